@@ -1,0 +1,64 @@
+"""The border between the facade and its backends: read ``backend`` first, then ``envelope`` and ``native``.
+
+A backend imports this package, ``jmsbridge.codecs`` and ``jmsbridge.selectors``, and nothing else of jmsbridge.
+"""
+
+from jmsbridge.spi.backend import SPI_VERSION, Backend, Channel, Inbox, Link, LinkEvents, Subscription, Ticket
+from jmsbridge.spi.envelope import Address, Arrival, BodyKind, Endpoint, Envelope, Interest, Mode, Outcome
+from jmsbridge.spi.errors import (
+    AccessDenied,
+    AddressInUse,
+    AddressRefused,
+    AuthenticationFailed,
+    BackendError,
+    ClientIdRefused,
+    ConnectFailed,
+    LinkLost,
+    NotSupported,
+    SelectorRefused,
+    SendRefused,
+    SubscriptionRefused,
+    SubscriptionUnknown,
+    TransactionRolledBack,
+)
+from jmsbridge.spi.native import Native
+from jmsbridge.values import Byte, Char, Float, Long, Short
+
+__all__ = [
+    "SPI_VERSION",
+    "AccessDenied",
+    "Address",
+    "AddressInUse",
+    "AddressRefused",
+    "Arrival",
+    "AuthenticationFailed",
+    "Backend",
+    "BackendError",
+    "BodyKind",
+    "Byte",
+    "Channel",
+    "Char",
+    "ClientIdRefused",
+    "ConnectFailed",
+    "Endpoint",
+    "Envelope",
+    "Float",
+    "Inbox",
+    "Interest",
+    "Link",
+    "LinkEvents",
+    "LinkLost",
+    "Long",
+    "Mode",
+    "Native",
+    "NotSupported",
+    "Outcome",
+    "SelectorRefused",
+    "SendRefused",
+    "Short",
+    "Subscription",
+    "SubscriptionRefused",
+    "SubscriptionUnknown",
+    "Ticket",
+    "TransactionRolledBack",
+]

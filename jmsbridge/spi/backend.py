@@ -1,0 +1,149 @@
+"""The border: fifteen verbs down, six calls up.
+
+Kinds of verbs
+    *blocks*: may take a round trip; raises ``BackendError``; never called on an I/O thread.
+    *path*: returns at once. With a ticket it never raises ``BackendError``: every failure, a dead link included, is the
+    ticket's answer. Without a ticket no answer is asked for, and a dead link raises ``LinkLost``.
+
+Calls upward (``Inbox.put``, ``Ticket.succeed`` and ``fail``, ``LinkEvents``) never raise, never block, take only leaf locks and
+never call down again, so a backend may make them from any thread and while it holds a lock of its own.
+
+A backend promises, and ``jmsbridge.testing.suite`` tests:
+
+1. a ticket is answered exactly once, also when the link dies, and possibly before the verb returns;
+2. sends on one channel keep their order;
+3. arrivals of a subscription keep broker order and never exceed credit, or, where the broker only counts unsettled
+   messages, the bounded prefetch;
+4. no arrival after ``drain``'s answer or ``close``;
+5. ``settle`` of several tokens is one step in that order;
+6. a link never reconnects: it dies once and says so once;
+7. after death every verb fails fast with ``LinkLost``;
+8. no user code runs on its threads, which are daemon and named ``jmsbridge-…-io``;
+9. links share nothing but the broker;
+10. errors are ``BackendError`` subclasses with their cause.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from jmsbridge.spi.envelope import Address, Arrival, Endpoint, Envelope, Interest, Outcome
+from jmsbridge.spi.errors import BackendError
+from jmsbridge.spi.native import Native
+
+__all__ = ["SPI_VERSION", "Backend", "Channel", "Inbox", "Link", "LinkEvents", "Subscription", "Ticket"]
+
+SPI_VERSION = 1
+
+
+class Ticket(Protocol):
+    """One question to the broker, answered once; a second answer is ignored."""
+
+    def succeed(self) -> None:
+        """The broker did it."""
+
+    def fail(self, error: BackendError) -> None:
+        """The broker did not, or ``error.in_doubt``."""
+
+
+class Inbox(Protocol):
+    """Where a subscription's arrivals go."""
+
+    def put(self, arrival: Arrival) -> None:
+        """Hand one arrival to the facade."""
+
+
+class LinkEvents(Protocol):
+    """What a link tells the facade without being asked."""
+
+    def lost(self, error: BackendError) -> None:
+        """The link is dead; said once, after every open ticket was answered."""
+
+    def channel_lost(self, channel: "Channel", error: BackendError) -> None:
+        """One channel died alone."""
+
+    def subscription_lost(self, subscription: "Subscription", error: BackendError) -> None:
+        """The broker ended one subscription."""
+
+    def throttled(self, active: bool) -> None:
+        """The broker asked senders to pause (true) or to go on (false)."""
+
+
+class Subscription(Protocol):
+    """A flow of arrivals; starts with no credit."""
+
+    native: Native
+
+    def grant(self, count: int) -> None:
+        """Allow at most ``count`` more arrivals (path)."""
+
+    def settle(
+        self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1
+    ) -> None:
+        """Say what became of these arrivals, in delivery order (path).
+
+        On a transacted channel ACCEPTED joins the transaction, the others take effect at once. ``failures`` counts the
+        deliveries that FAILED stands for, used where the broker counts exactly.
+        """
+
+    def drain(self, ticket: Ticket) -> None:
+        """Take credit to zero; answered after the last arrival owed (path)."""
+
+    def close(self) -> None:
+        """End the flow (blocks). Called only when no token of it is unsettled; idempotent."""
+
+
+class Channel(Protocol):
+    """An order and, when transacted, a transaction."""
+
+    def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
+        """Send; reaches the broker in call order (path). No ticket: no confirmation asked."""
+
+    def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
+        """Start a subscription with zero credit (blocks)."""
+
+    def commit(self, ticket: Ticket) -> None:
+        """Make sends and ACCEPTED settlements since the last commit effective (path)."""
+
+    def rollback(self, ticket: Ticket) -> None:
+        """Forget sends since the last commit; accepted tokens become unsettled again (path)."""
+
+    def close(self) -> None:
+        """Roll back, give held tokens back to the broker as FAILED (blocks); idempotent."""
+
+
+class Link(Protocol):
+    """One authenticated unit of failure: what lives and dies together."""
+
+    native: Native
+    broker: str
+    """Product and version as the broker said it, such as ``"RabbitMQ 4.0.5"``."""
+
+    def channel(self, transacted: bool) -> Channel:
+        """Open an order and transaction domain (blocks)."""
+
+    def declare(self, address: Address) -> Address:
+        """Make the temporary destination; the broker's name for it comes back (blocks)."""
+
+    def delete(self, address: Address) -> None:
+        """Remove a temporary destination (blocks); ``AddressInUse`` while it has consumers."""
+
+    def unsubscribe(self, key: str) -> None:
+        """Forget a durable subscription (blocks)."""
+
+    def close(self) -> None:
+        """End the link (blocks); idempotent, from any thread, also when dead. ``lost`` is not said."""
+
+
+class Backend(Protocol):
+    """A family of brokers; found by its entry point in group ``jmsbridge.backends``, named after the URL scheme."""
+
+    name: str
+    native: Native
+    """The family's maximum."""
+    options: type[msgspec.Struct]
+    """Typed options of this backend, all with defaults, beside those of the facade."""
+
+    def open(self, endpoint: Endpoint, options: Any, events: LinkEvents) -> Link:
+        """Connect and authenticate (blocks, within ``connect_timeout`` of the facade's options)."""
