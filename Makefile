@@ -1,0 +1,70 @@
+# `make demo` and `make test` are all a newcomer needs: each first makes the virtual environment that it uses.
+# Settings: PYTHON=… (which interpreter makes it), VENV=… (where), ARGS=… (more arguments for pytest or the demo).
+
+VENV ?= .venv
+ARGS ?=
+BIN := $(VENV)/bin
+PY := $(BIN)/python
+PIP := $(PY) -m pip --quiet --disable-pip-version-check --no-input
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help venv demo test test-long check format bench docs rules clean
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+venv: $(VENV)/.stamp-dev  ## the environment for development
+
+demo: $(VENV)/.stamp-run  ## the main job, on the embedded broker or on JMSBRIDGE_URL
+	@$(PY) -m jmsbridge.demo $(ARGS)
+
+test: $(VENV)/.stamp-dev  ## every test that this machine can run, in a few minutes
+	@$(PY) -m pytest -q -p tools.unrun -m "not long" $(ARGS)
+
+test-long: $(VENV)/.stamp-dev  ## the long runs: repetition, faults, soak
+	@$(PY) -m pytest -p tools.unrun -m long --timeout 3600 $(ARGS)
+
+check: $(VENV)/.stamp-dev  ## ruff, mypy strict, the laws of the design
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(PY) -m tools.laws
+
+format: $(VENV)/.stamp-dev  ## let ruff format and fix
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+rules: $(VENV)/.stamp-dev  ## every rule of the specification with its tests
+	@$(PY) -m jmsbridge.testing.rules
+
+bench: $(VENV)/.stamp-run  ## speed on this machine; `make bench ARGS=--write` updates docs/performance.md
+	@$(PY) -m bench $(ARGS)
+
+docs: $(VENV)/.stamp-dev  ## regenerate what the documentation takes from the code
+	@$(PY) -m tools.docs
+
+clean:  ## remove environment and caches
+	rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage htmlcov
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A candidate counts only when it runs and can make environments: version managers leave shims that do neither.
+$(PY):
+	@for candidate in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	  if $$candidate -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+	    found=$$candidate; break; fi; done; \
+	if [ -z "$$found" ]; then \
+	  echo "No usable Python 3.11 or newer: install one, with its venv module (Debian: python3-venv), or say PYTHON=…" >&2; \
+	  exit 1; fi; \
+	echo "Making $(VENV) with $$($$found --version)"; \
+	$$found -m venv $(VENV)
+
+$(VENV)/.stamp-run: pyproject.toml | $(PY)
+	@echo "Installing jmsbridge into $(VENV)"
+	@$(PIP) install --editable .
+	@touch $@
+
+$(VENV)/.stamp-dev: pyproject.toml | $(PY)
+	@echo "Installing jmsbridge and the tools of its development into $(VENV)"
+	@$(PIP) install --editable '.[dev]'
+	@touch $@ $(VENV)/.stamp-run
