@@ -1,0 +1,10 @@
+"""What a test of jmsbridge, or of a backend for it, needs: harness, marks, scripted backend and the compliance suite.
+
+Load the plugin with ``-p jmsbridge.testing.plugin``. A backend's author subclasses ``Harness``, offers it as a fixture
+named ``harness`` and star-imports ``jmsbridge.testing.suite`` in one test module; ``docs/backend-authors.md`` shows how.
+"""
+
+from jmsbridge.testing.harness import Harness
+from jmsbridge.testing.marks import level, pitfall, requires, rule
+
+__all__ = ["Harness", "level", "pitfall", "requires", "rule"]

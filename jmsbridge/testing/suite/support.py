@@ -1,0 +1,147 @@
+"""Helpers of the cases: sending and receiving in bulk, listeners that remember, waits that end."""
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from jmsbridge import Destination, JMSConsumer, Message, MessageConsumer, Session, TextMessage
+
+__all__ = [
+    "LONG",
+    "SHORT",
+    "Collector",
+    "Completions",
+    "assert_empty",
+    "eventually",
+    "receive_texts",
+    "run_thread",
+    "send_texts",
+]
+
+SHORT = 0.2
+"""Seconds after which "nothing comes" is believed."""
+LONG = 5.0
+"""Seconds within which what must come has come."""
+
+T = TypeVar("T")
+
+
+def send_texts(session: Session, destination: Destination, *texts: str, **send_options: Any) -> list[TextMessage]:
+    """Send one text message per text, in this order, and hand back the messages."""
+    messages = [session.create_text_message(text) for text in texts]
+    with session.create_producer(destination) as producer:
+        for message in messages:
+            producer.send(message, **send_options)
+    return messages
+
+
+def receive_texts(consumer: MessageConsumer | JMSConsumer, count: int, timeout: float = LONG) -> list[str]:
+    """The texts of the next ``count`` messages; each must come within ``timeout``."""
+    texts: list[str] = []
+    for number in range(count):
+        message = consumer.receive(timeout=timeout)
+        assert message is not None, f"message {number + 1} of {count} did not come within {timeout} s; got {texts}"
+        assert isinstance(message, TextMessage), message
+        assert message.text is not None
+        texts.append(message.text)
+    return texts
+
+
+def assert_empty(consumer: MessageConsumer | JMSConsumer, timeout: float = SHORT) -> None:
+    """Nothing comes within ``timeout``."""
+    message = consumer.receive(timeout=timeout)
+    assert message is None, f"unexpected message {message!r}"
+
+
+class Collector:
+    """A message listener that keeps what it got; ``on`` runs for each message, after it was kept."""
+
+    def __init__(self, on: Callable[[Message], None] | None = None) -> None:
+        self.messages: list[Message] = []
+        self.on = on
+        self._more = threading.Condition()
+
+    def __call__(self, message: Message) -> None:
+        with self._more:
+            self.messages.append(message)
+            self._more.notify_all()
+        if self.on is not None:
+            self.on(message)
+
+    @property
+    def texts(self) -> list[str | None]:
+        """The texts so far, in delivery order."""
+        return [message.text for message in list(self.messages) if isinstance(message, TextMessage)]
+
+    def wait(self, count: int, timeout: float = LONG) -> list[Message]:
+        """The messages so far, once there are ``count``; an assertion when they do not come."""
+        with self._more:
+            arrived = self._more.wait_for(lambda: len(self.messages) >= count, timeout)
+            assert arrived, f"{len(self.messages)} of {count} messages came within {timeout} s"
+            return list(self.messages)
+
+
+class Completions:
+    """A completion listener that keeps what it was told; ``on`` runs for each message, after the event was kept.
+
+    ``events`` holds ``("completed", message)`` and ``("failed", message, error)`` in callback order.
+    """
+
+    def __init__(self, on: Callable[[Message], None] | None = None) -> None:
+        self.events: list[tuple[Any, ...]] = []
+        self.threads: list[threading.Thread] = []
+        self.on = on
+        self._more = threading.Condition()
+
+    def on_completion(self, message: Message) -> None:
+        """The broker has it."""
+        self._keep(("completed", message), message)
+
+    def on_exception(self, message: Message, error: Exception) -> None:
+        """The broker has it not, or nobody knows."""
+        self._keep(("failed", message, error), message)
+
+    def _keep(self, event: tuple[Any, ...], message: Message) -> None:
+        with self._more:
+            self.events.append(event)
+            self.threads.append(threading.current_thread())
+            self._more.notify_all()
+        if self.on is not None:
+            self.on(message)
+
+    @property
+    def messages(self) -> list[Message]:
+        """The messages in callback order, whatever became of them."""
+        return [event[1] for event in list(self.events)]
+
+    def wait(self, count: int, timeout: float = LONG) -> list[tuple[Any, ...]]:
+        """The events so far, once there are ``count``; an assertion when they do not come."""
+        with self._more:
+            arrived = self._more.wait_for(lambda: len(self.events) >= count, timeout)
+            assert arrived, f"{len(self.events)} of {count} completions came within {timeout} s"
+            return list(self.events)
+
+
+def run_thread(work: Callable[[], T]) -> Future[T]:
+    """Run ``work`` in a daemon thread; its result or exception is in the future."""
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # handed to whoever asks the future
+            future.set_exception(error)
+
+    threading.Thread(target=run, name=f"suite-{getattr(work, '__name__', 'work')}", daemon=True).start()
+    return future
+
+
+def eventually(predicate: Callable[[], object], timeout: float = LONG) -> None:
+    """Wait until ``predicate`` is true; an assertion when it does not become so in time."""
+    pause = threading.Event()
+    deadline = time.monotonic() + timeout
+    while not predicate():
+        assert time.monotonic() < deadline, f"did not become true within {timeout} s"
+        pause.wait(0.005)
