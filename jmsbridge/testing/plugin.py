@@ -1,0 +1,163 @@
+"""The pytest plugin of the compliance suite: ``-p jmsbridge.testing.plugin``.
+
+It registers the marks, gives each ``@requires`` case its outcome from the plan that production uses, and prints at the
+end what ran natively, what was emulated, what was refused, and what does not apply, with its reason.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Iterator
+from typing import Any
+
+import pytest
+
+from jmsbridge.errors import UnsupportedFeature
+from jmsbridge.spi.errors import NotSupported
+from jmsbridge.spi.native import Native
+from jmsbridge.testing.harness import Harness
+
+__all__ = [
+    "pytest_addoption",
+    "pytest_collection_modifyitems",
+    "pytest_configure",
+    "pytest_pyfunc_call",
+    "pytest_terminal_summary",
+]
+
+pytest.register_assert_rewrite("jmsbridge.testing.suite")
+
+_MARKS = (
+    "rule(*ids): the rules of the specification that the case proves, at most three",
+    "pitfall(*numbers): the known mistakes that the case catches",
+    "requires(feature): the capability that the case needs; native, emulated and refused each have an outcome",
+    "level(name): contract (the SPI alone) or semantics (through the facade)",
+)
+_PROPERTY = "jmsbridge"
+_REFUSABLE = Native.TRANSACTIONS | Native.BROWSE | Native.DURABLE | Native.SHARED | Native.SHARED_DURABLE
+"""What a backend without it must refuse with ``NotSupported``; lacking another one breaks no promise of the SPI."""
+
+
+class _Tally:
+    """How often each outcome occurred, per backend, and why cases did not apply."""
+
+    def __init__(self) -> None:
+        self.outcomes: dict[str, Counter[str]] = {}
+        self.reasons: dict[str, Counter[str]] = {}
+
+    def add(self, backend: str, outcome: str, reason: str) -> None:
+        self.outcomes.setdefault(backend, Counter())[outcome] += 1
+        if reason:
+            self.reasons.setdefault(backend, Counter())[reason] += 1
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--level`` picks one half of the suite."""
+    group = parser.getgroup("jmsbridge")
+    group.addoption("--level", choices=("contract", "semantics"), help="run only this level of the compliance suite")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the marks known to ``--strict-markers``."""
+    for line in _MARKS:
+        config.addinivalue_line("markers", line)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Apply ``--level``; let an emulation warn where the project turns warnings into errors."""
+    wanted = config.getoption("--level")
+    kept, dropped = [], []
+    for item in items:
+        if "harness" not in getattr(item, "fixturenames", ()):
+            kept.append(item)
+            continue
+        item.add_marker(pytest.mark.filterwarnings("default::jmsbridge.errors.EmulationWarning"))
+        (kept if wanted in (None, _level(item)) else dropped).append(item)
+    if dropped:
+        config.hook.pytest_deselected(items=dropped)
+        items[:] = kept
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """Run a case of the suite and turn "refused" into its inverse: it must end in ``UnsupportedFeature``."""
+    harness = pyfuncitem.funcargs.get("harness")
+    if not isinstance(harness, Harness):
+        return (yield)
+    required = _required(pyfuncitem)
+    outcome, missing = _outcome(harness, required, _level(pyfuncitem))
+    reason = f"{_names(missing)} {outcome}" if missing else ""
+    pyfuncitem.user_properties.append((_PROPERTY, (harness.scheme, outcome, reason)))
+    if outcome == "not applicable":
+        pytest.skip(f"{harness.scheme} lacks {_names(missing)}, which breaks no promise of the SPI")
+    if outcome != "refused":
+        return (yield)
+    expected = NotSupported if _level(pyfuncitem) == "contract" else UnsupportedFeature
+    try:
+        yield
+    except expected:
+        return True
+    pytest.fail(f"{_names(missing)} is refused on {harness.scheme}, yet the case did not end in {expected.__name__}")
+
+
+def _required(item: pytest.Item) -> Native:
+    required = Native.NONE
+    for mark in item.iter_markers("requires"):
+        required |= mark.args[0]
+    return required
+
+
+def _level(item: pytest.Item) -> str:
+    mark = item.get_closest_marker("level")
+    return str(mark.args[0]) if mark else "semantics"
+
+
+def _outcome(harness: Harness, required: Native, level: str) -> tuple[str, Native]:
+    """The outcome, and the features that made it so."""
+    if not required:
+        return "native", Native.NONE
+    if level == "contract":
+        missing = required & ~harness.native
+        if not missing:
+            return "native", missing
+        return ("refused" if missing & _REFUSABLE else "not applicable"), missing
+    from jmsbridge.core import plan
+
+    resolved = plan.resolve(harness.native, harness.emulation)
+    found: dict[str, Native] = {}
+    for feature in required:
+        outcome = str(resolved.outcome(feature))
+        found[outcome] = found.get(outcome, Native.NONE) | feature
+    for outcome in ("refused", "emulated"):
+        if outcome in found:
+            return outcome, found[outcome]
+    return "native", Native.NONE
+
+
+def _names(features: Native) -> str:
+    return " and ".join(str(feature.name) for feature in features)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """One line per backend: native, emulated, refused; then what is behind the last two."""
+    tally = _Tally()
+    for backend, outcome, reason in _reported(terminalreporter.stats):
+        tally.add(backend, outcome, reason)
+    if not tally.outcomes:
+        return
+    terminalreporter.section("compliance")
+    for backend, counts in sorted(tally.outcomes.items()):
+        line = ", ".join(f"{counts[outcome]} {outcome}" for outcome in ("native", "emulated", "refused"))
+        extra = "".join(f", {counts[outcome]} {outcome}" for outcome in ("not applicable", "failed") if counts[outcome])
+        terminalreporter.write_line(f"{backend}: {line}{extra}")
+        for reason, count in sorted(tally.reasons.get(backend, {}).items()):
+            terminalreporter.write_line(f"  {reason}: {count}")
+
+
+def _reported(stats: dict[str, list[Any]]) -> Iterator[tuple[str, str, str]]:
+    for category in ("passed", "failed", "skipped", "error"):
+        for report in stats.get(category, ()):
+            for key, value in getattr(report, "user_properties", ()):
+                if key == _PROPERTY and getattr(report, "when", "") == "call":
+                    backend, outcome, reason = value
+                    yield backend, ("failed" if category == "failed" else outcome), reason
