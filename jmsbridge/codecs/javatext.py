@@ -1,0 +1,207 @@
+"""Numbers as Java writes and reads them, so that a converted property reads the same on both sides.
+
+Pure functions. Text that Java would not parse raises ``NumberFormatError``, as ``NumberFormatException`` does there.
+"""
+
+import re
+import struct
+import unicodedata
+from decimal import Decimal
+from fractions import Fraction
+from math import copysign, inf, isfinite, isinf, nan
+
+from jmsbridge.errors import NumberFormatError
+
+__all__ = [
+    "boolean_text",
+    "double_text",
+    "float_text",
+    "parse_boolean",
+    "parse_double",
+    "parse_float",
+    "parse_integer",
+    "round_to_float32",
+]
+
+_FLOAT = struct.Struct(">f")
+_FLOAT_BITS = struct.Struct(">I")
+_PLAIN_INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
+_DECIMAL = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[fFdD]?")
+_HEXADECIMAL = re.compile(r"([+-]?)0[xX](?:([0-9a-fA-F]+)\.?|([0-9a-fA-F]*)\.([0-9a-fA-F]+))[pP]([+-]?[0-9]+)[fFdD]?")
+_SPECIAL = {
+    sign + name: copysign(value, -1.0 if sign == "-" else 1.0)
+    for sign in ("", "+", "-")
+    for name, value in (("NaN", nan), ("Infinity", inf))
+}
+# String.trim() of Java removes every character up to the space, and no other white space.
+_TRIMMED = "".join(map(chr, range(0x21)))
+
+
+def boolean_text(value: bool) -> str:
+    """``true`` or ``false``."""
+    return "true" if value else "false"
+
+
+def parse_boolean(text: str) -> bool:
+    """Whether the text is "true" in any case; nothing is an error (``Boolean.valueOf``)."""
+    return text.lower() == "true"
+
+
+def double_text(value: float) -> str:
+    """The text of ``Double.toString``: ``1.0``, ``6.02E23``, ``NaN``; the fewest digits that identify the value."""
+    return _java_form(value, float.__repr__(value), f"{value:.1e}")
+
+
+def float_text(value: float) -> str:
+    """The text of ``Float.toString`` for a value that is a 32-bit float, with the fewest digits that identify it."""
+    return _java_form(value, _shortest_float32(value), f"{value:.1e}")
+
+
+def _shortest_float32(value: float) -> str:
+    if not isfinite(value):
+        return repr(float(value))
+    for precision in range(9):
+        text = f"{value:.{precision}e}"
+        if round_to_float32(float(text)) == value:
+            return text
+        # Above a power of two the neighbours are farther apart: the next decimal away from zero may still do.
+        digits, exponent = text.split("e")
+        away = f"{Decimal(digits) + Decimal((0 if value > 0 else 1, (1,), -precision))}e{exponent}"
+        if round_to_float32(float(away)) == value:
+            return away
+    return repr(float(value))
+
+
+def _java_form(value: float, shortest: str, two_digits: str) -> str:
+    """Lay out decimal digits as Java does: plain between 1E-3 and 1E7, scientific elsewhere."""
+    if value != value:
+        return "NaN"
+    if isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    sign, digits, exponent = Decimal(shortest).as_tuple()
+    assert isinstance(exponent, int)
+    text = "".join(map(str, digits)).lstrip("0")
+    if not text:
+        return "-0.0" if sign else "0.0"
+    point = len(text) + exponent  # value = 0.text * 10**point
+    text = text.rstrip("0")
+    if len(text) == 1:
+        # Java prints at least two digits, and then the two that are nearest: 4.9E-324, not 5.0E-324.
+        mantissa, _, power = two_digits.lstrip("-").partition("e")
+        text, point = mantissa.replace(".", "").rstrip("0"), int(power) + 1
+    minus = "-" if sign else ""
+    if -3 < point <= 0:
+        return f"{minus}0.{'0' * -point}{text}"
+    if 0 < point <= 7:
+        return f"{minus}{text[:point].ljust(point, '0')}.{text[point:] or '0'}"
+    return f"{minus}{text[0]}.{text[1:] or '0'}E{point - 1}"
+
+
+def round_to_float32(value: float) -> float:
+    """The nearest 32-bit float, infinite where the value is too large (a Java cast)."""
+    try:
+        rounded: float = _FLOAT.unpack(_FLOAT.pack(value))[0]
+    except OverflowError:
+        return copysign(inf, value)
+    return rounded
+
+
+def parse_integer(text: str, bits: int) -> int:
+    """Read a signed decimal of at most ``bits`` bits as ``Integer.parseInt`` and its siblings do.
+
+    A leading ``+`` is fine and so are the decimal digits of any script in the basic plane; spaces and underscores are
+    not.
+    """
+    limit = 1 << (bits - 1)
+    value = int(text) if _PLAIN_INTEGER.fullmatch(text) else _parse_digits(text, limit)
+    if -limit <= value < limit:
+        return value
+    raise NumberFormatError(f"{_shown(text)} is out of range for {bits} bits")
+
+
+def _parse_digits(text: str, limit: int) -> int:
+    negative = text[:1] == "-"
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if not digits:
+        raise NumberFormatError(f"not a decimal integer: {_shown(text)}")
+    value = 0
+    for character in digits:
+        digit = unicodedata.decimal(character, None)
+        if digit is None or character > "\uffff":
+            raise NumberFormatError(f"not a decimal integer: {_shown(text)}")
+        # Stop growing once it is out of range, but go on: a later letter is the better message, and cost stays linear.
+        value = min(value * 10 + digit, 2 * limit)
+    return -value if negative else value
+
+
+def parse_double(text: str) -> float:
+    """Read a number by the grammar of ``Double.parseDouble``: trimmed, with suffix, hexadecimal, NaN and Infinity."""
+    return _parse_floating(text)[0]
+
+
+def parse_float(text: str) -> float:
+    """Read a number by ``Float.parseFloat``; the result is a 32-bit float, rounded once, from the text."""
+    value, trimmed = _parse_floating(text)
+    if value == 0.0 or not isfinite(value):
+        return value
+    rounded = round_to_float32(value)
+    low, high = _neighbours(value, rounded)
+    if value - low != high - value or low == high:
+        return rounded
+    # Exactly between two 32-bit floats after the first rounding: only the text knows on which side it lies.
+    exact = _exact(trimmed)
+    middle = Fraction(value)
+    if exact == middle:
+        return rounded
+    chosen = high if exact > middle else low
+    return round_to_float32(chosen)
+
+
+def _neighbours(value: float, rounded: float) -> tuple[float, float]:
+    """The 32-bit floats at or around ``value``; 2**128 stands for the infinity above the largest."""
+    if isinf(rounded):
+        largest, beyond = 3.4028234663852886e38, 2.0**128
+        return (largest, beyond) if rounded > 0 else (-beyond, -largest)
+    if rounded == value:
+        return value, value
+    bits: int = _FLOAT_BITS.unpack(_FLOAT.pack(abs(rounded)))[0]
+    outward = abs(value) > abs(rounded)
+    other: float = _FLOAT.unpack(_FLOAT_BITS.pack(bits + 1 if outward else bits - 1))[0]
+    if isinf(other):
+        other = 2.0**128
+    other = copysign(other, value)
+    return min(rounded, other), max(rounded, other)
+
+
+def _parse_floating(text: str) -> tuple[float, str]:
+    trimmed = text.strip(_TRIMMED)
+    match = _DECIMAL.fullmatch(trimmed)
+    if match is not None:
+        return float(match[1]), trimmed
+    if trimmed in _SPECIAL:
+        return _SPECIAL[trimmed], trimmed
+    if _HEXADECIMAL.fullmatch(trimmed) is None:
+        raise NumberFormatError(f"not a floating-point number: {_shown(text)}")
+    try:
+        return float.fromhex(trimmed.rstrip("fFdD")), trimmed
+    except OverflowError:
+        return (-inf if trimmed[0] == "-" else inf), trimmed
+
+
+def _exact(trimmed: str) -> Fraction:
+    """The number that the text names; it is a finite, non-zero double, so its exponent is bounded by its length."""
+    match = _DECIMAL.fullmatch(trimmed)
+    if match is not None:
+        return Fraction(Decimal(match[1]))
+    parts = _HEXADECIMAL.fullmatch(trimmed)
+    assert parts is not None
+    sign, whole, before, after, power = parts.groups()
+    mantissa = int(whole or before + after, 16)
+    sign_of_power, digits = ("-", power[1:]) if power[0] == "-" else ("", power.lstrip("+"))
+    exponent = int(sign_of_power + (digits.lstrip("0") or "0")) - 4 * len(after or "")
+    exact = Fraction(mantissa) * Fraction(2) ** exponent
+    return -exact if sign == "-" else exact
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:40] + "…")
