@@ -1,4 +1,4 @@
-"""Marks that say what a case proves: a rule of the specification, a known pitfall, what it needs, which side it tests."""
+"""Marks that say what a case proves (rules, known pitfalls), what it needs, and which side of the border it tests."""
 
 import pytest
 

@@ -66,7 +66,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Apply ``--level``; let an emulation warn where the project turns warnings into errors."""
     wanted = config.getoption("--level")
-    kept, dropped = [], []
+    kept: list[pytest.Item] = []
+    dropped: list[pytest.Item] = []
     for item in items:
         if "harness" not in getattr(item, "fixturenames", ()):
             kept.append(item)
