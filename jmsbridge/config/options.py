@@ -9,10 +9,10 @@ import msgspec
 
 __all__ = ["Options", "convert_option", "to_seconds"]
 
-Seconds = Annotated[float, msgspec.Meta(ge=0)]
-Count = Annotated[int, msgspec.Meta(ge=0)]
-Positive = Annotated[int, msgspec.Meta(ge=1)]
-Emulation = Literal["default", "allow", "refuse"]
+_Seconds = Annotated[float, msgspec.Meta(ge=0)]
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+_Positive = Annotated[int, msgspec.Meta(ge=1)]
+_Emulation = Literal["default", "allow", "refuse"]
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,23 +21,23 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     Durations are seconds; a call may give a ``timedelta``, a URL or profile text such as ``250ms``, ``2s`` or ``1m``.
     """
 
-    connect_timeout: Seconds = 15.0
+    connect_timeout: _Seconds = 15.0
     """How long opening one link may take."""
-    send_timeout: Seconds = 60.0
+    send_timeout: _Seconds = 60.0
     """How long a synchronous send waits for the broker; then its outcome is unknown."""
-    close_timeout: Seconds = 30.0
+    close_timeout: _Seconds = 30.0
     """How long closing waits for the broker; incomplete sends then fail, in order."""
-    reconnect_delay: Seconds = 0.1
+    reconnect_delay: _Seconds = 0.1
     """The first pause before a new link is tried; doubles from try to try, with jitter."""
-    reconnect_delay_max: Seconds = 30.0
+    reconnect_delay_max: _Seconds = 30.0
     """The longest pause between two tries."""
-    reconnect_attempts: Count | None = None
+    reconnect_attempts: _Count | None = None
     """How many tries in a row before the connection gives up; None tries for ever, 0 never."""
-    prefetch: Count = 250
+    prefetch: _Count = 250
     """How many messages a consumer may hold ahead of the application; 0 fetches one per ``receive``."""
-    send_window: Positive = 1000
+    send_window: _Positive = 1000
     """How many asynchronous sends of a session may wait for their answer before the next one blocks."""
-    confirmation_window_size: Positive | None = None
+    confirmation_window_size: _Positive | None = None
     """The same limit in bytes; None sets none."""
     block_on_durable_send: bool = True
     """Whether a synchronous PERSISTENT send waits for the broker's answer."""
@@ -47,19 +47,19 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Whether acknowledging waits until the broker has recorded it."""
     resend: bool = False
     """Whether a send without answer is sent again on a new link, under the same message id."""
-    max_redeliveries: Count = 6
+    max_redeliveries: _Count = 6
     """How often a message is delivered again before it goes to the dead-letter queue."""
-    redelivery_delay: Seconds = 0.1
+    redelivery_delay: _Seconds = 0.1
     """The pause before the second redelivery, doubling; the first one happens at once."""
-    redelivery_delay_max: Seconds = 5.0
+    redelivery_delay_max: _Seconds = 5.0
     """The longest pause before a redelivery."""
-    dups_ok_messages: Positive = 100
+    dups_ok_messages: _Positive = 100
     """DUPS_OK acknowledges at the latest after this many messages."""
-    dups_ok_interval: Seconds = 0.5
+    dups_ok_interval: _Seconds = 0.5
     """DUPS_OK acknowledges at the latest after this time."""
-    group_ack_threshold: Positive = 100
+    group_ack_threshold: _Positive = 100
     """PERSISTENT_GROUPACK asks for a confirmation every so many messages."""
-    emulation: Emulation | dict[str, Emulation] = "default"
+    emulation: _Emulation | dict[str, _Emulation] = "default"
     """What to do about features that the broker lacks, for all of them or by feature."""
     client_id: str | None = None
     """The client identifier (section 6.1.2)."""

@@ -1,0 +1,33 @@
+"""The laws of the design, as checks over the checkout: ``python -m tools.laws``."""
+
+from collections.abc import Callable, Iterator
+
+from tools.laws import exports, imports, naming, packages, places, size, testing
+from tools.laws.source import Source, Violation, python_sources, sources
+
+__all__ = ["PYTHON_LAWS", "TEXT_LAWS", "Violation", "violations"]
+
+_Law = Callable[[Source], Iterator[Violation]]
+
+PYTHON_LAWS: dict[str, _Law] = {
+    "imports": imports.check,
+    "size": size.check,
+    "exports": exports.check,
+    "naming": naming.check,
+    "tests": testing.check,
+}
+TEXT_LAWS: dict[str, _Law] = {"places": places.check}
+
+
+def violations(law: str | None = None) -> list[Violation]:
+    """Every place that breaks a law, or the one that is named."""
+    everything = sources()
+    python = python_sources(everything)
+    found: list[Violation] = []
+    for laws, among in ((PYTHON_LAWS, python), (TEXT_LAWS, everything)):
+        for name, check in laws.items():
+            if law in (None, name):
+                found += (violation for source in among for violation in check(source))
+    if law in (None, "packages"):
+        found += packages.check()
+    return sorted(found, key=lambda violation: (violation.path, violation.line))

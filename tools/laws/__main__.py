@@ -1,0 +1,18 @@
+"""Print every violation; exit 1 when there is one."""
+
+import sys
+
+from tools.laws import violations
+
+
+def main() -> int:
+    """Run all laws over the checkout."""
+    found = violations()
+    for violation in found:
+        print(violation)
+    print(f"{len(found)} violations of the laws" if found else "The laws are kept.")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,57 @@
+"""The import law: what backends may import, and what may not import them."""
+
+import re
+import sys
+from collections.abc import Iterator
+
+from tools.laws.source import Source, Violation
+
+__all__ = ["CLIENT_LIBRARIES", "check"]
+
+CLIENT_LIBRARIES = {
+    "jmsbridge_embedded": set[str](),
+    "jmsbridge_amqp": {"proton"},
+    "jmsbridge_rabbitmq": {"pika"},
+    "jmsbridge_stomp": {"stomp"},
+    "jmsbridge_pulsar": {"pulsar", "_pulsar"},
+}
+"""The top-level modules of each backend's client library."""
+
+_BORDER = ("spi", "codecs", "selectors")
+_BELOW_THE_FACADE = (*_BORDER, "values", "errors")
+_NOT_FOR_CORE = ("cli", "spark", "testing", "aio")
+_BACKEND = re.compile(r"\b(?:" + "|".join(CLIENT_LIBRARIES) + r")\b")
+
+
+def check(source: Source) -> Iterator[Violation]:
+    """Backends see only the border; the library never names a backend; the core stays below its users."""
+    if source.within("backends"):
+        yield from _backend(source)
+    elif source.within("jmsbridge"):
+        yield from _library(source)
+
+
+def _backend(source: Source) -> Iterator[Violation]:
+    own = source.module.split(".")[0]
+    allowed = {*sys.stdlib_module_names, "msgspec", own} | CLIENT_LIBRARIES.get(own, set())
+    for node, name in source.imports():
+        if not (name.split(".")[0] in allowed or _reaches(name, _BORDER)):
+            yield source.broken(node, f"a backend may not import {name}")
+
+
+def _library(source: Source) -> Iterator[Violation]:
+    for number, line in enumerate(source.lines, 1):
+        for match in _BACKEND.finditer(line):
+            yield source.broken(number, f"the library names the backend {match[0]}")
+    for node, name in source.imports():
+        if source.within("jmsbridge/core") and _reaches(name, _NOT_FOR_CORE):
+            yield source.broken(node, f"jmsbridge.core may not import {name}")
+        shared = source.within(*(f"jmsbridge/{part}" for part in _BORDER))
+        if shared and name.split(".")[0] == "jmsbridge" and not _reaches(name, _BELOW_THE_FACADE):
+            yield source.broken(node, f"what backends import may not import {name}, which is the facade's")
+
+
+def _reaches(name: str, parts: tuple[str, ...]) -> bool:
+    return name.startswith(tuple(f"jmsbridge.{part}." for part in parts)) or name in {
+        f"jmsbridge.{part}" for part in parts
+    }
