@@ -77,7 +77,7 @@ RULES: dict[str, str] = {
     "BO-13": "Reading a field as an object gives the type that was stored, and bytes as a copy.",
     "BO-14": "A byte field of a stream is read in pieces until it says that it is done, and nothing else meanwhile.",
     "BO-15": "Booleans, characters and text have Java's bytes in a bytes body, modified UTF-8 with its limit included.",
-    "BO-16": "get_body gives the body as a fitting type, refuses others and streams, and gives None where there is none.",
+    "BO-16": "get_body gives the body as a fitting type, refuses others and streams, and is None where there is none.",
     "BO-17": "is_body_assignable_to says beforehand what get_body will do.",
     "BO-18": "receive_body refuses what has no such body, and in the automatic modes that message was never received.",
     # Acknowledgement (sections 6.2.10, 6.2.11, 8.7)

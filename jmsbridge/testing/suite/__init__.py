@@ -9,13 +9,11 @@ import pkgutil
 
 __all__: list[str] = []
 
-_NO_CASES = frozenset({"support"})
-
 
 def _gather() -> None:
     homes: dict[str, str] = {}
     for info in pkgutil.iter_modules(__path__):
-        if info.name in _NO_CASES:
+        if info.name.endswith("support"):  # helpers of the cases, not cases
             continue
         module = importlib.import_module(f"{__name__}.{info.name}")
         for name in module.__all__:

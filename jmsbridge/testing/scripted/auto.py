@@ -1,0 +1,104 @@
+"""The fast half: every answer is yes, before the verb returns, and credit turns into arrivals of one message."""
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from jmsbridge.spi.backend import Channel, Inbox, Subscription, Ticket
+from jmsbridge.spi.envelope import Address, Arrival, BodyKind, Envelope, Interest, Outcome
+from jmsbridge.spi.native import Native
+
+__all__ = ["AutoChannel", "AutoLink", "AutoSubscription"]
+
+
+class AutoLink:
+    """A link that never fails; ``supply`` limits the arrivals of each subscription, None is no limit."""
+
+    broker = "Scripted 1.0 (auto)"
+
+    def __init__(self, native: Native, supply: int | None, template: Envelope | None) -> None:
+        self.native = native
+        self._supply = supply
+        self._template = template
+        self._names = itertools.count(1)
+
+    def channel(self, transacted: bool) -> Channel:
+        """Open a channel."""
+        return AutoChannel(self.native, self._supply, self._template)
+
+    def declare(self, address: Address) -> Address:
+        """A name for the temporary destination."""
+        return Address(f"auto.{next(self._names)}", address.topic, True)
+
+    def delete(self, address: Address) -> None:
+        """Nothing is kept."""
+
+    def unsubscribe(self, key: str) -> None:
+        """Nothing is kept."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class AutoChannel:
+    """Everything is confirmed at once."""
+
+    def __init__(self, native: Native, supply: int | None, template: Envelope | None) -> None:
+        self._native = native
+        self._supply = supply
+        self._template = template
+
+    def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
+        """Confirmed."""
+        if ticket is not None:
+            ticket.succeed()
+
+    def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
+        """A flow of the template message."""
+        template = self._template or Envelope(interest.address, BodyKind.TEXT, "auto", {}, "ID:auto-1", 1)
+        return AutoSubscription(self._native, template, inbox, self._supply)
+
+    def commit(self, ticket: Ticket) -> None:
+        """Done."""
+        ticket.succeed()
+
+    def rollback(self, ticket: Ticket) -> None:
+        """Done."""
+        ticket.succeed()
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class AutoSubscription:
+    """Arrivals as fast as credit comes."""
+
+    def __init__(self, native: Native, template: Envelope, inbox: Inbox, supply: int | None) -> None:
+        self.native = native
+        self._template = template
+        self._put = inbox.put
+        self._left = supply
+        self._next = 0
+
+    def grant(self, count: int) -> None:
+        """So many arrive, before this returns."""
+        if self._left is not None:
+            count = min(count, self._left)
+            self._left -= count
+        first = self._next
+        self._next = first + count
+        put, template = self._put, self._template
+        for token in range(first, first + count):
+            put(Arrival(token, template))
+
+    def settle(self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1) -> None:
+        """Confirmed."""
+        if ticket is not None:
+            ticket.succeed()
+
+    def drain(self, ticket: Ticket) -> None:
+        """Nothing is owed, because everything arrived at once."""
+        ticket.succeed()
+
+    def close(self) -> None:
+        """Nothing flows."""

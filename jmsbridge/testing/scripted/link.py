@@ -1,0 +1,238 @@
+"""Link, channel and subscription that do what the script says."""
+
+import itertools
+import threading
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from jmsbridge.spi.backend import Channel, Inbox, LinkEvents, Subscription, Ticket
+from jmsbridge.spi.envelope import Address, Arrival, Endpoint, Envelope, Interest, Outcome
+from jmsbridge.spi.errors import BackendError, LinkLost
+from jmsbridge.spi.native import Native
+from jmsbridge.testing.scripted.script import Call, Question
+
+if TYPE_CHECKING:
+    from jmsbridge.testing.scripted.backend import ScriptedBackend
+
+__all__ = ["ScriptedChannel", "ScriptedLink", "ScriptedSubscription"]
+
+_tokens = itertools.count(1)
+
+
+class ScriptedLink:
+    """One life of a connection; ``cut`` ends it."""
+
+    def __init__(self, backend: "ScriptedBackend", number: int, endpoint: Endpoint, events: LinkEvents) -> None:
+        self.backend = backend
+        self.number = number
+        self.endpoint = endpoint
+        self.events = events
+        self.native: Native = backend.native
+        self.broker = "Scripted 1.0"
+        self.channels: list[ScriptedChannel] = []
+        self.subscriptions: list[ScriptedSubscription] = []
+        self.error: BackendError | None = None
+        self._lock = threading.Lock()  # guards error: a link dies once
+
+    # -- the verbs ---------------------------------------------------------------------------------------------------
+
+    def channel(self, transacted: bool) -> Channel:
+        """Open a channel."""
+        self.blocking("channel", transacted)
+        channel = ScriptedChannel(self, transacted)
+        self.channels.append(channel)
+        return channel
+
+    def declare(self, address: Address) -> Address:
+        """Give the temporary destination a name of this link."""
+        self.blocking("declare", address)
+        return Address(f"scripted-{self.number}.{address.name}", address.topic, True)
+
+    def delete(self, address: Address) -> None:
+        """Record it."""
+        self.blocking("delete", address)
+
+    def unsubscribe(self, key: str) -> None:
+        """Record it."""
+        self.blocking("unsubscribe", key)
+
+    def close(self) -> None:
+        """End the link without ``lost``."""
+        self.backend.script.record(Call(self.number, "close-link"))
+        if self._die(LinkLost(f"link {self.number} was closed")):
+            self._answer_open(applied=0)
+
+    # -- what the script does ----------------------------------------------------------------------------------------
+
+    def cut(self, error: BackendError | None = None, *, applied: int = 0) -> None:
+        """The network fails: open questions are in doubt, then ``lost`` is said.
+
+        The broker had already done the first ``applied`` of the open questions; only their answers are lost.
+        """
+        if self._die(error or LinkLost(f"link {self.number} was cut")):
+            self._answer_open(applied)
+            assert self.error is not None
+            self.events.lost(self.error)
+
+    def throttle(self, active: bool) -> None:
+        """The broker asks senders to pause, or to go on."""
+        self.events.throttled(active)
+
+    def _die(self, error: BackendError) -> bool:
+        with self._lock:
+            if self.error is not None:
+                return False
+            self.error = error
+            return True
+
+    def _answer_open(self, applied: int) -> None:
+        for index, question in enumerate(self.backend.script.held(link=self.number)):
+            question.fail(LinkLost(f"{question.verb}: {self.error}", in_doubt=True), done=index < applied)
+
+    # -- shared by channel and subscription --------------------------------------------------------------------------
+
+    def blocking(self, verb: str, detail: Any = None) -> None:
+        """Record a blocking verb; LinkLost when the link is dead, or dies in the hook."""
+        self.backend.script.record(Call(self.number, verb, detail))
+        if self.error is not None:
+            raise LinkLost(str(self.error))
+
+    def path(self, question: Question) -> None:
+        """Record a verb with a ticket and ask its question; a dead link answers at once."""
+        script = self.backend.script
+        try:
+            script.record(Call(self.number, question.verb, question.detail))
+            if self.error is not None:
+                raise LinkLost(str(self.error))
+        except BackendError as error:
+            if question.ticket is None:
+                raise
+            question.ticket.fail(error)
+            return
+        script.ask(question)
+        if self.error is not None:  # cut between the check and the question: nobody else would answer it
+            question.fail(LinkLost(str(self.error), in_doubt=True))
+
+
+class ScriptedChannel:
+    """An order domain; what the broker took is in ``backend.accepted``."""
+
+    def __init__(self, link: ScriptedLink, transacted: bool) -> None:
+        self.link = link
+        self.transacted = transacted
+        self.pending: list[Envelope] = []
+        self.enlisted: list[Any] = []
+
+    def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
+        """Take the message when the answer is yes; without a ticket at once."""
+        store = self.pending if self.transacted else self.link.backend.accepted
+        question = Question(self.link.number, "send", ticket, lambda: store.append(envelope), envelope)
+        self.link.path(question)
+        if ticket is None:
+            question.succeed()
+
+    def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
+        """Start a subscription."""
+        self.link.blocking("subscribe", interest)
+        subscription = ScriptedSubscription(self, interest, inbox)
+        self.link.subscriptions.append(subscription)
+        return subscription
+
+    def commit(self, ticket: Ticket) -> None:
+        """Make what is pending accepted."""
+        self.link.path(Question(self.link.number, "commit", ticket, self._commit))
+
+    def _commit(self) -> None:
+        self.link.backend.accepted.extend(self.pending)
+        self.link.backend.settled.extend((token, Outcome.ACCEPTED) for token in self.enlisted)
+        self._forget()
+
+    def rollback(self, ticket: Ticket) -> None:
+        """Forget what is pending."""
+        self.link.path(Question(self.link.number, "rollback", ticket, self._forget))
+
+    def _forget(self) -> None:
+        self.pending.clear()
+        self.enlisted.clear()
+
+    def close(self) -> None:
+        """End it."""
+        self.link.backend.script.record(Call(self.link.number, "close-channel"))
+
+    def lose(self, error: BackendError) -> None:
+        """The broker ends this channel alone."""
+        self.link.events.channel_lost(self, error)
+
+
+class ScriptedSubscription:
+    """A flow of what the script delivers, within the credit that the facade granted."""
+
+    def __init__(self, channel: ScriptedChannel, interest: Interest, inbox: Inbox) -> None:
+        self.channel = channel
+        self.link = channel.link
+        self.interest = interest
+        self.inbox = inbox
+        self.native: Native = channel.link.native
+        self.credit = 0
+        self.closed = False
+        self._waiting: deque[Arrival] = deque()
+        self._lock = threading.Lock()  # guards credit and _waiting, and keeps puts in order
+
+    def grant(self, count: int) -> None:
+        """More credit; what the script has ready arrives."""
+        self.link.blocking("grant", count)
+        with self._lock:
+            self.credit += count
+            self._pump()
+
+    def settle(self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1) -> None:
+        """Record the outcome; in a transaction ACCEPTED waits for commit."""
+        chosen = tuple(tokens)
+        enlists = self.channel.transacted and outcome is Outcome.ACCEPTED
+
+        def effect() -> None:
+            if enlists:
+                self.channel.enlisted.extend(chosen)
+            else:
+                self.link.backend.settled.extend((token, outcome) for token in chosen)
+
+        question = Question(self.link.number, "settle", ticket, effect, (chosen, outcome, failures))
+        self.link.path(question)
+        if ticket is None:
+            question.succeed()
+
+    def drain(self, ticket: Ticket) -> None:
+        """Credit to zero."""
+        self.link.path(Question(self.link.number, "drain", ticket, self._drained))
+
+    def _drained(self) -> None:
+        with self._lock:
+            self.credit = 0
+
+    def close(self) -> None:
+        """End the flow."""
+        self.link.backend.script.record(Call(self.link.number, "close-subscription", self.interest))
+        with self._lock:
+            self.closed = True
+            self.credit = 0
+
+    # -- what the script does ----------------------------------------------------------------------------------------
+
+    def deliver(self, *envelopes: Envelope, redelivered: bool = False, delivery_count: int | None = None) -> list[int]:
+        """Let messages arrive, now or as soon as there is credit; their tokens come back."""
+        count = delivery_count or (2 if redelivered else 1)
+        arrivals = [Arrival(next(_tokens), envelope, redelivered, count) for envelope in envelopes]
+        with self._lock:
+            self._waiting.extend(arrivals)
+            self._pump()
+        return [arrival.token for arrival in arrivals]
+
+    def lose(self, error: BackendError) -> None:
+        """The broker ends this subscription alone."""
+        self.link.events.subscription_lost(self, error)
+
+    def _pump(self) -> None:
+        while self._waiting and self.credit > 0 and not self.closed and self.link.error is None:
+            self.credit -= 1
+            self.inbox.put(self._waiting.popleft())

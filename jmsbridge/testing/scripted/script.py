@@ -1,0 +1,196 @@
+"""What a test says should happen, and what it sees happening."""
+
+import queue
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from jmsbridge.spi.backend import Ticket
+from jmsbridge.spi.envelope import Address, BodyKind, Envelope
+from jmsbridge.spi.errors import BackendError
+
+__all__ = ["Call", "Question", "Script", "text_envelope"]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One verb that the facade called: on which link (1, 2, …), and with what."""
+
+    link: int
+    verb: str
+    detail: Any = None
+
+
+@dataclass(eq=False)
+class Question:
+    """A ticket whose answer the script holds back; ``effect`` is what the broker does when the answer is yes."""
+
+    link: int
+    verb: str
+    ticket: Ticket | None
+    effect: Callable[[], None]
+    detail: Any = None
+    _owner: "Script | None" = field(default=None, repr=False)
+
+    def succeed(self) -> None:
+        """The broker does it and says so; nothing when the question was answered already."""
+        if self._take():
+            self.effect()
+            if self.ticket is not None:
+                self.ticket.succeed()
+
+    def fail(self, error: BackendError, *, done: bool = False) -> None:
+        """The answer is no; with ``done`` the broker has nevertheless done it."""
+        if self._take():
+            if done:
+                self.effect()
+            if self.ticket is not None:
+                self.ticket.fail(error)
+
+    def _take(self) -> bool:
+        return self._owner is not None and self._owner.take(self)
+
+
+class Script:
+    """Policy per verb, open questions, and the record of calls; safe from every thread."""
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+        self.before: dict[str, Callable[[Call], None]] = {}
+        """Runs when the facade calls the verb, before it has any effect; may cut links, or raise a BackendError."""
+        self._open: list[Question] = []
+        self._policy: dict[str, str] = {}
+        self._changed = threading.Condition()  # guards calls, _open and _policy
+        self._io: queue.SimpleQueue[Callable[[], None] | None] | None = None
+
+    # -- what the test says ------------------------------------------------------------------------------------------
+
+    def hold(self, *verbs: str) -> None:
+        """Keep answers of these verbs until ``release``."""
+        self._set("held", verbs)
+
+    def answer_later(self, *verbs: str) -> None:
+        """Answer these verbs from the I/O thread."""
+        self._set("io", verbs)
+
+    def answer_inline(self, *verbs: str) -> None:
+        """Answer these verbs before they return, which is how a script begins."""
+        self._set("inline", verbs)
+
+    def _set(self, policy: str, verbs: Iterable[str]) -> None:
+        with self._changed:
+            self._policy.update(dict.fromkeys(verbs, policy))
+
+    def held(self, verb: str | None = None, link: int | None = None) -> list[Question]:
+        """Open questions in the order of asking."""
+        with self._changed:
+            return [
+                question for question in self._open if verb in (None, question.verb) and link in (None, question.link)
+            ]
+
+    def release(
+        self,
+        verb: str | None = None,
+        count: int | None = None,
+        *,
+        order: Callable[[list[Question]], Iterable[Question]] = iter,
+        error: BackendError | None = None,
+    ) -> int:
+        """Answer up to ``count`` held questions, arranged by ``order`` (no to all with ``error``); gives their number."""
+        chosen = list(order(self.held(verb)))[:count]
+        for question in chosen:
+            question.succeed() if error is None else question.fail(error)
+        return len(chosen)
+
+    # -- what the test sees ------------------------------------------------------------------------------------------
+
+    def verbs(self, link: int | None = None) -> list[str]:
+        """The verbs called so far, in order."""
+        with self._changed:
+            return [call.verb for call in self.calls if link in (None, call.link)]
+
+    def count(self, verb: str) -> int:
+        """How often a verb was called."""
+        return self.verbs().count(verb)
+
+    def wait_call(self, verb: str, count: int = 1, timeout: float = 5.0) -> Call:
+        """The ``count``-th call of ``verb``, once it is made; an assertion when it is not."""
+        with self._changed:
+            made = self._changed.wait_for(lambda: len(self._made(verb)) >= count, timeout)
+            assert made, f"{verb} was called {len(self._made(verb))} of {count} times; calls: {self.calls[-20:]}"
+            return self._made(verb)[count - 1]
+
+    def wait_held(self, verb: str, count: int = 1, timeout: float = 5.0) -> list[Question]:
+        """The open questions of ``verb``, once there are ``count``."""
+        with self._changed:
+            made = self._changed.wait_for(lambda: sum(q.verb == verb for q in self._open) >= count, timeout)
+            assert made, f"fewer than {count} open questions of {verb}"
+        return self.held(verb)
+
+    def _made(self, verb: str) -> list[Call]:
+        return [call for call in self.calls if call.verb == verb]
+
+    # -- what links use ----------------------------------------------------------------------------------------------
+
+    def record(self, call: Call) -> None:
+        """Keep a call and run its hook."""
+        with self._changed:
+            self.calls.append(call)
+            self._changed.notify_all()
+        hook = self.before.get(call.verb)
+        if hook is not None:
+            hook(call)
+
+    def ask(self, question: Question) -> None:
+        """Open a question and, unless it is held, have it answered."""
+        question._owner = self
+        with self._changed:
+            self._open.append(question)
+            policy = self._policy.get(question.verb, "inline")
+            self._changed.notify_all()
+        if policy == "inline":
+            question.succeed()
+        elif policy == "io":
+            self.post(question.succeed)
+
+    def take(self, question: Question) -> bool:
+        """Whether the caller is the one who may answer."""
+        with self._changed:
+            if question not in self._open:
+                return False
+            self._open.remove(question)
+            return True
+
+    def post(self, work: Callable[[], None]) -> None:
+        """Run ``work`` on the I/O thread, which starts with its first task."""
+        with self._changed:
+            if self._io is None:
+                self._io = queue.SimpleQueue()
+                threading.Thread(target=_run, args=(self._io,), name="jmsbridge-scripted-io", daemon=True).start()
+            self._io.put(work)
+
+    def stop(self) -> None:
+        """End the I/O thread after what it has to do."""
+        with self._changed:
+            if self._io is not None:
+                self._io.put(None)
+                self._io = None
+
+
+def _run(tasks: "queue.SimpleQueue[Callable[[], None] | None]") -> None:
+    while (task := tasks.get()) is not None:
+        task()
+
+
+def text_envelope(address: Address, text: str, *, properties: dict[str, Any] | None = None, **headers: Any) -> Envelope:
+    """A text message as a backend would hand it up."""
+    return Envelope(
+        address=address,
+        kind=BodyKind.TEXT,
+        body=text,
+        properties=properties or {},
+        message_id=headers.pop("message_id", f"ID:scripted-{text}"),
+        timestamp=headers.pop("timestamp", 1),
+        **headers,
+    )

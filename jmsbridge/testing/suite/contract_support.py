@@ -1,0 +1,152 @@
+"""Helpers of the contract cases: tickets and inboxes that count, and short forms of the verbs."""
+
+import itertools
+import threading
+import time
+from typing import Any
+
+from jmsbridge.spi.backend import Channel, Link, Subscription
+from jmsbridge.spi.envelope import Address, Arrival, BodyKind, Envelope, Interest, Outcome
+from jmsbridge.spi.errors import BackendError
+from jmsbridge.testing.suite.support import LONG
+
+__all__ = ["Answer", "Box", "drain", "envelope", "fetch", "peek", "send", "send_texts_to", "settle", "subscribe"]
+
+_numbers = itertools.count(1)
+
+
+class Answer:
+    """A ticket that remembers every answer it gets, the forbidden second one too."""
+
+    def __init__(self) -> None:
+        self.answers: list[BackendError | None] = []
+        self._more = threading.Condition()
+
+    def succeed(self) -> None:
+        """The broker did it."""
+        self._keep(None)
+
+    def fail(self, error: BackendError) -> None:
+        """The broker did not."""
+        self._keep(error)
+
+    def _keep(self, answer: BackendError | None) -> None:
+        with self._more:
+            self.answers.append(answer)
+            self._more.notify_all()
+
+    def outcome(self, timeout: float = LONG) -> BackendError | None:
+        """The error, or None for yes, once the answer came."""
+        with self._more:
+            assert self._more.wait_for(lambda: self.answers, timeout), f"no answer within {timeout} s"
+            return self.answers[0]
+
+    def wait(self, timeout: float = LONG) -> None:
+        """Return when the answer is yes, raise its error otherwise."""
+        error = self.outcome(timeout)
+        if error is not None:
+            raise error
+
+
+class Box:
+    """An inbox that keeps what arrived, in order."""
+
+    def __init__(self) -> None:
+        self.arrivals: list[Arrival] = []
+        self._more = threading.Condition()
+
+    def put(self, arrival: Arrival) -> None:
+        """Keep it."""
+        with self._more:
+            self.arrivals.append(arrival)
+            self._more.notify_all()
+
+    def wait(self, count: int, timeout: float = LONG) -> list[Arrival]:
+        """All arrivals, once there are ``count``."""
+        with self._more:
+            arrived = self._more.wait_for(lambda: len(self.arrivals) >= count, timeout)
+            assert arrived, f"{len(self.arrivals)} of {count} messages arrived within {timeout} s"
+            return list(self.arrivals)
+
+    @property
+    def bodies(self) -> list[Any]:
+        """The bodies so far."""
+        return [arrival.envelope.body for arrival in list(self.arrivals)]
+
+    @property
+    def tokens(self) -> list[Any]:
+        """The tokens so far."""
+        return [arrival.token for arrival in list(self.arrivals)]
+
+
+def envelope(address: Address, body: Any = "text", kind: BodyKind = BodyKind.TEXT, **fields: Any) -> Envelope:
+    """A complete envelope with an id of its own and the present time."""
+    fields.setdefault("properties", {})
+    fields.setdefault("message_id", f"ID:contract-{next(_numbers)}-{time.time_ns()}")
+    fields.setdefault("timestamp", time.time_ns() // 1_000_000)
+    return Envelope(address=address, kind=kind, body=body, **fields)
+
+
+def send(channel: Channel, *envelopes: Envelope) -> None:
+    """Send all, and wait until each is confirmed."""
+    answers = []
+    for each in envelopes:
+        answers.append(Answer())
+        channel.send(each, answers[-1])
+    for answer in answers:
+        answer.wait()
+
+
+def send_texts_to(link: Link, address: Address, *texts: str) -> None:
+    """Send these texts over a channel of their own."""
+    channel = link.channel(False)
+    send(channel, *(envelope(address, text) for text in texts))
+    channel.close()
+
+
+def subscribe(channel: Channel, address: Address, credit: int = 0, **interest: Any) -> tuple[Subscription, Box]:
+    """Subscribe, and grant ``credit``."""
+    box = Box()
+    subscription = channel.subscribe(Interest(address=address, **interest), box)
+    if credit:
+        subscription.grant(credit)
+    return subscription, box
+
+
+def drain(subscription: Subscription) -> None:
+    """Take back the credit, and wait until all that was owed has arrived."""
+    answer = Answer()
+    subscription.drain(answer)
+    answer.wait()
+
+
+def settle(subscription: Subscription, tokens: list[Any], outcome: Outcome, failures: int = 1) -> None:
+    """Settle, and wait for the answer."""
+    answer = Answer()
+    subscription.settle(tokens, outcome, answer, failures)
+    answer.wait()
+
+
+def fetch(link: Link, address: Address, count: int, **interest: Any) -> list[Any]:
+    """Take ``count`` messages over a channel of their own, accept them, and give back their bodies."""
+    channel = link.channel(False)
+    subscription, box = subscribe(channel, address, count, **interest)
+    arrivals = box.wait(count)
+    settle(subscription, box.tokens, Outcome.ACCEPTED)
+    drain(subscription)
+    subscription.close()
+    channel.close()
+    return [arrival.envelope.body for arrival in arrivals]
+
+
+def peek(link: Link, address: Address, credit: int = 10, **interest: Any) -> list[Any]:
+    """What a new consumer gets until the broker has no more; it is given back."""
+    channel = link.channel(False)
+    subscription, box = subscribe(channel, address, credit, **interest)
+    drain(subscription)
+    bodies = box.bodies
+    if box.tokens:
+        settle(subscription, box.tokens, Outcome.RELEASED)
+    subscription.close()
+    channel.close()
+    return bodies
