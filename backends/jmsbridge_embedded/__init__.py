@@ -1,0 +1,136 @@
+"""The embedded broker: Jakarta Messaging without a server, in the memory of this process.
+
+``embedded:`` is one broker for the whole process; ``embedded:?broker=NAME`` is another one per name. Queues, topics
+and durable subscriptions are made on first use and live, with their messages, as long as the process does, whoever
+is connected; ``discard`` drops them. There is no I/O thread: sending, settling and granting run in the caller's
+thread under the broker's one lock, so every answer is there when the call returns. A forked child starts with empty
+brokers, and its inherited links are lost.
+
+Start reading at ``broker``; ``queue`` decides who gets which message, ``backlog`` keeps the order.
+"""
+
+import os
+import threading
+from typing import Annotated, Any
+
+import msgspec
+
+from jmsbridge.spi import SPI_VERSION, AuthenticationFailed, Endpoint, LinkEvents, Native, NotSupported
+from jmsbridge_embedded.broker import Broker, brokers
+from jmsbridge_embedded.link import Link
+from jmsbridge_embedded.native import NATIVE
+
+__all__ = ["EmbeddedBackend", "EmbeddedOptions", "backend", "cut", "discard"]
+
+_Count = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class EmbeddedOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Options of ``embedded:``. All but ``broker`` hold for the connection that gives them."""
+
+    broker: str = "default"
+    """Which broker of this process; one is made for each name."""
+    max_messages: _Count = 1_000_000
+    """Sends are refused while the broker holds that many messages: waiting, delayed, unsettled or in a transaction."""
+    duplicate_window: _Count = 20_000
+    """How many duplicate ids a destination remembers."""
+    credentials: dict[str, str] | str = ""
+    """Passwords by user name, also as ``"user:password,user:password"``. With any, other credentials are refused: a
+    stand-in for a guarded broker in tests, no protection, since it is the connection itself that brings them."""
+
+
+class EmbeddedBackend:
+    """The SPI's Backend."""
+
+    name = "embedded"
+    native: Native = NATIVE
+    options: type[msgspec.Struct] = EmbeddedOptions
+    spi_version = SPI_VERSION
+
+    def open(self, endpoint: Endpoint, options: Any, events: LinkEvents) -> Link:
+        """A link to the broker that the options name."""
+        if endpoint.host is not None:
+            raise NotSupported(f"{endpoint} names a host, but the embedded broker lives in this process; use embedded:")
+        if endpoint.path:
+            raise NotSupported(
+                "embedded:PATH (a broker in a file) is not available in this version; use embedded: for one in memory"
+            )
+        if not isinstance(options, EmbeddedOptions):
+            options = EmbeddedOptions()
+        _authenticate(endpoint, options.credentials)
+        return _named(options.broker).open(
+            endpoint.client_id, events, options.max_messages, options.duplicate_window
+        )
+
+
+backend = EmbeddedBackend()
+"""The entry point ``embedded``."""
+
+_registry: dict[str, Broker] = {}
+_registry_lock = threading.Lock()
+
+
+def cut(name: str = "default") -> None:
+    """Kill every link of a broker as a broken network would; messages and durable subscriptions stay. For tests."""
+    with _registry_lock:
+        broker = _registry.get(name)
+    if broker is not None:
+        broker.cut(f"the connection to embedded broker {name!r} was cut")
+
+
+def discard(name: str = "default") -> None:
+    """Drop a broker with everything in it; links to it are lost. The next ``open`` makes an empty one. For tests."""
+    with _registry_lock:
+        broker = _registry.pop(name, None)
+    if broker is not None:
+        broker.end(f"embedded broker {name!r} was discarded")
+
+
+def _named(name: str) -> Broker:
+    with _registry_lock:
+        broker = _registry.get(name)
+        if broker is None:
+            broker = _registry[name] = Broker(name)
+        return broker
+
+
+def _authenticate(endpoint: Endpoint, credentials: dict[str, str] | str) -> None:
+    if isinstance(credentials, str):
+        pairs = (pair.partition(":") for pair in credentials.split(",") if pair)
+        credentials = {user: password for user, _, password in pairs}
+    if not credentials:
+        return
+    if endpoint.user is None or endpoint.password is None:
+        raise AuthenticationFailed("this embedded broker wants a user name and a password; one is missing")
+    if credentials.get(endpoint.user) != endpoint.password:
+        raise AuthenticationFailed(f"the embedded broker refused the user name {endpoint.user!r} or its password")
+
+
+_at_fork: list[threading.Lock] = []
+"""The locks held while the process forks, so that the child inherits none that another thread holds."""
+
+
+def _before_fork() -> None:
+    _registry_lock.acquire()
+    locks = [broker.common.lock for broker in sorted(brokers(), key=id)]
+    for lock in locks:
+        lock.acquire()
+    _at_fork.extend(locks)
+
+
+def _after_fork() -> None:
+    for lock in _at_fork:
+        lock.release()
+    _at_fork.clear()
+    _registry_lock.release()
+
+
+def _after_fork_in_child() -> None:
+    _registry.clear()
+    for broker in brokers():
+        for link in list(broker.links):
+            link.abandon("the link was opened in another process; connect again after a fork")
+    _after_fork()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child)

@@ -1,0 +1,279 @@
+"""One broker in memory: its destinations, its links, and who may do what."""
+
+import time
+import weakref
+from collections.abc import Callable, Iterable
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from jmsbridge.spi import (
+    Address,
+    AddressInUse,
+    AddressRefused,
+    BackendError,
+    ClientIdRefused,
+    Envelope,
+    Inbox,
+    Interest,
+    LinkEvents,
+    LinkLost,
+    Mode,
+    NotSupported,
+    SendRefused,
+    SubscriptionRefused,
+)
+from jmsbridge_embedded.backlog import Entry
+from jmsbridge_embedded.browser import Browser
+from jmsbridge_embedded.channel import Channel
+from jmsbridge_embedded.consumer import Consumer
+from jmsbridge_embedded.link import Link
+from jmsbridge_embedded.queue import Queue
+from jmsbridge_embedded.rules import DEAD_LETTERS, check_creatable, check_owner, compiled, dead_letter
+from jmsbridge_embedded.schedule import Common
+from jmsbridge_embedded.topics import Topic, Topics
+
+if TYPE_CHECKING:
+    from jmsbridge.selectors import Selector
+
+__all__ = ["Broker", "brokers"]
+
+_alive: "weakref.WeakSet[Broker]" = weakref.WeakSet()
+
+
+def brokers() -> list["Broker"]:
+    """All brokers of this process that somebody still refers to; what a fork has to take care of."""
+    return list(_alive)
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _product() -> str:
+    try:
+        return f"jmsbridge embedded broker {version('jmsbridge')}"
+    except PackageNotFoundError:
+        return "jmsbridge embedded broker"
+
+
+class Broker:
+    """Queues, topics and links under one lock, ``common.lock``.
+
+    The verbs of links, channels and subscriptions take the lock and work in the caller's thread; all methods here but
+    ``open``, ``tick``, ``cut`` and ``end`` expect it to be held. Under it only inboxes are called, which take leaf
+    locks and never call back. ``clock`` gives milliseconds since the epoch; without ``threaded`` nothing happens by
+    itself at its time, but at ``tick``.
+    """
+
+    def __init__(self, name: str, clock: Callable[[], int] = _now, threaded: bool = True) -> None:
+        self.common = Common(name, clock, threaded)
+        self.product = _product()
+        self.queues: dict[str, Queue] = {}
+        self.topics = Topics(self.common)
+        self.links: set[Link] = set()
+        self._client_ids: set[str] = set()
+        _alive.add(self)
+
+    # -- links ---------------------------------------------------------------------------------------------------
+
+    def open(
+        self, client_id: str | None, events: LinkEvents, max_messages: int = 1_000_000, duplicate_window: int = 20_000
+    ) -> Link:
+        """A new link; a client id belongs to one live link at a time (section 6.1.2)."""
+        with self.common.lock:
+            if client_id is not None:
+                if not client_id:
+                    raise ClientIdRefused("the client id is empty; leave it out or give it a name")
+                if client_id in self._client_ids:
+                    raise ClientIdRefused(
+                        f"client id {client_id!r} is in use by another connection to {self.product} "
+                        f"{self.common.name!r}; close that one or use another id"
+                    )
+                self._client_ids.add(client_id)
+            link = Link(self, client_id, events, max_messages, duplicate_window)
+            self.links.add(link)
+        return link
+
+    def left(self, link: Link) -> None:
+        """A link has ended."""
+        self.links.discard(link)
+        if link.client_id is not None:
+            self._client_ids.discard(link.client_id)
+        for address in link.temporaries:
+            self._remove(address)
+        link.temporaries = set()
+
+    def cut(self, reason: str) -> None:
+        """Kill every link as a broken network would."""
+        with self.common.lock:
+            links = list(self.links)
+            for link in links:
+                link.end(reason)
+        for link in links:
+            link.tell(LinkLost(reason))
+
+    def end(self, reason: str) -> None:
+        """Kill every link and drop every message."""
+        self.cut(reason)
+        with self.common.lock:
+            self.common.schedule.clear()
+            self.queues.clear()
+            self.topics = Topics(self.common)
+
+    def tick(self) -> None:
+        """Do what is due by now."""
+        with self.common.lock:
+            self.common.catch_up()
+
+    # -- sending -------------------------------------------------------------------------------------------------
+
+    def publish(self, envelope: Envelope, link: Link) -> None:
+        """Send one message now."""
+        if self.common.stored >= link.max_messages:
+            raise self._full(link)
+        address = envelope.address
+        if address.topic or envelope.duplicate_id is not None:
+            self.admit(envelope, link)
+            for queue in self._route(envelope, link):
+                queue.add(envelope)
+            return
+        queue = self.queues.get(address.name) or self.queue(address)
+        queue.add(envelope)
+
+    def publish_all(self, envelopes: Iterable[Envelope], link: Link) -> None:
+        """Send what ``check`` has passed; every message is there before the first is delivered."""
+        touched: dict[Queue, None] = {}
+        for envelope in envelopes:
+            for queue in self._route(envelope, link):
+                queue.add(envelope, at_once=False)
+                touched[queue] = None
+        for queue in touched:
+            queue.dispatch()
+
+    def admit(self, envelope: Envelope, link: Link) -> None:
+        """Raise where the message has nowhere to go."""
+        address = envelope.address
+        copies = 1
+        if address.topic:
+            copies = len(self._topic(address).subscriptions)
+        else:
+            self.queue(address)
+        if self.common.stored + copies > link.max_messages:
+            raise self._full(link)
+
+    def check(self, envelopes: Iterable[Envelope], link: Link) -> None:
+        """Raise where not all of these, which are counted as stored, could be sent."""
+        more = 0
+        for envelope in envelopes:
+            if envelope.address.topic:
+                more += len(self._topic(envelope.address).subscriptions) - 1
+            else:
+                self.queue(envelope.address)
+        if more > 0 and self.common.stored + more > link.max_messages:
+            raise self._full(link)
+
+    def bury(self, entry: Entry, origin: str, deliveries: int) -> None:
+        """Move a copy of a rejected message to the dead-letter queue, where it does not expire."""
+        self.queue(DEAD_LETTERS).add(dead_letter(entry.envelope, origin, deliveries))
+
+    def _route(self, envelope: Envelope, link: Link) -> list[Queue]:
+        """Where copies of this message go; nowhere, if it was sent before."""
+        address = envelope.address
+        place: Topic | Queue = self._topic(address) if address.topic else self.queue(address)
+        duplicate_id = envelope.duplicate_id
+        if duplicate_id is not None and place.window.seen(duplicate_id, link.duplicate_window):
+            return []
+        if isinstance(place, Queue):
+            return [place]
+        return [each.queue for each in place.subscriptions if each.wants(envelope, link)]
+
+    def _full(self, link: Link) -> BackendError:
+        return SendRefused(
+            f"{self.product} {self.common.name!r} holds {self.common.stored} messages and takes no more from this "
+            f"connection; consume some or raise the option max_messages ({link.max_messages})"
+        )
+
+    # -- receiving -----------------------------------------------------------------------------------------------
+
+    def subscribe(self, channel: Channel, link: Link, interest: Interest, inbox: Inbox) -> Consumer | Browser:
+        """A consumer or browser for this interest."""
+        address = interest.address
+        if interest.start is not None:
+            raise NotSupported(f"{self.product} has no positions in {address} to start from")
+        selector = compiled(interest.selector)
+        if address.topic:
+            return self._subscribe_topic(channel, link, interest, inbox, selector)
+        queue = self.queue(address)
+        check_owner(address, queue.owner, link)
+        if interest.mode is Mode.BROWSE:
+            return Browser(channel, queue, selector, inbox)
+        consumer = Consumer(channel, queue, interest, inbox, self._queue_left)
+        queue.join(consumer, interest.selector, selector)
+        return consumer
+
+    def _subscribe_topic(
+        self, channel: Channel, link: Link, interest: Interest, inbox: Inbox, selector: "Selector | None"
+    ) -> Consumer:
+        if interest.mode is Mode.BROWSE:
+            raise NotSupported(f"{interest.address} is a topic; only queues can be browsed")
+        if interest.durable and not interest.shared and link.client_id is None:
+            raise SubscriptionRefused(f"durable subscription {interest.key!r} needs a client id, or must be shared")
+        check_owner(interest.address, self._topic(interest.address).owner, link)
+        subscription = self.topics.subscribe(interest, selector, link)
+        consumer = Consumer(
+            channel, subscription.queue, interest, inbox, lambda _: self.topics.consumer_left(subscription)
+        )
+        subscription.queue.join(consumer, None, None)
+        return consumer
+
+    def _queue_left(self, consumer: Consumer) -> None:
+        """A queue that nobody uses and that has nothing to remember is made again when it is used."""
+        queue = consumer.queue
+        if not (queue.size or queue.consumers or queue.owner or len(queue.window)):
+            self.queues = {name: other for name, other in self.queues.items() if other is not queue}
+
+    # -- destinations --------------------------------------------------------------------------------------------
+
+    def queue(self, address: Address) -> Queue:
+        """The queue of that name, made on first use unless it is a temporary one."""
+        queue = self.queues.get(address.name)
+        if queue is None:
+            check_creatable(address)
+            queue = self.queues[address.name] = Queue(self.common, str(address))
+        return queue
+
+    def _topic(self, address: Address) -> Topic:
+        if address.name not in self.topics.topics:
+            check_creatable(address)
+        return self.topics.topic(address)
+
+    def declare(self, address: Address, link: Link) -> Address:
+        """A new temporary destination of this link, under a name of its own."""
+        prefix = address.name or ("temporary-topic" if address.topic else "temporary-queue")
+        made = Address(f"{prefix}-{uuid4().hex}", address.topic, True)
+        if made.topic:
+            self.topics.topics[made.name] = Topic(link)
+        else:
+            self.queues[made.name] = Queue(self.common, str(made), link)
+        return made
+
+    def delete(self, address: Address, link: Link) -> None:
+        """Remove a temporary destination without consumers, for its owner."""
+        place: Topic | Queue | None
+        place = self.topics.topics.get(address.name) if address.topic else self.queues.get(address.name)
+        if place is None or place.owner is None:
+            raise AddressRefused(f"{address} is no temporary destination of {self.product} {self.common.name!r}")
+        check_owner(address, place.owner, link)
+        queues = [place] if isinstance(place, Queue) else [each.queue for each in place.subscriptions]
+        if any(queue.consumers for queue in queues):
+            raise AddressInUse(f"{address} has consumers; close them before deleting it")
+        self._remove(address)
+
+    def _remove(self, address: Address) -> None:
+        if address.topic:
+            self.topics.remove(address.name)
+            return
+        queue = self.queues.pop(address.name, None)
+        if queue is not None:
+            queue.end()

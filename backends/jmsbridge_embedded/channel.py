@@ -1,0 +1,158 @@
+"""An order of sends and, when transacted, a transaction."""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from jmsbridge.spi import (
+    BackendError,
+    Envelope,
+    Inbox,
+    Interest,
+    LinkLost,
+    NotSupported,
+    Subscription,
+    Ticket,
+    TransactionRolledBack,
+)
+from jmsbridge_embedded.backlog import Entry
+from jmsbridge_embedded.browser import Browser
+from jmsbridge_embedded.consumer import Consumer
+
+if TYPE_CHECKING:
+    from jmsbridge_embedded.broker import Broker
+    from jmsbridge_embedded.link import Link
+    from jmsbridge_embedded.queue import Queue
+
+__all__ = ["Channel", "end_channels"]
+
+_log = logging.getLogger("jmsbridge.embedded")
+
+
+class Channel:
+    """The SPI's Channel; guarded by the broker's lock.
+
+    Everything happens in the caller's thread, so a ticket is answered before the verb returns. In a transaction,
+    ``_sends`` are counted as stored from the moment they are sent; ``accepted`` maps each token to its consumer.
+    """
+
+    def __init__(self, broker: "Broker", link: "Link", transacted: bool) -> None:
+        self.broker = broker
+        self.lost: str | None = None
+        self.accepted: dict[Entry, Consumer] | None = {} if transacted else None
+        self.subscriptions: set[Consumer | Browser] = set()
+        self._lock = broker.common.lock
+        self._link = link
+        self._sends: list[Envelope] = []
+
+    # -- Channel -------------------------------------------------------------------------------------------------
+
+    def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
+        """Send, or hold until commit."""
+        try:
+            with self._lock:
+                if self.lost is not None:
+                    raise LinkLost(self.lost)
+                if self.accepted is None:
+                    self.broker.publish(envelope, self._link)
+                else:
+                    self.broker.admit(envelope, self._link)
+                    self._sends.append(envelope)
+                    self.broker.common.stored += 1
+        except BackendError as error:
+            if ticket is not None:
+                ticket.fail(error)
+            elif isinstance(error, LinkLost):
+                raise
+            else:
+                _log.debug("a send without confirmation was refused: %s", error)
+            return
+        if ticket is not None:
+            ticket.succeed()
+
+    def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
+        """Start a subscription, or a browser, with zero credit."""
+        with self._lock:
+            if self.lost is not None:
+                raise LinkLost(self.lost)
+            subscription = self.broker.subscribe(self, self._link, interest, inbox)
+            self.subscriptions.add(subscription)
+        return subscription
+
+    def commit(self, ticket: Ticket) -> None:
+        """Make sends and accepted settlements since the last commit effective, in one step."""
+        self._end_transaction(ticket, self._commit)
+
+    def rollback(self, ticket: Ticket) -> None:
+        """Forget sends since the last commit; accepted tokens are unsettled again."""
+        self._end_transaction(ticket, self.undo)
+
+    def close(self) -> None:
+        """Roll back, give held tokens back as FAILED."""
+        with self._lock:
+            if self.lost is None:
+                self._link.channels.discard(self)
+                end_channels([self], "the channel was closed")
+
+    # -- for the broker, with its lock held ----------------------------------------------------------------------
+
+    def undo(self) -> None:
+        """Roll back."""
+        self.broker.common.stored -= len(self._sends)
+        self._sends = []
+        if not self.accepted:
+            return
+        accepted, self.accepted = self.accepted, {}
+        queues: dict[Queue, None] = {}
+        for entry, consumer in accepted.items():
+            if consumer.lost is not None:  # closed since: nobody is left to hold it
+                consumer.put_back([entry])
+                queues[consumer.queue] = None
+        for queue in queues:
+            queue.dispatch()
+
+    def _commit(self) -> None:
+        try:
+            self.broker.check(self._sends, self._link)
+        except BackendError as error:
+            self.undo()
+            raise TransactionRolledBack(f"the transaction was rolled back: {error}") from error
+        if self.accepted:
+            accepted, self.accepted = self.accepted, {}
+            for entry, consumer in accepted.items():
+                consumer.accept((entry,))
+        sends, self._sends = self._sends, []
+        self.broker.common.stored -= len(sends)
+        self.broker.publish_all(sends, self._link)
+
+    def _end_transaction(self, ticket: Ticket, act: Callable[[], None]) -> None:
+        try:
+            with self._lock:
+                if self.lost is not None:
+                    raise LinkLost(self.lost)
+                if self.accepted is None:
+                    raise NotSupported("this channel has no transaction: it was opened with transacted=False")
+                act()
+        except BackendError as error:
+            ticket.fail(error)
+        else:
+            ticket.succeed()
+
+
+def end_channels(channels: Sequence[Channel], lost: str) -> None:
+    """Roll these back and give back what they hold, together: nothing comes to one of them on the way.
+
+    Expects the broker's lock to be held.
+    """
+    subscriptions = [subscription for channel in channels for subscription in channel.subscriptions]
+    for channel in channels:
+        channel.lost = lost
+        channel.subscriptions = set()
+    for subscription in subscriptions:
+        subscription.stop(lost)
+    for channel in channels:
+        channel.undo()
+    for subscription in subscriptions:
+        subscription.release()
+    for subscription in subscriptions:
+        subscription.leave()

@@ -1,0 +1,150 @@
+"""Topics and their subscriptions."""
+
+from typing import TYPE_CHECKING
+
+from jmsbridge.spi import Address, Envelope, Interest, SubscriptionRefused, SubscriptionUnknown
+from jmsbridge_embedded.duplicates import Window
+from jmsbridge_embedded.queue import Queue
+from jmsbridge_embedded.schedule import Common
+
+if TYPE_CHECKING:
+    from jmsbridge.selectors import Selector
+    from jmsbridge_embedded.link import Link
+
+__all__ = ["Identity", "Topic", "TopicSubscription", "Topics"]
+
+Identity = tuple[str | None, str]
+"""A subscription's name within its client id."""
+
+
+class Topic:
+    """Where copies of a message are made: one per subscription that wants it."""
+
+    def __init__(self, owner: "Link | None" = None) -> None:
+        self.owner = owner
+        self.subscriptions: list[TopicSubscription] = []
+        self.window = Window()
+
+
+class TopicSubscription:
+    """A backlog of its own and the rule of what goes into it (sections 4.2.2 to 4.2.4)."""
+
+    def __init__(self, interest: Interest, selector: "Selector | None", link: "Link", common: Common) -> None:
+        self.address = interest.address
+        self.identity: Identity | None = None if interest.key is None else (link.client_id, interest.key)
+        self.durable = interest.durable
+        self.shared = interest.shared
+        self.definition = (interest.address, interest.selector, interest.no_local)
+        key = "" if interest.key is None else f"/{interest.key}"
+        self.queue = Queue(common, f"{interest.address}{key}")
+        self._selector = selector
+        self._no_local = interest.no_local and not interest.shared
+        self._client_id = link.client_id
+        self._link = link
+
+    def wants(self, envelope: Envelope, sender: "Link") -> bool:
+        """Whether a copy of this message belongs in the backlog."""
+        if self._no_local:
+            if sender is self._link:
+                return False
+            if self.durable and self._client_id is not None and sender.client_id == self._client_id:
+                return False
+        return self._selector is None or self._selector.matches_envelope(envelope)
+
+    def belongs_to(self, link: "Link") -> None:
+        """An unshared durable subscription was taken up by this link."""
+        self._link = link
+
+
+class Topics:
+    """All topics and subscriptions of one broker; every method expects the broker's lock to be held."""
+
+    def __init__(self, common: Common) -> None:
+        self.topics: dict[str, Topic] = {}
+        self._common = common
+        self._durable: dict[Identity, TopicSubscription] = {}
+        self._shared: dict[Identity, TopicSubscription] = {}
+
+    def subscribe(self, interest: Interest, selector: "Selector | None", link: "Link") -> TopicSubscription:
+        """Find or make the subscription that this interest names."""
+        if interest.key is None or not (interest.durable or interest.shared):
+            return self._start(TopicSubscription(interest, selector, link, self._common))
+        identity = (link.client_id, interest.key)
+        registry = self._durable if interest.durable else self._shared
+        found = registry.get(identity)
+        if found is not None:
+            _check(found, interest)
+            if found.definition == (interest.address, interest.selector, interest.no_local):
+                found.belongs_to(link)
+                return found
+            self._end(found)
+        created = registry[identity] = self._start(TopicSubscription(interest, selector, link, self._common))
+        return created
+
+    def unsubscribe(self, identity: Identity) -> None:
+        """Forget a durable subscription."""
+        found = self._durable.get(identity)
+        if found is None:
+            raise SubscriptionUnknown(f"the embedded broker has no durable subscription {_named(identity)}")
+        if found.queue.consumers:
+            raise SubscriptionRefused(f"subscription {_named(identity)} has an active consumer; close it first")
+        if found.queue.in_transaction:
+            raise SubscriptionRefused(
+                f"subscription {_named(identity)} has messages in an open transaction; commit or roll back first"
+            )
+        self._end(found)
+
+    def consumer_left(self, subscription: TopicSubscription) -> None:
+        """A non-durable subscription ends with its last consumer."""
+        if not subscription.durable and not subscription.queue.consumers:
+            self._end(subscription)
+
+    def remove(self, name: str) -> None:
+        """A temporary topic goes, with every subscription on it."""
+        topic = self.topics.get(name)
+        if topic is not None:
+            for subscription in list(topic.subscriptions):
+                self._end(subscription)
+            self.topics.pop(name, None)
+
+    def topic(self, address: Address) -> Topic:
+        """The topic of that name, made on first use."""
+        return self.topics.setdefault(address.name, Topic())
+
+    def _start(self, subscription: TopicSubscription) -> TopicSubscription:
+        self.topic(subscription.address).subscriptions.append(subscription)
+        return subscription
+
+    def _end(self, subscription: TopicSubscription) -> None:
+        subscription.queue.end()
+        if subscription.identity is not None:
+            registry = self._durable if subscription.durable else self._shared
+            if registry.get(subscription.identity) is subscription:
+                del registry[subscription.identity]
+        name = subscription.address.name
+        topic = self.topics.get(name)
+        if topic is None:
+            return
+        if subscription in topic.subscriptions:
+            topic.subscriptions.remove(subscription)
+        if not topic.subscriptions and topic.owner is None and not len(topic.window):
+            del self.topics[name]
+
+
+def _check(found: TopicSubscription, interest: Interest) -> None:
+    """Whether the interest may take up, or replace, what is there (the table of section 2.J of the facts)."""
+    name = f"subscription {interest.key!r} on {found.address}"
+    if found.shared != interest.shared:
+        kind = "shared" if found.shared else "unshared"
+        raise SubscriptionRefused(f"{name} is a {kind} durable subscription; unsubscribe it first or use another name")
+    if not found.queue.consumers:
+        return
+    if not found.shared:
+        raise SubscriptionRefused(f"{name} has an active consumer; close it first")
+    if found.definition != (interest.address, interest.selector, interest.no_local):
+        raise SubscriptionRefused(f"{name} has active consumers with another topic or selector")
+
+
+def _named(identity: Identity) -> str:
+    client_id, key = identity
+    return repr(key) if client_id is None else f"{key!r} of client id {client_id!r}"
