@@ -97,7 +97,7 @@ class Script:
         order: Callable[[list[Question]], Iterable[Question]] = iter,
         error: BackendError | None = None,
     ) -> int:
-        """Answer up to ``count`` held questions, arranged by ``order`` (no to all with ``error``); gives their number."""
+        """Answer up to ``count`` held questions, in this ``order`` (no to all with ``error``); their number."""
         chosen = list(order(self.held(verb)))[:count]
         for question in chosen:
             question.succeed() if error is None else question.fail(error)
