@@ -11,7 +11,7 @@ from jmsbridge.spi import Envelope
 if TYPE_CHECKING:
     from jmsbridge.selectors import Selector
 
-__all__ = ["GONE", "Backlog", "Entry", "key_of"]
+__all__ = ["GONE", "Backlog", "Entry", "in_order", "key_of"]
 
 GONE: Final = object()
 """``Entry.holder`` of a message that is settled, expired or moved."""

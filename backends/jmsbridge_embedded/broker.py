@@ -154,11 +154,9 @@ class Broker:
     def admit(self, envelope: Envelope, link: Link) -> None:
         """Raise where the message has nowhere to go."""
         address = envelope.address
-        copies = 1
-        if address.topic:
-            copies = len(self._topic(address).subscriptions)
-        else:
-            self.queue(address)
+        copies = len(self.topics.find(address).subscriptions) if address.topic else 1
+        if not address.topic and address.name not in self.queues:
+            check_creatable(address)
         if self.common.stored + copies > link.max_messages:
             raise self._full(link)
 
@@ -167,9 +165,9 @@ class Broker:
         more = 0
         for envelope in envelopes:
             if envelope.address.topic:
-                more += len(self._topic(envelope.address).subscriptions) - 1
-            else:
-                self.queue(envelope.address)
+                more += len(self.topics.find(envelope.address).subscriptions) - 1
+            elif envelope.address.name not in self.queues:
+                check_creatable(envelope.address)
         if more > 0 and self.common.stored + more > link.max_messages:
             raise self._full(link)
 
@@ -180,8 +178,9 @@ class Broker:
     def _route(self, envelope: Envelope, link: Link) -> list[Queue]:
         """Where copies of this message go; nowhere, if it was sent before."""
         address = envelope.address
-        place: Topic | Queue = self._topic(address) if address.topic else self.queue(address)
         duplicate_id = envelope.duplicate_id
+        place: Topic | Queue
+        place = self.topics.find(address, keep=duplicate_id is not None) if address.topic else self.queue(address)
         if duplicate_id is not None and place.window.seen(duplicate_id, link.duplicate_window):
             return []
         if isinstance(place, Queue):
@@ -204,11 +203,12 @@ class Broker:
         selector = compiled(interest.selector)
         if address.topic:
             return self._subscribe_topic(channel, link, interest, inbox, selector)
-        queue = self.queue(address)
+        queue = self.queues.get(address.name) or self._new_queue(address)
         check_owner(address, queue.owner, link)
         if interest.mode is Mode.BROWSE:
             return Browser(channel, queue, selector, inbox)
-        consumer = Consumer(channel, queue, interest, inbox, self._queue_left)
+        self.queues[address.name] = queue
+        consumer = Consumer(channel, queue, interest, inbox)
         queue.join(consumer, interest.selector, selector)
         return consumer
 
@@ -219,19 +219,11 @@ class Broker:
             raise NotSupported(f"{interest.address} is a topic; only queues can be browsed")
         if interest.durable and not interest.shared and link.client_id is None:
             raise SubscriptionRefused(f"durable subscription {interest.key!r} needs a client id, or must be shared")
-        check_owner(interest.address, self._topic(interest.address).owner, link)
+        check_owner(interest.address, self.topics.find(interest.address).owner, link)
         subscription = self.topics.subscribe(interest, selector, link)
-        consumer = Consumer(
-            channel, subscription.queue, interest, inbox, lambda _: self.topics.consumer_left(subscription)
-        )
+        consumer = Consumer(channel, subscription.queue, interest, inbox)
         subscription.queue.join(consumer, None, None)
         return consumer
-
-    def _queue_left(self, consumer: Consumer) -> None:
-        """A queue that nobody uses and that has nothing to remember is made again when it is used."""
-        queue = consumer.queue
-        if not (queue.size or queue.consumers or queue.owner or len(queue.window)):
-            self.queues = {name: other for name, other in self.queues.items() if other is not queue}
 
     # -- destinations --------------------------------------------------------------------------------------------
 
@@ -239,14 +231,19 @@ class Broker:
         """The queue of that name, made on first use unless it is a temporary one."""
         queue = self.queues.get(address.name)
         if queue is None:
-            check_creatable(address)
-            queue = self.queues[address.name] = Queue(self.common, str(address))
+            queue = self.queues[address.name] = self._new_queue(address)
         return queue
 
-    def _topic(self, address: Address) -> Topic:
-        if address.name not in self.topics.topics:
+    def _new_queue(self, address: Address, owner: Link | None = None) -> Queue:
+        """A queue that is forgotten when it is idle and has nothing to remember, unless it has an owner."""
+        if owner is None:
             check_creatable(address)
-        return self.topics.topic(address)
+
+        def forget(queue: Queue) -> None:
+            if not (queue.size or queue.owner or len(queue.window)) and self.queues.get(address.name) is queue:
+                del self.queues[address.name]
+
+        return Queue(self.common, str(address), forget, owner)
 
     def declare(self, address: Address, link: Link) -> Address:
         """A new temporary destination of this link, under a name of its own."""
@@ -255,7 +252,7 @@ class Broker:
         if made.topic:
             self.topics.topics[made.name] = Topic(link)
         else:
-            self.queues[made.name] = Queue(self.common, str(made), link)
+            self.queues[made.name] = self._new_queue(made, link)
         return made
 
     def delete(self, address: Address, link: Link) -> None:

@@ -121,6 +121,8 @@ class Channel:
             accepted, self.accepted = self.accepted, {}
             for entry, consumer in accepted.items():
                 consumer.accept((entry,))
+                if consumer.lost is not None:
+                    consumer.queue.rest()
         sends, self._sends = self._sends, []
         self.broker.common.stored -= len(sends)
         self.broker.publish_all(sends, self._link)

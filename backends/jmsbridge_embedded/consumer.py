@@ -1,6 +1,6 @@
 """A consumer of one queue or topic subscription."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from jmsbridge.spi import Arrival, Inbox, Interest, LinkLost, Native, Outcome, Ticket
@@ -15,14 +15,9 @@ __all__ = ["Consumer"]
 
 
 class Consumer:
-    """The SPI's Subscription for CONSUME interests; guarded by the broker's lock.
+    """The SPI's Subscription for CONSUME interests; guarded by the broker's lock."""
 
-    ``on_leave`` is called when it goes, with the lock held: a non-durable subscription ends with its last consumer.
-    """
-
-    def __init__(
-        self, channel: "Channel", queue: Queue, interest: Interest, inbox: Inbox, on_leave: Callable[["Consumer"], None]
-    ) -> None:
+    def __init__(self, channel: "Channel", queue: Queue, interest: Interest, inbox: Inbox) -> None:
         self.native: Native = NATIVE
         self.queue = queue
         self.credit = 0
@@ -35,7 +30,6 @@ class Consumer:
         self._lock = queue.common.lock
         self._put = inbox.put
         self._presettled = interest.presettled
-        self._on_leave = on_leave
 
     # -- Subscription --------------------------------------------------------------------------------------------
 
@@ -136,7 +130,6 @@ class Consumer:
     def leave(self) -> None:
         """After ``release``: leave the queue, which hands out what came back."""
         self.queue.leave(self)
-        self._on_leave(self)
 
     def put_back(self, entries: Sequence[Entry], failures: int = 1) -> None:
         """These messages were delivered in vain; the caller dispatches."""

@@ -1,7 +1,7 @@
 """A queue, or the backlog of one topic subscription: who gets which message when."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
@@ -27,14 +27,18 @@ class Queue:
 
     A message changes hands as soon as it can: after each method no consumer with credit could take a waiting message.
     ``ring`` holds the consumers with credit, the next one first. While nobody selects and no message has a group
-    (``plain``), all consumers take from ``main`` and nothing else needs to be looked at.
+    (``plain``), all consumers take from ``main`` and nothing else needs to be looked at. ``on_idle`` is told when the
+    last consumer has gone, and again when the last message goes after that.
     """
 
-    def __init__(self, common: Common, origin: str, owner: "Link | None" = None) -> None:
+    def __init__(
+        self, common: Common, origin: str, on_idle: Callable[["Queue"], None], owner: "Link | None" = None
+    ) -> None:
         self.common = common
         self.origin = origin
         self.owner = owner
         self.ended = False
+        self._on_idle = on_idle
         self.plain = True
         self.size = 0
         self.delayed = 0
@@ -150,6 +154,7 @@ class Queue:
             view.compact()
         if earliest:
             self._watch(earliest, now)
+        self.rest()
 
     def _is_timed_out(self, entry: Entry) -> bool:
         """Whether a new message does not appear now: too late, or not yet."""
@@ -228,6 +233,12 @@ class Queue:
                 self.plain = not (self.views or self._grouped)
             consumer.view = self.main
         self.dispatch()
+        self.rest()
+
+    def rest(self) -> None:
+        """Say so if nobody consumes from here."""
+        if not self.consumers:
+            self._on_idle(self)
 
     def pause(self, consumer: "Consumer") -> None:
         """The consumer has no credit any more."""

@@ -1,10 +1,12 @@
 """Topics and their subscriptions."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from jmsbridge.spi import Address, Envelope, Interest, SubscriptionRefused, SubscriptionUnknown
 from jmsbridge_embedded.duplicates import Window
 from jmsbridge_embedded.queue import Queue
+from jmsbridge_embedded.rules import check_creatable
 from jmsbridge_embedded.schedule import Common
 
 if TYPE_CHECKING:
@@ -29,14 +31,21 @@ class Topic:
 class TopicSubscription:
     """A backlog of its own and the rule of what goes into it (sections 4.2.2 to 4.2.4)."""
 
-    def __init__(self, interest: Interest, selector: "Selector | None", link: "Link", common: Common) -> None:
+    def __init__(
+        self,
+        interest: Interest,
+        selector: "Selector | None",
+        link: "Link",
+        common: Common,
+        on_idle: Callable[["TopicSubscription"], None],
+    ) -> None:
         self.address = interest.address
         self.identity: Identity | None = None if interest.key is None else (link.client_id, interest.key)
         self.durable = interest.durable
         self.shared = interest.shared
         self.definition = (interest.address, interest.selector, interest.no_local)
         key = "" if interest.key is None else f"/{interest.key}"
-        self.queue = Queue(common, f"{interest.address}{key}")
+        self.queue = Queue(common, f"{interest.address}{key}", lambda _: on_idle(self))
         self._selector = selector
         self._no_local = interest.no_local and not interest.shared
         self._client_id = link.client_id
@@ -68,7 +77,7 @@ class Topics:
     def subscribe(self, interest: Interest, selector: "Selector | None", link: "Link") -> TopicSubscription:
         """Find or make the subscription that this interest names."""
         if interest.key is None or not (interest.durable or interest.shared):
-            return self._start(TopicSubscription(interest, selector, link, self._common))
+            return self._start(interest, selector, link)
         identity = (link.client_id, interest.key)
         registry = self._durable if interest.durable else self._shared
         found = registry.get(identity)
@@ -78,7 +87,7 @@ class Topics:
                 found.belongs_to(link)
                 return found
             self._end(found)
-        created = registry[identity] = self._start(TopicSubscription(interest, selector, link, self._common))
+        created = registry[identity] = self._start(interest, selector, link)
         return created
 
     def unsubscribe(self, identity: Identity) -> None:
@@ -94,11 +103,6 @@ class Topics:
             )
         self._end(found)
 
-    def consumer_left(self, subscription: TopicSubscription) -> None:
-        """A non-durable subscription ends with its last consumer."""
-        if not subscription.durable and not subscription.queue.consumers:
-            self._end(subscription)
-
     def remove(self, name: str) -> None:
         """A temporary topic goes, with every subscription on it."""
         topic = self.topics.get(name)
@@ -107,12 +111,24 @@ class Topics:
                 self._end(subscription)
             self.topics.pop(name, None)
 
-    def topic(self, address: Address) -> Topic:
-        """The topic of that name, made on first use."""
-        return self.topics.setdefault(address.name, Topic())
+    def find(self, address: Address, keep: bool = False) -> Topic:
+        """The topic of that name; a new one is forgotten unless somebody keeps it."""
+        topic = self.topics.get(address.name)
+        if topic is None:
+            check_creatable(address)
+            topic = Topic()
+            if keep:
+                self.topics[address.name] = topic
+        return topic
 
-    def _start(self, subscription: TopicSubscription) -> TopicSubscription:
-        self.topic(subscription.address).subscriptions.append(subscription)
+    def _idle(self, subscription: TopicSubscription) -> None:
+        """A non-durable subscription ends with its last consumer."""
+        if not subscription.durable and not subscription.queue.ended:
+            self._end(subscription)
+
+    def _start(self, interest: Interest, selector: "Selector | None", link: "Link") -> TopicSubscription:
+        subscription = TopicSubscription(interest, selector, link, self._common, self._idle)
+        self.find(subscription.address, keep=True).subscriptions.append(subscription)
         return subscription
 
     def _end(self, subscription: TopicSubscription) -> None:
