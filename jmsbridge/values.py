@@ -107,7 +107,7 @@ class Float(float):
 
     def __new__(cls, value: float = 0.0) -> Self:
         """Round to 32 bits."""
-        number = float(value)
+        number = _number(value)
         rounded = round_to_float32(number)
         if rounded != number and rounded in (_INFINITY, -_INFINITY):
             raise ValueError(f"{number} does not fit a Java float")
@@ -125,6 +125,10 @@ class Double(float):
     """A Java double; what a plain ``float`` already is."""
 
     __slots__ = ()
+
+    def __new__(cls, value: float = 0.0) -> Self:
+        """Take numbers, not their text."""
+        return float.__new__(cls, _number(value))
 
     def __repr__(self) -> str:
         return f"Double({float.__repr__(self)})"
@@ -149,6 +153,12 @@ class Char(str):
 
     def __repr__(self) -> str:
         return f"Char({str.__repr__(self)})"
+
+
+def _number(value: float) -> float:
+    if isinstance(value, (str, bytes, bytearray)):
+        raise TypeError(f"a number is needed, not {type(value).__name__}; text is parsed by the getters only")
+    return float(value)
 
 
 _INFINITY = float("inf")

@@ -1,0 +1,100 @@
+"""Messages of other implementations, which a provider must be able to send (section 3.12)."""
+
+from collections.abc import Callable
+from inspect import getattr_static
+from typing import Any
+
+from jmsbridge.destinations import Destination
+from jmsbridge.errors import MessageEOF, MessageFormatException
+from jmsbridge.messages.base import Message
+from jmsbridge.messages.binary import BytesMessage
+from jmsbridge.messages.mapping import MapMessage
+from jmsbridge.messages.names import DELIVERY_COUNT
+from jmsbridge.messages.objects import ObjectMessage
+from jmsbridge.messages.stream import StreamMessage
+from jmsbridge.messages.text import TextMessage
+
+__all__ = ["copy_foreign"]
+
+
+def copy_foreign(message: Any) -> Message:
+    """A message of our own with the content of another implementation's, taken through its getters.
+
+    It is one if it offers the names of our ``Message``; its kind shows in the names of its body. An error that a getter
+    raises is the caller's to see. MessageFormatException for what is no message at all, None included.
+    """
+    if not all(_offers(message, name) for name in ("jms_message_id", "property_names", "get_object_property")):
+        raise MessageFormatException(f"a message is needed, not {type(message).__name__}")
+    copy = next((make for names, make in _BODIES if all(_offers(message, name) for name in names)), _plain)(message)
+    copy.jms_correlation_id = _read(message, "jms_correlation_id")
+    copy.jms_type = _read(message, "jms_type")
+    reply_to = _read(message, "jms_reply_to")
+    # Another implementation's destination means nothing to our broker; the specification lets it go.
+    copy.jms_reply_to = reply_to if isinstance(reply_to, Destination) else None
+    for name in _read(message, "property_names"):
+        if name != DELIVERY_COUNT:
+            copy.set_object_property(name, message.get_object_property(name))
+    return copy
+
+
+def _offers(message: Any, name: str) -> bool:
+    """Whether the attribute is there, without running a getter."""
+    return getattr_static(message, name, _ABSENT) is not _ABSENT
+
+
+def _read(message: Any, name: str) -> Any:
+    """An attribute, or the result of a method of that name."""
+    value = getattr(message, name)
+    return value() if callable(value) else value
+
+
+def _plain(_: Any) -> Message:
+    return Message()
+
+
+def _text(message: Any) -> Message:
+    return TextMessage(_read(message, "text"))
+
+
+def _object(message: Any) -> Message:
+    return ObjectMessage(_read(message, "object"))
+
+
+def _map(message: Any) -> Message:
+    copy = MapMessage()
+    for name in _read(message, "map_names"):
+        copy.set_object(name, message.get_object(name))
+    return copy
+
+
+def _bytes(message: Any) -> Message:
+    copy = BytesMessage()
+    message.reset()
+    buffer = bytearray(_read(message, "body_length"))
+    if buffer:
+        copy.write_bytes(buffer, 0, max(0, message.read_bytes(buffer)))
+    message.reset()
+    return copy
+
+
+def _stream(message: Any) -> Message:
+    copy = StreamMessage()
+    message.reset()
+    while True:
+        try:
+            value = message.read_object()
+        except MessageEOF:
+            break
+        copy.write_object(value)
+    message.reset()
+    return copy
+
+
+_ABSENT = object()
+_BODIES: tuple[tuple[tuple[str, ...], Callable[[Any], Message]], ...] = (
+    (("map_names", "get_object"), _map),
+    (("body_length", "read_bytes"), _bytes),
+    (("read_object", "read_bytes"), _stream),
+    (("text",), _text),
+    (("object",), _object),
+)

@@ -1,0 +1,78 @@
+"""``ObjectMessage`` (section 3.11.5): None, booleans, numbers, text, bytes, lists and dictionaries, as Java objects."""
+
+from typing import Any
+
+from jmsbridge.codecs import javaserial
+from jmsbridge.errors import MessageFormatException
+from jmsbridge.messages.base import Message
+from jmsbridge.spi.envelope import BodyKind
+
+__all__ = ["ObjectMessage"]
+
+
+class ObjectMessage(Message):
+    """A message whose body is an object that Java can read.
+
+    Setting encodes at once, so later changes of the object do not reach the message; each reading decodes anew. A
+    received object of another Java class is a ``JavaObject``, which can be set, and so forwarded, untouched.
+    """
+
+    __slots__ = ("_data",)
+    _kind = BodyKind.OBJECT
+    _data: bytes | None
+
+    def __init__(self, value: Any = None) -> None:
+        Message.__init__(self)
+        self._data = None if value is None else _encode(value)
+
+    @property
+    def object(self) -> Any:
+        """The object, a new one each time; MessageFormatException for what has no Java form or cannot be decoded."""
+        if self._gate is not None:
+            self._refuse()
+        return self._decode()
+
+    @object.setter
+    def object(self, value: Any) -> None:
+        if self._gate is not None:
+            self._refuse()
+        if self._body_read_only:
+            self._refuse_write()
+        self._data = None if value is None else _encode(value)
+
+    def _decode(self) -> Any:
+        if self._data is None:
+            return None
+        try:
+            return javaserial.loads(self._data)
+        except javaserial.JavaSerialError as error:
+            raise MessageFormatException(f"the object cannot be decoded: {error}") from error
+
+    def _clear(self) -> None:
+        self._data = None
+
+    def _load(self, body: Any) -> None:
+        self._data = body
+
+    def _snapshot(self) -> bytes | None:
+        return self._data
+
+    def _has_body(self) -> bool:
+        return self._data is not None and self._data != _NULL
+
+    def _assignable(self, kind: type) -> bool:
+        return isinstance(self._decode(), kind)
+
+    def _body(self, kind: type) -> Any:
+        value = self._decode()
+        return value if isinstance(value, kind) else Message._body(self, kind)
+
+
+_NULL = javaserial.dumps(None)
+
+
+def _encode(value: Any) -> bytes:
+    try:
+        return javaserial.dumps(value)
+    except javaserial.JavaSerialError as error:
+        raise MessageFormatException(str(error)) from error
