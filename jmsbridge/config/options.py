@@ -53,10 +53,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """The pause before the second redelivery, doubling; the first one happens at once."""
     redelivery_delay_max: _Seconds = 5.0
     """The longest pause before a redelivery."""
-    dups_ok_messages: _Positive = 100
-    """DUPS_OK acknowledges at the latest after this many messages."""
+    dups_ok_messages: _Count = 100
+    """DUPS_OK acknowledges at the latest after this many messages; 0 counts none."""
     dups_ok_interval: _Seconds = 0.5
-    """DUPS_OK acknowledges at the latest after this time."""
+    """DUPS_OK acknowledges at the latest after this time; 0 for no limit. Both 0: as CLIENT_ACKNOWLEDGE."""
     group_ack_threshold: _Positive = 100
     """PERSISTENT_GROUPACK asks for a confirmation every so many messages."""
     emulation: _Emulation | dict[str, _Emulation] = "default"

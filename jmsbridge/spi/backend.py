@@ -78,9 +78,7 @@ class Subscription(Protocol):
     def grant(self, count: int) -> None:
         """Allow at most ``count`` more arrivals (path)."""
 
-    def settle(
-        self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1
-    ) -> None:
+    def settle(self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1) -> None:
         """Say what became of these arrivals, in delivery order (path).
 
         On a transacted channel ACCEPTED joins the transaction, the others take effect at once. ``failures`` counts the

@@ -1,0 +1,5 @@
+"""``python -m jmsbridge`` is the command line."""
+
+from jmsbridge.cli import main
+
+main()

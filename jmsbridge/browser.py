@@ -1,0 +1,108 @@
+"""Looking at a queue without taking from it (Jakarta Messaging 3.1 section 4.1.6)."""
+
+from collections import deque
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any, Self
+
+from jmsbridge.core.engine import Child, Engine
+from jmsbridge.core.ticket import Waiter
+from jmsbridge.core.translate import translate
+from jmsbridge.destinations import Queue
+from jmsbridge.errors import IllegalStateException
+from jmsbridge.message import message_from_arrival
+from jmsbridge.spi import Arrival, BackendError, Interest, Mode
+
+__all__ = ["QueueBrowser"]
+
+_STEP = 100  # messages asked for at a time: memory stays bounded on long queues
+
+
+class _Page:
+    """Collects the arrivals of one step."""
+
+    def __init__(self) -> None:
+        self.arrivals: deque[Arrival] = deque()  # appended by the backend's thread
+
+    def put(self, arrival: Arrival) -> None:
+        """One message to show."""
+        self.arrivals.append(arrival)
+
+
+class QueueBrowser(Child):
+    """Each iteration shows the queue anew, in the order in which a consumer would receive. Works on a stopped connection too."""
+
+    def __init__(self, engine: Engine, queue: Queue, selector: str | None) -> None:
+        self._engine = engine
+        self._queue = queue
+        self._selector = selector
+        self._closed = False
+        engine.add_child(self)
+
+    def _check(self) -> None:
+        if self._closed:
+            raise IllegalStateException("the browser is closed")
+        self._engine.check_open()
+
+    @property
+    def queue(self) -> Queue:
+        """The queue."""
+        self._check()
+        return self._queue
+
+    @property
+    def message_selector(self) -> str | None:
+        """The selector; None when there is none."""
+        self._check()
+        return self._selector
+
+    @property
+    def enumeration(self) -> Iterator[Any]:
+        """A fresh iterator over the queue's messages; it ends at the end of the queue."""
+        self._check()
+        return self._browse()
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.enumeration
+
+    def _browse(self) -> Iterator[Any]:
+        timeout = self._engine.hub.options.send_timeout
+        interest = Interest(address=self._queue.address, mode=Mode.BROWSE, selector=self._selector, window=_STEP)
+        page = _Page()
+        try:
+            subscription = self._engine.channel()[0].subscribe(interest, page)
+        except BackendError as error:
+            raise translate(error) from error
+        try:
+            more = True
+            while more and not self._closed:
+                waiter = Waiter()
+                subscription.grant(_STEP)
+                subscription.drain(waiter)
+                waiter.wait_answer(timeout, "a browser's drain")
+                more = len(page.arrivals) >= _STEP
+                while page.arrivals:
+                    arrival = page.arrivals.popleft()
+                    yield message_from_arrival(arrival.envelope, arrival.redelivered, arrival.delivery_count, None)
+        except BackendError as error:
+            raise translate(error) from error
+        finally:
+            subscription.close()
+
+    def close(self) -> None:
+        """End browsing; idempotent."""
+        if not self._closed:
+            self._engine.forget_child(self)
+            self._closed = True
+
+    def shut(self) -> None:
+        """The session is closing."""
+        self._closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

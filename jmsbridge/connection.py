@@ -1,0 +1,145 @@
+"""A client's active connection to its broker (Jakarta Messaging 3.1 section 6.1)."""
+
+from datetime import timedelta
+from types import TracebackType
+from typing import Any, NoReturn, Self
+
+from jmsbridge.config import Target
+from jmsbridge.core import arguments
+from jmsbridge.core.engine import SessionSettings
+from jmsbridge.core.hub import Hub
+from jmsbridge.core.modes import AUTO_ACKNOWLEDGE, SESSION_TRANSACTED, DupsOk, session_mode
+from jmsbridge.errors import UnsupportedFeatureException
+from jmsbridge.listeners import as_exception
+from jmsbridge.metadata import ConnectionMetaData
+from jmsbridge.session import Session
+from jmsbridge.spi import Backend
+
+__all__ = ["Connection"]
+
+
+class Connection:
+    """Made stopped; delivers nothing before ``start``. Thread-safe.
+
+    Reconnects by itself after the link was lost, as the ``reconnect_…`` options say. Every method of a closed connection
+    raises IllegalStateException; ``close`` is idempotent.
+    """
+
+    def __init__(self, target: Target, backend: Backend) -> None:
+        self._core = Hub(target, backend)
+        self._exception_listener: Any = None
+
+    # ---- attributes
+
+    @property
+    def client_id(self) -> str | None:
+        """The client identifier; set it first thing, once, unless it was configured (section 6.1.2)."""
+        self._core.check_open()
+        return self._core.client_id
+
+    @client_id.setter
+    def client_id(self, client_id: str) -> None:
+        self._core.set_client_id(client_id)
+
+    @property
+    def meta_data(self) -> ConnectionMetaData:
+        """Versions of the API, of jmsbridge and of the broker."""
+        self._core.check_open()
+        link = self._core.supervisor.link
+        return ConnectionMetaData(link.broker if link is not None else "an unknown broker")
+
+    @property
+    def exception_listener(self) -> Any:
+        """Told of problems that no call reports, one at a time, on a thread of its own (section 6.1.6).
+
+        A callable or an object with ``on_exception``; None for none.
+        """
+        self._core.check_open()
+        return self._exception_listener
+
+    @exception_listener.setter
+    def exception_listener(self, listener: Any) -> None:
+        self._core.check_open()
+        self._core.exception_listener = as_exception(listener)
+        self._exception_listener = listener
+
+    # ---- sessions
+
+    def create_session(
+        self,
+        transacted: bool | int = False,
+        acknowledge_mode: int = AUTO_ACKNOWLEDGE,
+        *,
+        session_mode: int | None = None,
+        prefetch: int | None = None,
+        dups_ok_messages: int | None = None,
+        dups_ok_interval: float | timedelta | None = None,
+    ) -> Session:
+        """A session: ``create_session()``, ``create_session(transacted, acknowledge_mode)`` or ``session_mode=…``.
+
+        When transacted the acknowledge mode is ignored. The other arguments override the connection's options.
+        """
+        self._core.check_open()
+        mode = SESSION_TRANSACTED if transacted and session_mode is None else _mode(session_mode, acknowledge_mode)
+        return Session(self, self._settings(mode, prefetch, dups_ok_messages, dups_ok_interval))
+
+    def _settings(
+        self,
+        mode: int,
+        prefetch: int | None = None,
+        dups_ok_messages: int | None = None,
+        dups_ok_interval: float | timedelta | None = None,
+    ) -> SessionSettings:
+        options = self._core.options
+        interval = options.dups_ok_interval if dups_ok_interval is None else arguments.seconds(dups_ok_interval)
+        return SessionSettings(
+            mode,
+            options.prefetch if prefetch is None else prefetch,
+            DupsOk(options.dups_ok_messages if dups_ok_messages is None else dups_ok_messages, interval),
+            options.group_ack_threshold,
+        )
+
+    def create_connection_consumer(self, *arguments: Any, **options: Any) -> NoReturn:
+        """Application-server facility; not offered."""
+        self._core.check_open()
+        raise UnsupportedFeatureException("connection consumers (an application-server facility) are not offered")
+
+    create_shared_connection_consumer = create_connection_consumer
+    create_durable_connection_consumer = create_connection_consumer
+    create_shared_durable_connection_consumer = create_connection_consumer
+
+    # ---- life
+
+    def start(self) -> None:
+        """Begin, or go on, delivering messages; idempotent."""
+        self._core.start()
+
+    def stop(self) -> None:
+        """Pause delivery; returns when no listener runs and no receive will return a message; idempotent.
+
+        IllegalState from a message listener of this connection; allowed from a completion listener (rule CN-5).
+        """
+        self._core.stop()
+
+    def close(self) -> None:
+        """Close all sessions in the order they were made, delete temporary destinations, and leave the broker.
+
+        Waits as ``Session.close`` does. IllegalState from a callback of one of its sessions. Idempotent.
+        """
+        self._core.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        core = self._core
+        return f"<{type(self).__name__} {core.name} to {core.target.endpoints[0]} {core.life.state.name.lower()}>"
+
+
+def _mode(mode: int | None, acknowledge_mode: int) -> int:
+    return session_mode(acknowledge_mode if mode is None else mode)

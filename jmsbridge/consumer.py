@@ -1,0 +1,161 @@
+"""Receiving messages (Jakarta Messaging 3.1 chapter 8)."""
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from types import TracebackType
+from typing import Any, Self
+
+from jmsbridge.core import arguments
+from jmsbridge.core.engine import Child, Engine
+from jmsbridge.core.inbox import Delivery
+from jmsbridge.core.receiver import Receiver
+from jmsbridge.core.translate import translate
+from jmsbridge.destinations import Destination, Queue, Topic
+from jmsbridge.errors import IllegalStateException
+from jmsbridge.listeners import as_message
+from jmsbridge.spi import BackendError
+
+__all__ = ["MessageConsumer", "QueueReceiver", "TopicSubscriber"]
+
+Peek = Callable[[Any], Any]
+
+
+class MessageConsumer(Child):
+    """Receives the messages of a queue or of a topic subscription, one after the other or by a listener.
+
+    Belongs to its session's thread; only ``close`` may be called from another one (section 8.8). Iterating receives until the
+    consumer is closed.
+    """
+
+    def __init__(self, engine: Engine, receiver: Receiver, destination: Destination) -> None:
+        self._engine = engine
+        self._receiver = receiver
+        self._destination = destination
+        self._listener: Any = None
+        self._closed = False
+        engine.add_child(self)
+
+    def _check(self) -> None:
+        if self._closed:
+            raise IllegalStateException("the consumer is closed")
+        self._engine.check_open()
+
+    @property
+    def message_selector(self) -> str | None:
+        """The selector; None when there is none, the empty string included (rule SE-1)."""
+        self._check()
+        return self._receiver.interest.selector
+
+    @property
+    def message_listener(self) -> Any:
+        """Called with each message, on the session's delivery thread, one at a time per session; None for none.
+
+        A callable or an object with ``on_message``. When it raises, AUTO and DUPS_OK deliver the message again (rule AC-9).
+        """
+        self._check()
+        return self._listener
+
+    @message_listener.setter
+    def message_listener(self, listener: Any) -> None:
+        self._check()
+        call = as_message(listener)
+        self._listener = listener
+        self._receiver.listen(call, self._engine.incoming.lane.wake)
+
+    # ---- receiving
+
+    def receive(self, timeout: float | timedelta | None = None) -> Any:
+        """The next message; None when ``timeout`` seconds passed or the consumer was closed meanwhile.
+
+        Without ``timeout`` waits for ever; 0 is ``receive_no_wait``. IllegalState when the session has a listener or
+        another thread is receiving on it (rule TH-3).
+        """
+        return self._take(timeout, self._hand)
+
+    def receive_no_wait(self) -> Any:
+        """The next message that the broker has right now, or None (rule CN-7)."""
+        return self._take(0, self._hand)
+
+    def _hand(self, delivery: Delivery) -> Any:
+        return self._engine.incoming.hand(delivery)
+
+    def _take(self, timeout: float | timedelta | None, hand: Callable[[Delivery], Any]) -> Any:
+        if self._closed:
+            self._check()
+        engine = self._engine
+        engine.check_open()
+        deadline = None
+        if timeout is not None:
+            timeout = arguments.seconds(timeout)
+            deadline = engine.hub.clock.monotonic() + timeout
+        incoming = engine.incoming
+        incoming.enter_receive(self._receiver)
+        try:
+            delivery = self._receiver.next_now() if timeout == 0 else self._receiver.next(deadline)
+            return None if delivery is None else hand(delivery)
+        except BackendError as error:
+            raise translate(error) from error
+        finally:
+            incoming.leave_receive()
+
+    def __iter__(self) -> Iterator[Any]:
+        """Receive until the consumer is closed."""
+        while not self._closed:
+            message = self.receive()
+            if message is None:
+                return
+            yield message
+
+    # ---- end
+
+    def close(self) -> None:
+        """End delivery (section 8.8). Acknowledgement and transaction of what was delivered go on as if it were open.
+
+        From any thread; waits for a receive or listener of this consumer that is in progress, except from that
+        listener itself, which then completes normally. Idempotent.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        self._engine.forget_child(self)
+        self._engine.close_receiver(self._receiver)
+
+    def shut(self) -> None:
+        """The session is closing and takes care of the rest."""
+        self._closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class QueueReceiver(MessageConsumer):
+    """A consumer of a queue, with the older interface (section 9.2)."""
+
+    @property
+    def queue(self) -> Queue:
+        """The queue."""
+        self._check()
+        assert isinstance(self._destination, Queue)
+        return self._destination
+
+
+class TopicSubscriber(MessageConsumer):
+    """A consumer of a topic subscription, with the older interface (section 9.2)."""
+
+    @property
+    def topic(self) -> Topic:
+        """The topic."""
+        self._check()
+        assert isinstance(self._destination, Topic)
+        return self._destination
+
+    @property
+    def no_local(self) -> bool:
+        """Whether messages of the own connection are left out."""
+        self._check()
+        return self._receiver.interest.no_local

@@ -1,0 +1,88 @@
+"""Checks on what applications pass in, with the exceptions that the specification asks for."""
+
+from datetime import timedelta
+
+from jmsbridge.destinations import Destination, Queue, Topic
+from jmsbridge.errors import InvalidDestinationException, InvalidSelectorException, JMSException
+from jmsbridge.selectors import SelectorError, compile_selector
+
+__all__ = [
+    "delivery_mode",
+    "destination",
+    "milliseconds",
+    "priority",
+    "queue",
+    "seconds",
+    "selector",
+    "subscription_name",
+    "topic",
+]
+
+
+def destination(value: object) -> Destination:
+    """Any destination; InvalidDestination for None and everything else."""
+    if not isinstance(value, Destination):
+        raise InvalidDestinationException(f"{value!r} is no destination; create_queue or create_topic makes one")
+    return value
+
+
+def queue(value: object) -> Queue:
+    """A queue; InvalidDestination otherwise."""
+    if not isinstance(value, Queue):
+        raise InvalidDestinationException(f"{value!r} is no queue; create_queue makes one")
+    return value
+
+
+def topic(value: object) -> Topic:
+    """A topic; InvalidDestination otherwise."""
+    if not isinstance(value, Topic):
+        raise InvalidDestinationException(f"{value!r} is no topic; create_topic makes one")
+    return value
+
+
+def selector(text: str | None) -> str | None:
+    """A checked selector, None for none and for the empty string (rules SE-1, SE-2)."""
+    if text is None or text == "":
+        return None
+    try:
+        compile_selector(text)
+    except SelectorError as error:
+        raise InvalidSelectorException(str(error)) from error
+    except TypeError as error:
+        raise InvalidSelectorException(f"a selector is a string, not {type(text).__name__}") from error
+    return text
+
+
+def subscription_name(name: object) -> str:
+    """The name of a shared or durable subscription: a non-empty string (rule SU-3)."""
+    if not isinstance(name, str) or not name:
+        raise JMSException(f"{name!r} is no subscription name: a non-empty string is needed")
+    return name
+
+
+def seconds(value: float | timedelta) -> float:
+    """A duration in seconds; ValueError when negative."""
+    result = value.total_seconds() if isinstance(value, timedelta) else float(value)
+    if not result >= 0:
+        raise ValueError(f"{value!r} is no duration: seconds of 0 or more, or a timedelta")
+    return result
+
+
+def milliseconds(value: float | timedelta) -> int:
+    """A duration in whole milliseconds; anything above 0 is at least 1."""
+    result = seconds(value) * 1000
+    return max(1, round(result)) if result else 0
+
+
+def delivery_mode(value: object) -> int:
+    """One of the three delivery modes; JMSException otherwise (rule DM-2)."""
+    if value not in (1, 2, 3) or isinstance(value, bool):
+        raise JMSException(f"{value!r} is no delivery mode: NON_PERSISTENT, PERSISTENT or PERSISTENT_GROUPACK")
+    return int(value)  # type: ignore[call-overload,no-any-return]
+
+
+def priority(value: object) -> int:
+    """0 to 9; JMSException otherwise (rule DM-2)."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= 9:
+        raise JMSException(f"{value!r} is no priority: 0 to 9")
+    return value

@@ -1,0 +1,116 @@
+"""PERSISTENT_GROUPACK: persistent sends that wait for confirmation once per group (seed 001).
+
+Every message asks for its own confirmation, so that a refusal is noticed and the set of doubtful messages is exact; only the
+waiting is per group. See ``docs/decisions/groupack.md``.
+"""
+
+import threading
+from typing import Any
+
+from jmsbridge.core.locks import Rank, ranked
+from jmsbridge.core.translate import translate
+from jmsbridge.errors import InDoubtException
+from jmsbridge.message import message_from_arrival
+from jmsbridge.spi import BackendError, Channel, Envelope
+
+__all__ = ["Group"]
+
+
+class _Member:
+    """One message of the current group, and its ticket."""
+
+    __slots__ = ("_group", "answered", "envelope", "error")
+
+    def __init__(self, group: "Group", envelope: Envelope) -> None:
+        self._group = group
+        self.envelope = envelope
+        self.answered = False
+        self.error: BackendError | None = None
+
+    def succeed(self) -> None:
+        """Safe."""
+        if not self.answered:
+            self.answered = True
+            self._group.on_answer(self)
+
+    def fail(self, error: BackendError) -> None:
+        """Not safe, or unknown."""
+        if not self.answered:
+            self.error = error
+            self.answered = True
+            self._group.on_answer(self)
+
+
+class Group:
+    """One producer's group-acknowledged sends. Used by the session's thread; answers come from any thread."""
+
+    def __init__(self, threshold: int, timeout: float) -> None:
+        self.threshold = threshold
+        self._timeout = timeout
+        self._changed = threading.Condition(ranked(Rank.LEAF))  # guards the fields below
+        self._open: dict[int, _Member] = {}
+        self._failed: list[_Member] = []
+        self._told = True
+        self._sent = 0
+
+    def send(self, channel: Channel, envelope: Envelope) -> None:
+        """Send; waits when the group is full. InDoubt, once, after earlier sends of the group failed."""
+        self._raise_failed()
+        member = _Member(self, envelope)
+        with self._changed:
+            if self._told:
+                self._failed = []
+            self._open[id(member)] = member
+            self._sent += 1
+            full = self._sent >= self.threshold
+            if full:
+                self._sent = 0
+        channel.send(envelope, member)
+        if full:
+            self.flush()
+
+    def flush(self) -> None:
+        """Wait until the broker has answered for every message; InDoubt for those it did not take."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: not self._open, self._timeout):
+                unanswered = self._messages()
+                raise InDoubtException(
+                    f"{len(unanswered)} messages were not confirmed within {self._timeout:g} s", unknown=unanswered
+                )
+        self._raise_failed()
+
+    def _raise_failed(self) -> None:
+        with self._changed:
+            if self._told or not self._failed:
+                return
+            self._told = True
+            failed = list(self._failed)
+        refused = [_message(one) for one in failed if one.error is not None and not one.error.in_doubt]
+        unknown = [_message(one) for one in failed if one.error is not None and one.error.in_doubt]
+        first = failed[0].error
+        assert first is not None
+        raise InDoubtException(
+            f"{len(failed)} messages of the group are not known to be safe: {first}", refused=refused, unknown=unknown
+        ) from translate(first)
+
+    def on_answer(self, member: _Member) -> None:
+        """The broker answered for one."""
+        with self._changed:
+            self._open.pop(id(member), None)
+            if member.error is not None:
+                self._failed.append(member)
+                self._told = False
+            if not self._open:
+                self._changed.notify_all()
+
+    def unacknowledged(self) -> tuple[Any, ...]:
+        """Copies of the messages not known to be safe, in send order, under their message ids."""
+        with self._changed:
+            return self._messages()
+
+    def _messages(self) -> tuple[Any, ...]:
+        return tuple(_message(one) for one in (*self._failed, *self._open.values()))
+
+
+def _message(member: _Member) -> Any:
+    return message_from_arrival(member.envelope, False, 0, None)

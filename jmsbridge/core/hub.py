@@ -1,0 +1,327 @@
+"""The hub of one connection: its link, its sessions, its temporary destinations, its state."""
+
+import itertools
+import logging
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from jmsbridge.config import Target
+from jmsbridge.core import clock as clocks
+from jmsbridge.core.clock import Clock
+from jmsbridge.core.locks import Rank, ranked
+from jmsbridge.core.naming import sequence, unique
+from jmsbridge.core.plan import Plan
+from jmsbridge.core.state import Life, State
+from jmsbridge.core.supervisor import Supervisor
+from jmsbridge.core.translate import translate
+from jmsbridge.destinations import TemporaryQueue, TemporaryTopic
+from jmsbridge.errors import IllegalStateException, InvalidClientIDException, JMSException
+from jmsbridge.spi import Address, Backend, BackendError, Link, LinkLost, Native, Subscription
+
+if TYPE_CHECKING:
+    from jmsbridge.core.engine import Engine
+
+__all__ = ["Hub"]
+
+log = logging.getLogger("jmsbridge.connection")
+
+_hubs: "weakref.WeakSet[Hub]" = weakref.WeakSet()
+_claims_lock = threading.Lock()  # guards _claims
+_claims: set[tuple[str, str]] = set()  # client ids in use by this process on brokers that do not check them
+
+
+class Hub:
+    """Owned by a Connection; thread-safe."""
+
+    def __init__(self, target: Target, backend: Backend, clock: Clock = clocks.system) -> None:
+        self.name = f"c{next(sequence)}"
+        self.options = target.options
+        self.target = target
+        self.clock = clock
+        self.life = Life(Rank.CONNECTION)
+        self.is_running = False
+        self.exception_listener: Callable[[Any], None] | None = None
+        self.client_id = target.endpoints[0].client_id
+        self._configured_id = self.client_id is not None
+        self._claim: tuple[str, str] | None = None
+        self._used = False
+        self._forked = False
+        self._numbers = itertools.count(1)
+        self._lock = ranked(Rank.CONNECTION)  # guards _engines, _temporaries, is_running, _used
+        self._engines: tuple[Engine, ...] = ()
+        self._temporaries: dict[Address, None] = {}
+        self.supervisor = Supervisor(
+            self.name, backend, target.endpoints, target.options, target.backend_options, clock, self
+        )
+        try:
+            self.supervisor.connect()
+        except BackendError as error:
+            raise translate(error) from error
+        if self.client_id is not None:
+            self._claim_client_id(self.client_id)
+        _hubs.add(self)
+
+    # ---- guards
+
+    def check_open(self) -> None:
+        """IllegalState unless open; callbacks keep full service until they return."""
+        if self.life.state is State.OPEN:
+            return
+        if self.life.state is State.CLOSING and self._in_callback():
+            return
+        raise IllegalStateException(f"the connection {self.name} is closed")
+
+    def _in_callback(self, *, completion: bool = True) -> bool:
+        for engine in self._engines:
+            if engine.incoming.lane.is_current() or (completion and engine.outgoing.ledger.lane.is_current()):
+                return True
+        return False
+
+    # ---- client id
+
+    def set_client_id(self, client_id: Any) -> None:
+        """Rules CI-1 to CI-4."""
+        self.check_open()
+        if self._configured_id:
+            raise IllegalStateException("the client id was set by configuration")
+        if self.client_id is not None:
+            raise IllegalStateException(f"the client id is already {self.client_id!r}")
+        if self._used:
+            raise IllegalStateException("the client id must be set before the connection is used")
+        if not isinstance(client_id, str) or not client_id:
+            raise InvalidClientIDException(f"{client_id!r} is no client id: a non-empty string is needed")
+        self._claim_client_id(client_id)
+        try:
+            self.supervisor.reopen(client_id)
+        except BackendError as error:
+            self._release_client_id()
+            raise translate(error) from error
+        self.client_id = client_id
+
+    def _claim_client_id(self, client_id: str) -> None:
+        plan = self.wait_link()[1]
+        if plan.outcome(Native.CLIENT_ID) == "native":
+            return
+        plan.require(Native.CLIENT_ID)
+        one = self.target.endpoints[0]
+        claim = (f"{one.scheme}:{one.host}:{one.port}{one.path}", client_id)
+        with _claims_lock:
+            if claim in _claims:
+                raise InvalidClientIDException(
+                    f"client id {client_id!r} is in use by another connection of this process"
+                )
+            _claims.add(claim)
+        self._claim = claim
+
+    def _release_client_id(self) -> None:
+        claim, self._claim = self._claim, None
+        if claim is not None:
+            with _claims_lock:
+                _claims.discard(claim)
+
+    # ---- links
+
+    def wait_link(self) -> tuple[Link, Plan, int]:
+        """The link, its plan and its epoch, waiting for a reconnect as long as ``send_timeout`` allows."""
+        try:
+            return self.supervisor.wait_link(self.options.send_timeout)
+        except BackendError as error:
+            raise translate(error) from error
+
+    def wait_changed(self, epoch: int) -> None:
+        """Wait until the link of ``epoch`` has been replaced."""
+        self.supervisor.wait_replaced(epoch, self.options.send_timeout)
+
+    # ---- sessions
+
+    def next_session_name(self) -> str:
+        """A name for threads and logs."""
+        return f"{self.name}s{next(self._numbers)}"
+
+    def join(self, engine: "Engine", epoch: int) -> bool:
+        """Take a session in; False when the link has changed since ``epoch`` and the session must start again."""
+        self.check_open()
+        with self._lock:
+            if self.supervisor.epoch != epoch:
+                return False
+            self._used = True
+            self._engines = (*self._engines, engine)
+            engine.incoming.running = self.is_running
+        return True
+
+    def leave(self, engine: "Engine") -> None:
+        """A session was closed."""
+        with self._lock:
+            self._engines = tuple(one for one in self._engines if one is not engine)
+
+    def start(self) -> None:
+        """See ``Connection.start``."""
+        self.check_open()
+        with self._lock:
+            self._used = True
+            self.is_running = True
+            engines = self._engines
+        for engine in engines:
+            engine.incoming.start()
+
+    def stop(self) -> None:
+        """See ``Connection.stop``."""
+        self.check_open()
+        if self._in_callback(completion=False):
+            raise IllegalStateException("stop is not allowed in a message listener of its own connection")
+        with self._lock:
+            self._used = True
+            self.is_running = False
+            engines = self._engines
+        for engine in engines:
+            engine.incoming.stop()
+        for engine in engines:
+            engine.incoming.wait_quiet(receives=False)
+
+    # ---- temporary destinations and subscriptions
+
+    def create_temporary_queue(self) -> TemporaryQueue:
+        """Rules TD-1 to TD-3."""
+        address = self._declare(Address(unique("jmsbridge-temp-queue"), temporary=True))
+        return TemporaryQueue(address.name, partial(self._delete, address))
+
+    def create_temporary_topic(self) -> TemporaryTopic:
+        """Rules TD-1 to TD-3."""
+        address = self._declare(Address(unique("jmsbridge-temp-topic"), topic=True, temporary=True))
+        return TemporaryTopic(address.name, partial(self._delete, address))
+
+    def _declare(self, wanted: Address) -> Address:
+        link, plan, _ = self.wait_link()
+        plan.require(Native.TEMPORARY)
+        try:
+            address = link.declare(wanted)
+        except BackendError as error:
+            raise translate(error) from error
+        with self._lock:
+            self._temporaries[address] = None
+        return address
+
+    def _delete(self, address: Address) -> None:
+        self.check_open()
+        with self._lock:
+            if address not in self._temporaries:
+                return
+        try:
+            self.wait_link()[0].delete(address)
+        except BackendError as error:
+            raise translate(error) from error
+        with self._lock:
+            self._temporaries.pop(address, None)
+
+    def unsubscribe(self, name: str) -> None:
+        """See ``Session.unsubscribe``."""
+        link, plan, _ = self.wait_link()
+        if plan.outcome(Native.DURABLE) != "native" and plan.outcome(Native.SHARED_DURABLE) != "native":
+            plan.require(Native.DURABLE)
+        try:
+            link.unsubscribe(name)
+        except BackendError as error:
+            raise translate(error) from error
+
+    # ---- what the supervisor says
+
+    def on_interrupted(self, error: BackendError) -> None:
+        for engine in self._engines:
+            engine.interrupted()
+
+    def on_connected(self, link: Link, plan: Plan, epoch: int) -> None:
+        for address in tuple(self._temporaries):
+            link.declare(address)
+        for engine in self._engines:
+            engine.recover_on(link, plan, epoch)
+
+    def on_restored(self) -> None:
+        for engine in self._engines:
+            engine.restored()
+
+    def on_failed(self, error: BackendError) -> None:
+        failure = translate(error)
+        for engine in self._engines:
+            engine.failed(failure)
+        self._tell(failure)
+
+    def on_subscription_lost(self, subscription: Subscription, error: BackendError) -> None:
+        for engine in self._engines:
+            for receiver in engine.incoming.receivers:
+                if receiver.inbox.subscription is subscription:
+                    receiver.inbox.close()
+        self._tell(translate(error))
+
+    def report(self, error: JMSException) -> None:
+        """Tell the exception listener, on the supervisor's thread (rule CN-8)."""
+        self.supervisor.submit(lambda: self._tell(error))
+
+    def _tell(self, error: JMSException) -> None:
+        listener = self.exception_listener
+        if listener is None:
+            log.error("no exception listener for: %s", error)
+            return
+        try:
+            listener(error)
+        except BaseException:  # user code; even SystemExit must not end the supervisor
+            log.exception("the exception listener raised")
+
+    # ---- end
+
+    def close(self) -> None:
+        """See ``Connection.close``."""
+        if self._forked or self.life.state is State.CLOSED:
+            return
+        if self._in_callback():
+            raise IllegalStateException("close is not allowed in a callback of the connection's own sessions")
+        if not self.life.begin_close(wait=not self.supervisor.lane.is_current()):
+            return
+        errors: list[Exception] = []
+        try:
+            for engine in self._engines:
+                try:
+                    engine.close()
+                except JMSException as error:
+                    errors.append(error)
+            self._delete_temporaries()
+        finally:
+            self.supervisor.close()
+            self._release_client_id()
+            self.exception_listener = None
+            self.life.end_close()
+        if errors:
+            raise errors[0]
+
+    def _delete_temporaries(self) -> None:
+        link = self.supervisor.link
+        for address in self._temporaries:
+            if link is None:
+                return
+            try:
+                link.delete(address)
+            except LinkLost:
+                return
+            except BackendError as error:
+                log.warning("temporary destination %s: %s", address, error)
+
+    def abandon(self) -> None:
+        """In a forked child: the parent's link must not be touched."""
+        self._forked = True
+        error = LinkLost("this connection was opened in another process; open one in this process")
+        self.supervisor.abandon(error)
+        self._lock = ranked(Rank.CONNECTION)
+        for engine in self._engines:
+            engine.abandon(translate(error))
+
+
+def _after_fork() -> None:
+    clocks.system.after_fork()
+    for hub in tuple(_hubs):
+        hub.abandon()
+
+
+os.register_at_fork(after_in_child=_after_fork)

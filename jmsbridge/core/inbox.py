@@ -1,0 +1,296 @@
+"""One subscription's arrivals, credit and unsettled tokens, for the life of one link.
+
+Arrivals enter on the backend's thread and leave on a receiver's or the delivery lane's. When the link dies the inbox dies with it: what it held
+will come again from the broker, and settlements of its tokens are dropped and counted.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from enum import Enum, auto
+
+from jmsbridge.core.clock import Clock
+from jmsbridge.core.locks import Rank, ranked
+from jmsbridge.selectors import Selector
+from jmsbridge.spi import Arrival, BackendError, LinkLost, Outcome, Subscription, Ticket
+
+__all__ = ["Delivery", "Inbox", "Nothing"]
+
+
+class Nothing(Enum):
+    """Why ``take`` came back empty-handed."""
+
+    TIMEOUT = auto()
+    CLOSED = auto()  # by the consumer: no more messages, ever
+    MOVED = auto()  # the link died: go on with the consumer's next inbox
+
+
+class Delivery:
+    """One message handed, or about to be handed, to the application."""
+
+    __slots__ = ("arrival", "count", "inbox", "local_failures", "redelivered")
+
+    def __init__(self, arrival: Arrival, inbox: "Inbox") -> None:
+        self.arrival = arrival
+        self.inbox = inbox
+        self.count = arrival.delivery_count
+        self.redelivered = arrival.redelivered
+        self.local_failures = 0  # deliveries that failed here and that the broker has not been told of
+
+    def failed(self) -> None:
+        """It was seen and comes again: flag and count say so (rule JX-1)."""
+        self.count += 1
+        self.redelivered = True
+        self.local_failures += 1
+
+
+class Inbox:
+    """Receiving end of one subscription; implements ``spi.Inbox``.
+
+    ``window`` is the number of messages that may be on the way or unseen; 0 fetches one message per ``take``.
+    """
+
+    def __init__(self, window: int, clock: Clock, wake: Callable[[], None] | None) -> None:
+        self._clock = clock
+        self._ready = threading.Condition(ranked(Rank.INBOX))  # guards everything below
+        self._queue: deque[Arrival] = deque()
+        self._again: deque[Delivery] = deque()  # to be redelivered, before anything in _queue
+        self._again_due = 0.0  # monotonic time before which _again waits
+        self._wake = wake
+        self._open = False  # the connection is started
+        self._end: Nothing | None = None
+        self._parked = 0  # threads inside wait
+        self._held = 0  # taken and not settled
+        self._retired = False
+        self._finished = False
+        self.subscription: Subscription | None = None
+        self.selector: Selector | None = None  # set where the client must filter because the broker cannot
+        self.stale = 0  # settlements dropped because the link had died
+        self.window = window
+        self._refill = max(1, window // 2)
+        self._spent = 0
+        self._credit = False
+
+    # ---- the backend's side
+
+    def put(self, arrival: Arrival) -> None:
+        """One arrival; called by the backend on any thread."""
+        with self._ready:
+            self._queue.append(arrival)
+            if self._parked:
+                self._ready.notify()
+            wake = self._wake
+        if wake is not None:
+            wake()
+
+    # ---- credit
+
+    def start(self) -> None:
+        """The connection is started: let messages out, and ask for the first ones."""
+        with self._ready:
+            self._open = True
+            first = not self._credit and self.window > 0 and self._end is None and self.subscription is not None
+            self._credit = self._credit or first
+            self._ready.notify_all()
+            wake = self._wake
+        if first:
+            self._grant(self.window)
+        if wake is not None:
+            wake()
+
+    def stop(self) -> None:
+        """Let no further message out; credit stays with the broker."""
+        with self._ready:
+            self._open = False
+
+    def listen(self, wake: Callable[[], None] | None) -> None:
+        """Set what to wake when a message is there: the delivery lane, or nothing."""
+        with self._ready:
+            self._wake = wake
+        if wake is not None:
+            wake()
+
+    def fetch(self) -> None:
+        """With a window of 0: ask for one message, unless one is already on the way."""
+        with self._ready:
+            if self.window or self._credit or self._queue or self._again or not self._open or self._end is not None:
+                return
+            self._credit = True
+        self._grant(1)
+
+    def _grant(self, count: int) -> None:
+        subscription = self.subscription
+        if subscription is None:
+            return
+        try:
+            subscription.grant(count)
+        except BackendError:
+            return  # the link is dying and says so itself
+
+    def drain(self, ticket: Ticket) -> None:
+        """Take all credit back; answered when everything on its way is here."""
+        subscription = self.subscription
+        if subscription is None:
+            ticket.succeed()
+            return
+        subscription.drain(ticket)
+        with self._ready:
+            self._credit = False
+            self._spent = 0
+
+    def regrant(self) -> None:
+        """After a drain: fill the window again."""
+        with self._ready:
+            count = self.window - len(self._queue)
+            wanted = self.window > 0 and self._open and self._end is None and not self._credit
+            self._credit = self._credit or wanted
+        if wanted and count > 0:
+            self._grant(count)
+
+    def is_running(self) -> bool:
+        """Whether messages may leave."""
+        return self._open and self._end is None
+
+    def spend(self) -> None:
+        """One message was handed to the application: ask for more when half the window is spent."""
+        self._spent += 1  # by the one thread that receives
+        if self._spent >= self._refill and self.window:
+            count, self._spent = self._spent, 0
+            self._grant(count)
+
+    # ---- the receiver's side
+
+    def take(self, deadline: float | None) -> Delivery | Nothing:
+        """The next message, waiting until the monotonic ``deadline`` (None: for ever)."""
+        with self._ready:
+            while True:
+                if self._end is not None:
+                    return self._end
+                pause: float | None = None
+                if self._open:
+                    if self._again:
+                        pause = self._again_due - self._clock.monotonic()
+                        if pause <= 0:
+                            self._held += 1
+                            return self._again.popleft()
+                    elif self._queue:
+                        self._held += 1
+                        if not self.window:
+                            self._credit = False
+                        return Delivery(self._queue.popleft(), self)
+                if deadline is not None:
+                    left = deadline - self._clock.monotonic()
+                    if left <= 0:
+                        return Nothing.TIMEOUT
+                    pause = left if pause is None else min(pause, left)
+                self._parked += 1
+                try:
+                    self._ready.wait(pause)
+                finally:
+                    self._parked -= 1
+
+    def is_parked(self) -> bool:
+        """Whether a receiver is waiting in ``take``, so has nothing in hand."""
+        with self._ready:
+            return self._parked > 0
+
+    def put_back(self, deliveries: Iterable[Delivery], delay: float) -> None:
+        """Deliver these again, in this order, before anything newer, not before ``delay`` seconds from now."""
+        batch = list(deliveries)
+        with self._ready:
+            self._again.extendleft(reversed(batch))
+            self._held -= len(batch)
+            self._again_due = max(self._again_due, self._clock.monotonic() + delay) if delay else 0.0
+            self._ready.notify_all()
+            wake = self._wake
+        if wake is not None:
+            wake()
+            if delay:
+                self._clock.call_later(delay, wake)
+
+    # ---- settlement
+
+    def settle(self, deliveries: Sequence[Delivery], outcome: Outcome, ticket: Ticket | None = None) -> None:
+        """Say what became of them, in delivery order. A dead link's tokens are dropped and counted: the broker sends them again."""
+        subscription = self.subscription
+        if subscription is None or self._end is Nothing.MOVED:
+            self.stale += len(deliveries)
+            if ticket is not None:
+                ticket.succeed()
+            return
+        try:
+            if outcome is Outcome.FAILED:
+                for delivery in deliveries:
+                    subscription.settle((delivery.arrival.token,), outcome, None, max(1, delivery.local_failures))
+                if ticket is not None:
+                    ticket.succeed()
+            else:
+                subscription.settle([delivery.arrival.token for delivery in deliveries], outcome, ticket)
+        except LinkLost:
+            self.stale += len(deliveries)
+        self.forget(len(deliveries))
+
+    def forget(self, count: int) -> None:
+        """That many taken messages need no settlement."""
+        with self._ready:
+            self._held -= count
+            last = self._retired and self._held <= 0 and not self._finished
+            self._finished = self._finished or last
+        if last:
+            self._end_subscription()
+
+    def reopen(self, count: int) -> None:
+        """That many settled messages may become unsettled again."""
+        with self._ready:
+            self._held += count
+
+    # ---- ends
+
+    def close(self) -> None:
+        """No more messages leave; a blocked ``take`` returns ``Nothing.CLOSED``."""
+        with self._ready:
+            self._end = self._end or Nothing.CLOSED
+            self._ready.notify_all()
+
+    def lose(self) -> None:
+        """The link died: empty, and send receivers to the next inbox."""
+        with self._ready:
+            self._queue.clear()
+            self._again.clear()
+            self._end = self._end or Nothing.MOVED
+            self._ready.notify_all()
+
+    def is_lost(self) -> bool:
+        """Whether the link of this inbox died."""
+        return self._end is Nothing.MOVED
+
+    def unseen(self) -> tuple[list[Arrival], list[Delivery]]:
+        """Take out what the application has not seen (again): fresh arrivals, and messages waiting to be redelivered."""
+        with self._ready:
+            fresh, again = list(self._queue), list(self._again)
+            self._queue.clear()
+            self._again.clear()
+            self._held += len(again)
+            self._again_due = 0.0
+        return fresh, again
+
+    def retire(self) -> None:
+        """End the subscription once its last taken message is settled; at once when none is (rule AC-11)."""
+        with self._ready:
+            self._retired = True
+            last = self._held <= 0 and not self._finished
+            self._finished = self._finished or last
+        if last:
+            self._end_subscription()
+
+    @property
+    def retired(self) -> bool:
+        """Whether the consumer was closed."""
+        return self._retired
+
+    def _end_subscription(self) -> None:
+        if self.subscription is not None and self._end is not Nothing.MOVED:
+            try:
+                self.subscription.close()
+            except LinkLost:
+                pass  # it ended with its link

@@ -1,0 +1,303 @@
+"""A session's way in: its receivers, the delivery lane, redelivery, and the waits that stop and close need.
+
+One application call is in a receive, or one listener is running, at a time (Jakarta Messaging 3.1 sections 2.14, 6.2.6).
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from jmsbridge.core.clock import Clock, remaining
+from jmsbridge.core.inbox import Delivery, Inbox
+from jmsbridge.core.lane import Lane
+from jmsbridge.core.locks import Rank, assert_unlocked, ranked
+from jmsbridge.core.receiver import Receiver
+from jmsbridge.core.unsettled import Lazy, Policy
+from jmsbridge.errors import IllegalStateException
+from jmsbridge.spi import Channel, Interest, Native, Outcome
+
+__all__ = ["Incoming", "Redelivery"]
+
+log = logging.getLogger("jmsbridge.receive")
+
+_PATIENCE = 10.0  # seconds after which a wait for the user's own listener is logged
+_NO_DEAD_LETTERS = 30.0  # seconds between further redeliveries where the broker has no dead-letter queue
+
+MakeMessage = Callable[[Delivery], Any]
+
+
+class Redelivery(msgspec.Struct, frozen=True):
+    """At once, then after ``delay`` seconds doubling to ``delay_max``, ``maximum`` times in all, then the dead-letter queue."""
+
+    maximum: int
+    delay: float
+    delay_max: float
+
+    def delay_before(self, count: int) -> float:
+        """Seconds to wait before delivery number ``count``."""
+        return 0.0 if count <= 2 else float(min(self.delay_max, self.delay * 2 ** min(count - 3, 30)))
+
+    def is_exhausted(self, count: int) -> bool:
+        """Whether delivery number ``count`` is one too many; a negative maximum means never."""
+        return 0 <= self.maximum < count - 1
+
+
+class Incoming:
+    """Everything about receiving that belongs to one session."""
+
+    def __init__(
+        self, name: str, clock: Clock, policy: Policy, redelivery: Redelivery, make_message: MakeMessage
+    ) -> None:
+        self.lane = Lane(f"jmsbridge-{name}-deliver", self._pump)
+        self.policy = policy
+        self._clock = clock
+        self._redelivery = redelivery
+        self._make_message = make_message
+        self._idle = threading.Condition(ranked(Rank.CONSUMER))  # guards _watchers; notified when a handling ends
+        self._watchers = 0
+        self._receivers: tuple[Receiver, ...] = ()
+        self._native = Native.NONE
+        self.running = False
+        self._receiving: tuple[int, Receiver] | None = None  # thread and receiver of a receive in progress
+        self._current: Receiver | None = None  # the receiver whose listener may be running
+        self._in_progress: Delivery | None = None
+        self._recovered = False
+
+    # ---- receivers
+
+    @property
+    def receivers(self) -> tuple[Receiver, ...]:
+        """All open consumers, in creation order."""
+        return self._receivers
+
+    def new_receiver(self, interest: Interest) -> Receiver:
+        """A receiver that is not yet part of the session; ``add`` makes it so once it is subscribed."""
+        return Receiver(interest, self._clock, self._accept)
+
+    def add(self, receiver: Receiver) -> None:
+        """Take a subscribed receiver in; under the session's lock."""
+        self._receivers = (*self._receivers, receiver)
+
+    def remove(self, receiver: Receiver) -> None:
+        """Forget a closed one; under the session's lock."""
+        self._receivers = tuple(one for one in self._receivers if one is not receiver)
+
+    def adopt(self, native: Native) -> None:
+        """Note what the current link offers."""
+        self._native = native
+
+    # ---- checks on every arrival
+
+    def _accept(self, delivery: Delivery) -> bool:
+        envelope = delivery.arrival.envelope
+        if envelope.expiration and envelope.expiration <= self._clock.now_ms():
+            delivery.inbox.settle((delivery,), Outcome.ACCEPTED)
+            delivery.inbox.spend()
+            return False
+        if delivery.count > 1 and self._redelivery.is_exhausted(delivery.count) and Native.REJECT in self._native:
+            log.warning("message %s failed %d times: dead-letter queue", envelope.message_id, delivery.count - 1)
+            delivery.inbox.settle((delivery,), Outcome.REJECTED)
+            delivery.inbox.spend()
+            return False
+        selector = delivery.inbox.selector
+        if selector is not None and not selector.matches_envelope(envelope):
+            delivery.inbox.settle((delivery,), Outcome.ACCEPTED)
+            delivery.inbox.spend()
+            return False
+        return True
+
+    # ---- receive
+
+    def enter_receive(self, receiver: Receiver) -> None:
+        """Begin a receive; IllegalState for a second thread and beside a listener (rule TH-3)."""
+        if self._receiving is not None:
+            raise IllegalStateException("another thread is receiving on this session; a session serves one thread")
+        for one in self._receivers:
+            if one.listener is not None:
+                raise IllegalStateException("this session has a message listener; receive belongs to another session")
+        self._receiving = (threading.get_ident(), receiver)
+
+    def leave_receive(self) -> None:
+        """End it, whatever it brought."""
+        self._receiving = None
+        if self._watchers:
+            self._notify_idle()
+
+    def hand(self, delivery: Delivery) -> Any:
+        """The message for a delivery that the application gets now; settled as the mode says."""
+        message = self._make_message(delivery)
+        self.handed(delivery)
+        return message
+
+    def handed(self, delivery: Delivery) -> None:
+        """The application has it: settle as the mode says."""
+        self.policy.handing(delivery)
+        delivery.inbox.spend()
+        self.policy.handled(delivery)
+
+    def peek(self, delivery: Delivery) -> Any:
+        """The message, without handing it out."""
+        return self._make_message(delivery)
+
+    def unhand(self, delivery: Delivery) -> None:
+        """The application did not get it after all: first in line again, unmarked (rule BO-18)."""
+        delivery.inbox.put_back((delivery,), 0.0)
+
+    # ---- listeners
+
+    def _pump(self) -> None:
+        if isinstance(self.policy, Lazy):
+            self.policy.settle_due()
+        progress = True
+        while progress and self.running:
+            progress = False
+            for receiver in self._receivers:
+                if receiver.listener is None or not self.running:
+                    continue
+                self._current = receiver  # before the poll: who closes the receiver after it sees it here
+                delivery = receiver.poll()
+                if delivery is not None:
+                    progress = True
+                    self._call(receiver, delivery)
+                self._current = None
+                if self._watchers:
+                    self._notify_idle()
+
+    def _call(self, receiver: Receiver, delivery: Delivery) -> None:
+        listener = receiver.listener
+        if listener is None:
+            self.unhand(delivery)
+            return
+        message = self._make_message(delivery)
+        self.policy.handing(delivery)
+        delivery.inbox.spend()
+        self._in_progress, self._recovered = delivery, False
+        failed = False
+        try:
+            assert_unlocked()
+            listener(message)
+        except BaseException:  # user code; even SystemExit must not end the lane
+            failed = True
+            log.exception("the message listener raised on message %s", delivery.arrival.envelope.message_id)
+        self._in_progress = None
+        if self.policy.automatic and (failed or self._recovered):
+            self.replay([delivery])
+        elif not failed:
+            self.policy.handled(delivery)
+
+    # ---- redelivery
+
+    def recover(self) -> None:
+        """Deliver again all that is delivered and unsettled, in order, before anything newer (rules AC-6 to AC-8)."""
+        self._recovered = True
+        self.replay(self.policy.take_unsettled())
+
+    def replay(self, deliveries: list[Delivery]) -> None:
+        """Mark as failed and deliver again; at the limit to the dead-letter queue; for closed consumers back to the broker."""
+        groups: dict[Inbox, list[Delivery]] = {}
+        for delivery in deliveries:
+            delivery.failed()
+            groups.setdefault(delivery.inbox, []).append(delivery)
+        for inbox, group in groups.items():
+            if inbox.is_lost():
+                continue
+            if inbox.retired:
+                inbox.settle(group, Outcome.FAILED)
+                continue
+            again = []
+            for delivery in group:
+                if self._redelivery.is_exhausted(delivery.count) and Native.REJECT in self._native:
+                    log.warning(
+                        "message %s failed %d times: dead-letter queue",
+                        delivery.arrival.envelope.message_id,
+                        delivery.count - 1,
+                    )
+                    inbox.settle((delivery,), Outcome.REJECTED)
+                else:
+                    again.append(delivery)
+            if again:
+                inbox.put_back(again, max(self._delay_before(delivery.count) for delivery in again))
+
+    def _delay_before(self, count: int) -> float:
+        if self._redelivery.is_exhausted(count):
+            return _NO_DEAD_LETTERS
+        return self._redelivery.delay_before(count)
+
+    # ---- start, stop, and the waits of close
+
+    def start(self) -> None:
+        """The connection runs: let messages through and ask for them."""
+        self.running = True
+        for receiver in self._receivers:
+            receiver.inbox.start()
+        self.lane.wake()
+
+    def stop(self) -> None:
+        """Let nothing further through; what is being handled goes on: ``wait_quiet`` waits for it."""
+        self.running = False
+        for receiver in self._receivers:
+            receiver.inbox.stop()
+
+    def wait_quiet(self, receiver: Receiver | None = None, *, receives: bool = True) -> None:
+        """Wait until no listener is running and no receive that has a message is in progress: of one receiver, or any.
+
+        From the listener itself there is nothing to wait for. The user's own listener may take long: that is logged.
+        """
+        while not self._wait(lambda: not self._is_busy(receiver, receives=receives), _PATIENCE):
+            log.warning("still waiting for a message listener or a receive to return")
+
+    def _is_busy(self, receiver: Receiver | None, *, receives: bool) -> bool:
+        current, receiving = self._current, self._receiving
+        if current is not None and not self.lane.is_current() and (receiver is None or current is receiver):
+            return True
+        if receiving is None or receiving[0] == threading.get_ident():
+            return False
+        thread_of = receiving[1]
+        if receiver is not None and thread_of is not receiver:
+            return False
+        return receives or not thread_of.inbox.is_parked()
+
+    def _wait(self, done: Callable[[], bool], timeout: float) -> bool:
+        deadline = self._clock.monotonic() + timeout
+        with self._idle:
+            self._watchers += 1
+            try:
+                while not done():
+                    left = remaining(self._clock, deadline)
+                    if not left:
+                        return False
+                    self._idle.wait(min(left, 0.05))  # a receive may park without a sign
+                return True
+            finally:
+                self._watchers -= 1
+
+    def _notify_idle(self) -> None:
+        with self._idle:
+            self._idle.notify_all()
+
+    # ---- links
+
+    def interrupted(self) -> None:
+        """The link died: empty everything; the broker will deliver again."""
+        for receiver in self._receivers:
+            receiver.interrupted()
+        self.policy.lose()
+
+    def resume(self, channel: Channel) -> None:
+        """Subscribe everything again, with no credit yet; raises BackendError."""
+        for receiver in self._receivers:
+            subscription = channel.subscribe(receiver.interest, receiver.inbox)
+            receiver.attach(subscription)
+
+    def give_back(self) -> None:
+        """At the end of the session: unseen messages unmarked, delivered ones marked as failed, all in place."""
+        for receiver in self._receivers:
+            receiver.release_unseen()
+        for delivery in self.policy.take_unsettled():
+            delivery.failed()
+            delivery.inbox.settle((delivery,), Outcome.FAILED)
+        for receiver in self._receivers:
+            receiver.inbox.retire()

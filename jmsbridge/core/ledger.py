@@ -1,0 +1,161 @@
+"""The ledger of asynchronous sends: answers come in any order, callbacks run in send order.
+
+A send is entered before it reaches the backend. Its answer marks the entry; the completion lane calls back every answered entry at the head,
+one at a time, until it meets one without an answer (Jakarta Messaging 3.1 section 7.3).
+"""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable
+
+from jmsbridge.core.lane import Lane
+from jmsbridge.core.locks import Rank, assert_unlocked, ranked
+from jmsbridge.core.ticket import AnswerMissing
+from jmsbridge.spi import BackendError
+
+__all__ = ["Entry", "Ledger"]
+
+log = logging.getLogger("jmsbridge.completion")
+
+_PATIENCE = 10.0  # seconds after which a wait for the user's own callback is logged
+
+
+class Entry:
+    """One asynchronous send, and its ticket; subclasses say in ``complete`` what the answer leads to."""
+
+    __slots__ = ("answered", "error", "ledger", "number", "size", "withdrawn")
+
+    def __init__(self, ledger: "Ledger", size: int = 0) -> None:
+        self.ledger = ledger
+        self.size = size
+        self.answered = False
+        self.withdrawn = False
+        self.error: BackendError | None = None
+        self.number = 0
+
+    def complete(self) -> None:
+        """Call back; runs on the completion lane, in send order; what it raises is logged."""
+        raise NotImplementedError
+
+    def succeed(self) -> None:
+        """The broker took responsibility."""
+        if not self.answered:
+            self.answered = True
+            self.ledger.on_answer(self)
+
+    def fail(self, error: BackendError) -> None:
+        """The broker did not, or nobody knows."""
+        if not self.answered:
+            self.error = error
+            self.answered = True
+            self.ledger.on_answer(self)
+
+
+class Ledger:
+    """All asynchronous sends of one session, in send order, with the send window.
+
+    ``enter`` is called by the sending thread, answers come from any thread, callbacks run on the lane only.
+    """
+
+    def __init__(self, name: str, window: int, window_bytes: int | None) -> None:
+        self.lane = Lane(name, self._deliver)
+        self._window = window
+        self._window_bytes = window_bytes
+        self._entries: deque[Entry] = deque()  # appended by senders, popped by the lane
+        self._changed = threading.Condition(ranked(Rank.LEAF))  # guards _targets; waited on by senders and closers
+        self._targets: list[int] = []
+        self._entered = 0
+        self._finished = 0  # written by the lane only
+        self._bytes = 0  # in flight; guarded by _changed
+
+    @property
+    def last(self) -> int:
+        """The number of the last send entered; what ``wait_finished`` takes."""
+        return self._entered
+
+    def enter(self, entry: Entry, timeout: float) -> None:
+        """Add a send, waiting for room in the window; AnswerMissing when there is none within ``timeout`` seconds.
+
+        A callback is never made to wait: it would wait for itself.
+        """
+        if self._is_full(entry.size) and not self.lane.is_current():
+            self._wait_room(entry.size, timeout)
+        with self._changed:
+            self._entered += 1
+            entry.number = self._entered
+            self._bytes += entry.size
+            self._entries.append(entry)
+
+    def withdraw(self, entry: Entry) -> None:
+        """The send raised after all: no callback for it."""
+        entry.withdrawn = True
+        entry.succeed()
+
+    def on_answer(self, entry: Entry) -> None:
+        """An entry has its answer; called once each, from any thread."""
+        try:
+            head = self._entries[0] is entry
+        except IndexError:
+            head = True
+        if head:
+            self.lane.wake()
+
+    def _is_full(self, size: int) -> bool:
+        if self._entered - self._finished >= self._window:
+            return True
+        limit = self._window_bytes
+        return limit is not None and self._bytes > 0 and self._bytes + size > limit
+
+    def _wait_room(self, size: int, timeout: float) -> None:
+        # wait until half the window is free, so that a full window costs one wake-up per half window
+        while self._is_full(size):
+            target = max(self._finished + 1, self._entered - self._window // 2)
+            if not self._wait(target, timeout):
+                raise AnswerMissing(
+                    f"the send window of {self._window} messages stayed full for {timeout:g} s (option send_window)"
+                )
+
+    def _wait(self, target: int, timeout: float | None) -> bool:
+        with self._changed:
+            self._targets.append(target)
+            try:
+                return self._changed.wait_for(lambda: self._finished >= target, timeout)
+            finally:
+                self._targets.remove(target)
+
+    def _deliver(self) -> None:
+        entries = self._entries
+        while entries and entries[0].answered:
+            entry = entries.popleft()
+            assert_unlocked()
+            try:
+                if not entry.withdrawn:
+                    entry.complete()
+            except BaseException:  # user code; even SystemExit must not end the lane
+                log.exception("a completion listener raised; the send's outcome stands")
+            if entry.size:
+                with self._changed:
+                    self._bytes -= entry.size
+            self._finished += 1
+            if self._targets:
+                self._notify()
+
+    def _notify(self) -> None:
+        with self._changed:
+            if self._targets and self._finished >= min(self._targets):
+                self._changed.notify_all()
+
+    def wait_finished(self, number: int, timeout: float, give_up: Callable[[], BackendError]) -> None:
+        """Wait until send ``number`` and all before it have been called back.
+
+        After ``timeout`` seconds those without an answer are failed, in order, with ``give_up()``; a callback that is
+        running is waited for however long it takes, and logged.
+        """
+        if self._finished >= number or self._wait(number, timeout):
+            return
+        for entry in tuple(self._entries):
+            if entry.number <= number and not entry.answered:
+                entry.fail(give_up())
+        while not self._wait(number, _PATIENCE):
+            log.warning("still waiting for a completion listener to return")

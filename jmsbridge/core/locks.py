@@ -1,0 +1,104 @@
+"""Locks with a rank, so that tests can prove the lock order.
+
+In production ``ranked`` gives plain ``threading.Lock`` objects. With ``JMSBRIDGE_DEBUG_LOCKS=order`` every acquisition checks that no lock
+of the same or a higher rank is held by the thread; ``yield`` also gives other threads a chance to run before each one.
+"""
+
+import os
+import random
+import threading
+import time
+from enum import IntEnum
+from types import TracebackType
+from typing import Protocol
+
+__all__ = ["LockLike", "OrderedLock", "Rank", "assert_unlocked", "ranked"]
+
+
+class Rank(IntEnum):
+    """Lock order: a thread takes locks with rising rank only."""
+
+    CONNECTION = 1
+    SESSION = 2
+    CONSUMER = 3
+    INBOX = 4
+    LEAF = 5
+
+
+class LockLike(Protocol):
+    """What both kinds of lock offer."""
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        """Take the lock."""
+
+    def release(self) -> None:
+        """Give it back."""
+
+    def __enter__(self) -> bool: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+_DEBUG = os.environ.get("JMSBRIDGE_DEBUG_LOCKS", "")
+_held = threading.local()
+
+
+def _stack() -> list[Rank]:
+    stack: list[Rank] | None = getattr(_held, "ranks", None)
+    if stack is None:
+        stack = _held.ranks = []
+    return stack
+
+
+class OrderedLock:
+    """A lock that refuses to be taken out of order."""
+
+    def __init__(self, rank: Rank, *, yielding: bool = False) -> None:
+        self._lock = threading.Lock()
+        self._rank = rank
+        self._yielding = yielding
+        self._owner: int | None = None
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        """Take the lock; AssertionError when the thread holds one of the same or a higher rank."""
+        stack = _stack()
+        assert not stack or stack[-1] < self._rank, f"lock order: {self._rank!r} wanted while {stack!r} held"
+        if self._yielding and random.random() < 0.2:
+            time.sleep(0)
+        if not self._lock.acquire(blocking, timeout):
+            return False
+        stack.append(self._rank)
+        self._owner = threading.get_ident()
+        return True
+
+    def release(self) -> None:
+        """Give it back."""
+        self._owner = None
+        _stack().remove(self._rank)
+        self._lock.release()
+
+    def _is_owned(self) -> bool:  # asked by threading.Condition
+        return self._owner == threading.get_ident()
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+def ranked(rank: Rank) -> LockLike:
+    """A new lock of that rank."""
+    if _DEBUG:
+        return OrderedLock(rank, yielding="yield" in _DEBUG)
+    return threading.Lock()
+
+
+def assert_unlocked() -> None:
+    """In debug mode, fail when the calling thread holds one of our locks: called before user code and the SPI."""
+    if _DEBUG:
+        assert not _stack(), f"calling out while holding {_stack()!r}"

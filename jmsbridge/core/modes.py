@@ -1,0 +1,95 @@
+"""Acknowledgement and delivery modes, and what each acknowledgement mode is made of."""
+
+from collections.abc import Callable
+from enum import IntEnum
+
+import msgspec
+
+from jmsbridge.core.clock import Clock
+from jmsbridge.core.unsettled import Automatic, Deferred, Early, Individual, Lazy, Never, Policy
+from jmsbridge.errors import JMSException
+
+__all__ = [
+    "AUTO_ACKNOWLEDGE",
+    "CLIENT_ACKNOWLEDGE",
+    "DUPS_OK_ACKNOWLEDGE",
+    "INDIVIDUAL_ACKNOWLEDGE",
+    "NO_ACKNOWLEDGE",
+    "PRE_ACKNOWLEDGE",
+    "SESSION_TRANSACTED",
+    "DeliveryMode",
+    "DupsOk",
+    "make_policy",
+    "session_mode",
+]
+
+SESSION_TRANSACTED = 0
+AUTO_ACKNOWLEDGE = 1
+CLIENT_ACKNOWLEDGE = 2
+DUPS_OK_ACKNOWLEDGE = 3
+PRE_ACKNOWLEDGE = 100
+INDIVIDUAL_ACKNOWLEDGE = 101
+NO_ACKNOWLEDGE = 102
+
+_MODES = {
+    SESSION_TRANSACTED,
+    AUTO_ACKNOWLEDGE,
+    CLIENT_ACKNOWLEDGE,
+    DUPS_OK_ACKNOWLEDGE,
+    PRE_ACKNOWLEDGE,
+    INDIVIDUAL_ACKNOWLEDGE,
+    NO_ACKNOWLEDGE,
+}
+
+
+class DeliveryMode(IntEnum):
+    """How safe a message is at the broker (section 3.4.2).
+
+    PERSISTENT_GROUPACK is PERSISTENT on the wire; the producer waits for confirmation once per group of messages.
+    """
+
+    NON_PERSISTENT = 1
+    PERSISTENT = 2
+    PERSISTENT_GROUPACK = 3
+
+
+class DupsOk(msgspec.Struct, frozen=True):
+    """The strategy of DUPS_OK_ACKNOWLEDGE: every ``messages`` messages or ``interval`` seconds; 0 switches one off."""
+
+    messages: int
+    interval: float
+
+
+def session_mode(value: object) -> int:
+    """A valid session mode; JMSException otherwise."""
+    if value not in _MODES or isinstance(value, bool):
+        raise JMSException(f"{value!r} is no session mode")
+    return int(value)  # type: ignore[call-overload,no-any-return]
+
+
+def make_policy(
+    mode: int, dups_ok: DupsOk, prefetch: int, clock: Clock, wake: Callable[[], None], wait: float | None
+) -> Policy:
+    """The acknowledgement policy of a session.
+
+    DUPS_OK with neither count nor interval behaves as CLIENT_ACKNOWLEDGE, with a count of 1 and no interval as AUTO
+    (seed 001). The count never exceeds the prefetch: a broker that counts unsettled messages would stop sending.
+    """
+    if mode == SESSION_TRANSACTED:
+        return Deferred(wait, transacted=True)
+    if mode == DUPS_OK_ACKNOWLEDGE:
+        if not dups_ok.messages and not dups_ok.interval:
+            return Deferred(wait)
+        if dups_ok.messages == 1 and not dups_ok.interval:
+            return Automatic(wait)
+        count = min(dups_ok.messages, max(1, prefetch)) if dups_ok.messages else 0
+        return Lazy(count, dups_ok.interval, clock, wake, wait)
+    if mode == CLIENT_ACKNOWLEDGE:
+        return Deferred(wait)
+    if mode == INDIVIDUAL_ACKNOWLEDGE:
+        return Individual(wait)
+    if mode == PRE_ACKNOWLEDGE:
+        return Early(wait)
+    if mode == NO_ACKNOWLEDGE:
+        return Never()
+    return Automatic(wait)

@@ -1,0 +1,144 @@
+"""One consumer's way in: from its inbox, through the checks that every arrival passes, to a JMS message."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from jmsbridge.core.clock import Clock
+from jmsbridge.core.inbox import Delivery, Inbox, Nothing
+from jmsbridge.core.ticket import Waiter
+from jmsbridge.core.translate import translate
+from jmsbridge.selectors import compile_selector
+from jmsbridge.spi import BackendError, Interest, LinkLost, Native, Outcome, Subscription
+
+__all__ = ["Receiver"]
+
+log = logging.getLogger("jmsbridge.receive")
+
+_GRACE = 0.05  # seconds that receive_no_wait allows a broker without drain
+
+Accept = Callable[[Delivery], bool]
+
+
+class Receiver:
+    """The facade's side of one subscription, over all links that it lives on.
+
+    ``accept`` is asked for each delivery before the application sees it; where it says no it has settled the delivery.
+    """
+
+    def __init__(self, interest: Interest, clock: Clock, accept: Accept) -> None:
+        self.interest = interest
+        self.listener: Callable[[Any], None] | None = None
+        self._clock = clock
+        self._accept = accept
+        self._wake: Callable[[], None] | None = None
+        self._drains = True
+        self.inbox = self._new_inbox()
+
+    def _new_inbox(self) -> Inbox:
+        return Inbox(self.interest.window, self._clock, self._wake)
+
+    def attach(self, subscription: Subscription) -> None:
+        """Go on with this subscription of the current link; what its broker cannot filter is filtered here."""
+        self._drains = Native.DRAIN in subscription.native
+        feature = Native.TOPIC_SELECTORS if self.interest.address.topic else Native.QUEUE_SELECTORS
+        text = self.interest.selector
+        if text is not None and feature not in subscription.native:
+            self.inbox.selector = compile_selector(text)
+        self.inbox.subscription = subscription
+
+    def listen(self, listener: Callable[[Any], None] | None, wake: Callable[[], None]) -> None:
+        """Set or remove the listener; ``wake`` is the delivery lane's."""
+        self.listener = listener
+        self._wake = wake if listener is not None else None
+        self.inbox.listen(self._wake)
+        if listener is not None:
+            self.inbox.fetch()
+
+    def interrupted(self) -> None:
+        """The link died: go on with an empty inbox that has no subscription yet."""
+        old, self.inbox = self.inbox, self._new_inbox()
+        old.lose()
+
+    # ---- taking
+
+    def next(self, deadline: float | None) -> Delivery | None:
+        """The next message for the application, waiting until ``deadline``; None on time-out and on close."""
+        while True:
+            inbox = self.inbox
+            if not inbox.window:
+                inbox.fetch()
+            found = inbox.take(deadline)
+            if isinstance(found, Delivery):
+                if self._accept(found):
+                    return found
+                continue
+            if found is Nothing.MOVED:
+                continue
+            if found is Nothing.TIMEOUT and not inbox.window and deadline is not None:
+                return self._last_chance(inbox)
+            return None
+
+    def next_now(self) -> Delivery | None:
+        """What is immediately available at the broker, not only here (rule CN-7)."""
+        found = self.poll()
+        if found is None and self.inbox.subscription is not None and self.inbox.is_running():
+            if self._drains:
+                return self._last_chance(self.inbox)
+            return self.next(self._clock.monotonic() + _GRACE)
+        return found
+
+    def poll(self) -> Delivery | None:
+        """The next message that is already here."""
+        while True:
+            inbox = self.inbox
+            if not inbox.window:
+                inbox.fetch()
+            found = inbox.take(0.0)
+            if isinstance(found, Delivery):
+                if self._accept(found):
+                    return found
+            elif found is not Nothing.MOVED:
+                return None
+
+    def _last_chance(self, inbox: Inbox) -> Delivery | None:
+        # take all credit back, so that whatever was on its way is here; then ask again
+        if not self._drains or not inbox.is_running():
+            return None
+        waiter = Waiter()
+        inbox.drain(waiter)
+        try:
+            waiter.wait_answer(15.0, "a drain")
+        except LinkLost:
+            return None
+        except BackendError as error:
+            raise translate(error) from error
+        try:
+            while isinstance(found := inbox.take(0.0), Delivery):
+                if self._accept(found):
+                    return found
+            return None
+        finally:
+            inbox.regrant()
+
+    # ---- ends
+
+    def release_unseen(self) -> None:
+        """Give back what the application has not seen, at once and unmarked (rules AC-12, BR-3)."""
+        inbox = self.inbox
+        if inbox.subscription is None:
+            return
+        waiter = Waiter()
+        inbox.drain(waiter)
+        try:
+            waiter.wait_answer(15.0, "a drain")
+        except BackendError as error:
+            log.debug("drain before close: %s", error)
+        fresh, again = inbox.unseen()
+        try:
+            if fresh:
+                inbox.subscription.settle([arrival.token for arrival in fresh], Outcome.RELEASED)
+        except LinkLost:
+            return
+        if again:
+            inbox.settle(again, Outcome.FAILED)

@@ -1,0 +1,43 @@
+"""The life of everything that can be closed: open, closing, closed; never back."""
+
+import threading
+from enum import Enum, auto
+
+from jmsbridge.core.locks import Rank, ranked
+
+__all__ = ["Life", "State"]
+
+
+class State(Enum):
+    """Where an object is in its life."""
+
+    OPEN = auto()
+    CLOSING = auto()
+    CLOSED = auto()
+
+
+class Life:
+    """One object's state. The first closer closes, later ones wait until it is done."""
+
+    __slots__ = ("_changed", "state")
+
+    def __init__(self, rank: Rank) -> None:
+        self._changed = threading.Condition(ranked(rank))  # guards state
+        self.state = State.OPEN
+
+    def begin_close(self, *, wait: bool = True) -> bool:
+        """Whether the caller is to close; otherwise returns when the first closer is done, or at once without ``wait``."""
+        with self._changed:
+            if self.state is State.OPEN:
+                self.state = State.CLOSING
+                return True
+            if wait:
+                while self.state is not State.CLOSED:
+                    self._changed.wait(1.0)
+            return False
+
+    def end_close(self) -> None:
+        """Closing is done."""
+        with self._changed:
+            self.state = State.CLOSED
+            self._changed.notify_all()

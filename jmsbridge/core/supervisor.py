@@ -1,0 +1,279 @@
+"""Keeps a connection on a living link.
+
+A link is disposable: it dies once, and the supervisor makes the next one. Each link has a number, its epoch; whatever an old epoch still says
+is ignored. Recovery is phased: *interrupted* (inboxes emptied, senders wait), *connected*, *recovered* (channels, temporary
+destinations and subscriptions exist again, with no credit), *restored* (credit granted, senders go on).
+"""
+
+import logging
+import random
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import msgspec
+
+from jmsbridge.core.clock import Clock
+from jmsbridge.core.lane import Lane
+from jmsbridge.core.locks import Rank, ranked
+from jmsbridge.core.plan import Plan, resolve
+from jmsbridge.spi import AuthenticationFailed, Backend, BackendError, Channel, Endpoint, Link, LinkLost, Subscription
+
+__all__ = ["Supervised", "Supervisor"]
+
+log = logging.getLogger("jmsbridge.link")
+
+
+class Supervised(Protocol):
+    """What the supervisor asks of the connection; all but ``on_subscription_lost`` on the supervisor's own thread."""
+
+    def on_interrupted(self, error: BackendError) -> None:
+        """The link died."""
+
+    def on_connected(self, link: Link, plan: Plan, epoch: int) -> None:
+        """Rebuild everything on the new link, with no credit; BackendError makes the supervisor try again."""
+
+    def on_restored(self) -> None:
+        """Grant credit, wake senders."""
+
+    def on_failed(self, error: BackendError) -> None:
+        """There will be no further link."""
+
+    def on_subscription_lost(self, subscription: Subscription, error: BackendError) -> None:
+        """The broker ended a consumer's subscription."""
+
+
+class Settings(Protocol):
+    """Options that the supervisor reads."""
+
+    connect_timeout: float
+    reconnect_delay: float
+    reconnect_delay_max: float
+    reconnect_attempts: int | None
+    emulation: Any
+
+
+class _Events:
+    """One link's way to speak up; deaf once a later epoch began."""
+
+    def __init__(self, supervisor: "Supervisor", epoch: int) -> None:
+        self._supervisor = supervisor
+        self._epoch = epoch
+
+    def lost(self, error: BackendError) -> None:
+        self._supervisor.lose(self._epoch, error)
+
+    def channel_lost(self, channel: Channel, error: BackendError) -> None:
+        # a session without its channel can do nothing; the whole link is made anew, so that no order is broken
+        self._supervisor.lose(self._epoch, error)
+
+    def subscription_lost(self, subscription: Subscription, error: BackendError) -> None:
+        self._supervisor.subscription_lost(self._epoch, subscription, error)
+
+    def throttled(self, active: bool) -> None:
+        log.warning("the broker asks senders to %s", "pause" if active else "go on")
+
+
+class Supervisor:
+    """Owns the current link of one connection. Thread-safe."""
+
+    def __init__(
+        self,
+        name: str,
+        backend: Backend,
+        endpoints: tuple[Endpoint, ...],
+        options: Settings,
+        backend_options: Any,
+        clock: Clock,
+        owner: Supervised,
+    ) -> None:
+        self.lane = Lane(f"jmsbridge-{name}-supervisor", self._work)
+        self._backend = backend
+        self._endpoints = endpoints
+        self._options = options
+        self._backend_options = backend_options
+        self._clock = clock
+        self._owner = owner
+        self._changed = threading.Condition(ranked(Rank.LEAF))  # guards the fields below
+        self._tasks: deque[Callable[[], None]] = deque()
+        self._link: Link | None = None
+        self._plan: Plan | None = None
+        self._ready = False  # the link may be used by the application
+        self._closed = False
+        self._failure: BackendError | None = None
+        self._lost_epoch = 0
+        self.epoch = 0
+
+    # ---- the link
+
+    def connect(self) -> None:
+        """Make the first link, trying each endpoint once; BackendError of the last one that failed."""
+        link, plan = self._open_any()
+        with self._changed:
+            self._link, self._plan = link, plan
+            self._ready = self._lost_epoch != self.epoch
+
+    def reopen(self, client_id: str) -> None:
+        """Replace the link by one with this client id (rule CI-3); the old one stays when that is refused."""
+        old, endpoints = self._link, self._endpoints
+        self._endpoints = tuple(msgspec.structs.replace(one, client_id=client_id) for one in endpoints)
+        try:
+            self.connect()
+        except BackendError:
+            self._endpoints = endpoints
+            raise
+        if old is not None:
+            old.close()
+
+    def _open_any(self) -> tuple[Link, Plan]:
+        problem: BackendError | None = None
+        for endpoint in self._endpoints:
+            with self._changed:
+                self.epoch += 1
+                events = _Events(self, self.epoch)
+            try:
+                link = self._backend.open(endpoint, self._backend_options, events)
+            except BackendError as error:
+                log.info("no link to %s: %s", endpoint, error)
+                problem = error
+                continue
+            log.info("link %d to %s (%s)", self.epoch, endpoint, link.broker)
+            return link, resolve(link.native, self._options.emulation, link.broker)
+        assert problem is not None
+        raise problem
+
+    def wait_link(self, timeout: float) -> tuple[Link, Plan, int]:
+        """The usable link, waiting for a reconnect; LinkLost when there is none within ``timeout`` seconds."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._ready or self._closed or self._failure is not None, timeout)
+            if self._ready and self._link is not None and self._plan is not None:
+                return self._link, self._plan, self.epoch
+            raise self._failure or LinkLost(f"no link to the broker within {timeout:g} s")
+
+    @property
+    def link(self) -> Link | None:
+        """The current link, dead or alive."""
+        return self._link
+
+    def wait_replaced(self, epoch: int, timeout: float) -> None:
+        """Return once the link of ``epoch`` is known to be dead, or after ``timeout`` seconds."""
+        with self._changed:
+            self._changed.wait_for(lambda: self.epoch != epoch or self._lost_epoch == epoch or self._closed, timeout)
+
+    # ---- what links say, from any thread
+
+    def lose(self, epoch: int, error: BackendError) -> None:
+        """The link of ``epoch`` died."""
+        with self._changed:
+            if epoch != self.epoch or self._closed:
+                return
+            self._ready = False
+            self._lost_epoch = epoch
+            self._changed.notify_all()
+            self._tasks.append(lambda: self._recover(epoch, error))
+        self.lane.wake()
+
+    def subscription_lost(self, epoch: int, subscription: Subscription, error: BackendError) -> None:
+        """The broker ended a subscription."""
+        with self._changed:
+            if epoch != self.epoch:
+                return
+        self.submit(lambda: self._owner.on_subscription_lost(subscription, error))
+
+    def submit(self, task: Callable[[], None]) -> None:
+        """Run ``task`` on the supervisor's thread, after what is queued there."""
+        with self._changed:
+            if self._closed:
+                return
+            self._tasks.append(task)
+        self.lane.wake()
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                if not self._tasks:
+                    return
+                task = self._tasks.popleft()
+            try:
+                task()
+            except Exception:
+                log.exception("unexpected error in the supervisor")
+
+    # ---- recovery, on the supervisor's thread
+
+    def _recover(self, epoch: int, error: BackendError) -> None:
+        if epoch != self.epoch:
+            return
+        log.warning("link %d lost: %s", epoch, error)
+        self._owner.on_interrupted(error)
+        attempts, delay = 0, self._options.reconnect_delay
+        limit = self._options.reconnect_attempts
+        while not self._closed:
+            if limit is not None and attempts >= limit:
+                self._fail(error)
+                return
+            attempts += 1
+            try:
+                if self._try_restore():
+                    return
+            except BackendError as problem:
+                log.info("reconnect attempt %d failed: %s", attempts, problem)
+                error = problem
+                if isinstance(problem, AuthenticationFailed):
+                    attempts = limit = attempts  # asking again with the same password would lock the account
+            self._pause(delay * random.uniform(0.5, 1.0))
+            delay = min(delay * 2, self._options.reconnect_delay_max)
+
+    def _try_restore(self) -> bool:
+        link, plan = self._open_any()
+        epoch = self.epoch
+        try:
+            self._owner.on_connected(link, plan, epoch)
+        except BackendError:
+            link.close()
+            raise
+        with self._changed:
+            closed = self._closed
+            if not closed:
+                self._link, self._plan = link, plan
+                # had this link died meanwhile, its own recovery is already queued behind this one
+                self._ready = self._lost_epoch != epoch
+                self._changed.notify_all()
+        if closed:
+            link.close()
+            return True
+        self._owner.on_restored()
+        log.info("restored on link %d", epoch)
+        return True
+
+    def _pause(self, delay: float) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed, delay)
+
+    def _fail(self, error: BackendError) -> None:
+        log.error("no reconnect: %s", error)
+        with self._changed:
+            self._failure = error
+            self._changed.notify_all()
+        self._owner.on_failed(error)
+
+    # ---- ends
+
+    def close(self) -> None:
+        """Close the link and stop supervising; idempotent."""
+        with self._changed:
+            self._closed = True
+            self._ready = False
+            self._failure = self._failure or LinkLost("the connection is closed")
+            self._tasks.clear()
+            link, self._link = self._link, None
+            self._changed.notify_all()
+        self.lane.close()
+        if link is not None:
+            link.close()
+
+    def abandon(self, error: BackendError) -> None:
+        """In a forked child: no link of the parent may be used or closed."""
+        self._changed = threading.Condition(ranked(Rank.LEAF))
+        self._closed, self._ready, self._link, self._failure = True, False, None, error

@@ -1,0 +1,55 @@
+"""From what a backend says to what Jakarta Messaging says; once, here."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from jmsbridge.core.ticket import AnswerMissing
+from jmsbridge.errors import (
+    InDoubtException,
+    InvalidClientIDException,
+    InvalidDestinationException,
+    InvalidSelectorException,
+    JMSException,
+    JMSSecurityException,
+    TransactionRolledBackException,
+    UnsupportedFeatureException,
+)
+from jmsbridge.spi import (
+    AccessDenied,
+    AddressRefused,
+    AuthenticationFailed,
+    BackendError,
+    ClientIdRefused,
+    NotSupported,
+    SelectorRefused,
+    SubscriptionUnknown,
+    TransactionRolledBack,
+)
+
+__all__ = ["translate"]
+
+_CLASSES: dict[type[BackendError], type[JMSException]] = {
+    AccessDenied: JMSSecurityException,
+    AddressRefused: InvalidDestinationException,
+    AuthenticationFailed: JMSSecurityException,
+    ClientIdRefused: InvalidClientIDException,
+    NotSupported: UnsupportedFeatureException,
+    SelectorRefused: InvalidSelectorException,
+    SubscriptionUnknown: InvalidDestinationException,
+    TransactionRolledBack: TransactionRolledBackException,
+}
+
+
+def translate(error: BackendError, unknown: Sequence[Any] = ()) -> JMSException:
+    """The JMS exception for a backend's error, with that error as its cause.
+
+    Where the broker may have acted although it did not answer, that is an InDoubt naming the ``unknown`` messages.
+    """
+    made: JMSException
+    code = type(error).__name__
+    if error.in_doubt:
+        made = InDoubtException(str(error), "TIMEOUT" if isinstance(error, AnswerMissing) else code, unknown=unknown)
+    else:
+        made = _CLASSES.get(type(error), JMSException)(str(error), code)
+    made.__cause__ = error
+    return made

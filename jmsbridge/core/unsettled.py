@@ -1,0 +1,282 @@
+"""When a delivered message is settled: one policy object per session, one class per acknowledgement mode.
+
+``handing`` is called just before the application gets a message, ``handled`` after ``receive`` has done its work or the listener returned.
+Settlements of several messages are one step per subscription, in delivery order.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from jmsbridge.core.clock import Clock, Timer
+from jmsbridge.core.inbox import Delivery, Inbox
+from jmsbridge.core.locks import Rank, ranked
+from jmsbridge.core.ticket import Waiter
+from jmsbridge.spi import LinkLost, Outcome
+
+__all__ = ["Automatic", "Deferred", "Early", "Individual", "Lazy", "Never", "Policy", "settle_all"]
+
+
+def settle_all(deliveries: Iterable[Delivery], outcome: Outcome, wait: float | None = None) -> None:
+    """Settle in delivery order, one step per subscription; with ``wait`` until the broker has answered, that many seconds at most.
+
+    A link that died meanwhile is no error: the broker will deliver again.
+    """
+    groups: dict[Inbox, list[Delivery]] = {}
+    for delivery in deliveries:
+        groups.setdefault(delivery.inbox, []).append(delivery)
+    waiters = []
+    for inbox, group in groups.items():
+        waiter = None if wait is None else Waiter()
+        inbox.settle(group, outcome, waiter)
+        if waiter is not None:
+            waiters.append(waiter)
+    for waiter in waiters:
+        try:
+            waiter.wait_answer(wait or 0, "an acknowledgement")
+        except LinkLost:
+            continue
+
+
+class Policy(Protocol):
+    """One acknowledgement mode at work in one session; thread-safe."""
+
+    automatic: bool
+    """The client settles by itself; a listener that raises gets the message again (rule AC-9)."""
+    deferred: bool
+    """Settlements come late: brokers that count unsettled messages need a larger window."""
+    presettled: bool
+    """No settlement is ever sent."""
+
+    def handing(self, delivery: Delivery) -> None:
+        """The application is about to get it."""
+
+    def handled(self, delivery: Delivery) -> None:
+        """The application got it, or its listener returned normally."""
+
+    def acknowledge(self, delivery: Delivery | None) -> None:
+        """The application called ``acknowledge``: on this delivery's message, or on the session (None)."""
+
+    def take_unsettled(self) -> list[Delivery]:
+        """Forget and return what is delivered and not settled, in delivery order; settle what needs no more waiting."""
+
+    def lose(self) -> None:
+        """The link died: nothing delivered over it can be settled any more."""
+
+
+class Automatic:
+    """AUTO_ACKNOWLEDGE: each message when ``receive`` returns or the listener has returned (rule AC-1)."""
+
+    automatic = True
+    deferred = False
+    presettled = False
+
+    def __init__(self, wait: float | None) -> None:
+        self._wait = wait
+
+    def handing(self, delivery: Delivery) -> None:
+        """Nothing yet."""
+
+    def handled(self, delivery: Delivery) -> None:
+        """Settle it."""
+        if self._wait is None:
+            delivery.inbox.settle((delivery,), Outcome.ACCEPTED)
+        else:
+            settle_all((delivery,), Outcome.ACCEPTED, self._wait)
+
+    def acknowledge(self, delivery: Delivery | None) -> None:
+        """Ignored (rule AC-4)."""
+
+    def take_unsettled(self) -> list[Delivery]:
+        """Nothing is ever left over."""
+        return []
+
+    def lose(self) -> None:
+        """Nothing is held."""
+
+
+class Lazy:
+    """DUPS_OK_ACKNOWLEDGE: every ``messages`` messages or every ``interval`` seconds, whichever comes first; 0 switches one off.
+
+    ``wake`` runs ``settle_due`` soon on a thread that may call the SPI.
+    """
+
+    automatic = True
+    deferred = False
+    presettled = False
+
+    def __init__(
+        self, messages: int, interval: float, clock: Clock, wake: Callable[[], None], wait: float | None
+    ) -> None:
+        self._messages = messages
+        self._interval = interval
+        self._clock = clock
+        self._wake = wake
+        self._wait = wait
+        self._lock = ranked(Rank.LEAF)  # guards the fields below
+        self._done: list[Delivery] = []
+        self._timer: Timer | None = None
+        self._due = False
+
+    def handing(self, delivery: Delivery) -> None:
+        """Nothing yet."""
+
+    def handled(self, delivery: Delivery) -> None:
+        """Add it to the batch; settle the batch when it is full."""
+        with self._lock:
+            self._done.append(delivery)
+            full = 0 < self._messages <= len(self._done)
+            arm = not full and self._interval > 0 and self._timer is None
+            if arm:
+                self._timer = self._clock.call_later(self._interval, self._on_time)
+        if full:
+            self._settle()
+
+    def _on_time(self) -> None:
+        self._due = True
+        self._wake()
+
+    def settle_due(self) -> None:
+        """Settle the batch when its time is up; called on the delivery lane."""
+        if self._due:
+            self._settle()
+
+    def _settle(self) -> None:
+        with self._lock:
+            batch, self._done = self._done, []
+            timer, self._timer = self._timer, None
+            self._due = False
+        if timer is not None:
+            timer.cancel()
+        if batch:
+            settle_all(batch, Outcome.ACCEPTED, self._wait)
+
+    def acknowledge(self, delivery: Delivery | None) -> None:
+        """Ignored (rule AC-4)."""
+
+    def take_unsettled(self) -> list[Delivery]:
+        """Settle the batch: these messages count as acknowledged."""
+        self._settle()
+        return []
+
+    def lose(self) -> None:
+        """Forget the batch; the broker sends it again (rule AC-2)."""
+        with self._lock:
+            self._done = []
+
+
+class Deferred:
+    """CLIENT_ACKNOWLEDGE and transactions: everything the session consumed, at once (rule AC-3)."""
+
+    automatic = False
+    deferred = True
+    presettled = False
+
+    def __init__(self, wait: float | None, *, transacted: bool = False) -> None:
+        self._wait = wait
+        self._transacted = transacted
+        self._lock = ranked(Rank.LEAF)  # guards _held
+        self._held: list[Delivery] = []
+
+    def handing(self, delivery: Delivery) -> None:
+        """Remember it."""
+        with self._lock:
+            self._held.append(delivery)
+
+    def handled(self, delivery: Delivery) -> None:
+        """Nothing: the application decides."""
+
+    def acknowledge(self, delivery: Delivery | None) -> None:
+        """Settle all that the session consumed; ignored in a transaction (rule AC-4)."""
+        if not self._transacted:
+            settle_all(self.take_unsettled(), Outcome.ACCEPTED, self._wait)
+
+    def take_unsettled(self) -> list[Delivery]:
+        """All of it."""
+        with self._lock:
+            held, self._held = self._held, []
+        return held
+
+    def lose(self) -> None:
+        """Forget it."""
+        with self._lock:
+            self._held = []
+
+
+class Individual:
+    """INDIVIDUAL_ACKNOWLEDGE: each message by its own ``acknowledge``."""
+
+    automatic = False
+    deferred = True
+    presettled = False
+
+    def __init__(self, wait: float | None) -> None:
+        self._wait = wait
+        self._lock = ranked(Rank.LEAF)  # guards _held
+        self._held: dict[int, Delivery] = {}
+
+    def handing(self, delivery: Delivery) -> None:
+        """Remember it."""
+        with self._lock:
+            self._held[id(delivery)] = delivery
+
+    def handled(self, delivery: Delivery) -> None:
+        """Nothing: the application decides."""
+
+    def acknowledge(self, delivery: Delivery | None) -> None:
+        """Settle this one; None settles all."""
+        if delivery is None:
+            settle_all(self.take_unsettled(), Outcome.ACCEPTED, self._wait)
+            return
+        with self._lock:
+            known = self._held.pop(id(delivery), None)
+        if known is not None:
+            settle_all((delivery,), Outcome.ACCEPTED, self._wait)
+
+    def take_unsettled(self) -> list[Delivery]:
+        """All of it, in delivery order."""
+        with self._lock:
+            held, self._held = self._held, {}
+        return list(held.values())
+
+    def lose(self) -> None:
+        """Forget it."""
+        with self._lock:
+            self._held = {}
+
+
+class Early(Automatic):
+    """PRE_ACKNOWLEDGE: settled before the application gets it, whatever becomes of it then."""
+
+    automatic = False
+
+    def handing(self, delivery: Delivery) -> None:
+        """Settle it now."""
+        super().handled(delivery)
+
+    def handled(self, delivery: Delivery) -> None:
+        """Already done."""
+
+
+class Never:
+    """NO_ACKNOWLEDGE: the broker counts a message as done when it sends it."""
+
+    automatic = False
+    deferred = False
+    presettled = True
+
+    def handing(self, delivery: Delivery) -> None:
+        """No settlement; only the inbox counts it out."""
+        delivery.inbox.forget(1)
+
+    def handled(self, delivery: Delivery) -> None:
+        """Nothing."""
+
+    def acknowledge(self, delivery: Delivery | None) -> None:
+        """Ignored."""
+
+    def take_unsettled(self) -> list[Delivery]:
+        """Nothing is ever held."""
+        return []
+
+    def lose(self) -> None:
+        """Nothing is held."""

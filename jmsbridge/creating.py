@@ -1,0 +1,68 @@
+"""Making messages and naming destinations: the same on Session and JMSContext."""
+
+from typing import Any
+
+from jmsbridge.destinations import Queue, Topic
+from jmsbridge.errors import InvalidDestinationException
+from jmsbridge.message import BytesMessage, MapMessage, Message, ObjectMessage, StreamMessage, TextMessage
+
+__all__ = ["Creating"]
+
+
+class Creating:
+    """Factory methods of section 3.11; messages may be used with any session."""
+
+    def _check_open(self) -> None:
+        raise NotImplementedError
+
+    def create_message(self) -> Message:
+        """A message without body."""
+        self._check_open()
+        return Message()
+
+    def create_text_message(self, text: str | None = None) -> TextMessage:
+        """A message with a string."""
+        self._check_open()
+        message = TextMessage()
+        if text is not None:
+            message.text = text
+        return message
+
+    def create_bytes_message(self) -> BytesMessage:
+        """A message with uninterpreted bytes, in write mode."""
+        self._check_open()
+        return BytesMessage()
+
+    def create_map_message(self) -> MapMessage:
+        """A message with named, typed values."""
+        self._check_open()
+        return MapMessage()
+
+    def create_stream_message(self) -> StreamMessage:
+        """A message with a sequence of typed values, in write mode."""
+        self._check_open()
+        return StreamMessage()
+
+    def create_object_message(self, obj: Any = None) -> ObjectMessage:
+        """A message with an object that a Java reader can read: see ``ObjectMessage``."""
+        self._check_open()
+        message = ObjectMessage()
+        if obj is not None:
+            message.object = obj
+        return message
+
+    def create_queue(self, name: str) -> Queue:
+        """A queue by its name; touches no broker (rule QU-1)."""
+        self._check_open()
+        return Queue(_name(name))
+
+    def create_topic(self, name: str) -> Topic:
+        """A topic by its name; touches no broker (rule QU-1)."""
+        self._check_open()
+        return Topic(_name(name))
+
+
+def _name(name: object) -> str:
+    if not isinstance(name, str) or not name:
+        raise InvalidDestinationException(f"{name!r} is no destination name: a non-empty string is needed")
+    return name

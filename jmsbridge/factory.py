@@ -1,0 +1,88 @@
+"""Where connections come from (Jakarta Messaging 3.1 sections 4.3, 6.1)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jmsbridge.config import Target, resolve
+from jmsbridge.connection import Connection
+from jmsbridge.context import JMSContext
+from jmsbridge.core.modes import AUTO_ACKNOWLEDGE
+from jmsbridge.errors import JMSException, UnsupportedFeatureException, unchecked
+from jmsbridge.spi import registry
+
+__all__ = ["ConnectionFactory", "connect", "context"]
+
+
+class ConnectionFactory:
+    """Knows a target and its options; holds no connection, is thread-safe and picklable.
+
+    ``target`` is a URL, a list of URLs for failover, or the name of a profile; None means ``$JMSBRIDGE_URL``, or the embedded
+    broker. ConfigurationError when something about it is wrong.
+    """
+
+    def __init__(self, target: str | Sequence[str] | None = None, **options: Any) -> None:
+        self._given = target
+        self._options = options
+        self._target = resolve(target, options)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self._given, self._options)
+
+    def _resolved(self, user_name: str | None, password: str | None, more: Mapping[str, Any] | None = None) -> Target:
+        overrides = dict(self._options, **(more or {}))
+        if user_name is not None:
+            overrides["user"] = user_name
+        if password is not None:
+            overrides["password"] = password
+        return resolve(self._given, overrides) if overrides != self._options else self._target
+
+    def create_connection(self, user_name: str | None = None, password: str | None = None) -> Connection:
+        """A new connection, stopped; JMSSecurityException when the broker refuses the credentials."""
+        target = self._resolved(user_name, password)
+        return Connection(target, registry.load(target.scheme))
+
+    def create_context(
+        self, user_name: str | None = None, password: str | None = None, session_mode: int = AUTO_ACKNOWLEDGE
+    ) -> JMSContext:
+        """A new connection with one session, in the simplified API."""
+        try:
+            return JMSContext(self.create_connection(user_name, password), session_mode)
+        except JMSException as error:
+            raise unchecked(error) from error
+
+    def create_xa_connection(self, *arguments: Any) -> Connection:
+        """Not offered: there is no transaction manager in Python to talk to."""
+        raise UnsupportedFeatureException("XA connections are not offered")
+
+    def create_xa_context(self, *arguments: Any) -> JMSContext:
+        """Not offered: there is no transaction manager in Python to talk to."""
+        raise UnsupportedFeatureException("XA contexts are not offered")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._target!r})"
+
+
+def _rebuild(kind: type[ConnectionFactory], target: Any, options: dict[str, Any]) -> ConnectionFactory:
+    return kind(target, **options)
+
+
+def connect(
+    target: str | Sequence[str] | None = None, *, user: str | None = None, password: str | None = None, **options: Any
+) -> Connection:
+    """A connection to ``target``: a URL, a list of URLs for failover, or a profile's name.
+
+    None means ``$JMSBRIDGE_URL``, or the embedded broker. ``options`` are listed in ``jmsbridge.config.Options``.
+    """
+    return ConnectionFactory(target, **options).create_connection(user, password)
+
+
+def context(
+    target: str | Sequence[str] | None = None,
+    *,
+    user: str | None = None,
+    password: str | None = None,
+    session_mode: int = AUTO_ACKNOWLEDGE,
+    **options: Any,
+) -> JMSContext:
+    """A connection with one session, in the simplified API; arguments as ``connect``."""
+    return ConnectionFactory(target, **options).create_context(user, password, session_mode)

@@ -1,0 +1,104 @@
+"""The simplified API's consumer (Jakarta Messaging 3.1 section 8.1)."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from types import TracebackType
+from typing import Any, Self
+
+from jmsbridge.consumer import MessageConsumer
+from jmsbridge.core.inbox import Delivery
+from jmsbridge.errors import JMSException, MessageFormatException
+from jmsbridge.message import BytesMessage, MapMessage, ObjectMessage, TextMessage
+from jmsbridge.unchecked import simplified
+
+__all__ = ["JMSConsumer"]
+
+
+class JMSConsumer:
+    """A consumer whose exceptions are unchecked; see ``MessageConsumer`` for everything else."""
+
+    def __init__(self, consumer: MessageConsumer) -> None:
+        self._consumer = consumer
+
+    @property
+    @simplified
+    def message_selector(self) -> str | None:
+        """The selector; None when there is none."""
+        return self._consumer.message_selector
+
+    @property
+    @simplified
+    def message_listener(self) -> Any:
+        """See ``MessageConsumer.message_listener``."""
+        return self._consumer.message_listener
+
+    @message_listener.setter
+    def message_listener(self, listener: Any) -> None:
+        self._set_message_listener(listener)
+
+    @simplified
+    def _set_message_listener(self, listener: Any) -> None:
+        self._consumer.message_listener = listener
+
+    @simplified
+    def receive(self, timeout: float | timedelta | None = None) -> Any:
+        """See ``MessageConsumer.receive``."""
+        return self._consumer.receive(timeout)
+
+    @simplified
+    def receive_no_wait(self) -> Any:
+        """See ``MessageConsumer.receive_no_wait``."""
+        return self._consumer.receive_no_wait()
+
+    @simplified
+    def receive_body(self, kind: type, timeout: float | timedelta | None = None) -> Any:
+        """The next message's body as ``kind``: str, bytes, dict, object; None when nothing came.
+
+        MessageFormatRuntimeException when the message has no body, is a stream, or the type does not fit. In AUTO and
+        DUPS_OK the message is then first in line again, unmarked; in the other modes it counts as received (rule BO-18).
+        """
+        return self._consumer._take(timeout, lambda delivery: self._body(delivery, kind))
+
+    def receive_body_no_wait(self, kind: type) -> Any:
+        """``receive_body`` of what the broker has right now."""
+        return self.receive_body(kind, 0)
+
+    def _body(self, delivery: Delivery, kind: type) -> Any:
+        incoming = self._consumer._engine.incoming
+        message = incoming.peek(delivery)
+        try:
+            body = _body_of(message, kind)
+        except JMSException:
+            if incoming.policy.automatic:
+                incoming.unhand(delivery)
+            else:
+                incoming.handed(delivery)
+            raise
+        incoming.handed(delivery)
+        return body
+
+    def __iter__(self) -> Iterator[Any]:
+        """Receive until the consumer is closed."""
+        return iter(self._consumer)
+
+    @simplified
+    def close(self) -> None:
+        """See ``MessageConsumer.close``."""
+        self._consumer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _body_of(message: Any, kind: type) -> Any:
+    if not isinstance(message, TextMessage | BytesMessage | MapMessage | ObjectMessage):
+        raise MessageFormatException(f"a {type(message).__name__} has no body that receive_body could return")
+    body = message.get_body(kind)
+    if body is None:
+        raise MessageFormatException("the message has no body")
+    return body

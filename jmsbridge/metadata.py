@@ -1,0 +1,45 @@
+"""What connection metadata says (Jakarta Messaging 3.1 section 6.1.7)."""
+
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+
+__all__ = ["ConnectionMetaData"]
+
+
+def _version() -> str:
+    try:
+        return version("jmsbridge")
+    except PackageNotFoundError:
+        return "0.0"
+
+
+class ConnectionMetaData:
+    """Versions and supported JMSX properties."""
+
+    jms_version = "3.1"
+    jms_major_version = 3
+    jms_minor_version = 1
+    jms_provider_name = "jmsbridge"
+
+    def __init__(self, broker: str) -> None:
+        self.broker = broker
+        """Product and version of the broker behind this connection."""
+        self.provider_version = _version()
+
+    @property
+    def provider_major_version(self) -> int:
+        """The first number of ``provider_version``."""
+        return int(self.provider_version.split(".")[0])
+
+    @property
+    def provider_minor_version(self) -> int:
+        """The second number of ``provider_version``."""
+        return int(self.provider_version.split(".")[1])
+
+    @property
+    def jmsx_property_names(self) -> Iterator[str]:
+        """The JMSX properties that are supported (rule JX-3)."""
+        return iter(("JMSXGroupID", "JMSXGroupSeq", "JMSXDeliveryCount"))
+
+    def __repr__(self) -> str:
+        return f"<ConnectionMetaData jmsbridge {self.provider_version} on {self.broker}>"

@@ -1,0 +1,313 @@
+"""A single-threaded context for producing and consuming (Jakarta Messaging 3.1 section 6.2)."""
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+
+from jmsbridge.browser import QueueBrowser
+from jmsbridge.consumer import MessageConsumer, TopicSubscriber
+from jmsbridge.core import arguments
+from jmsbridge.core.engine import Engine, SessionSettings
+from jmsbridge.core.modes import (
+    AUTO_ACKNOWLEDGE,
+    CLIENT_ACKNOWLEDGE,
+    DUPS_OK_ACKNOWLEDGE,
+    INDIVIDUAL_ACKNOWLEDGE,
+    NO_ACKNOWLEDGE,
+    PRE_ACKNOWLEDGE,
+    SESSION_TRANSACTED,
+)
+from jmsbridge.creating import Creating
+from jmsbridge.destinations import Destination, Queue, TemporaryQueue, TemporaryTopic, Topic
+from jmsbridge.errors import IllegalStateException, JMSException, UnsupportedFeatureException
+from jmsbridge.producer import MessageProducer
+from jmsbridge.spi import Interest, Native
+
+if TYPE_CHECKING:
+    from jmsbridge.connection import Connection
+
+__all__ = [
+    "AUTO_ACKNOWLEDGE",
+    "CLIENT_ACKNOWLEDGE",
+    "DUPS_OK_ACKNOWLEDGE",
+    "INDIVIDUAL_ACKNOWLEDGE",
+    "NO_ACKNOWLEDGE",
+    "PRE_ACKNOWLEDGE",
+    "SESSION_TRANSACTED",
+    "Session",
+]
+
+
+class Session(Creating):
+    """One thread's producers and consumers, with their order, acknowledgements and transaction.
+
+    Not thread-safe: one thread uses a session at a time, a listener's thread included. Only ``close`` may be called from any
+    thread (section 6.2.5). Every method of a closed session raises IllegalStateException.
+    """
+
+    def __init__(self, connection: "Connection", settings: SessionSettings) -> None:
+        self._connection = connection
+        self._engine = Engine(connection._core, settings)
+        self._engine.open()
+
+    # ---- state
+
+    def _check_open(self) -> None:
+        self._engine.check_open()
+
+    @property
+    def connection(self) -> "Connection":
+        """The connection that made this session."""
+        return self._connection
+
+    @property
+    def transacted(self) -> bool:
+        """Whether sends and receipts take effect at ``commit``."""
+        self._check_open()
+        return self._engine.transacted
+
+    @property
+    def acknowledge_mode(self) -> int:
+        """The session mode; SESSION_TRANSACTED when transacted, however it was created."""
+        self._check_open()
+        return self._engine.mode
+
+    @property
+    def message_listener(self) -> None:
+        """Session-level listeners belong to application servers; not offered."""
+        self._check_open()
+        raise UnsupportedFeatureException(
+            "session-level message listeners (application-server facilities) are not offered"
+        )
+
+    @message_listener.setter
+    def message_listener(self, listener: Any) -> None:
+        self._check_open()
+        raise UnsupportedFeatureException(
+            "session-level message listeners (application-server facilities) are not offered"
+        )
+
+    def run(self) -> None:
+        """Belongs to application servers; not offered."""
+        self._check_open()
+        raise UnsupportedFeatureException("Session.run (an application-server facility) is not offered")
+
+    # ---- extensions of seeds 001 and 004
+
+    @property
+    def group_ack_threshold(self) -> int:
+        """After how many PERSISTENT_GROUPACK messages a producer waits for their confirmation."""
+        self._check_open()
+        return self._engine.group_ack_threshold
+
+    @group_ack_threshold.setter
+    def group_ack_threshold(self, threshold: int) -> None:
+        self._check_open()
+        if threshold < 1:
+            raise ValueError("group_ack_threshold is 1 or more")
+        self._engine.group_ack_threshold = threshold
+
+    @property
+    def send_acknowledgement_handler(self) -> Callable[[Any], None] | None:
+        """Called on the completion thread with each message that the broker has taken; None for no handler.
+
+        For sends without completion listener outside a transaction (seed 004).
+        """
+        self._check_open()
+        return self._engine.outgoing.handler
+
+    @send_acknowledgement_handler.setter
+    def send_acknowledgement_handler(self, handler: Any) -> None:
+        self._check_open()
+        call = getattr(handler, "send_acknowledged", handler)
+        if call is not None and not callable(call):
+            raise ValueError(f"{handler!r} is no handler: send_acknowledged, or a callable")
+        self._engine.outgoing.handler = call
+
+    @property
+    def failed_sends(self) -> tuple[JMSException, ...]:
+        """Sends that nobody waited for and that failed afterwards, oldest first; the last 1000."""
+        self._check_open()
+        return tuple(self._engine.outgoing.failed)
+
+    def acknowledge(self) -> None:
+        """Acknowledge all messages that this session consumed; without effect unless the mode is a client's (rule AC-4)."""
+        self._engine.acknowledge(None)
+
+    # ---- transaction and recovery
+
+    def commit(self) -> None:
+        """Make the transaction's sends and receipts effective, and begin the next one (section 6.2.7).
+
+        Waits for incomplete asynchronous sends and their callbacks first. TransactionRolledBackException when it ended
+        in a rollback, InDoubtException when nobody knows.
+        """
+        self._engine.commit()
+
+    def rollback(self) -> None:
+        """Undo the transaction: sends vanish, consumed messages come again, in order, marked as redelivered."""
+        self._engine.rollback()
+
+    def recover(self) -> None:
+        """Deliver all unacknowledged messages again, in order, marked as redelivered (section 6.2.11)."""
+        self._engine.recover()
+
+    # ---- producers and consumers
+
+    def create_producer(self, destination: Destination | None) -> MessageProducer:
+        """A producer for one destination; for None an anonymous one, whose every send names its destination."""
+        self._check_open()
+        if destination is not None:
+            arguments.destination(destination)
+        return MessageProducer(self._engine, destination)
+
+    def create_consumer(
+        self,
+        destination: Destination,
+        message_selector: str | None = None,
+        no_local: bool = False,
+        *,
+        prefetch: int | None = None,
+    ) -> MessageConsumer:
+        """A consumer of a queue, or of a new unshared non-durable subscription of a topic.
+
+        ``prefetch`` is how many messages may be on the way ahead of the application; 0 fetches one at a time.
+        """
+        self._check_open()
+        target = arguments.destination(destination)
+        interest = self._interest(target, message_selector, prefetch, no_local=no_local and isinstance(target, Topic))
+        return self._engine.consume(interest, MessageConsumer, target)
+
+    def create_shared_consumer(
+        self, topic: Topic, name: str, message_selector: str | None = None, *, prefetch: int | None = None
+    ) -> MessageConsumer:
+        """A consumer of a shared non-durable subscription; made if there is none of this name (section 8.3.2)."""
+        self._check_open()
+        target = arguments.topic(topic)
+        interest = self._interest(target, message_selector, prefetch, key=name, shared=True)
+        return self._engine.consume(interest, MessageConsumer, target)
+
+    def create_durable_consumer(
+        self,
+        topic: Topic,
+        name: str,
+        message_selector: str | None = None,
+        no_local: bool = False,
+        *,
+        prefetch: int | None = None,
+    ) -> MessageConsumer:
+        """The one consumer of an unshared durable subscription; needs a client id (section 8.3.3)."""
+        return self._durable(MessageConsumer, topic, name, message_selector, no_local, prefetch)
+
+    def create_durable_subscriber(
+        self,
+        topic: Topic,
+        name: str,
+        message_selector: str | None = None,
+        no_local: bool = False,
+        *,
+        prefetch: int | None = None,
+    ) -> TopicSubscriber:
+        """The same as ``create_durable_consumer``, with the older interface."""
+        subscriber = self._durable(TopicSubscriber, topic, name, message_selector, no_local, prefetch)
+        assert isinstance(subscriber, TopicSubscriber)
+        return subscriber
+
+    def _durable(
+        self,
+        kind: type[MessageConsumer],
+        topic: Topic,
+        name: str,
+        message_selector: str | None,
+        no_local: bool,
+        prefetch: int | None,
+    ) -> MessageConsumer:
+        self._check_open()
+        target = arguments.topic(topic)
+        interest = self._interest(target, message_selector, prefetch, key=name, durable=True, no_local=no_local)
+        if not self._connection._core.client_id:
+            raise IllegalStateException("an unshared durable subscription needs a client id (connection.client_id)")
+        return self._engine.consume(interest, kind, target)
+
+    def create_shared_durable_consumer(
+        self, topic: Topic, name: str, message_selector: str | None = None, *, prefetch: int | None = None
+    ) -> MessageConsumer:
+        """A consumer of a shared durable subscription; made if there is none of this name (section 8.3.4)."""
+        self._check_open()
+        target = arguments.topic(topic)
+        interest = self._interest(target, message_selector, prefetch, key=name, durable=True, shared=True)
+        return self._engine.consume(interest, MessageConsumer, target)
+
+    def _interest(
+        self,
+        target: Destination,
+        message_selector: str | None,
+        prefetch: int | None,
+        *,
+        key: str | None = None,
+        durable: bool = False,
+        shared: bool = False,
+        no_local: bool = False,
+    ) -> Interest:
+        text = arguments.selector(message_selector)
+        if durable or shared:
+            arguments.subscription_name(key)
+            if target.address.temporary and durable:
+                raise JMSException(f"a durable subscription on {target!r} would outlive its topic")
+        policy = self._engine.incoming.policy
+        return Interest(
+            address=target.address,
+            key=key,
+            durable=durable,
+            shared=shared,
+            selector=text,
+            no_local=no_local,
+            window=self._engine.prefetch if prefetch is None else prefetch,
+            deferred=policy.deferred,
+            presettled=policy.presettled,
+        )
+
+    def create_browser(self, queue: Queue, message_selector: str | None = None) -> QueueBrowser:
+        """Look at a queue's messages without taking them (section 4.1.6)."""
+        self._check_open()
+        target = arguments.queue(queue)
+        text = arguments.selector(message_selector)
+        self._engine.plan().require(Native.BROWSE)
+        return QueueBrowser(self._engine, target, text)
+
+    def create_temporary_queue(self) -> TemporaryQueue:
+        """A queue that lives as long as the connection and is consumed only by it."""
+        self._check_open()
+        return self._connection._core.create_temporary_queue()
+
+    def create_temporary_topic(self) -> TemporaryTopic:
+        """A topic that lives as long as the connection and is consumed only by it."""
+        self._check_open()
+        return self._connection._core.create_temporary_topic()
+
+    def unsubscribe(self, name: str) -> None:
+        """Delete a durable subscription; InvalidDestination when there is none, JMSException while it is in use."""
+        self._check_open()
+        self._connection._core.unsubscribe(name)
+
+    # ---- end
+
+    def close(self) -> None:
+        """Close the session and all it made; roll back its transaction, force no acknowledgement (section 6.2.15).
+
+        Waits for a receive or listener in progress, for incomplete asynchronous sends and their callbacks. IllegalState
+        from the session's own listener or completion listener. From any thread; idempotent.
+        """
+        self._engine.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._engine.name} {self._engine.life.state.name.lower()}>"

@@ -1,0 +1,47 @@
+"""Which backends there are: entry points of group ``jmsbridge.backends``, and what a test registered by hand."""
+
+import threading
+from importlib.metadata import EntryPoint, entry_points
+
+from jmsbridge.spi.backend import Backend
+
+__all__ = ["GROUP", "load", "names", "register", "unregister"]
+
+GROUP = "jmsbridge.backends"
+
+_lock = threading.Lock()  # guards _loaded
+_loaded: dict[str, Backend] = {}
+
+
+def register(name: str, backend: Backend) -> None:
+    """Make ``backend`` the one for scheme ``name`` in this process; wins over an entry point."""
+    with _lock:
+        _loaded[name] = backend
+
+
+def unregister(name: str) -> None:
+    """Forget a backend that ``register`` added."""
+    with _lock:
+        _loaded.pop(name, None)
+
+
+def _entries() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=GROUP)}
+
+
+def names() -> list[str]:
+    """All schemes that have a backend here, sorted; none of them need be importable."""
+    with _lock:
+        registered = set(_loaded)
+    return sorted(registered | set(_entries()))
+
+
+def load(scheme: str) -> Backend:
+    """The backend of a scheme. ``KeyError`` when none has that name, ``ImportError`` when its client library is missing."""
+    with _lock:
+        found = _loaded.get(scheme)
+    if found is not None:
+        return found
+    backend: Backend = _entries()[scheme].load()
+    with _lock:
+        return _loaded.setdefault(scheme, backend)
