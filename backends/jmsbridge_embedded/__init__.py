@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from jmsbridge.spi import SPI_VERSION, AuthenticationFailed, Endpoint, LinkEvents, Native, NotSupported
+from jmsbridge.spi import AuthenticationFailed, Backend, Endpoint, LinkEvents, Native, NotSupported
 from jmsbridge_embedded.broker import Broker, brokers
 from jmsbridge_embedded.link import Link
 from jmsbridge_embedded.native import NATIVE
@@ -38,6 +38,10 @@ class EmbeddedOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Passwords by user name, also as ``"user:password,user:password"``. With any, other credentials are refused: a
     stand-in for a guarded broker in tests, no protection, since it is the connection itself that brings them."""
 
+    def __repr__(self) -> str:
+        limits = f"max_messages={self.max_messages}, duplicate_window={self.duplicate_window}"
+        return f"EmbeddedOptions(broker={self.broker!r}, {limits}, credentials={'***' if self.credentials else None})"
+
 
 class EmbeddedBackend:
     """The SPI's Backend."""
@@ -45,7 +49,6 @@ class EmbeddedBackend:
     name = "embedded"
     native: Native = NATIVE
     options: type[msgspec.Struct] = EmbeddedOptions
-    spi_version = SPI_VERSION
 
     def open(self, endpoint: Endpoint, options: Any, events: LinkEvents) -> Link:
         """A link to the broker that the options name."""
@@ -63,7 +66,7 @@ class EmbeddedBackend:
         )
 
 
-backend = EmbeddedBackend()
+backend: Backend = EmbeddedBackend()
 """The entry point ``embedded``."""
 
 _registry: dict[str, Broker] = {}

@@ -23,7 +23,7 @@ _SWEEP_EVERY = 1000
 
 
 class Queue:
-    """Messages and the consumers among which they are shared out; every method expects the broker's lock to be held.
+    """Messages and those among whom they are shared out; every method expects the broker's lock to be held.
 
     A message changes hands as soon as it can: after each method no consumer with credit could take a waiting message.
     ``ring`` holds the consumers with credit, the next one first. While nobody selects and no message has a group
@@ -53,8 +53,6 @@ class Queue:
         self._moved = False
         self._sequence = 0
         self._sweep_at = 0
-
-    # -- messages ------------------------------------------------------------------------------------------------
 
     def add(self, envelope: Envelope, at_once: bool = True) -> None:
         """A new message. With ``at_once`` false the caller dispatches, once all that belong together are there."""
@@ -198,8 +196,6 @@ class Queue:
     def in_transaction(self) -> bool:
         """Whether consumers that are gone left messages accepted in an open transaction."""
         return any(consumer.held for consumer in self._retired)
-
-    # -- consumers -----------------------------------------------------------------------------------------------
 
     def join(self, consumer: "Consumer", selector: str | None, compiled: "Selector | None") -> None:
         """A consumer comes, without credit."""

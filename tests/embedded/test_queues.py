@@ -106,9 +106,6 @@ def test_rejected_messages_go_to_the_dead_letter_queue(world: World) -> None:
 
 
 def test_a_dead_letter_rejected_again_keeps_its_origin(world: World) -> None:
-    world.send_bodies("bad")
-    world.consume().settle(Outcome.ACCEPTED)
-    world.send_bodies("worse", to=topic())
     subscription = world.consume(topic(), key="k", shared=True)
     world.send_bodies("worst", to=topic())
     subscription.settle(Outcome.REJECTED)
