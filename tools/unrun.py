@@ -1,32 +1,28 @@
 """A pytest plugin of this checkout: at the end of a run, what this machine did not run and what would make it run."""
 
-import importlib.util
-import shutil
 from collections.abc import Iterator
 
 import pytest
 
-from jmsbridge.config.backends import EXTRAS
+from jmsbridge.config.backends import install_hint
+from jmsbridge.spi import registry
 
 __all__ = ["not_run", "pytest_deselected", "pytest_terminal_summary"]
 
-_CLIENTS = {"amqp": "proton", "rabbitmq": "pika", "stomp": "stomp", "pulsar": "pulsar"}
-_deselected: dict[str, int] = {}
+_long = 0
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:
     """Remember what was left out on purpose."""
-    for item in items:
-        if item.get_closest_marker("long"):
-            _deselected["long"] = _deselected.get("long", 0) + 1
+    global _long
+    _long += sum(item.get_closest_marker("long") is not None for item in items)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say it, above pytest's closing line."""
-    skipped = terminalreporter.stats.get("skipped", [])
-    lines = list(not_run(_reasons(skipped), _deselected.get("long", 0)))
     terminalreporter.section("not run on this machine")
-    for line in lines or ["nothing: every test that exists was run"]:
+    skipped = _reasons(terminalreporter.stats.get("skipped", []))
+    for line in list(not_run(skipped, _long)) or ["nothing: every test that exists was run"]:
         terminalreporter.write_line(line)
 
 
@@ -34,10 +30,13 @@ def not_run(skipped: dict[str, int], long: int) -> Iterator[str]:
     """One line for each thing that was not run: what, and what would make it run."""
     for reason, count in sorted(skipped.items()):
         yield f"{count} skipped: {reason}"
+    for scheme in registry.names():
+        try:
+            registry.load(scheme)
+        except ImportError as error:
+            yield f"everything on {scheme}: {error.name or error} is missing; {install_hint(scheme)}"
     if long:
-        yield f"{long} long runs (repetition, faults, soak): `make test-long`"
-    if long and shutil.which("make") is None:
-        yield "`make` itself is missing: install it with the system's package manager"
+        yield f"{long} long runs (repetition, faults, soak): make test-long"
 
 
 def _reasons(reports: list[pytest.TestReport]) -> dict[str, int]:

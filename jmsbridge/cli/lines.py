@@ -1,0 +1,108 @@
+"""Messages as JSON lines; ``docs/cli.md`` describes the form, ``parsing`` reads it."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from jmsbridge import (
+    BytesMessage,
+    DeliveryMode,
+    Destination,
+    MapMessage,
+    Message,
+    ObjectMessage,
+    StreamMessage,
+    TextMessage,
+)
+from jmsbridge.cli.values import to_base64, to_json
+from jmsbridge.errors import MessageEOF
+
+__all__ = ["body_of", "headers_of", "kind_of", "to_line"]
+
+_MODES: dict[int, str] = {DeliveryMode.NON_PERSISTENT: "NON_PERSISTENT", DeliveryMode.PERSISTENT: "PERSISTENT"}
+
+
+def to_line(message: Message) -> bytes:
+    """One message as a JSON line, its end included."""
+    document = {
+        "kind": kind_of(message),
+        "headers": headers_of(message),
+        "properties": {name: to_json(message.get_object_property(name)) for name in message.property_names},
+        "body": body_of(message),
+    }
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    try:
+        return text.encode("utf-8") + b"\n"
+    except UnicodeEncodeError:  # Half of a surrogate pair, legal in Java text; JSON can only escape it.
+        return json.dumps(document, allow_nan=False, separators=(",", ":")).encode("ascii") + b"\n"
+
+
+def kind_of(message: Message) -> str:
+    """The kind of a message, in one word."""
+    for kind, (cls, _) in _KINDS.items():
+        if isinstance(message, cls):
+            return kind
+    return "message"
+
+
+def headers_of(message: Message) -> dict[str, Any]:
+    """The headers that are set, under the names of the API."""
+    headers = {
+        "jms_message_id": message.jms_message_id,
+        "jms_destination": _address(message.jms_destination),
+        "jms_timestamp": message.jms_timestamp or None,
+        "jms_delivery_mode": _MODES.get(message.jms_delivery_mode),
+        "jms_priority": message.jms_priority,
+        "jms_expiration": message.jms_expiration or None,
+        "jms_delivery_time": message.jms_delivery_time or None,
+        "jms_redelivered": message.jms_redelivered or None,
+        "jms_correlation_id": _correlation_id(message),
+        "jms_reply_to": _address(message.jms_reply_to),
+        "jms_type": message.jms_type,
+    }
+    return {name: value for name, value in headers.items() if value is not None}
+
+
+def body_of(message: Message) -> Any:
+    """The body in JSON's own types."""
+    for cls, read in _KINDS.values():
+        if isinstance(message, cls):
+            return read(message)
+    return None
+
+
+def _address(where: Destination | None) -> str | None:
+    return None if where is None else str(where.address)
+
+
+def _correlation_id(message: Message) -> Any:
+    value = message._correlation_id  # The public property shows bytes as text, and here the difference must survive.
+    return {"bytes": to_base64(value)} if isinstance(value, bytes) else value
+
+
+def _read_map(message: MapMessage) -> dict[str, Any]:
+    return {name: to_json(message.get_object(name)) for name in message.map_names}
+
+
+def _read_stream(message: StreamMessage) -> list[Any]:
+    message.reset()
+    fields = []
+    while True:
+        try:
+            fields.append(to_json(message.read_object()))
+        except MessageEOF:
+            message.reset()
+            return fields
+
+
+def _read_bytes(message: BytesMessage) -> str:
+    return to_base64(message.get_body(bytes) or b"")
+
+
+_KINDS: dict[str, tuple[type[Message], Callable[[Any], Any]]] = {
+    "text": (TextMessage, lambda message: message.text),
+    "bytes": (BytesMessage, _read_bytes),
+    "map": (MapMessage, _read_map),
+    "stream": (StreamMessage, _read_stream),
+    "object": (ObjectMessage, lambda message: to_json(message.object)),
+}

@@ -1,0 +1,82 @@
+"""Writing messages: JSON lines for pipes, something to read for terminals, bare bodies for other tools."""
+
+import sys
+from collections.abc import Callable
+from enum import StrEnum
+from typing import BinaryIO
+
+from rich.console import Console
+from rich.table import Table
+
+from jmsbridge import BytesMessage, Message, TextMessage
+from jmsbridge.cli.lines import body_of, headers_of, kind_of, to_line
+from jmsbridge.cli.values import to_json
+
+__all__ = ["Format", "Writer"]
+
+
+class Format(StrEnum):
+    """How messages are printed."""
+
+    AUTO = "auto"
+    JSON = "json"
+    TEXT = "text"
+    BYTES = "bytes"
+
+
+class Writer:
+    """Prints messages; what ``flush`` returned from is with the reader, or in the pipe to it."""
+
+    def __init__(self, form: Format, stream: BinaryIO | None = None) -> None:
+        self._stream = stream or sys.stdout.buffer
+        writers: dict[Format, Callable[[Message], None]] = {
+            Format.AUTO: self._show if sys.stdout.isatty() else self._json,
+            Format.JSON: self._json,
+            Format.TEXT: self._text,
+            Format.BYTES: self._bytes,
+        }
+        self._write = writers[form]
+
+    def write(self, message: Message) -> None:
+        """Print one message; it may stay in a buffer until ``flush``."""
+        self._write(message)
+
+    def flush(self) -> None:
+        """Hand everything on."""
+        self._stream.flush()
+
+    def _json(self, message: Message) -> None:
+        self._stream.write(to_line(message))
+
+    def _text(self, message: Message) -> None:
+        self._stream.write((_readable_body(message) + "\n").encode("utf-8", "surrogatepass"))
+
+    def _bytes(self, message: Message) -> None:
+        if isinstance(message, BytesMessage):
+            self._stream.write(message.get_body(bytes) or b"")
+        elif isinstance(message, TextMessage):
+            self._stream.write((message.text or "").encode("utf-8", "surrogatepass"))
+        else:
+            raise ValueError(f"a {kind_of(message)} message has no bare body; use --format json")
+
+    def _show(self, message: Message) -> None:
+        console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+        table = Table.grid(padding=(0, 2))
+        for name, value in headers_of(message).items():
+            table.add_row(f"[dim]{name.removeprefix('jms_')}[/]", _plain(value))
+        for name in message.property_names:
+            table.add_row(f"[cyan]{name}[/]", _plain(to_json(message.get_object_property(name))))
+        console.rule(f"[bold]{kind_of(message)}[/]", align="left")
+        console.print(table)
+        console.print(_readable_body(message), markup=False)
+
+
+def _plain(value: object) -> str:
+    return str(value).replace("[", "\\[")
+
+
+def _readable_body(message: Message) -> str:
+    if isinstance(message, TextMessage):
+        return message.text or ""
+    body = body_of(message)
+    return "" if body is None else str(body)

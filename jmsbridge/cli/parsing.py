@@ -1,0 +1,190 @@
+"""Messages from JSON lines: the other direction of ``lines``."""
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from jmsbridge import DeliveryMode, Destination, Message, Session
+from jmsbridge.cli.target import destination
+from jmsbridge.cli.values import from_base64, from_json
+from jmsbridge.config.suggest import nearest
+
+__all__ = ["BadLine", "Outgoing", "from_line"]
+
+_MODES = {"NON_PERSISTENT": DeliveryMode.NON_PERSISTENT, "PERSISTENT": DeliveryMode.PERSISTENT}
+
+
+class BadLine(ValueError):
+    """A line of input that is no message."""
+
+
+class Outgoing(msgspec.Struct, frozen=True):
+    """A message ready to be sent, with what the line says about where and how. ``expired`` ones are too late."""
+
+    message: Message
+    destination: Destination | None = None
+    options: dict[str, Any] = {}
+    delivery_delay: float = 0.0
+    expired: bool = False
+
+
+def from_line(line: str | bytes, session: Session) -> Outgoing:
+    """The message that a JSON line describes; BadLine says what is wrong with it."""
+    try:
+        document = json.loads(line)
+    except ValueError as error:
+        raise BadLine(f"not JSON: {error} (for lines of plain text use --format text)") from None
+    if not isinstance(document, dict):
+        raise BadLine("a message is a JSON object")
+    for name in document:
+        if name not in _MEMBERS:
+            raise BadLine(f"unknown member {name!r}: {nearest(name, _MEMBERS, 'members')}")
+    try:
+        message = _message(document, session)
+        for name, value in _object(document, "properties").items():
+            if name == "JMSXDeliveryCount":
+                continue  # The provider's own.
+            message.set_object_property(name, from_json(value))
+        return _addressed(message, _object(document, "headers"))
+    except BadLine:
+        raise
+    except (ValueError, TypeError) as error:
+        raise BadLine(str(error)) from error
+
+
+_MEMBERS = ("kind", "headers", "properties", "body")
+
+
+def _object(document: dict[str, Any], name: str) -> dict[str, Any]:
+    value = document.get(name) or {}
+    if not isinstance(value, dict):
+        raise BadLine(f"{name!r} must be an object")
+    return value
+
+
+def _message(document: dict[str, Any], session: Session) -> Message:
+    body = document.get("body")
+    kind = document.get("kind", "text" if isinstance(body, str) else "map" if isinstance(body, dict) else "message")
+    maker = _MAKERS.get(kind)
+    if maker is None:
+        raise BadLine(f"unknown kind {kind!r}: {nearest(str(kind), _MAKERS, 'kinds')}")
+    return maker(session, body)
+
+
+def _plain_message(session: Session, body: Any) -> Message:
+    if body is not None:
+        raise BadLine("a message without kind has no body")
+    return session.create_message()
+
+
+def _text_message(session: Session, body: Any) -> Message:
+    if not isinstance(body, str | None):
+        raise BadLine("the body of a text message is text or null")
+    return session.create_text_message(body)
+
+
+def _bytes_message(session: Session, body: Any) -> Message:
+    message = session.create_bytes_message()
+    message.write_bytes(from_base64(body))
+    return message
+
+
+def _map_message(session: Session, body: Any) -> Message:
+    if not isinstance(body, dict):
+        raise BadLine("the body of a map message is an object of fields")
+    message = session.create_map_message()
+    for name, value in body.items():
+        message.set_object(name, from_json(value))
+    return message
+
+
+def _stream_message(session: Session, body: Any) -> Message:
+    if not isinstance(body, list):
+        raise BadLine("the body of a stream message is a list of fields")
+    message = session.create_stream_message()
+    for value in body:
+        message.write_object(from_json(value))
+    return message
+
+
+def _object_message(session: Session, body: Any) -> Message:
+    return session.create_object_message(from_json(body))
+
+
+_MAKERS: dict[str, Callable[[Session, Any], Message]] = {
+    "message": _plain_message,
+    "text": _text_message,
+    "bytes": _bytes_message,
+    "map": _map_message,
+    "stream": _stream_message,
+    "object": _object_message,
+}
+
+
+def _addressed(message: Message, headers: dict[str, Any]) -> Outgoing:
+    for name in headers:
+        if name not in _HEADERS:
+            raise BadLine(f"unknown header {name!r}: {nearest(name, _HEADERS, 'headers')}")
+    correlation_id = headers.get("jms_correlation_id")
+    if isinstance(correlation_id, dict):
+        message.jms_correlation_id_as_bytes = from_json(correlation_id)
+    elif correlation_id is not None:
+        message.jms_correlation_id = _text(headers, "jms_correlation_id")
+    if headers.get("jms_reply_to") is not None:
+        message.jms_reply_to = destination(_text(headers, "jms_reply_to"))
+    if headers.get("jms_type") is not None:
+        message.jms_type = _text(headers, "jms_type")
+    options: dict[str, Any] = {}
+    if headers.get("jms_delivery_mode") is not None:
+        options["delivery_mode"] = _mode(headers["jms_delivery_mode"])
+    if headers.get("jms_priority") is not None:
+        options["priority"] = _number(headers, "jms_priority")
+    now = time.time()
+    expiration = _number(headers, "jms_expiration") / 1000
+    if expiration:
+        options["time_to_live"] = max(expiration - now, 0.001)
+    to = headers.get("jms_destination")
+    return Outgoing(
+        message,
+        None if to is None else destination(_text(headers, "jms_destination")),
+        options,
+        delivery_delay=max(_number(headers, "jms_delivery_time") / 1000 - now, 0.0),
+        expired=0 < expiration <= now,
+    )
+
+
+_HEADERS = (
+    "jms_message_id",  # the provider's own, like the two below: ignored
+    "jms_timestamp",
+    "jms_redelivered",
+    "jms_destination",
+    "jms_delivery_mode",
+    "jms_priority",
+    "jms_expiration",
+    "jms_delivery_time",
+    "jms_correlation_id",
+    "jms_reply_to",
+    "jms_type",
+)
+
+
+def _mode(name: Any) -> int:
+    if name not in _MODES:
+        raise BadLine(f"jms_delivery_mode is {' or '.join(_MODES)}, not {name!r}")
+    return _MODES[name]
+
+
+def _text(headers: dict[str, Any], name: str) -> str:
+    if not isinstance(headers[name], str):
+        raise BadLine(f"{name} must be text")
+    return str(headers[name])
+
+
+def _number(headers: dict[str, Any], name: str) -> int:
+    value = headers.get(name) or 0
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise BadLine(f"{name} must be an integer")
+    return value

@@ -1,0 +1,153 @@
+"""``jmsbridge receive`` and ``jmsbridge browse``: messages to standard output."""
+
+from typing import Annotated
+
+import typer
+
+from jmsbridge import CLIENT_ACKNOWLEDGE, Message, MessageConsumer, Queue, Session, Topic
+from jmsbridge.cli.output import Format, Writer
+from jmsbridge.cli.progress import counting
+from jmsbridge.cli.running import EMPTY, OK
+from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides
+from jmsbridge.config import to_seconds
+from jmsbridge.errors import ConfigurationError
+
+__all__ = ["browse", "pump", "receive"]
+
+_BATCH = 100
+
+_Where = Annotated[str, typer.Argument(metavar="DESTINATION", help="queue:NAME, topic:NAME or NAME for a queue.")]
+_Count = Annotated[int | None, typer.Option("--count", "-n", min=1, help="Stop after so many.", show_default=False)]
+_Selector = Annotated[str | None, typer.Option("--selector", "-s", help="Message selector.", show_default=False)]
+_Form = Annotated[
+    Format,
+    typer.Option("--format", "-f", help="JSON lines, bodies as text, or bare bytes. auto: readable on a terminal."),
+]
+_FailIfEmpty = Annotated[bool, typer.Option("--fail-if-empty", help="End with 3 when there was no message.")]
+
+
+def receive(  # size: one parameter per option of the command line
+    source: _Where,
+    count: _Count = None,
+    timeout: Annotated[str, typer.Option(metavar="DURATION", help="Stop after so long without a message.")] = "1s",
+    follow: Annotated[bool, typer.Option("--follow", "-F", help="Go on until Ctrl-C.")] = False,
+    selector: _Selector = None,
+    durable: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Use a durable subscription of a topic.", show_default=False)
+    ] = None,
+    shared: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Share a subscription of a topic.", show_default=False)
+    ] = None,
+    client_id: Annotated[str | None, typer.Option(help="The client identifier.", show_default=False)] = None,
+    form: _Form = Format.AUTO,
+    fail_if_empty: _FailIfEmpty = False,
+    target: TargetArg = None,
+    user: UserArg = None,
+    password: PasswordArg = None,
+    options: OptionsArg = None,
+) -> int:
+    """Receive messages and print them.
+
+    A message is acknowledged only after its line was written and flushed: whatever stops the command, what was not
+    printed stays with the broker.
+
+    Examples:
+
+      jmsbridge receive orders --count 10 --selector "priority > 5"
+
+      jmsbridge receive topic:news --durable reader --client-id me --follow
+
+      jmsbridge receive orders --format text | sort | uniq -c
+    """
+    given = overrides(user, password, options)
+    if client_id is not None:
+        given["client_id"] = client_id
+    wait = None if follow else to_seconds(timeout)
+    writer = Writer(form)
+    with connect(target, given) as connection:
+        session = connection.create_session(False, CLIENT_ACKNOWLEDGE)
+        consumer = _consumer(session, source, selector, durable, shared)
+        connection.start()
+        received = pump(consumer, writer, count, wait)
+    return EMPTY if fail_if_empty and not received else OK
+
+
+def pump(consumer: MessageConsumer, writer: Writer, count: int | None, wait: float | None) -> int:
+    """Print messages until ``count``, or ``wait`` seconds without one; how many there were.
+
+    The session is in CLIENT_ACKNOWLEDGE: acknowledging the last message written covers all before it. On Ctrl-C what
+    is written is flushed but not acknowledged, since the next message may have been consumed and not written.
+    """
+    received, unsettled = 0, 0
+    last: Message | None = None
+    with counting("received") as show:
+        try:
+            while count is None or received < count:
+                message = consumer.receive(timeout=wait) if last is None else consumer.receive_no_wait()
+                if message is None and last is None:
+                    break
+                if message is not None:
+                    writer.write(message)
+                    received, unsettled, last = received + 1, unsettled + 1, message
+                if last is not None and (message is None or unsettled == _BATCH or received == count):
+                    writer.flush()
+                    last.acknowledge()
+                    unsettled, last = 0, None
+                    show(received)
+        finally:
+            writer.flush()
+    return received
+
+
+def _consumer(
+    session: Session, source: str, selector: str | None, durable: str | None, shared: str | None
+) -> MessageConsumer:
+    where = destination(source)
+    if durable is None and shared is None:
+        return session.create_consumer(where, selector)
+    if not isinstance(where, Topic):
+        raise ConfigurationError("--durable and --shared need a topic, such as topic:news")
+    if shared is None:
+        assert durable is not None
+        return session.create_durable_consumer(where, durable, selector)
+    if durable is None:
+        return session.create_shared_consumer(where, shared, selector)
+    if durable != shared:
+        raise ConfigurationError("a shared durable subscription has one name: give the same to --durable and --shared")
+    return session.create_shared_durable_consumer(where, shared, selector)
+
+
+def browse(
+    source: _Where,
+    count: _Count = None,
+    selector: _Selector = None,
+    form: _Form = Format.AUTO,
+    fail_if_empty: _FailIfEmpty = False,
+    target: TargetArg = None,
+    user: UserArg = None,
+    password: PasswordArg = None,
+    options: OptionsArg = None,
+) -> int:
+    """Print the messages of a queue and leave them there.
+
+    Examples:
+
+      jmsbridge browse orders
+
+      jmsbridge browse orders --selector "JMSPriority = 9" --format json | jq .properties
+    """
+    where = destination(source)
+    if not isinstance(where, Queue):
+        raise ConfigurationError("only a queue can be browsed")
+    writer = Writer(form)
+    seen = 0
+    with connect(target, overrides(user, password, options)) as connection, counting("browsed") as show:
+        browser = connection.create_session().create_browser(where, selector)
+        connection.start()
+        for seen, message in enumerate(browser, 1):
+            writer.write(message)
+            show(seen)
+            if seen == count:
+                break
+        writer.flush()
+    return EMPTY if fail_if_empty and not seen else OK

@@ -1,0 +1,82 @@
+"""How every command ends: exit codes, errors as one line, Ctrl-C, a reader that went away."""
+
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec
+
+import typer
+from rich.console import Console
+
+from jmsbridge.errors import ConfigurationError, EmulationWarning, JMSError
+from jmsbridge.spi.errors import BackendError
+
+__all__ = ["EMPTY", "ERROR", "INTERRUPTED", "OK", "PIPE_CLOSED", "USAGE", "complain", "guarded", "note", "stderr"]
+
+_P = ParamSpec("_P")
+
+OK = 0
+ERROR = 1  # the broker, the network or the input said no
+USAGE = 2  # the command line or the configuration is wrong
+EMPTY = 3  # nothing was received, with --fail-if-empty
+INTERRUPTED = 130  # Ctrl-C, as shells report it
+PIPE_CLOSED = 141  # the reader of the output went away, as shells report it
+
+
+def stderr() -> Console:
+    """The console for everything that is not output; made late, so that it sees redirections."""
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """Tell the user something beside the output."""
+    stderr().print(text, markup=False)
+
+
+def complain(text: str) -> None:
+    """Tell the user what went wrong."""
+    console = stderr()
+    console.print("error:", style="bold red", end=" ")
+    console.print(text, markup=False)
+
+
+def guarded(command: Callable[_P, int | None]) -> Callable[_P, None]:
+    """The command, ending with an exit code whatever happens; no traceback unless ``JMSBRIDGE_DEBUG`` is set."""
+
+    @wraps(command)
+    def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
+        warnings.showwarning = _show_warning
+        warnings.simplefilter("always", EmulationWarning)
+        raise typer.Exit(_exit_code(lambda: command(*args, **kwargs)))
+
+    return run
+
+
+def _exit_code(command: Callable[[], int | None]) -> int:
+    try:
+        code = command()
+        sys.stdout.flush()
+        return OK if code is None else code
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Python flushes stdout once more at exit; that must not fail a second time.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    except ConfigurationError as error:
+        return _failed(error, USAGE)
+    except (JMSError, BackendError, OSError, ValueError) as error:
+        return _failed(error, ERROR)
+
+
+def _failed(error: Exception, code: int) -> int:
+    if os.environ.get("JMSBRIDGE_DEBUG"):
+        raise error
+    complain(str(error) or type(error).__name__)
+    return code
+
+
+def _show_warning(message: Warning | str, *where: object, **more: object) -> None:
+    note(f"warning: {message}")

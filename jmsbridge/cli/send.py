@@ -1,0 +1,250 @@
+"""``jmsbridge send``: arguments or standard input to messages, pipelined."""
+
+import sys
+import threading
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from jmsbridge import DeliveryMode, JMSError, Message, MessageProducer, Session
+from jmsbridge.cli.parsing import BadLine, Outgoing, from_line
+from jmsbridge.cli.progress import counting
+from jmsbridge.cli.running import ERROR, OK, complain, note
+from jmsbridge.cli.target import (
+    OptionsArg,
+    PasswordArg,
+    TargetArg,
+    UserArg,
+    connect,
+    destination,
+    overrides,
+    warn_if_private,
+)
+from jmsbridge.config import resolve, to_seconds
+from jmsbridge.errors import ConfigurationError
+from jmsbridge.values import Byte, Double, Float, Int, Long, Short
+
+__all__ = ["InputFormat", "Sending", "send"]
+
+_TYPES: dict[str, Any] = {
+    "string": str,
+    "boolean": lambda text: {"true": True, "false": False}[text.lower()],
+    "byte": lambda text: Byte(int(text)),
+    "short": lambda text: Short(int(text)),
+    "int": lambda text: Int(int(text)),
+    "long": lambda text: Long(int(text)),
+    "float": lambda text: Float(float(text)),
+    "double": lambda text: Double(float(text)),
+}
+
+
+class InputFormat(StrEnum):
+    """What standard input holds."""
+
+    JSON = "json"
+    TEXT = "text"
+    BYTES = "bytes"
+
+
+class Sending:
+    """A completion listener that counts; thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()  # guards the two below
+        self.confirmed = 0
+        self.error: Exception | None = None
+        self.expired = 0
+
+    def on_completion(self, message: Message) -> None:
+        """One message is with the broker."""
+        with self._lock:
+            self.confirmed += 1
+
+    def on_exception(self, message: Message, error: Exception) -> None:
+        """One message is not; the first error is kept."""
+        with self._lock:
+            self.error = self.error or error
+
+
+def send(  # size: one parameter per option of the command line
+    to: Annotated[
+        str | None,
+        typer.Argument(metavar="[DESTINATION]", help="queue:NAME, topic:NAME or NAME. Default: what each line says."),
+    ] = None,
+    texts: Annotated[
+        list[str] | None, typer.Argument(metavar="[TEXT]...", help="Text messages to send instead of standard input.")
+    ] = None,
+    form: Annotated[
+        InputFormat,
+        typer.Option("--format", "-f", help="Input: JSON lines, a text message per line, or all as one bytes message."),
+    ] = InputFormat.JSON,
+    properties: Annotated[
+        list[str] | None,
+        typer.Option("--property", "-p", metavar="NAME[:TYPE]=VALUE", help="Set a property; repeatable."),
+    ] = None,
+    priority: Annotated[int | None, typer.Option(min=0, max=9, help="0 to 9.", show_default=False)] = None,
+    time_to_live: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="Such as 30, 250ms, 5m.", show_default=False)
+    ] = None,
+    delivery_delay: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="The same.", show_default=False)
+    ] = None,
+    non_persistent: Annotated[bool, typer.Option("--non-persistent", help="Send NON_PERSISTENT.")] = False,
+    correlation_id: Annotated[str | None, typer.Option(help="JMSCorrelationID.", show_default=False)] = None,
+    reply_to: Annotated[str | None, typer.Option(help="JMSReplyTo, a destination.", show_default=False)] = None,
+    jms_type: Annotated[str | None, typer.Option("--type", help="JMSType.", show_default=False)] = None,
+    target: TargetArg = None,
+    user: UserArg = None,
+    password: PasswordArg = None,
+    options: OptionsArg = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+) -> int:
+    """Send messages: the TEXTs, or standard input.
+
+    A message counts as sent when the broker has it. The command ends with 0 only when all were.
+
+    Examples:
+
+      jmsbridge send orders "first" "second" -p n:short=5
+
+      jmsbridge receive orders | jmsbridge send topic:archive -t amqp://other
+
+      jmsbridge send logs --format text < /var/log/syslog
+    """
+    given = overrides(user, password, options)
+    default = None if to is None else destination(to)
+    fixed = _Fixed(
+        properties=_properties(properties or []),
+        options=_options(priority, time_to_live, non_persistent),
+        delivery_delay=to_seconds(delivery_delay) if delivery_delay else None,
+        headers=_headers(correlation_id, reply_to, jms_type),
+    )
+    private = warn_if_private(resolve(target, given))
+    if private and not quiet:
+        note(f"note: {private}")
+    sending = Sending()
+    with connect(target, given) as connection:
+        session = connection.create_session()
+        producer = session.create_producer(None)
+        try:
+            problem = _pump(_inputs(session, texts, form), producer, default, fixed, sending, quiet)
+        finally:
+            connection.close()  # Waits for the answers still open.
+            if not quiet or sending.error:
+                note(f"{sending.confirmed} sent")
+    if problem or sending.error:
+        complain(problem or str(sending.error))
+        return ERROR
+    return ERROR if sending.expired else OK
+
+
+class _Fixed:
+    """What the command line says about every message."""
+
+    def __init__(
+        self, properties: dict[str, Any], options: dict[str, Any], delivery_delay: float | None, headers: dict[str, Any]
+    ) -> None:
+        self.properties = properties
+        self.options = options
+        self.delivery_delay = delivery_delay
+        self.headers = headers
+
+    def apply(self, message: Message) -> None:
+        for name, value in self.properties.items():
+            message.set_object_property(name, value)
+        for name, value in self.headers.items():
+            setattr(message, name, value)
+
+
+def _pump(
+    inputs: Iterator[Outgoing],
+    producer: MessageProducer,
+    default: Any,
+    fixed: _Fixed,
+    sending: Sending,
+    quiet: bool,
+) -> str | None:
+    """Send everything; the text of what stopped it, or None."""
+    with counting("sent", quiet=quiet) as show:
+        number = 0
+        try:
+            for number, outgoing in enumerate(inputs, 1):
+                to = default or outgoing.destination
+                if to is None:
+                    return f"message {number} names no destination, and neither does the command line"
+                if outgoing.expired:
+                    complain(f"message {number} expired before it could be sent; going on")
+                    sending.expired += 1
+                    continue
+                fixed.apply(outgoing.message)
+                delay = fixed.delivery_delay
+                producer.delivery_delay = outgoing.delivery_delay if delay is None else delay
+                producer.send(to, outgoing.message, completion_listener=sending, **(outgoing.options | fixed.options))
+                if sending.error:
+                    return str(sending.error)
+                if number % 50 == 0:
+                    show(number)
+        except BadLine as error:
+            return f"line {number + 1}: {error}"
+        except JMSError as error:
+            return f"message {number}: {error}"
+    return None
+
+
+def _inputs(session: Session, texts: list[str] | None, form: InputFormat) -> Iterator[Outgoing]:
+    if texts:
+        yield from (Outgoing(session.create_text_message(text)) for text in texts)
+        return
+    if sys.stdin.isatty():
+        note("reading messages from the terminal, one a line; Ctrl-D ends")
+    if form is InputFormat.BYTES:
+        message = session.create_bytes_message()
+        message.write_bytes(sys.stdin.buffer.read())
+        yield Outgoing(message)
+        return
+    for line in sys.stdin.buffer:
+        if form is InputFormat.TEXT:
+            try:
+                text = line.removesuffix(b"\n").decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise BadLine(f"not UTF-8: {error}") from None
+            yield Outgoing(session.create_text_message(text))
+        elif line.strip():
+            yield from_line(line, session)
+
+
+def _options(priority: int | None, time_to_live: str | None, non_persistent: bool) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    if priority is not None:
+        options["priority"] = priority
+    if time_to_live is not None:
+        options["time_to_live"] = to_seconds(time_to_live)
+    if non_persistent:
+        options["delivery_mode"] = DeliveryMode.NON_PERSISTENT
+    return options
+
+
+def _headers(correlation_id: str | None, reply_to: str | None, jms_type: str | None) -> dict[str, Any]:
+    headers = {
+        "jms_correlation_id": correlation_id,
+        "jms_reply_to": None if reply_to is None else destination(reply_to),
+        "jms_type": jms_type,
+    }
+    return {name: value for name, value in headers.items() if value is not None}
+
+
+def _properties(given: list[str]) -> dict[str, Any]:
+    properties: dict[str, Any] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        name, _, kind = name.partition(":")
+        reader = _TYPES.get(kind or "string")
+        if not (name and equals) or reader is None:
+            raise ConfigurationError(f"--property {text!r} is not NAME=VALUE or NAME:TYPE=VALUE ({', '.join(_TYPES)})")
+        try:
+            properties[name] = reader(value)
+        except (KeyError, ValueError):
+            raise ConfigurationError(f"--property {name}: {value!r} is no {kind}") from None
+    return properties

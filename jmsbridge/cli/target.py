@@ -1,0 +1,92 @@
+"""What every command takes: the target, its options, and the names of destinations."""
+
+from typing import Annotated, Any
+
+import typer
+
+import jmsbridge
+from jmsbridge import Connection, Destination, Queue, Topic
+from jmsbridge.config import Target
+from jmsbridge.destinations import TemporaryQueue, TemporaryTopic
+from jmsbridge.errors import ConfigurationError
+
+__all__ = [
+    "OptionsArg",
+    "PasswordArg",
+    "TargetArg",
+    "UserArg",
+    "connect",
+    "destination",
+    "overrides",
+    "warn_if_private",
+]
+
+TargetArg = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        "-t",
+        metavar="URL|PROFILE",
+        help="Where to connect: a URL, a comma-separated failover list, or a profile of jmsbridge.toml. "
+        "Default: $JMSBRIDGE_URL, else 'embedded:'.",
+        show_default=False,
+    ),
+]
+UserArg = Annotated[str | None, typer.Option("--user", "-u", help="User name.", show_default=False)]
+PasswordArg = Annotated[
+    str | None,
+    typer.Option(
+        envvar="JMSBRIDGE_PASSWORD",
+        help="Password; better given by the environment variable, or by a profile.",
+        show_envvar=True,
+        show_default=False,
+    ),
+]
+OptionsArg = Annotated[
+    list[str] | None,
+    typer.Option("--option", "-o", metavar="NAME=VALUE", help="Set an option of the connection; repeatable."),
+]
+
+_KINDS: dict[str, type[Destination]] = {
+    "queue": Queue,
+    "topic": Topic,
+    "temp-queue": TemporaryQueue,
+    "temp-topic": TemporaryTopic,
+}
+
+
+def overrides(user: str | None, password: str | None, options: list[str] | None) -> dict[str, Any]:
+    """The options of the command line as ``resolve`` and ``connect`` take them."""
+    given: dict[str, Any] = {}
+    for option in options or []:
+        name, equals, value = option.partition("=")
+        if not (name and equals):
+            raise typer.BadParameter(f"{option!r} must have the form NAME=VALUE", param_hint="--option")
+        head, dot, tail = name.replace("-", "_").partition(".")
+        if dot:
+            given[head] = {**(given[head] if isinstance(given.get(head), dict) else {}), tail: value}
+        else:
+            given[head] = value
+    return {**given, "user": user, "password": password}
+
+
+def connect(target: str | None, given: dict[str, Any]) -> Connection:
+    """A connection, not started."""
+    return jmsbridge.connect(target, **given)
+
+
+def destination(text: str) -> Destination:
+    """A destination from its text: ``topic:news``, ``queue:orders``, or just ``orders`` for a queue."""
+    kind, colon, name = text.partition(":")
+    if not colon or kind not in _KINDS:
+        kind, name = "queue", text
+    if not name:
+        raise ConfigurationError("a destination has a name, such as 'orders' or 'topic:news'")
+    return _KINDS[kind](name)
+
+
+def warn_if_private(resolved: Target) -> str | None:
+    """A warning where what is sent ends with this process; None elsewhere."""
+    if resolved.scheme == "embedded" and not resolved.endpoints[0].path:
+        return "the embedded broker lives in this process only: other commands do not see its messages"
+    return None

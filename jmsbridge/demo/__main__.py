@@ -1,0 +1,47 @@
+"""Run the demo over a folder, by default the working directory, on ``$JMSBRIDGE_URL`` or the embedded broker."""
+
+import sys
+import uuid
+from pathlib import Path
+
+from rich.console import Console
+
+import jmsbridge
+from jmsbridge import Queue, Topic
+from jmsbridge.config import resolve
+from jmsbridge.demo import routes
+from jmsbridge.demo.files import find_files
+from jmsbridge.demo.report import Leg, show
+
+MOST_LINES = 20_000
+
+
+def main(arguments: list[str]) -> int:
+    """Send, receive, compare, tell; 0 when everything was identical."""
+    folder = Path(arguments[0] if arguments else ".")
+    console = Console(highlight=False)
+    try:
+        files = find_files(folder, MOST_LINES)
+        if not files:
+            console.print(f"no text files in {folder}", markup=False)
+            return 1
+        target = ", ".join(map(str, resolve().endpoints))
+        console.print(f"{len(files)} text files of {folder.resolve().name} through {target}", markup=False)
+        run = uuid.uuid4().hex[:8]
+        with jmsbridge.connect(client_id=f"demo-{run}") as connection:
+            connection.start()
+            legs: list[Leg] = []
+            legs += routes.by_queue(connection, files, Queue(f"demo.lines.{run}"))
+            legs += routes.by_topic(connection, files, Topic(f"demo.news.{run}"), f"keeper-{run}")
+            legs += routes.by_transaction(connection, files, Queue(f"demo.from.{run}"), Queue(f"demo.to.{run}"))
+            legs += routes.request_and_reply(connection, files, Queue(f"demo.service.{run}"))
+        return show(legs, target, console)
+    except (jmsbridge.JMSError, OSError) as error:
+        console.print(f"the demo failed: {error}", markup=False)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
