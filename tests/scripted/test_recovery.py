@@ -1,0 +1,269 @@
+"""The life of a connection over several links: phases, epochs, credit, and what is dropped on the way."""
+
+from collections.abc import Callable
+
+import pytest
+
+from jmsbridge import (
+    CLIENT_ACKNOWLEDGE,
+    Connection,
+    JMSException,
+    Message,
+    Queue,
+    TextMessage,
+    Topic,
+)
+from jmsbridge.spi import Address, AuthenticationFailed, Native, Outcome, SubscriptionRefused
+from jmsbridge.testing.scripted import Call, ScriptedBackend, text_envelope
+from jmsbridge.testing.suite.support import LONG, SHORT, Collector, eventually, receive_texts, run_thread, send_texts
+
+Connect = Callable[..., Connection]
+QUEUE = Queue("orders")
+ADDRESS = Address("orders")
+
+
+def _restored(backend: ScriptedBackend, number: int) -> None:
+    """Wait until link ``number`` grants credit, which is the end of recovery."""
+    eventually(lambda: len(backend.links) == number and "grant" in backend.script.verbs(number))
+
+
+def test_recovery_grants_credit_last(backend: ScriptedBackend, connect: Connect) -> None:
+    connection = connect()
+    for _ in range(2):
+        session = connection.create_session()
+        session.create_consumer(QUEUE)
+        session.create_consumer(Topic("news"))
+    backend.link.cut()
+    eventually(lambda: backend.script.verbs(2).count("grant") == 4)
+    verbs = backend.script.verbs(2)
+    first_grant = verbs.index("grant")
+    assert verbs[0] == "open"
+    assert verbs[:first_grant].count("channel") == 2
+    assert verbs[:first_grant].count("subscribe") == 4
+    assert set(verbs[first_grant:]) == {"grant"}
+
+
+def test_recovery_makes_temporary_destinations_first(backend: ScriptedBackend, connect: Connect) -> None:
+    connection = connect()
+    session = connection.create_session()
+    session.create_consumer(session.create_temporary_queue())
+    backend.link.cut()
+    _restored(backend, 2)
+    verbs = backend.script.verbs(2)
+    assert verbs.index("declare") < verbs.index("subscribe") < verbs.index("grant")
+
+
+def test_recovery_of_a_stopped_connection_grants_nothing(backend: ScriptedBackend, connect: Connect) -> None:
+    connection = connect(start=False)
+    connection.create_session().create_consumer(QUEUE)
+    backend.link.cut()
+    eventually(lambda: "subscribe" in backend.script.verbs(2))
+    connection.create_session()
+    assert "grant" not in backend.script.verbs(2)
+
+
+def test_recovery_tries_until_it_succeeds(backend: ScriptedBackend, connect: Connect) -> None:
+    connection = connect()
+    session = connection.create_session()
+    backend.refuse(5)
+    backend.link.cut()
+    send_texts(session, QUEUE, "after")
+    assert backend.script.count("open") == 1 + 5 + 1
+    assert [envelope.body for envelope in backend.accepted] == ["after"]
+
+
+def test_recovery_begins_again_when_the_new_link_dies(backend: ScriptedBackend, connect: Connect) -> None:
+    """A link that dies during recovery is one more link lost, and nothing else."""
+    connection = connect()
+    session = connection.create_session()
+    session.create_consumer(QUEUE)
+
+    def cut_thrice(call: Call) -> None:
+        if call.link < 4:
+            backend.link.cut()
+
+    backend.script.before["subscribe"] = cut_thrice
+    backend.link.cut()
+    _restored(backend, 4)
+    send_texts(session, QUEUE, "after")
+    assert [envelope.body for envelope in backend.accepted] == ["after"]
+
+
+def test_recovery_given_up_is_told(backend: ScriptedBackend, connect: Connect) -> None:
+    """The exception listener hears once, after the last attempt; then everything fails without waiting."""
+    heard: list[Exception] = []
+    connection = connect(reconnect_attempts=3)
+    connection.exception_listener = heard.append
+    session = connection.create_session()
+    backend.refuse(100)
+    backend.link.cut()
+    eventually(lambda: heard)
+    assert backend.script.count("open") == 1 + 3
+    with pytest.raises(JMSException):
+        send_texts(session, QUEUE, "never")
+    assert len(heard) == 1
+    assert isinstance(heard[0], JMSException)
+
+
+def test_recovery_that_succeeds_is_not_told(backend: ScriptedBackend, connect: Connect) -> None:
+    heard: list[Exception] = []
+    connection = connect()
+    connection.exception_listener = heard.append
+    session = connection.create_session()
+    backend.refuse(2)
+    backend.link.cut()
+    send_texts(session, QUEUE, "after")
+    assert heard == []
+
+
+def test_recovery_does_not_repeat_refused_credentials(backend: ScriptedBackend, connect: Connect) -> None:
+    heard: list[Exception] = []
+    connection = connect(reconnect_attempts=50)
+    connection.exception_listener = heard.append
+    backend.refuse(100, AuthenticationFailed("the password has changed"))
+    backend.link.cut()
+    eventually(lambda: heard)
+    assert backend.script.count("open") == 2
+
+
+def test_recovery_empties_inboxes(backend: ScriptedBackend, connect: Connect) -> None:
+    """What the dead link had delivered and nobody saw comes from the new link or not at all."""
+    session = connect().create_session()
+    consumer = session.create_consumer(QUEUE)
+    backend.subscription.deliver(*(text_envelope(ADDRESS, text) for text in ("a", "b")))
+    backend.link.cut()
+    _restored(backend, 2)
+    assert consumer.receive(timeout=SHORT) is None
+    backend.subscription.deliver(text_envelope(ADDRESS, "a"), redelivered=True)
+    assert receive_texts(consumer, 1) == ["a"]
+
+
+def test_recovery_does_not_end_a_waiting_receive(backend: ScriptedBackend, connect: Connect) -> None:
+    session = connect().create_session()
+    consumer = session.create_consumer(QUEUE)
+    receiving = run_thread(lambda: consumer.receive(timeout=LONG))
+    backend.link.cut()
+    _restored(backend, 2)
+    assert not receiving.done()
+    backend.subscription.deliver(text_envelope(ADDRESS, "late"))
+    message = receiving.result(LONG)
+    assert isinstance(message, TextMessage)
+    assert message.text == "late"
+
+
+def test_recovery_drops_stale_acknowledgements(backend: ScriptedBackend, connect: Connect) -> None:
+    """acknowledge() of what an old link had delivered is silent, and does not reach the new one."""
+    session = connect().create_session(acknowledge_mode=CLIENT_ACKNOWLEDGE)
+    consumer = session.create_consumer(QUEUE)
+    backend.subscription.deliver(text_envelope(ADDRESS, "a"))
+    old = consumer.receive(timeout=LONG)
+    assert old is not None
+    backend.link.cut()
+    _restored(backend, 2)
+    old.acknowledge()
+    assert backend.settled == []
+    backend.subscription.deliver(text_envelope(ADDRESS, "a"), redelivered=True)
+    new = consumer.receive(timeout=LONG)
+    assert new is not None
+    assert new.jms_redelivered
+    new.acknowledge()
+    assert [outcome for _, outcome in backend.settled] == [Outcome.ACCEPTED]
+
+
+def test_recovery_under_a_listener(backend: ScriptedBackend, connect: Connect) -> None:
+    """The link dies while the listener works; its acknowledgement is dropped, and listening goes on."""
+
+    def on(message: Message) -> None:
+        if message.get_body(str) == "a":
+            backend.link.cut()
+
+    session = connect().create_session()
+    consumer = session.create_consumer(QUEUE)
+    collector = Collector(on)
+    consumer.message_listener = collector
+    first = backend.subscription
+    first.deliver(text_envelope(ADDRESS, "a"))
+    collector.wait(1)
+    _restored(backend, 2)
+    backend.subscription.deliver(text_envelope(ADDRESS, "b"))
+    collector.wait(2)
+    assert collector.texts == ["a", "b"]
+    eventually(lambda: len(backend.settled) == 1)
+
+
+def test_recovery_with_shrinking_credit(backend: ScriptedBackend, connect: Connect) -> None:
+    """Each new link begins with the full window, whatever was open on the old one."""
+    session = connect(prefetch=10).create_session()
+    session.create_consumer(QUEUE)
+    backend.subscription.deliver(*(text_envelope(ADDRESS, str(number)) for number in range(7)))
+    backend.link.cut()
+    _restored(backend, 2)
+    assert backend.subscription.credit == 10
+
+
+def test_recovery_onto_a_lesser_broker_closes_what_it_cannot_have(backend: ScriptedBackend, connect: Connect) -> None:
+    """A consumer whose feature fell to "refused" is closed and reported; the others go on."""
+    heard: list[Exception] = []
+    connection = connect(client_id="me")
+    connection.exception_listener = heard.append
+    session = connection.create_session()
+    plain = session.create_consumer(QUEUE)
+    session.create_durable_consumer(Topic("news"), "sub")
+    backend.lower(Native.DURABLE)
+    backend.link.cut()
+    eventually(lambda: heard)
+    _restored(backend, 2)
+    assert [call.detail.durable for call in backend.script.calls if call.link == 2 and call.verb == "subscribe"] == [
+        False
+    ]
+    backend.subscription.deliver(text_envelope(ADDRESS, "still here"))
+    assert receive_texts(plain, 1) == ["still here"]
+    assert "durable" in str(heard[0])
+
+
+def test_recovery_after_one_channel_died(backend: ScriptedBackend, connect: Connect) -> None:
+    session = connect().create_session()
+    consumer = session.create_consumer(QUEUE)
+    backend.link.channels[0].lose(SubscriptionRefused("the broker closed the channel"))
+    eventually(lambda: len(backend.links) == 2)
+    _restored(backend, 2)
+    backend.subscription.deliver(text_envelope(ADDRESS, "again"))
+    assert receive_texts(consumer, 1) == ["again"]
+
+
+def test_recovery_does_not_revive_what_was_closed(backend: ScriptedBackend, connect: Connect) -> None:
+    connection = connect()
+    session = connection.create_session()
+    closed = session.create_consumer(QUEUE)
+    session.create_consumer(Queue("kept"))
+    connection.create_session().close()
+    closed.close()
+    backend.link.cut()
+    _restored(backend, 2)
+    assert backend.script.verbs(2).count("channel") == 1
+    assert [each.interest.address.name for each in backend.link.subscriptions] == ["kept"]
+
+
+def test_close_during_recovery_returns(backend: ScriptedBackend, connect: Connect) -> None:
+    connection = connect(reconnect_delay=10.0, reconnect_delay_max=10.0)
+    session = connection.create_session()
+    consumer = session.create_consumer(QUEUE)
+    receiving = run_thread(consumer.receive)
+    backend.refuse(100)
+    backend.link.cut()
+    backend.script.wait_call("open", 2)
+    run_thread(connection.close).result(LONG)
+    assert receiving.result(LONG) is None
+
+
+def test_subscription_lost_alone_is_told(backend: ScriptedBackend, connect: Connect) -> None:
+    heard: list[Exception] = []
+    connection = connect()
+    connection.exception_listener = heard.append
+    session = connection.create_session()
+    consumer = session.create_consumer(QUEUE)
+    backend.subscription.lose(SubscriptionRefused("the queue was deleted"))
+    eventually(lambda: heard)
+    assert "deleted" in str(heard[0])
+    assert consumer.receive(timeout=SHORT) is None
+    assert len(backend.links) == 1

@@ -1,0 +1,178 @@
+"""Commit and rollback when the link dies before, during and after, native and emulated."""
+
+from collections.abc import Callable
+
+import pytest
+
+from jmsbridge import (
+    SESSION_TRANSACTED,
+    Connection,
+    EmulationWarning,
+    InDoubt,
+    InDoubtException,
+    Queue,
+    TransactionRolledBackException,
+)
+from jmsbridge.spi import Address, Native, Outcome, SendRefused
+from jmsbridge.testing.scripted import Call, ScriptedBackend, text_envelope
+from jmsbridge.testing.suite.support import LONG, eventually, receive_texts, run_thread, send_texts
+
+Connect = Callable[..., Connection]
+QUEUE = Queue("orders")
+ADDRESS = Address("orders")
+
+
+def _bodies(backend: ScriptedBackend) -> list[str]:
+    return [envelope.body for envelope in backend.accepted]
+
+
+def test_tx_commit_after_a_loss_has_rolled_back(backend: ScriptedBackend, connect: Connect) -> None:
+    session = connect().create_session(session_mode=SESSION_TRANSACTED)
+    send_texts(session, QUEUE, "lost")
+    backend.link.cut()
+    eventually(lambda: "channel" in backend.script.verbs(2))
+    with pytest.raises(TransactionRolledBackException):
+        session.commit()
+    send_texts(session, QUEUE, "kept")
+    session.commit()
+    assert _bodies(backend) == ["kept"]
+
+
+def test_tx_with_sends_on_both_links_rolls_back_whole(backend: ScriptedBackend, connect: Connect) -> None:
+    session = connect().create_session(session_mode=SESSION_TRANSACTED)
+    send_texts(session, QUEUE, "before")
+    backend.link.cut()
+    send_texts(session, QUEUE, "after")
+    with pytest.raises(TransactionRolledBackException):
+        session.commit()
+    session.commit()
+    assert _bodies(backend) == []
+
+
+def test_tx_of_receipts_rolls_back_too(backend: ScriptedBackend, connect: Connect) -> None:
+    session = connect().create_session(session_mode=SESSION_TRANSACTED)
+    consumer = session.create_consumer(QUEUE)
+    backend.subscription.deliver(text_envelope(ADDRESS, "a"))
+    assert receive_texts(consumer, 1) == ["a"]
+    backend.link.cut()
+    eventually(lambda: "grant" in backend.script.verbs(2))
+    with pytest.raises(TransactionRolledBackException):
+        session.commit()
+    assert backend.settled == []
+
+
+@pytest.mark.parametrize("applied", [0, 1])
+def test_tx_commit_cut_in_flight_is_in_doubt(backend: ScriptedBackend, connect: Connect, applied: int) -> None:
+    backend.hold("commit")
+    session = connect().create_session(session_mode=SESSION_TRANSACTED)
+    send_texts(session, QUEUE, "perhaps")
+    committing = run_thread(session.commit)
+    backend.script.wait_held("commit")
+    backend.script.answer_inline("commit")
+    backend.link.cut(applied=applied)
+    with pytest.raises(InDoubtException):
+        committing.result(LONG)
+    assert _bodies(backend) == ["perhaps"] * applied
+    send_texts(session, QUEUE, "next")
+    session.commit()
+    assert _bodies(backend) == ["perhaps"] * applied + ["next"]
+
+
+def test_tx_rollback_after_a_loss_is_silent(backend: ScriptedBackend, connect: Connect) -> None:
+    session = connect().create_session(session_mode=SESSION_TRANSACTED)
+    send_texts(session, QUEUE, "lost")
+    backend.link.cut()
+    session.rollback()
+    send_texts(session, QUEUE, "kept")
+    session.commit()
+    assert _bodies(backend) == ["kept"]
+
+
+def test_tx_refused_send_dooms_the_commit(backend: ScriptedBackend, connect: Connect) -> None:
+    session = connect().create_session(session_mode=SESSION_TRANSACTED)
+
+    def refuse(call: Call) -> None:
+        if call.detail.body == "b":
+            raise SendRefused("no room")
+
+    backend.script.before["send"] = refuse
+    send_texts(session, QUEUE, "a", "b", "c")
+    with pytest.raises(TransactionRolledBackException, match="no room"):
+        session.commit()
+    assert _bodies(backend) == []
+
+
+def test_tx_settles_before_it_commits(backend: ScriptedBackend, connect: Connect) -> None:
+    session = connect().create_session(session_mode=SESSION_TRANSACTED)
+    consumer = session.create_consumer(QUEUE)
+    tokens = backend.subscription.deliver(*(text_envelope(ADDRESS, text) for text in "abc"))
+    receive_texts(consumer, 3)
+    assert "settle" not in backend.script.verbs()
+    session.commit()
+    verbs = backend.script.verbs()
+    assert verbs.index("settle") < verbs.index("commit")
+    assert backend.settled == [(token, Outcome.ACCEPTED) for token in tokens]
+
+
+def _emulated(backend: ScriptedBackend, connect: Connect) -> Connection:
+    backend.lower(Native.TRANSACTIONS)
+    return connect()
+
+
+def test_tx_emulated_holds_sends_and_warns(backend: ScriptedBackend, connect: Connect) -> None:
+    connection = _emulated(backend, connect)
+    with pytest.warns(EmulationWarning, match="transaction"):
+        session = connection.create_session(session_mode=SESSION_TRANSACTED)
+    consumer = session.create_consumer(QUEUE)
+    backend.subscription.deliver(text_envelope(ADDRESS, "in"))
+    receive_texts(consumer, 1)
+    send_texts(session, QUEUE, "out-1", "out-2")
+    assert backend.script.count("send") == 0
+    session.commit()
+    assert _bodies(backend) == ["out-1", "out-2"]
+    verbs = [verb for verb in backend.script.verbs() if verb in ("send", "settle")]
+    assert verbs == ["send", "send", "settle"]
+
+
+def test_tx_emulated_rollback_sends_nothing(backend: ScriptedBackend, connect: Connect) -> None:
+    connection = _emulated(backend, connect)
+    with pytest.warns(EmulationWarning):
+        session = connection.create_session(session_mode=SESSION_TRANSACTED)
+    send_texts(session, QUEUE, "no")
+    session.rollback()
+    session.commit()
+    assert backend.script.count("send") == 0
+
+
+def test_tx_emulated_failing_half_way_lists_what_happened(backend: ScriptedBackend, connect: Connect) -> None:
+    connection = _emulated(backend, connect)
+    with pytest.warns(EmulationWarning):
+        session = connection.create_session(session_mode=SESSION_TRANSACTED)
+    consumer = session.create_consumer(QUEUE)
+    backend.subscription.deliver(text_envelope(ADDRESS, "in"))
+    receive_texts(consumer, 1)
+    send_texts(session, QUEUE, "sent", "refused", "unknown")
+    backend.hold("send")
+    committing = run_thread(session.commit)
+    sent, refused, _ = backend.script.wait_held("send", 3)
+    sent.succeed()
+    refused.fail(SendRefused("no room"))
+    backend.link.cut()
+    with pytest.raises(InDoubt) as caught:
+        committing.result(LONG)
+    lists = (caught.value.sent, caught.value.refused, caught.value.unknown)
+    assert [[message.text for message in messages] for messages in lists] == [["sent"], ["refused"], ["unknown"]]
+    assert backend.settled == []
+
+
+def test_tx_emulated_wholly_refused_is_a_rollback(backend: ScriptedBackend, connect: Connect) -> None:
+    connection = _emulated(backend, connect)
+    with pytest.warns(EmulationWarning):
+        session = connection.create_session(session_mode=SESSION_TRANSACTED)
+    send_texts(session, QUEUE, "a")
+    backend.hold("send")
+    committing = run_thread(session.commit)
+    backend.script.wait_held("send")[0].fail(SendRefused("no room"))
+    with pytest.raises(TransactionRolledBackException):
+        committing.result(LONG)
+    assert _bodies(backend) == []
