@@ -1,0 +1,224 @@
+"""From a tree to one Python closure that evaluates it in three-valued logic (section 3.8.1.2).
+
+An evaluator takes the lookup and returns a canonical value; a condition returns True, False, or None for *unknown*.
+What is known when the selector is compiled is decided then: a comparison of a name with a literal is one call.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from jmsbridge.selectors import javamath
+from jmsbridge.selectors.headers import Lookup
+from jmsbridge.selectors.like import compile_pattern
+from jmsbridge.selectors.tree import (
+    And,
+    Arithmetic,
+    Between,
+    Comparison,
+    Identifier,
+    In,
+    IsNull,
+    Like,
+    Literal,
+    Node,
+    Not,
+    Or,
+    Signed,
+    fold,
+)
+
+__all__ = ["Evaluator", "compile_condition"]
+
+Evaluator: TypeAlias = Callable[[Lookup], Any]
+
+_MIRRORED: Final = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def compile_condition(tree: Node) -> Evaluator:
+    """A condition for the tree; it may be called from any thread."""
+    return _condition(tree, fold(tree, _compile))
+
+
+def _compile(node: Node, parts: tuple[Evaluator, ...]) -> Evaluator:
+    return _COMPILERS[type(node)](node, parts)
+
+
+def _condition(node: Node, evaluate: Evaluator) -> Evaluator:
+    """As a condition a name is true or false only when its value is a boolean; anything else is unknown."""
+    if not isinstance(node, Identifier):
+        return evaluate
+    name = node.name
+
+    def flag(lookup: Lookup) -> bool | None:
+        value = lookup(name)
+        return value if value is True or value is False else None
+
+    return flag
+
+
+def _literal(node: Literal, parts: tuple[Evaluator, ...]) -> Evaluator:
+    value = node.value
+    return lambda lookup: value
+
+
+def _identifier(node: Identifier, parts: tuple[Evaluator, ...]) -> Evaluator:
+    name = node.name
+    return lambda lookup: lookup(name)
+
+
+def _signed(node: Signed, parts: tuple[Evaluator, ...]) -> Evaluator:
+    (operand,) = parts
+    apply = javamath.negate if node.negative else javamath.promote
+    return lambda lookup: apply(operand(lookup))
+
+
+def _arithmetic(node: Arithmetic, parts: tuple[Evaluator, ...]) -> Evaluator:
+    first, *others = parts
+    steps = [(javamath.ARITHMETIC[sign], part) for sign, part in zip(node.operators, others, strict=True)]
+
+    def calculate(lookup: Lookup) -> object:
+        value = first(lookup)
+        for apply, operand in steps:
+            value = apply(value, operand(lookup))
+            if value is None:
+                return None
+        return value
+
+    return calculate
+
+
+def _comparison(node: Comparison, parts: tuple[Evaluator, ...]) -> Evaluator:
+    if isinstance(node.left, Identifier) and isinstance(node.right, Literal):
+        return _against_literal(node.left.name, node.operator, node.right.value)
+    if isinstance(node.left, Literal) and isinstance(node.right, Identifier):
+        return _against_literal(node.right.name, _MIRRORED[node.operator], node.left.value)
+    left, right = parts
+    relation = javamath.RELATIONS[node.operator]
+    compare = javamath.compare
+    return lambda lookup: compare(relation, left(lookup), right(lookup))
+
+
+def _against_literal(name: str, operator: str, constant: Any) -> Evaluator:
+    if operator == "=" and isinstance(constant, str):
+        return _equals_text(name, constant)
+    relation = javamath.RELATIONS[operator]
+    compare = javamath.compare
+    # Values of these types compare with the constant as they are.
+    kind = type(constant)
+    direct = javamath.EXACT_TYPES if kind in javamath.EXACT_TYPES else frozenset({kind})
+
+    def test(lookup: Lookup) -> bool | None:
+        value: Any = lookup(name)
+        if type(value) in direct:
+            return relation(value, constant)  # type: ignore[no-any-return]
+        return compare(relation, value, constant)
+
+    return test
+
+
+def _equals_text(name: str, constant: str) -> Evaluator:
+    def test(lookup: Lookup) -> bool | None:
+        value = lookup(name)
+        if value == constant:
+            return True
+        return None if value is None else False
+
+    return test
+
+
+def _between(node: Between, parts: tuple[Evaluator, ...]) -> Evaluator:
+    value, low, high = parts
+    first, second = ("<", ">") if node.negated else (">=", "<=")
+    above, below = javamath.RELATIONS[first], javamath.RELATIONS[second]
+    compare = javamath.compare
+    decisive = node.negated  # True decides an OR, False an AND
+
+    def test(lookup: Lookup) -> bool | None:
+        subject = value(lookup)
+        if (lower := compare(above, subject, low(lookup))) is decisive:
+            return decisive
+        upper = compare(below, subject, high(lookup))
+        return upper if upper is decisive or lower is not None else None
+
+    return test
+
+
+def _of_text(name: str, accepts: Callable[[str], bool], negated: bool) -> Evaluator:
+    """A test of text: unknown for null, and False for any other type whether negated or not."""
+
+    def test(lookup: Lookup) -> bool | None:
+        value = lookup(name)
+        if isinstance(value, str):
+            return accepts(value) is not negated
+        return None if value is None else False
+
+    return test
+
+
+def _in(node: In, parts: tuple[Evaluator, ...]) -> Evaluator:
+    return _of_text(node.identifier.name, frozenset(node.choices).__contains__, node.negated)
+
+
+def _like(node: Like, parts: tuple[Evaluator, ...]) -> Evaluator:
+    return _of_text(node.identifier.name, compile_pattern(node.pattern, node.escape), node.negated)
+
+
+def _is_null(node: IsNull, parts: tuple[Evaluator, ...]) -> Evaluator:
+    name, negated = node.identifier.name, node.negated
+    return lambda lookup: (lookup(name) is None) is not negated
+
+
+def _not(node: Not, parts: tuple[Evaluator, ...]) -> Evaluator:
+    operand = _condition(node.operand, parts[0])
+
+    def test(lookup: Lookup) -> bool | None:
+        value: bool | None = operand(lookup)
+        return None if value is None else not value
+
+    return test
+
+
+def _junction(node: And | Or, parts: tuple[Evaluator, ...]) -> Evaluator:
+    operands = tuple(map(_condition, node.operands, parts))
+    decisive = isinstance(node, Or)  # the value that no other operand can change
+    if len(operands) == 2:
+        return _junction_of_two(decisive, *operands)
+
+    def test(lookup: Lookup) -> bool | None:
+        result: bool | None = not decisive
+        for operand in operands:
+            value: bool | None = operand(lookup)
+            if value is decisive:
+                return decisive
+            if value is None:
+                result = None
+        return result
+
+    return test
+
+
+def _junction_of_two(decisive: bool, left: Evaluator, right: Evaluator) -> Evaluator:
+    def test(lookup: Lookup) -> bool | None:
+        first: bool | None = left(lookup)
+        if first is decisive:
+            return decisive
+        second: bool | None = right(lookup)
+        return second if second is decisive or first is not None else None
+
+    return test
+
+
+_COMPILERS: Final[dict[type[Node], Callable[[Any, tuple[Evaluator, ...]], Evaluator]]] = {
+    Literal: _literal,
+    Identifier: _identifier,
+    Signed: _signed,
+    Arithmetic: _arithmetic,
+    Comparison: _comparison,
+    Between: _between,
+    In: _in,
+    Like: _like,
+    IsNull: _is_null,
+    Not: _not,
+    And: _junction,
+    Or: _junction,
+}

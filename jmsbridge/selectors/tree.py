@@ -1,0 +1,253 @@
+"""The abstract syntax tree of a selector: immutable, comparable, and walked without recursion.
+
+Long chains are flat: ``a OR b OR c`` is one ``Or`` of three, ``a + b - c`` one ``Arithmetic`` of three. Parentheses
+are not kept; what they grouped is.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Self, TypeAlias, TypeVar, final
+
+import msgspec
+
+__all__ = [
+    "And",
+    "Arithmetic",
+    "Between",
+    "Comparison",
+    "Constant",
+    "Identifier",
+    "In",
+    "IsNull",
+    "Like",
+    "Literal",
+    "Node",
+    "Not",
+    "Or",
+    "Signed",
+    "fold",
+    "identifiers",
+    "walk",
+]
+
+Result = TypeVar("Result")
+Constant: TypeAlias = bool | int | float | str
+"""A canonical value: ``bool``, ``int`` (Java int), ``Long``, ``Float``, ``float`` (Java double) or ``str``."""
+
+
+class Node(msgspec.Struct, frozen=True):
+    """Anything in the tree."""
+
+    @property
+    def children(self) -> tuple["Node", ...]:
+        """The nodes directly below, in the order of the text."""
+        return ()
+
+    def rebuilt(self, children: tuple["Node", ...]) -> "Node":
+        """The same node over other children, as many as it has."""
+        del children
+        return self
+
+
+@final
+class Literal(Node, frozen=True, eq=False):
+    """A constant. Equal only to a literal of the same Java type: ``1``, ``1L``, ``1.0`` and ``TRUE`` all differ."""
+
+    value: Constant
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Literal):
+            return NotImplemented
+        return self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def _identity(self) -> tuple[type, str]:
+        return type(self.value), repr(self.value)  # the text tells 0.0 from -0.0
+
+
+@final
+class Identifier(Node, frozen=True):
+    """A property or one of the six usable headers."""
+
+    name: str
+
+
+@final
+class Signed(Node, frozen=True):
+    """A sign before something other than a number literal, whose sign is part of it."""
+
+    negative: bool
+    operand: Node
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The operand."""
+        return (self.operand,)
+
+    def rebuilt(self, children: tuple[Node, ...]) -> Node:
+        """The same sign before another operand."""
+        return Signed(self.negative, *children)
+
+
+@final
+class Arithmetic(Node, frozen=True):
+    """A chain of one level, evaluated from the left: ``operators`` are all of ``+ -`` or all of ``* /``."""
+
+    operators: tuple[str, ...]
+    operands: tuple[Node, ...]
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The operands, one more than there are operators."""
+        return self.operands
+
+    def rebuilt(self, children: tuple[Node, ...]) -> Node:
+        """The same operators between other operands."""
+        return Arithmetic(self.operators, children)
+
+
+@final
+class Comparison(Node, frozen=True):
+    """``operator`` is one of ``= <> < <= > >=``."""
+
+    operator: str
+    left: Node
+    right: Node
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """Both sides."""
+        return self.left, self.right
+
+    def rebuilt(self, children: tuple[Node, ...]) -> Node:
+        """The same operator between other sides."""
+        return Comparison(self.operator, *children)
+
+
+@final
+class Between(Node, frozen=True):
+    """``value [NOT] BETWEEN low AND high``."""
+
+    value: Node
+    low: Node
+    high: Node
+    negated: bool = False
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The value and both bounds."""
+        return self.value, self.low, self.high
+
+    def rebuilt(self, children: tuple[Node, ...]) -> Node:
+        """The same test of other operands."""
+        value, low, high = children
+        return Between(value, low, high, self.negated)
+
+
+class _OfIdentifier(Node, frozen=True):
+    identifier: Identifier
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The identifier."""
+        return (self.identifier,)
+
+    def rebuilt(self, children: tuple[Node, ...]) -> Self:
+        """The same test of another identifier."""
+        return msgspec.structs.replace(self, identifier=children[0])
+
+
+@final
+class In(_OfIdentifier, frozen=True):
+    """``identifier [NOT] IN (choices)``."""
+
+    choices: tuple[str, ...]
+    negated: bool = False
+
+
+@final
+class Like(_OfIdentifier, frozen=True):
+    """``identifier [NOT] LIKE pattern [ESCAPE escape]``."""
+
+    pattern: str
+    escape: str | None = None
+    negated: bool = False
+
+
+@final
+class IsNull(_OfIdentifier, frozen=True):
+    """``identifier IS [NOT] NULL``."""
+
+    negated: bool = False
+
+
+@final
+class Not(Node, frozen=True):
+    """``NOT operand``."""
+
+    operand: Node
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The operand."""
+        return (self.operand,)
+
+    def rebuilt(self, children: tuple[Node, ...]) -> Node:
+        """The negation of another operand."""
+        return Not(*children)
+
+
+class _Junction(Node, frozen=True):
+    operands: tuple[Node, ...]
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The operands, at least two."""
+        return self.operands
+
+    def rebuilt(self, children: tuple[Node, ...]) -> Self:
+        """The same junction of other operands."""
+        return type(self)(children)
+
+
+@final
+class And(_Junction, frozen=True):
+    """``a AND b AND …``."""
+
+
+@final
+class Or(_Junction, frozen=True):
+    """``a OR b OR …``."""
+
+
+def fold(root: Node, combine: Callable[[Node, tuple[Result, ...]], Result]) -> Result:
+    """Compute bottom-up: ``combine`` gets each node with the results of its children."""
+    results: list[Result] = []
+    pending: list[tuple[Node, int]] = [(root, -1)]
+    while pending:
+        node, count = pending.pop()
+        children = node.children if count < 0 else ()
+        if children:
+            pending.append((node, len(children)))
+            pending.extend((child, -1) for child in reversed(children))
+            continue
+        first = len(results) - max(count, 0)
+        arguments = tuple(results[first:])
+        del results[first:]
+        results.append(combine(node, arguments))
+    return results[0]
+
+
+def walk(root: Node) -> Iterator[Node]:
+    """Every node once, parents before children."""
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending.extend(reversed(node.children))
+
+
+def identifiers(root: Node) -> frozenset[str]:
+    """The names that the selector refers to."""
+    return frozenset(node.name for node in walk(root) if isinstance(node, Identifier))
