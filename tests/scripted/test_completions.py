@@ -162,7 +162,8 @@ def test_completions_come_before_close_returns(backend: ScriptedBackend, connect
     sent = [session.create_text_message(str(number)) for number in range(20)]
     for message in sent:
         producer.send(message, completion_listener=completions)
-    closing = run_thread({"producer": producer, "session": session, "connection": connection}[closed].close)
+    closes = {"producer": producer.close, "session": session.close, "connection": connection.close}
+    closing = run_thread(closes[closed])
     backend.release("send", 19, order=reversed)
     with pytest.raises(TimeoutError):
         closing.result(SHORT)

@@ -127,6 +127,9 @@ def test_groupack_lists_refused_and_open_in_send_order(backend: ScriptedBackend,
     assert _ids(producer.unacknowledged) == _ids(sent[1:])
     backend.release("send")
     assert _ids(producer.unacknowledged) == _ids([sent[2], sent[4]])
+    with pytest.raises(InDoubt) as caught:
+        producer.close()
+    assert _ids(caught.value.refused) == _ids([sent[2], sent[4]])
 
 
 def test_groupack_waits_once_per_group(backend: ScriptedBackend, connect: Connect) -> None:

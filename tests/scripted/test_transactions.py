@@ -11,6 +11,7 @@ from jmsbridge import (
     InDoubt,
     InDoubtException,
     Queue,
+    Session,
     TransactionRolledBackException,
 )
 from jmsbridge.spi import Address, Native, Outcome, SendRefused
@@ -23,14 +24,21 @@ ADDRESS = Address("orders")
 
 
 def _bodies(backend: ScriptedBackend) -> list[str]:
-    return [envelope.body for envelope in backend.accepted]
+    return [envelope.body for envelope in backend.accepted if envelope.address == ADDRESS]
+
+
+def _cut(backend: ScriptedBackend, probe: Session, applied: int = 0) -> None:
+    """Cut the link, and wait until a session made after the tested one works again."""
+    backend.link.cut(applied=applied)
+    send_texts(probe, Queue("probe"), "there?")
 
 
 def test_tx_commit_after_a_loss_has_rolled_back(backend: ScriptedBackend, connect: Connect) -> None:
-    session = connect().create_session(session_mode=SESSION_TRANSACTED)
+    connection = connect()
+    session = connection.create_session(session_mode=SESSION_TRANSACTED)
+    probe = connection.create_session()
     send_texts(session, QUEUE, "lost")
-    backend.link.cut()
-    eventually(lambda: "channel" in backend.script.verbs(2))
+    _cut(backend, probe)
     with pytest.raises(TransactionRolledBackException):
         session.commit()
     send_texts(session, QUEUE, "kept")
@@ -39,9 +47,11 @@ def test_tx_commit_after_a_loss_has_rolled_back(backend: ScriptedBackend, connec
 
 
 def test_tx_with_sends_on_both_links_rolls_back_whole(backend: ScriptedBackend, connect: Connect) -> None:
-    session = connect().create_session(session_mode=SESSION_TRANSACTED)
+    connection = connect()
+    session = connection.create_session(session_mode=SESSION_TRANSACTED)
+    probe = connection.create_session()
     send_texts(session, QUEUE, "before")
-    backend.link.cut()
+    _cut(backend, probe)
     send_texts(session, QUEUE, "after")
     with pytest.raises(TransactionRolledBackException):
         session.commit()
@@ -64,12 +74,14 @@ def test_tx_of_receipts_rolls_back_too(backend: ScriptedBackend, connect: Connec
 @pytest.mark.parametrize("applied", [0, 1])
 def test_tx_commit_cut_in_flight_is_in_doubt(backend: ScriptedBackend, connect: Connect, applied: int) -> None:
     backend.hold("commit")
-    session = connect().create_session(session_mode=SESSION_TRANSACTED)
+    connection = connect()
+    session = connection.create_session(session_mode=SESSION_TRANSACTED)
+    probe = connection.create_session()
     send_texts(session, QUEUE, "perhaps")
     committing = run_thread(session.commit)
     backend.script.wait_held("commit")
     backend.script.answer_inline("commit")
-    backend.link.cut(applied=applied)
+    _cut(backend, probe, applied)
     with pytest.raises(InDoubtException):
         committing.result(LONG)
     assert _bodies(backend) == ["perhaps"] * applied
@@ -79,9 +91,11 @@ def test_tx_commit_cut_in_flight_is_in_doubt(backend: ScriptedBackend, connect: 
 
 
 def test_tx_rollback_after_a_loss_is_silent(backend: ScriptedBackend, connect: Connect) -> None:
-    session = connect().create_session(session_mode=SESSION_TRANSACTED)
+    connection = connect()
+    session = connection.create_session(session_mode=SESSION_TRANSACTED)
+    probe = connection.create_session()
     send_texts(session, QUEUE, "lost")
-    backend.link.cut()
+    _cut(backend, probe)
     session.rollback()
     send_texts(session, QUEUE, "kept")
     session.commit()
