@@ -74,6 +74,7 @@ def test_connect_created_connection_is_stopped(harness: Harness, session: Sessio
 
 
 @rule("CN-1")
+@pitfall(10)
 def test_connect_never_started_consumer_takes_nothing_from_others(
     harness: Harness, session: Session, queue: Queue
 ) -> None:
