@@ -23,7 +23,7 @@ from jmsbridge.errors import IllegalStateException
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
 from jmsbridge.testing.marks import pitfall, requires, rule
-from jmsbridge.testing.suite.redelivery import deferred_session, deliveries, delivery, left, take
+from jmsbridge.testing.suite.redelivery import DEFERRED, deferred_session, deliveries, delivery, left, take
 from jmsbridge.testing.suite.support import LONG, Collector, assert_empty, receive_texts, send_texts
 
 __all__ = [
@@ -290,6 +290,7 @@ def test_ack_context_acknowledges_the_session(harness: Harness, session: Session
 
 
 @rule("AC-4")
+@requires(Native.TRANSACTIONS)
 def test_ack_context_acknowledge_is_ignored_elsewhere(harness: Harness, session: Session, queue: Queue) -> None:
     """In a transacted context it does nothing: the rollback brings the message back."""
     context = harness.context(SESSION_TRANSACTED)
@@ -371,11 +372,7 @@ def test_ack_is_ignored_in_transactions(harness: Harness, session: Session, queu
 
 @rule("AC-4")
 @pytest.mark.parametrize("closed", ["session", "connection"])
-@pytest.mark.parametrize(
-    "mode",
-    [AUTO_ACKNOWLEDGE, CLIENT_ACKNOWLEDGE, DUPS_OK_ACKNOWLEDGE, SESSION_TRANSACTED],
-    ids=["auto", "client", "dups_ok", "transacted"],
-)
+@pytest.mark.parametrize("mode", [AUTO_ACKNOWLEDGE, DUPS_OK_ACKNOWLEDGE, *DEFERRED])
 def test_ack_of_closed_session(harness: Harness, session: Session, queue: Queue, mode: int, closed: str) -> None:
     """Once its session or connection is closed, a message cannot be acknowledged in any mode."""
     connection = harness.connect()
@@ -458,7 +455,8 @@ def test_ack_closed_consumer_returns_unseen(harness: Harness, session: Session, 
 @pytest.mark.parametrize("where", ["connection", "session", "consumer"])
 def test_ack_prefetch_bounds_one_consumer(harness: Harness, session: Session, queue: Queue, where: str) -> None:
     """A consumer that does not receive holds no more than its prefetch; another one gets the rest."""
-    prefetch = {place: {"prefetch": 1} if place == where else {} for place in ("connection", "session", "consumer")}
+    prefetch: dict[str, dict[str, Any]] = {place: {} for place in ("connection", "session", "consumer")}
+    prefetch[where] = {"prefetch": 1}
     bounded = harness.connect(**prefetch["connection"]).create_session(**prefetch["session"])
     idle = bounded.create_consumer(queue, **prefetch["consumer"])
     send_texts(session, queue, *"abcde")
@@ -480,7 +478,7 @@ def test_ack_prefetch_zero_takes_on_receive(harness: Harness, session: Session, 
 
 
 @rule("AC-13")
-@pytest.mark.parametrize("mode", [CLIENT_ACKNOWLEDGE, SESSION_TRANSACTED], ids=["client", "transacted"])
+@pytest.mark.parametrize("mode", DEFERRED)
 def test_ack_unbounded_by_prefetch(harness: Harness, session: Session, queue: Queue, mode: int) -> None:
     """Three times the prefetch can be received before anything is acknowledged."""
     deferred = deferred_session(harness, mode, prefetch=2)

@@ -6,6 +6,7 @@ The threads, the waiting and the order of callbacks are in ``completions_threads
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from jmsbridge import (
     BytesMessage,
     DeliveryMode,
     Message,
+    MessageProducer,
     Queue,
     Session,
     StreamMessage,
@@ -79,6 +81,11 @@ def outcome(send: Callable[[Completions], object]) -> BaseException | None:
         return error
     [event] = listener.wait(1)
     return event[2] if event[0] == "failed" else None
+
+
+def send_one(producer: MessageProducer, message: Message, listener: Completions) -> None:
+    """One asynchronous send, for ``outcome``."""
+    producer.send(message, completion_listener=listener)
 
 
 # -- the forms -------------------------------------------------------------------------------------------------------
@@ -232,8 +239,7 @@ def test_async_one_outcome_after_link_loss(harness: Harness, queue: Queue) -> No
     producer = sending.create_producer(queue)
     harness.cut()
     for _ in range(3):
-        message = sending.create_text_message("a")
-        error = outcome(lambda listener, message=message: producer.send(message, completion_listener=listener))
+        error = outcome(partial(send_one, producer, sending.create_text_message("a")))
         assert isinstance(error, JMSException)
     assert left(harness, queue, 0) == []
 
@@ -245,7 +251,7 @@ def test_async_null_message(session: Session, queue: Queue) -> None:
     producer = session.create_producer(queue)
     listener = Completions()
     with pytest.raises(MessageFormatException):
-        producer.send(None, completion_listener=listener)  # type: ignore[arg-type]
+        producer.send(None, completion_listener=listener)
     producer.send(session.create_text_message("a"), completion_listener=listener)
     listener.wait(1)
     session.close()

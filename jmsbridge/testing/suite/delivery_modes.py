@@ -16,7 +16,6 @@ from jmsbridge import (
     INDIVIDUAL_ACKNOWLEDGE,
     NO_ACKNOWLEDGE,
     PRE_ACKNOWLEDGE,
-    SESSION_TRANSACTED,
     Connection,
     DeliveryMode,
     Message,
@@ -68,7 +67,6 @@ __all__ = [
 ]
 
 ALL_MODES = {
-    "transacted": SESSION_TRANSACTED,
     "auto": AUTO_ACKNOWLEDGE,
     "client": CLIENT_ACKNOWLEDGE,
     "dups_ok": DUPS_OK_ACKNOWLEDGE,
@@ -86,8 +84,8 @@ GROUPED = DeliveryMode.PERSISTENT_GROUPACK
 def test_modes_acknowledge_mode_reads_back(harness: Harness, queue: Queue, mode: int) -> None:
     """A session, and a context, says the mode that it was made with."""
     connection = harness.connect()
-    assert connection.create_session(session_mode=mode).acknowledge_mode == mode
-    assert connection.create_session(mode == SESSION_TRANSACTED, mode).transacted is (mode == SESSION_TRANSACTED)
+    made = [connection.create_session(session_mode=mode), connection.create_session(False, mode)]
+    assert [(session.acknowledge_mode, session.transacted) for session in made] == [(mode, False)] * 2
     assert harness.context(mode).session_mode == mode
 
 
@@ -350,7 +348,10 @@ def test_modes_non_blocking_send_fails_later(harness: Harness, mode: int, option
 
 def failed_messages(session: Session) -> list[Any]:
     """The messages of ``failed_sends``."""
-    return [message for failed in session.failed_sends for message in (*failed.refused, *failed.unknown)]
+    failures = session.failed_sends
+    assert all(isinstance(failure, InDoubt) for failure in failures)
+    found = [failure for failure in failures if isinstance(failure, InDoubt)]
+    return [message for failure in found for message in (*failure.refused, *failure.unknown)]
 
 
 def test_modes_failed_send_reaches_exception_listener(harness: Harness) -> None:
@@ -359,10 +360,11 @@ def test_modes_failed_send_reaches_exception_listener(harness: Harness) -> None:
     heard: list[tuple[Exception, threading.Thread]] = []
     connection.exception_listener = lambda error: heard.append((error, threading.current_thread()))
     sending = connection.create_session()
-    send_texts(sending, gone_queue(harness), "a", delivery_mode=DeliveryMode.NON_PERSISTENT)
+    [message] = send_texts(sending, gone_queue(harness), "a", delivery_mode=DeliveryMode.NON_PERSISTENT)
     eventually(lambda: heard)
     [(error, thread)] = heard
-    assert isinstance(error, JMSException)
+    assert isinstance(error, InDoubt)
+    assert (error.refused, error.sent) == ((message,), ())
     assert thread is not threading.current_thread()
 
 

@@ -278,7 +278,7 @@ def test_order_of_futures(harness: Harness, session: Session, queue: Queue) -> N
         message.jms_correlation_id = text
         if number % 3:
             future = producer.send_async((queue, other)[number % 2], message)
-            future.add_done_callback(lambda done, text=text: ended.append(text))
+            future.add_done_callback(lambda done: ended.append(str(done.result().jms_correlation_id)))
         else:
             producer.send(queue, message, completion_listener=listener)
     session.close()

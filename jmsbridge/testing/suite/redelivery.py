@@ -29,6 +29,7 @@ from jmsbridge.testing.suite.support import LONG, SHORT, Collector, assert_empty
 __all__ = [
     "test_redelivery_after_the_limit_goes_to_dead_letters",
     "test_redelivery_count_and_flag_agree",
+    "test_redelivery_count_goes_on_elsewhere",
     "test_redelivery_deferred_listener_that_raises_goes_on",
     "test_redelivery_is_delayed_from_the_second_on",
     "test_redelivery_limit_of_a_listener_that_always_raises",
@@ -46,9 +47,15 @@ __all__ = [
     "test_redelivery_recover_leaves_acknowledged_alone",
     "test_redelivery_recover_of_transacted_session",
     "test_redelivery_recover_restarts_at_the_oldest",
+    "test_redelivery_recovered_then_closed",
     "test_redelivery_rollback_is_delayed_from_the_second_on",
 ]
 
+DEFERRED = [
+    pytest.param(CLIENT_ACKNOWLEDGE, id="client"),
+    pytest.param(SESSION_TRANSACTED, id="transacted", marks=requires(Native.TRANSACTIONS)),
+]
+"""The modes in which the application says when."""
 Delivery = tuple[str | None, bool, int]
 """Text, JMSRedelivered, JMSXDeliveryCount."""
 
@@ -152,7 +159,42 @@ def test_redelivery_recover_again_counts_again(harness: Harness, session: Sessio
         client.recover()
 
 
+@rule("AC-6", "AC-10", "JX-1")
+@pitfall(3, 6)
+@pytest.mark.parametrize("closed", ["consumer", "session", "connection"])
+@pytest.mark.parametrize("mode", DEFERRED)
+def test_redelivery_recovered_then_closed(
+    harness: Harness, session: Session, queue: Queue, mode: int, closed: str
+) -> None:
+    """What waits to come again goes back in its place when its consumer closes, counted as often as it was seen."""
+    deferred = deferred_session(harness, mode)
+    consumer = deferred.create_consumer(queue)
+    send_texts(session, queue, "a", "b", "c")
+    assert receive_texts(consumer, 2) == ["a", "b"]
+    (deferred.rollback if mode == SESSION_TRANSACTED else deferred.recover)()
+    close = {"consumer": consumer.close, "session": deferred.close, "connection": deferred.connection.close}[closed]
+    close()
+    assert left(harness, queue, 3) == [("a", True, 2), ("b", True, 2), ("c", False, 1)]
+
+
+@rule("JX-1", "AC-10")
+@pitfall(6)
+@pytest.mark.parametrize("mode", DEFERRED)
+def test_redelivery_count_goes_on_elsewhere(harness: Harness, session: Session, queue: Queue, mode: int) -> None:
+    """Deliveries of this session and of the next one are counted on, whoever counted the earlier ones."""
+    deferred = deferred_session(harness, mode, redelivery_delay=0.01)
+    consumer = deferred.create_consumer(queue)
+    send_texts(session, queue, "a")
+    for count in (1, 2, 3):
+        assert delivery(take(consumer)) == ("a", count > 1, count)
+        if count < 3:
+            (deferred.rollback if mode == SESSION_TRANSACTED else deferred.recover)()
+    deferred.close()
+    assert left(harness, queue, 1) == [("a", True, 4)]
+
+
 @rule("AC-6")
+@requires(Native.TRANSACTIONS)
 def test_redelivery_recover_of_transacted_session(harness: Harness) -> None:
     """A transacted session has rollback instead."""
     transacted = deferred_session(harness, SESSION_TRANSACTED)
@@ -251,7 +293,7 @@ def test_redelivery_listener_that_raises(harness: Harness, session: Session, que
 
 @rule("AC-9")
 @pitfall(7)
-@pytest.mark.parametrize("mode", [CLIENT_ACKNOWLEDGE, SESSION_TRANSACTED], ids=["client", "transacted"])
+@pytest.mark.parametrize("mode", DEFERRED)
 def test_redelivery_deferred_listener_that_raises_goes_on(
     harness: Harness, session: Session, queue: Queue, mode: int
 ) -> None:
@@ -323,7 +365,7 @@ def test_redelivery_limit_of_a_listener_that_always_raises(harness: Harness, ses
 
 
 @rule("AC-9")
-@requires(Native.REJECT)
+@requires(Native.REJECT | Native.TRANSACTIONS)
 def test_redelivery_after_the_limit_goes_to_dead_letters(harness: Harness, session: Session, queue: Queue) -> None:
     """After the limit the message is in the dead-letter queue with everything it was sent with, not lost."""
     transacted = deferred_session(harness, SESSION_TRANSACTED, max_redeliveries=1, redelivery_delay=0.01)
@@ -381,7 +423,7 @@ def test_redelivery_rollback_is_delayed_from_the_second_on(harness: Harness, ses
 
 @rule("JX-1", "HD-8")
 @pitfall(6)
-@pytest.mark.parametrize("mode", [CLIENT_ACKNOWLEDGE, SESSION_TRANSACTED], ids=["client", "transacted"])
+@pytest.mark.parametrize("mode", DEFERRED)
 def test_redelivery_count_and_flag_agree(harness: Harness, session: Session, queue: Queue, mode: int) -> None:
     """JMSXDeliveryCount is there from the first delivery on: 1, and 2 with JMSRedelivered, also in another session."""
     deferred = deferred_session(harness, mode)
@@ -429,7 +471,7 @@ def test_redelivery_put_back_is_never_counted(harness: Harness, session: Session
 
 @rule("BO-18")
 @pitfall(8)
-@pytest.mark.parametrize("mode", [CLIENT_ACKNOWLEDGE, SESSION_TRANSACTED], ids=["client", "transacted"])
+@pytest.mark.parametrize("mode", DEFERRED)
 def test_redelivery_receive_body_consumes_in_deferred_modes(
     harness: Harness, session: Session, queue: Queue, mode: int
 ) -> None:

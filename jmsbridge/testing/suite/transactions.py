@@ -37,6 +37,7 @@ __all__ = [
     "test_tx_delay_counts_from_send",
     "test_tx_empty_ends_are_fine",
     "test_tx_expiration_counts_from_send",
+    "test_tx_failed_commit_completes_each_send_once",
     "test_tx_failed_commit_rolls_back",
     "test_tx_next_begins_at_once",
     "test_tx_not_transacted",
@@ -90,6 +91,7 @@ def test_tx_empty_ends_are_fine(harness: Harness, session: Session, queue: Queue
 
 
 @rule("TX-1")
+@requires(Native.TRANSACTIONS)
 def test_tx_acknowledge_mode_is_ignored_when_transacted(harness: Harness) -> None:
     """Any acknowledgement mode is accepted beside transacted and reads back as SESSION_TRANSACTED."""
     connection = harness.connect()
@@ -261,11 +263,34 @@ def test_tx_failed_commit_rolls_back(harness: Harness, session: Session, queue: 
     harness.cut()
     with pytest.raises((TransactionRolledBack, InDoubt)):  # in doubt where the commit was written to the dead link
         transacted.commit()
-    assert delivery(take(consumer))[:2] == ("in", True)
-    send_texts(transacted, results, "kept")
-    transacted.commit()
+    for _ in range(20):  # until the new link is there, a transaction may fail the same way again
+        assert delivery(take(consumer))[:2] == ("in", True)
+        send_texts(transacted, results, "kept")
+        try:
+            transacted.commit()
+            break
+        except TransactionRolledBack:
+            continue
     transacted.close()
     assert left(harness, results, 1) == [("kept", False, 1)]
+    assert left(harness, queue, 0) == []
+
+
+@rule("TX-4", "AS-2")
+@pitfall(21)
+@requires(Native.TRANSACTIONS)
+def test_tx_failed_commit_completes_each_send_once(harness: Harness, queue: Queue) -> None:
+    """Asynchronous sends of a transaction that the network ended have one outcome each, and none of them is there."""
+    transacted = deferred_session(harness, SESSION_TRANSACTED, reconnect_attempts=0)
+    producer = transacted.create_producer(queue)
+    listener = Completions()
+    messages = [transacted.create_text_message(str(number)) for number in range(5)]
+    for message in messages:
+        producer.send(message, completion_listener=listener)
+    harness.cut()
+    with pytest.raises((TransactionRolledBack, InDoubt)):
+        transacted.commit()
+    assert listener.messages == messages
     assert left(harness, queue, 0) == []
 
 
