@@ -64,8 +64,9 @@ def doctor(
 
 def _settings(console: Console, resolved: Target) -> None:
     files = ", ".join(map(str, config_files())) or "none"
-    console.print(f"configuration files: {files}", markup=False)
-    console.print(f"target: {', '.join(map(str, resolved.endpoints))} ({resolved.origins['target']})", markup=False)
+    where = ", ".join(map(str, resolved.endpoints))
+    console.print(f"configuration files: {files}", markup=False, soft_wrap=True)
+    console.print(f"target: {where} ({resolved.origins['target']})", markup=False, soft_wrap=True)
     table = Table(title="settings", title_justify="left")
     for heading in ("option", "value", "from"):
         table.add_column(heading)
@@ -134,7 +135,7 @@ def _there_and_back(console: Console, connection: Connection) -> None:
 
 def _say(console: Console, good: bool, text: str) -> None:
     console.print("[green]✓[/]" if good else "[red]✗[/]", end=" ")
-    console.print(text, markup=False)
+    console.print(text, markup=False, soft_wrap=True)
 
 
 def _milliseconds(started: float) -> str:

@@ -8,8 +8,7 @@ from jmsbridge import CLIENT_ACKNOWLEDGE, Message, MessageConsumer, Queue, Sessi
 from jmsbridge.cli.output import Format, Writer
 from jmsbridge.cli.progress import counting
 from jmsbridge.cli.running import EMPTY, OK
-from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides
-from jmsbridge.config import to_seconds
+from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides, seconds
 from jmsbridge.errors import ConfigurationError
 
 __all__ = ["browse", "pump", "receive"]
@@ -62,7 +61,7 @@ def receive(  # size: one parameter per option of the command line
     given = overrides(user, password, options)
     if client_id is not None:
         given["client_id"] = client_id
-    wait = None if follow else to_seconds(timeout)
+    wait = None if follow else seconds(timeout, "--timeout")
     writer = Writer(form)
     with connect(target, given) as connection:
         session = connection.create_session(False, CLIENT_ACKNOWLEDGE)

@@ -47,9 +47,11 @@ def guarded(command: Callable[_P, int | None]) -> Callable[_P, None]:
 
     @wraps(command)
     def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
-        warnings.showwarning = _show_warning
-        warnings.simplefilter("always", EmulationWarning)
-        raise typer.Exit(_exit_code(lambda: command(*args, **kwargs)))
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            warnings.simplefilter("always", EmulationWarning)
+            code = _exit_code(lambda: command(*args, **kwargs))
+        raise typer.Exit(code)
 
     return run
 

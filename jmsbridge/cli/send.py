@@ -20,9 +20,10 @@ from jmsbridge.cli.target import (
     connect,
     destination,
     overrides,
+    seconds,
     warn_if_private,
 )
-from jmsbridge.config import resolve, to_seconds
+from jmsbridge.config import resolve
 from jmsbridge.errors import ConfigurationError
 from jmsbridge.values import Byte, Double, Float, Int, Long, Short
 
@@ -118,7 +119,7 @@ def send(  # size: one parameter per option of the command line
     fixed = _Fixed(
         properties=_properties(properties or []),
         options=_options(priority, time_to_live, non_persistent),
-        delivery_delay=to_seconds(delivery_delay) if delivery_delay else None,
+        delivery_delay=seconds(delivery_delay, "--delivery-delay") if delivery_delay else None,
         headers=_headers(correlation_id, reply_to, jms_type),
     )
     private = warn_if_private(resolve(target, given))
@@ -220,7 +221,7 @@ def _options(priority: int | None, time_to_live: str | None, non_persistent: boo
     if priority is not None:
         options["priority"] = priority
     if time_to_live is not None:
-        options["time_to_live"] = to_seconds(time_to_live)
+        options["time_to_live"] = seconds(time_to_live, "--time-to-live")
     if non_persistent:
         options["delivery_mode"] = DeliveryMode.NON_PERSISTENT
     return options

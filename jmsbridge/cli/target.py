@@ -6,7 +6,7 @@ import typer
 
 import jmsbridge
 from jmsbridge import Connection, Destination, Queue, Topic
-from jmsbridge.config import Target
+from jmsbridge.config import Target, to_seconds
 from jmsbridge.destinations import TemporaryQueue, TemporaryTopic
 from jmsbridge.errors import ConfigurationError
 
@@ -18,6 +18,7 @@ __all__ = [
     "connect",
     "destination",
     "overrides",
+    "seconds",
     "warn_if_private",
 ]
 
@@ -83,6 +84,14 @@ def destination(text: str) -> Destination:
     if not name:
         raise ConfigurationError("a destination has a name, such as 'orders' or 'topic:news'")
     return _KINDS[kind](name)
+
+
+def seconds(text: str, option: str) -> float:
+    """A duration from the command line."""
+    try:
+        return to_seconds(text)
+    except ValueError as error:
+        raise ConfigurationError(f"{option}: {error}") from None
 
 
 def warn_if_private(resolved: Target) -> str | None:

@@ -5,7 +5,6 @@ number. Every other type is an object with one member that names it: ``{"short":
 """
 
 import base64
-import binascii
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -50,7 +49,7 @@ def from_base64(text: Any) -> bytes:
         raise ValueError("bytes are written as base64 text")
     try:
         return base64.b64decode(text, validate=True)
-    except binascii.Error as error:
+    except ValueError as error:
         raise ValueError(f"not valid base64: {error}") from None
 
 

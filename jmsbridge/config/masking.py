@@ -31,4 +31,4 @@ def mask_url(url: str) -> str:
 def masked_fields(struct: msgspec.Struct) -> dict[str, object]:
     """The fields of an options struct, ready to print."""
     fields = msgspec.structs.asdict(struct)
-    return {name: MASK if value is not None and is_secret(name) else value for name, value in fields.items()}
+    return {name: MASK if value and is_secret(name) else value for name, value in fields.items()}

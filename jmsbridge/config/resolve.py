@@ -43,6 +43,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     def settings(self) -> dict[str, tuple[object, str]]:
         """Every option with its value, secrets masked, and its origin."""
         values = masked_fields(self.backend_options) | masked_fields(self.options)
+        values["user"] = ", ".join(endpoint.user or "" for endpoint in self.endpoints).strip(", ") or None
+        values["password"] = MASK if any(endpoint.password for endpoint in self.endpoints) else None
         return {name: (value, self.origins.get(name, "default")) for name, value in values.items()}
 
     def __repr__(self) -> str:
@@ -75,8 +77,9 @@ def resolve(target: str | Sequence[str] | None = None, overrides: Mapping[str, A
         for name, value in layer.items():
             given[name] = _merged(given.get(name), value)
     options, backend_options = _typed(backend, scheme, given)
-    origins = {name: item.origin for name, item in given.items()}
-    for name in (*options.__struct_fields__, *backend_options.__struct_fields__):
+    origins = {name: "URL" for name in _CREDENTIALS if any(getattr(url, name) is not None for url in parsed)}
+    origins |= {name: item.origin for name, item in given.items() if name not in origins or name in layers[0]}
+    for name in (*_CREDENTIALS, *options.__struct_fields__, *backend_options.__struct_fields__):
         origins.setdefault(name, "default")
     endpoints = tuple(_endpoint(url, given, layers[0], options) for url in parsed)
     return Target(

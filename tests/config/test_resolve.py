@@ -185,6 +185,9 @@ def test_no_text_of_a_target_shows_a_secret() -> None:
     assert backend_options(target).key_password == SECRET
     assert SECRET not in repr(target) + str(target) + repr(target.settings()) + repr(target.endpoints)
     assert target.settings()["key_password"] == ("***", "URL")
+    assert target.settings()["password"] == ("***", "call")
+    assert target.settings()["user"] == ("me", "URL")
+    assert resolve("stub:").settings()["password"] == (None, "default")
 
 
 @pytest.mark.parametrize(

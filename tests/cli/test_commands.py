@@ -1,0 +1,243 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import Result
+
+from jmsbridge import Connection, Message, Queue, TextMessage, Topic
+from jmsbridge.core import plan
+from jmsbridge.spi import registry
+
+Run = Callable[..., Result]
+
+
+def lines(result: Result) -> list[dict[str, Any]]:
+    assert result.exit_code == 0, result.output
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def receive(connection: Connection, name: str) -> Message | None:
+    session = connection.create_session()
+    try:
+        message: Message | None = session.create_consumer(Queue(name)).receive(timeout=1)
+        return message
+    finally:
+        session.close()
+
+
+def test_texts_of_the_command_line(run: Run, connection: Connection) -> None:
+    result = run("send", "orders", "first", "second", "-p", "n:short=5", "-p", "name=x", "-p", "ok:boolean=true")
+    assert result.exit_code == 0
+    assert "2 sent" in result.stderr
+    assert result.stdout == ""
+    message = receive(connection, "orders")
+    assert isinstance(message, TextMessage)
+    assert message.text == "first"
+    assert repr(message.get_object_property("n")) == "Short(5)"
+    assert message.get_object_property("ok") is True
+    assert message.get_string_property("name") == "x"
+
+
+def test_headers_of_the_command_line(run: Run, connection: Connection) -> None:
+    result = run(
+        *("send", "orders", "x", "--priority", "9", "--time-to-live", "1m", "--correlation-id", "c", "--type", "t"),
+        *("--reply-to", "topic:answers", "--non-persistent", "--quiet"),
+    )
+    assert (result.exit_code, result.stderr) == (0, "")
+    message = receive(connection, "orders")
+    assert message is not None
+    assert (message.jms_priority, message.jms_correlation_id, message.jms_type) == (9, "c", "t")
+    assert message.jms_reply_to == Topic("answers")
+    assert message.jms_delivery_mode == 1
+    assert message.jms_expiration - message.jms_timestamp == 60_000
+
+
+def test_lines_of_text(run: Run) -> None:
+    assert run("send", "q", "--format", "text", text="one\ntwo ü\r\n\nlast").exit_code == 0
+    assert [line["body"] for line in lines(run("receive", "q"))] == ["one", "two ü\r", "", "last"]
+    assert run("send", "q", "--format", "text", text=b"a\n\xff\n").exit_code == 1
+
+
+def test_all_of_the_input_as_bytes(run: Run) -> None:
+    assert run("send", "q", "-f", "bytes", text=b"\0\n\xff").exit_code == 0
+    result = run("receive", "q", "-f", "bytes")
+    assert result.stdout_bytes == b"\0\n\xff"
+
+
+def test_receive_as_text(run: Run) -> None:
+    run("send", "q", "one", "two")
+    assert run("receive", "q", "--format", "text").stdout == "one\ntwo\n"
+
+
+def test_what_was_received_is_gone(run: Run) -> None:
+    run("send", "q", "one", "two", "three")
+    assert len(lines(run("receive", "q", "--count", "2"))) == 2
+    assert [line["body"] for line in lines(run("receive", "q", "--timeout", "50ms"))] == ["three"]
+    assert lines(run("receive", "q", "--timeout", "0")) == []
+
+
+def test_receive_with_a_selector(run: Run) -> None:
+    run("send", "q", "a", "-p", "n:int=1")
+    run("send", "q", "b", "-p", "n:int=2")
+    assert [line["body"] for line in lines(run("receive", "q", "-s", "n > 1", "--timeout", "0.1"))] == ["b"]
+    assert run("receive", "q", "-s", "n >").exit_code == 1
+
+
+def test_an_empty_queue_can_be_told_by_the_exit_code(run: Run) -> None:
+    assert run("receive", "q", "--timeout", "0.05").exit_code == 0
+    assert run("receive", "q", "--timeout", "0.05", "--fail-if-empty").exit_code == 3
+    assert run("browse", "q", "--fail-if-empty").exit_code == 3
+
+
+def test_browsing_leaves_the_messages(run: Run) -> None:
+    run("send", "q", "one", "two")
+    assert [line["body"] for line in lines(run("browse", "q"))] == ["one", "two"]
+    assert [line["body"] for line in lines(run("browse", "q", "-n", "1"))] == ["one"]
+    assert [line["body"] for line in lines(run("receive", "q"))] == ["one", "two"]
+    assert run("browse", "topic:t").exit_code == 2
+
+
+def test_durable_subscription(run: Run) -> None:
+    read = ("receive", "topic:news", "--durable", "reader", "--client-id", "me", "--timeout", "0.05")
+    assert lines(run(*read)) == []
+    run("send", "topic:news", "while away")
+    assert [line["body"] for line in lines(run(*read))] == ["while away"]
+    shared = ("receive", "topic:news", "--durable", "team", "--shared", "team", "--timeout", "0.05")
+    assert lines(run(*shared)) == []
+    run("send", "topic:news", "for the team")
+    assert [line["body"] for line in lines(run(*shared))] == ["for the team"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("receive", "q", "--durable", "x"),
+        ("receive", "topic:t", "--durable", "x", "--shared", "y"),
+        ("receive", "topic:"),
+        ("receive",),
+        ("receive", "q", "--timeout", "soon"),
+        ("send", "q", "x", "-o", "prefetsch=1"),
+        ("send", "q", "x", "-o", "prefetch"),
+        ("send", "q", "x", "-t", "nowhere"),
+        ("send", "q", "x", "-p", "n:short=many"),
+        ("send", "q", "x", "-p", "n:tiny=1"),
+        ("send", "q", "x", "--priority", "10"),
+        ("doctor", "amqqp://host"),
+        ("nothing",),
+    ],
+)
+def test_a_wrong_command_line_ends_with_2(run: Run, arguments: tuple[str, ...]) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2, result.output
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("hello\n", "line 1: not JSON"),
+        ('{"body": "x"}\n[]\n', "line 2: a message is a JSON object"),
+        ('{"boddy": "x"}', "did you mean 'body'?"),
+        ('{"kind": "txt", "body": "x"}', "did you mean 'text'?"),
+        ('{"headers": {"jms_prioritty": 3}}', "did you mean 'jms_priority'?"),
+        ('{"properties": {"n": {"shrt": 3}}}', "unknown type 'shrt'"),
+        ('{"properties": {"n": {"short": 70000}}}', "does not fit"),
+        ('{"properties": {"n-n": 1}}', "n-n"),
+        ('{"properties": 3}', "must be an object"),
+        ('{"kind": "map", "body": []}', "an object of fields"),
+        ('{"kind": "stream", "body": {}}', "a list of fields"),
+        ('{"kind": "bytes", "body": "§"}', "base64"),
+        ('{"kind": "text", "body": 3}', "text or null"),
+        ('{"kind": "message", "body": 3}', "no body"),
+        ('{"headers": {"jms_delivery_mode": "SAFE"}}', "jms_delivery_mode is"),
+        ('{"headers": {"jms_reply_to": 3}}', "must be text"),
+        ('{"headers": {"jms_expiration": "soon"}}', "must be an integer"),
+        ('{"headers": {"jms_expiration": 1}}', "expired"),
+        ('{"headers": {"jms_destination": "topic:"}}', "a destination has a name"),
+    ],
+)
+def test_a_bad_line_ends_with_1_and_is_named(run: Run, text: str, expected: str) -> None:
+    result = run("send", "q", text=text)
+    assert result.exit_code == 1, result.output
+    assert expected in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_lines_before_a_bad_one_are_sent(run: Run) -> None:
+    result = run("send", "q", text='{"body":"a"}\n\n{"body":"b"}\nno\n{"body":"c"}\n')
+    assert result.exit_code == 1
+    assert "2 sent" in result.stderr
+    assert [line["body"] for line in lines(run("receive", "q"))] == ["a", "b"]
+
+
+def test_a_line_may_name_its_destination(run: Run) -> None:
+    document = json.dumps({"body": "x", "headers": {"jms_destination": "queue:own"}})
+    assert run("send", text=document).exit_code == 0
+    assert [line["body"] for line in lines(run("receive", "own"))] == ["x"]
+    assert run("send", "other", text=document).exit_code == 0
+    assert [line["body"] for line in lines(run("receive", "other"))] == ["x"]
+    result = run("send", text='{"body": "x"}')
+    assert (result.exit_code, "names no destination" in result.stderr) == (1, True)
+
+
+def test_a_future_delivery_time_is_kept(run: Run, connection: Connection) -> None:
+    run("send", "q", "later", "--delivery-delay", "1h")
+    assert lines(run("receive", "q", "--timeout", "0.05")) == []
+    message = connection.create_session().create_text_message("x")
+    connection.create_session().create_producer(Queue("q2")).send(message)
+    later = message.jms_timestamp + 3_600_000
+    run("send", "q3", text=json.dumps({"body": "x", "headers": {"jms_delivery_time": later}}))
+    assert lines(run("receive", "q3", "--timeout", "0.05")) == []
+
+
+def test_doctor_shows_values_origins_and_no_secret(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "jmsbridge.toml").write_text(
+        "[profiles.orders]\nurl = 'embedded:?broker=doctor'\nuser = 'app'\npassword = 'hunter2'\nprefetch = 17\n",
+        encoding="utf-8",
+    )
+    result = run("doctor", "orders", "-o", "send_timeout=2s")
+    assert result.exit_code == 0, result.output
+    assert "hunter2" not in result.output
+    for expected in ("17", "profile 'orders'", "send_timeout", "2.0", "call", "embedded broker", "***", "and back in"):
+        assert expected in result.stdout
+
+
+def test_doctor_tells_when_the_broker_says_no(run: Run) -> None:
+    result = run("doctor", "embedded:?broker=guarded&credentials=me:hunter2", "--user", "you", "--password", "hunter3")
+    assert result.exit_code == 1
+    assert "✗" in result.stdout
+    assert "hunter" not in result.output
+
+
+def test_the_password_may_come_from_the_environment(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = "embedded:?broker=guarded&credentials=me:hunter2"
+    monkeypatch.setenv("JMSBRIDGE_PASSWORD", "hunter2")
+    assert run("send", "q", "x", "-t", url, "-u", "me").exit_code == 0
+    monkeypatch.setenv("JMSBRIDGE_PASSWORD", "hunter3")
+    result = run("send", "q", "x", "-t", url, "-u", "me")
+    assert result.exit_code == 1
+    assert "hunter" not in result.output
+
+
+def test_backends_prints_the_table_of_production(run: Run) -> None:
+    result = run("backends", "--json")
+    document = json.loads(result.stdout)
+    native = registry.load("embedded").native
+    assert document["embedded"] == {row.name: plan.resolve(native).outcome(row.native) for row in plan.TABLE}
+    text = run("backends").stdout
+    assert all(row.text in text for row in plan.TABLE)
+
+
+def test_every_command_has_help_with_examples(run: Run) -> None:
+    for command in ("send", "receive", "browse", "backends", "doctor"):
+        result = run(command, "--help")
+        assert result.exit_code == 0
+        assert f"jmsbridge {command}" in result.stdout
+
+
+def test_version(run: Run) -> None:
+    result = run("--version")
+    assert result.exit_code == 0
+    assert result.stdout.strip()
