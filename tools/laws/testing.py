@@ -2,8 +2,9 @@
 
 import ast
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 
-from tools.laws.source import Source, Violation
+from tools.laws.source import ROOT, Source, Violation
 
 __all__ = ["check"]
 
@@ -21,18 +22,36 @@ def check(source: Source) -> Iterator[Violation]:
 
 
 def _tests(source: Source) -> Iterator[Violation]:
-    helpers = {function.name: function for function in source.functions()}
+    helpers = _imported(source) | _definitions(source)
     for function in source.functions():
         if function.name.startswith("test_") and not _asserts(function, helpers, set()):
             yield source.broken(function, f"{function.name} asserts nothing")
 
 
-def _asserts(function: ast.AST, helpers: dict[str, ast.FunctionDef | ast.AsyncFunctionDef], seen: set[str]) -> bool:
-    for node in ast.walk(function):
-        if isinstance(node, ast.Assert):
+def _definitions(source: Source) -> dict[str, ast.AST]:
+    """Functions, and classes: to make one counts as to use its methods."""
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    return {node.name: node for node in ast.walk(source.tree) if isinstance(node, kinds)}
+
+
+def _imported(source: Source) -> dict[str, ast.AST]:
+    """What comes from other test modules, such as ``support``."""
+    found: dict[str, ast.AST] = {}
+    for _, name in source.imports():
+        module, _, wanted = name.rpartition(".")
+        path = ROOT / (module.replace(".", "/") + ".py")
+        if module.startswith(("tests.", "jmsbridge.testing.")) and path.is_file():
+            helper = Source(PurePosixPath(path.relative_to(ROOT)), path.read_text(encoding="utf-8"))
+            found |= {key: node for key, node in _definitions(helper).items() if key == wanted}
+    return found
+
+
+def _asserts(node: ast.AST, helpers: dict[str, ast.AST], seen: set[str]) -> bool:
+    for part in ast.walk(node):
+        if isinstance(part, ast.Assert):
             return True
-        if isinstance(node, ast.Call):
-            name = _called(node)
+        if isinstance(part, ast.Call):
+            name = _called(part)
             if name in _RAISES | _ASSERTING or name.lstrip("_").startswith("assert"):
                 return True
             if name in helpers and name not in seen and _asserts(helpers[name], helpers, seen | {name}):
