@@ -1,0 +1,66 @@
+"""Windows, medians, and what this machine is worth."""
+
+import statistics
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from jmsbridge import Session, TextMessage
+
+__all__ = ["BODY", "WINDOWS", "Figure", "cpu_loop", "median_rate", "message", "windows"]
+
+WINDOWS = 5
+BODY = "x" * 256
+
+
+class Figure(msgspec.Struct, frozen=True):
+    """One measured number: the median of the windows, the lowest and the highest, and what is asked for."""
+
+    name: str
+    unit: str
+    median: float
+    low: float
+    high: float
+    bar: float | None = None
+    more_is_better: bool = True
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the bar is met; None where there is none."""
+        if self.bar is None:
+            return None
+        return self.median >= self.bar if self.more_is_better else self.median <= self.bar
+
+
+def message(session: Session) -> TextMessage:
+    """The message of all figures: 256 bytes of text and five typed properties."""
+    made = session.create_text_message(BODY)
+    made.set_string_property("customer", "c-4711")
+    made.set_int_property("number", 42)
+    made.set_long_property("sequence", 1 << 40)
+    made.set_double_property("price", 9.75)
+    made.set_boolean_property("rush", True)
+    return made
+
+
+def windows(name: str, unit: str, bar: float | None, measure: Callable[[], float], *, more: bool = True) -> Figure:
+    """The median of five windows, after one that warms up."""
+    measure()
+    values = [measure() for _ in range(WINDOWS)]
+    return Figure(name, unit, statistics.median(values), min(values), max(values), bar, more)
+
+
+def median_rate(name: str, bar: float, count: int, run: Callable[[int], float]) -> Figure:
+    """Messages per second, where ``run`` sends or receives so many and gives the seconds that it took."""
+    return windows(name, "messages/s", bar, lambda: count / run(count))
+
+
+def cpu_loop() -> float:
+    """Million turns per second of a loop that only counts: what one core of this machine is worth."""
+    turns = 3_000_000
+    started = time.perf_counter()
+    total = 0
+    for number in range(turns):
+        total += number & 3
+    return turns / (time.perf_counter() - started) / 1e6

@@ -1,0 +1,66 @@
+"""Figures for a reader: a table on the terminal, and ``docs/performance.md``."""
+
+import datetime
+import os
+import platform
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from bench.measuring import WINDOWS, Figure
+
+__all__ = ["show", "write"]
+
+_PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
+
+_TEXT = """# Performance
+
+{made}
+
+Text messages of 256 bytes with five typed properties, one process, medians of {windows} windows after one that warms up.
+The rates go through the facade to the embedded broker in memory and include making the message. The facade's own cost is
+the CPU of all threads with a scripted backend in the broker's place, that backend's share included. The loop that only
+counts tells what a core of this machine is worth: scale by it before comparing with another machine.
+
+| what | median | lowest | highest | asked for | unit |
+|---|---:|---:|---:|---:|---|
+{rows}
+"""
+
+
+def show(figures: list[Figure]) -> None:
+    """Print the figures."""
+    table = Table(title=_machine(), title_justify="left")
+    table.add_column("what", no_wrap=True)
+    for heading in ("median", "lowest", "highest", "asked for"):
+        table.add_column(heading, justify="right")
+    table.add_column("unit", no_wrap=True)
+    table.add_column("")
+    for figure in figures:
+        verdict = {True: "[green]met[/]", False: "[red]missed[/]", None: ""}[figure.met]
+        table.add_row(figure.name, *_numbers(figure), figure.unit, verdict)
+    Console(width=120, highlight=False).print(table)
+
+
+def write(figures: list[Figure], command: str) -> Path:
+    """Write the page; what it says about the machine is what was measured on."""
+    rows = [f"| {figure.name} | {' | '.join(_numbers(figure))} | {figure.unit} |" for figure in figures]
+    made = f"Made by `{command}` on {datetime.date.today().isoformat()}. {_machine()}."
+    _PAGE.write_text(_TEXT.format(made=made, windows=WINDOWS, rows="\n".join(rows)), encoding="utf-8")
+    return _PAGE
+
+
+def _numbers(figure: Figure) -> list[str]:
+    bar = ""
+    if figure.bar is not None:
+        bar = f"{'≥' if figure.more_is_better else '≤'} {_number(figure.bar)}"
+    return [_number(figure.median), _number(figure.low), _number(figure.high), bar]
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.1f}"
+
+
+def _machine() -> str:
+    return f"Python {platform.python_version()}, {platform.system()} {platform.machine()}, {os.cpu_count()} cores"
