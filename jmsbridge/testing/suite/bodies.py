@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from jmsbridge import (
+    CLIENT_ACKNOWLEDGE,
+    SESSION_TRANSACTED,
     BytesMessage,
     MapMessage,
     Message,
@@ -20,8 +22,9 @@ from jmsbridge import (
     StreamMessage,
     TextMessage,
 )
+from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
-from jmsbridge.testing.marks import pitfall, rule
+from jmsbridge.testing.marks import pitfall, requires, rule
 from jmsbridge.testing.suite.bodies_wire import receive_as, receive_message, round_trip
 from jmsbridge.testing.suite.support import LONG, assert_empty, receive_texts, send_texts
 
@@ -400,7 +403,13 @@ def test_body_receive_body_refuses_and_puts_back(harness: Harness, session: Sess
 
 
 @rule("BO-18")
-@pytest.mark.parametrize("mode", [2, 0], ids=["client", "transacted"])
+@pytest.mark.parametrize(
+    "mode",
+    [
+        pytest.param(CLIENT_ACKNOWLEDGE, id="client"),
+        pytest.param(SESSION_TRANSACTED, id="transacted", marks=requires(Native.TRANSACTIONS)),
+    ],
+)
 def test_body_receive_body_in_client_mode_counts_as_received(
     harness: Harness, session: Session, queue: Queue, mode: int
 ) -> None:

@@ -14,7 +14,6 @@ from jmsbridge import (
     MessageConsumer,
     MessageProducer,
     Queue,
-    QueueBrowser,
     Session,
     TextMessage,
     Topic,
@@ -42,6 +41,7 @@ __all__ = [
     "test_close_session_leaves_its_siblings",
     "test_close_session_rolls_back",
     "test_close_twice_at_every_level",
+    "test_close_twice_of_a_browser",
     "test_close_twice_of_a_context",
     "test_close_with_statement_closes",
 ]
@@ -53,11 +53,7 @@ def test_close_twice_at_every_level(harness: Harness, queue: Queue) -> None:
     """close() of what is closed does nothing: itself, after its parent, and the parent again."""
     connection = harness.connect()
     session = connection.create_session()
-    children: list[MessageProducer | MessageConsumer | QueueBrowser] = [
-        session.create_producer(queue),
-        session.create_consumer(queue),
-        session.create_browser(queue),
-    ]
+    children: list[MessageProducer | MessageConsumer] = [session.create_producer(queue), session.create_consumer(queue)]
     children[0].close()
     children[0].close()
     session.close()
@@ -76,16 +72,33 @@ def test_close_twice_at_every_level(harness: Harness, queue: Queue) -> None:
 @rule("CL-1")
 @pitfall(15)
 def test_close_twice_of_a_context(harness: Harness, queue: Queue) -> None:
-    """The same for a JMSContext, its consumer and its browser."""
+    """The same for a JMSContext and its consumer."""
     context = harness.context()
-    consumer, browser = context.create_consumer(queue), context.create_browser(queue)
+    consumer = context.create_consumer(queue)
     consumer.close()
     consumer.close()
     context.close()
-    for closed in (context, consumer, browser, context):
-        closed.close()
+    consumer.close()
+    context.close()
     with pytest.raises(IllegalState):
         context.create_producer()
+
+
+@rule("CL-1")
+@pitfall(15)
+@requires(Native.BROWSE)
+def test_close_twice_of_a_browser(harness: Harness, session: Session, queue: Queue) -> None:
+    """The same for browsers of both APIs, also after their parents."""
+    context = harness.context()
+    for parent in (session, context):
+        first, second = parent.create_browser(queue), parent.create_browser(queue)
+        first.close()
+        first.close()
+        parent.close()
+        first.close()
+        second.close()
+        with pytest.raises(IllegalState):
+            next(iter(second))
 
 
 @rule("CL-1")
@@ -164,12 +177,11 @@ def test_close_of_a_context_leaves_messages_usable_except_acknowledge(harness: H
 @rule("CL-4")
 @pitfall(15)
 def test_close_connection_closes_all_below(harness: Harness, queue: Queue) -> None:
-    """Sessions of a closed connection are closed, and so are their producers, consumers and browsers."""
+    """Sessions of a closed connection are closed, and so are their producers and consumers."""
     connection = harness.connect()
     session = connection.create_session()
     producer = session.create_producer(queue)
     consumer = session.create_consumer(queue)
-    browser = session.create_browser(queue)
     message = session.create_text_message("late")
     connection.close()
     calls = (
@@ -179,8 +191,6 @@ def test_close_connection_closes_all_below(harness: Harness, queue: Queue) -> No
         lambda: producer.priority,
         consumer.receive_no_wait,
         lambda: consumer.message_selector,
-        lambda: browser.queue,
-        lambda: browser.enumeration,
     )
     for call in calls:
         with pytest.raises(IllegalStateException):
@@ -195,10 +205,10 @@ def test_close_session_closes_all_below(harness: Harness, session: Session, queu
     """The children of a closed session are closed; the connection goes on."""
     connection = harness.connect()
     own = connection.create_session()
-    producer, consumer, browser = own.create_producer(queue), own.create_consumer(queue), own.create_browser(queue)
+    producer, consumer = own.create_producer(queue), own.create_consumer(queue)
     message = own.create_text_message("late")
     own.close()
-    for call in (lambda: producer.send(message), consumer.receive_no_wait, lambda: browser.queue):
+    for call in (lambda: producer.send(message), consumer.receive_no_wait):
         with pytest.raises(IllegalStateException):
             call()
     next_session = connection.create_session()
@@ -234,12 +244,14 @@ def roll_back_by_closing(harness: Harness, session: Session, queue: Queue, *, co
 
 
 @rule("CL-4")
+@requires(Native.TRANSACTIONS)
 def test_close_session_rolls_back(harness: Harness, session: Session, queue: Queue) -> None:
     """Closing a transacted session rolls its transaction back."""
     roll_back_by_closing(harness, session, queue, connection_too=False)
 
 
 @rule("CL-4")
+@requires(Native.TRANSACTIONS)
 def test_close_connection_rolls_back(harness: Harness, session: Session, queue: Queue) -> None:
     """Closing a connection rolls its sessions' transactions back."""
     roll_back_by_closing(harness, session, queue, connection_too=True)
@@ -299,6 +311,7 @@ def test_close_consumer_then_recover_redelivers(harness: Harness, session: Sessi
 
 
 @rule("CL-6")
+@requires(Native.TRANSACTIONS)
 def test_close_consumer_keeps_the_transaction(harness: Harness, session: Session, queue: Queue) -> None:
     """A commit covers what a consumer received that is closed by then."""
     connection = harness.connect()
@@ -310,6 +323,7 @@ def test_close_consumer_keeps_the_transaction(harness: Harness, session: Session
 
 
 @rule("CL-6")
+@requires(Native.TRANSACTIONS)
 def test_close_consumer_then_roll_back_redelivers(harness: Harness, session: Session, queue: Queue) -> None:
     """A rollback gives back what a closed consumer received, flagged."""
     own = harness.connect().create_session(session_mode=SESSION_TRANSACTED)
@@ -322,6 +336,7 @@ def test_close_consumer_then_roll_back_redelivers(harness: Harness, session: Ses
 
 
 @rule("CL-10")
+@requires(Native.CLIENT_ID)
 def test_close_context_keeps_the_connection_for_its_siblings(harness: Harness, queue: Queue, topic: Topic) -> None:
     """The connection lives until its last context is closed: its id stays taken, then is free."""
     name = harness.name("client")

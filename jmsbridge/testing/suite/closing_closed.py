@@ -23,8 +23,9 @@ from jmsbridge import (
     Session,
     Topic,
 )
+from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
-from jmsbridge.testing.marks import pitfall, rule
+from jmsbridge.testing.marks import pitfall, requires, rule
 
 __all__ = [
     "test_closed_object_refuses",
@@ -258,12 +259,20 @@ KINDS: dict[str, Kind] = {
     ),
 }
 
+
+def needs(kind: str) -> list[pytest.MarkDecorator]:
+    """What the broker must offer for there to be such an object."""
+    return [requires(Native.BROWSE)] if kind == "QueueBrowser" else []
+
+
 CASES = [(kind, name) for kind, entry in KINDS.items() for name in entry.calls]
 
 
 @rule("CL-2")
 @pitfall(15)
-@pytest.mark.parametrize(("kind", "name"), CASES, ids=[f"{kind}.{name}" for kind, name in CASES])
+@pytest.mark.parametrize(
+    ("kind", "name"), [pytest.param(*case, marks=needs(case[0]), id=".".join(case)) for case in CASES]
+)
 def test_closed_object_refuses(harness: Harness, kind: str, name: str) -> None:
     """IllegalState of the right tree from each call on a closed object; closing it again is fine."""
     entry = KINDS[kind]
@@ -290,7 +299,7 @@ PARENTS = [
 
 @rule("CL-2", "CL-4")
 @pitfall(15)
-@pytest.mark.parametrize(("kind", "parent"), PARENTS)
+@pytest.mark.parametrize(("kind", "parent"), [pytest.param(*pair, marks=needs(pair[0])) for pair in PARENTS])
 def test_closed_parent_closes_every_call(harness: Harness, kind: str, parent: str) -> None:
     """The same when not the object but one above it was closed; the answers are collected to show all at once."""
     entry = KINDS[kind]

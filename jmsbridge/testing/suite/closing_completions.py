@@ -16,8 +16,9 @@ from jmsbridge import (
     Queue,
     Session,
 )
+from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
-from jmsbridge.testing.marks import pitfall, rule
+from jmsbridge.testing.marks import pitfall, requires, rule
 from jmsbridge.testing.suite.support import LONG, SHORT, Completions, assert_empty, receive_texts, run_thread
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
 ]
 
 Action = Callable[[], object]
+IN_TRANSACTION = [pytest.param(action, marks=requires(Native.TRANSACTIONS)) for action in ("commit", "rollback")]
 
 
 class Setting:
@@ -97,14 +99,14 @@ def waits_for_completions(harness: Harness, session: Session, queue: Queue, api:
 
 
 @rule("CL-8")
-@pytest.mark.parametrize("action", ["close-producer", "close-session", "close-connection", "commit", "rollback"])
+@pytest.mark.parametrize("action", ["close-producer", "close-session", "close-connection", *IN_TRANSACTION])
 def test_close_waits_for_completions(harness: Harness, session: Session, queue: Queue, action: str) -> None:
     """Outstanding asynchronous sends and their callbacks come to their end first."""
     waits_for_completions(harness, session, queue, "session", action)
 
 
 @rule("CL-8")
-@pytest.mark.parametrize("action", ["close-context", "commit", "rollback"])
+@pytest.mark.parametrize("action", ["close-context", *IN_TRANSACTION])
 def test_close_waits_for_completions_of_a_context(
     harness: Harness, session: Session, queue: Queue, action: str
 ) -> None:
@@ -146,7 +148,7 @@ def refused_in_callback(
 
 @rule("CL-9")
 @pitfall(13)
-@pytest.mark.parametrize("action", ["close-producer", "close-session", "close-connection", "commit", "rollback"])
+@pytest.mark.parametrize("action", ["close-producer", "close-session", "close-connection", *IN_TRANSACTION])
 def test_close_from_a_completion_listener_is_refused(
     harness: Harness, session: Session, queue: Queue, action: str
 ) -> None:
@@ -156,7 +158,7 @@ def test_close_from_a_completion_listener_is_refused(
 
 @rule("CL-9")
 @pitfall(13)
-@pytest.mark.parametrize("action", ["close-context", "commit", "rollback"])
+@pytest.mark.parametrize("action", ["close-context", *IN_TRANSACTION])
 def test_close_from_a_completion_listener_of_a_context_is_refused(
     harness: Harness, session: Session, queue: Queue, action: str
 ) -> None:

@@ -21,8 +21,9 @@ from jmsbridge import (
     Queue,
     Session,
 )
+from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
-from jmsbridge.testing.marks import pitfall, rule
+from jmsbridge.testing.marks import pitfall, requires, rule
 from jmsbridge.testing.suite.support import (
     LONG,
     SHORT,
@@ -135,6 +136,7 @@ def test_close_waits_for_the_running_listener_that_acknowledges(
 
 @rule("CL-5")
 @pitfall(14)
+@requires(Native.TRANSACTIONS)
 @pytest.mark.parametrize("what", CLOSED_BY)
 def test_close_waits_for_the_running_listener_that_commits(
     harness: Harness, session: Session, queue: Queue, what: str
@@ -277,6 +279,7 @@ def test_close_consumer_from_own_listener_may_be_followed_by_acknowledge(
 
 
 @rule("CL-6")
+@requires(Native.TRANSACTIONS)
 def test_close_consumer_from_own_listener_may_be_followed_by_commit(
     harness: Harness, session: Session, queue: Queue
 ) -> None:
@@ -295,6 +298,7 @@ def test_close_consumer_from_own_listener_may_be_followed_by_commit(
 
 
 @rule("CL-6")
+@requires(Native.TRANSACTIONS)
 def test_close_consumer_from_own_listener_may_be_followed_by_rollback(
     harness: Harness, session: Session, queue: Queue
 ) -> None:

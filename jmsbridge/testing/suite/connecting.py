@@ -37,7 +37,8 @@ from jmsbridge.testing.suite.support import (
 )
 
 __all__ = [
-    "test_connect_context_browser_and_sibling_do_not_start",
+    "test_connect_context_browser_does_not_start",
+    "test_connect_context_sibling_does_not_start",
     "test_connect_context_starts_with_any_consumer",
     "test_connect_context_without_auto_start_stays_stopped",
     "test_connect_created_connection_is_stopped",
@@ -145,19 +146,33 @@ def test_connect_context_without_auto_start_stays_stopped(harness: Harness, queu
 
 
 @rule("CN-3")
-def test_connect_context_browser_and_sibling_do_not_start(harness: Harness, queue: Queue) -> None:
-    """Neither a browser nor a second context on the connection starts it; that context's consumer does."""
+def test_connect_context_sibling_does_not_start(harness: Harness, queue: Queue) -> None:
+    """A second context on the connection does not start it; that context's consumer does."""
     context = harness.context()
     context.auto_start = False
     consumer = context.create_consumer(queue)
     context.auto_start = True
     context.create_producer().send(queue, "text")
     sibling = context.create_context(AUTO_ACKNOWLEDGE)
-    context.create_browser(harness.queue())
     assert_empty(consumer)
     sibling.create_consumer(harness.queue())
     assert receive_texts(consumer, 1) == ["text"]
     sibling.close()
+
+
+@rule("CN-3")
+@requires(Native.BROWSE)
+def test_connect_context_browser_does_not_start(harness: Harness, queue: Queue) -> None:
+    """Creating a browser does not start a context's connection."""
+    context = harness.context()
+    context.auto_start = False
+    consumer = context.create_consumer(queue)
+    context.auto_start = True
+    context.create_producer().send(queue, "text")
+    context.create_browser(harness.queue())
+    assert_empty(consumer)
+    context.start()
+    assert receive_texts(consumer, 1) == ["text"]
 
 
 @rule("CN-4")

@@ -114,6 +114,7 @@ def test_connect_client_id_invalid_is_refused_by_the_setter(harness: Harness, in
 
 @rule("CI-3")
 @pitfall(30)
+@requires(Native.CLIENT_ID)
 def test_connect_client_id_duplicate_is_refused_by_the_setter(harness: Harness) -> None:
     """The call that sets an id in use raises, not a later one; another id can still be chosen."""
     name = harness.name("client")
@@ -129,6 +130,7 @@ def test_connect_client_id_duplicate_is_refused_by_the_setter(harness: Harness) 
 
 
 @rule("CI-4")
+@requires(Native.CLIENT_ID)
 def test_connect_client_id_is_free_after_close(harness: Harness) -> None:
     """One connection at a time has an id; the next may have it when the first is closed."""
     name = harness.name("client")

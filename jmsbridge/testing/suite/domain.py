@@ -47,6 +47,8 @@ __all__ = [
     "test_domain_null_destination_of_a_consumer_is_invalid",
     "test_domain_null_destination_of_a_producer_is_legal",
     "test_domain_queue_requestor_asks_and_gets",
+    "test_domain_queue_session_browses_and_selects",
+    "test_domain_queue_session_makes_temporary_queues",
     "test_domain_queue_session_refuses_topics",
     "test_domain_queue_session_sends_and_receives",
     "test_domain_requestor_needs_a_destination_and_an_automatic_session",
@@ -253,23 +255,47 @@ def test_domain_anonymous_sender_and_publisher(
 
 @rule("DF-2", "DM-1")
 def test_domain_queue_session_sends_and_receives(queue_session: QueueSession, queue: Queue) -> None:
-    """Sender, receiver and browser of a QueueSession, with their queue and selector."""
+    """Sender and receiver of a QueueSession, with their queue."""
     sender = queue_session.create_sender(queue)
-    message = queue_session.create_text_message("text")
-    message.set_int_property("p", 1)
-    sender.send(message, delivery_mode=1, priority=9, time_to_live=60)
+    sender.send(queue_session.create_text_message("text"), delivery_mode=1, priority=9, time_to_live=60)
     assert sender.queue == sender.destination == queue
-    browser = queue_session.create_browser(queue)
-    assert [found.get_body(str) for found in browser] == ["text"]
-    browser.close()
-    receiver = queue_session.create_receiver(queue, "p = 1")
-    assert (receiver.queue, receiver.message_selector) == (queue, "p = 1")
+    receiver = queue_session.create_receiver(queue)
+    assert (receiver.queue, receiver.message_selector) == (queue, None)
     received = receiver.receive(timeout=LONG)
     assert isinstance(received, TextMessage)
     assert (received.text, received.jms_priority, received.jms_delivery_mode) == ("text", 9, 1)
-    temporary = queue_session.create_temporary_queue()
     assert queue_session.create_queue("name").queue_name == "name"
+
+
+@rule("DF-2")
+@requires(Native.BROWSE | Native.QUEUE_SELECTORS)
+def test_domain_queue_session_browses_and_selects(queue_session: QueueSession, queue: Queue) -> None:
+    """Browser and receiver of a QueueSession tell their queue and selector, and follow it."""
+    sender = queue_session.create_sender(queue)
+    for number in (1, 2):
+        message = queue_session.create_text_message(str(number))
+        message.set_int_property("p", number)
+        sender.send(message)
+    with queue_session.create_browser(queue) as browser:
+        assert (browser.queue, [found.get_body(str) for found in browser]) == (queue, ["1", "2"])
+    receiver = queue_session.create_receiver(queue, "p = 2")
+    assert (receiver.queue, receiver.message_selector) == (queue, "p = 2")
+    assert receive_texts(receiver, 1) == ["2"]
+    assert_empty(receiver)
+
+
+@rule("DF-2")
+@requires(Native.TEMPORARY)
+def test_domain_queue_session_makes_temporary_queues(queue_session: QueueSession) -> None:
+    """A QueueSession makes temporary queues, uses and deletes them."""
+    temporary = queue_session.create_temporary_queue()
+    send_texts(queue_session, temporary, "text")
+    receiver = queue_session.create_receiver(temporary)
+    assert receive_texts(receiver, 1) == ["text"]
+    receiver.close()
     temporary.delete()
+    with pytest.raises(JMSException):
+        queue_session.create_receiver(temporary)
 
 
 @rule("DF-3", "DM-1")
@@ -303,6 +329,7 @@ def test_domain_subscriber_knows_its_topic_and_no_local(
 
 
 @rule("DF-3")
+@requires(Native.TOPIC_SELECTORS)
 def test_domain_subscriber_with_selector(topic_session: TopicSession, topic: Topic) -> None:
     """A subscriber's selector chooses, and can be read back."""
     subscriber = topic_session.create_subscriber(topic, "p > 1")
@@ -334,6 +361,7 @@ def test_domain_durable_subscriber_keeps_messages(harness: Harness, topic_sessio
 
 
 @rule("DF-2")
+@requires(Native.TRANSACTIONS)
 def test_domain_transacted_sessions(
     queue_connection: QueueConnection, topic_connection: TopicConnection, session: Session, queue: Queue
 ) -> None:
@@ -373,6 +401,7 @@ def answer_to(consumer: MessageConsumer, answering: Session) -> None:
 
 
 @rule("DF-2", "HD-7")
+@requires(Native.TEMPORARY)
 def test_domain_queue_requestor_asks_and_gets(harness: Harness, queue_session: QueueSession, queue: Queue) -> None:
     """A QueueRequestor waits for the answer to each request, and closes its session."""
     answering = harness.connect().create_session()
@@ -389,6 +418,7 @@ def test_domain_queue_requestor_asks_and_gets(harness: Harness, queue_session: Q
 
 
 @rule("DF-3", "HD-7")
+@requires(Native.TEMPORARY)
 def test_domain_topic_requestor_asks_and_gets(harness: Harness, topic_session: TopicSession, topic: Topic) -> None:
     """A TopicRequestor does the same over topics."""
     answering = harness.connect().create_session()

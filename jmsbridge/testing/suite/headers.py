@@ -18,8 +18,9 @@ from jmsbridge import (
     TextMessage,
     Topic,
 )
+from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
-from jmsbridge.testing.marks import pitfall, rule
+from jmsbridge.testing.marks import pitfall, requires, rule
 from jmsbridge.testing.suite.bodies_wire import receive_as, receive_message, round_trip
 from jmsbridge.testing.suite.support import Completions, eventually
 
@@ -265,6 +266,7 @@ def test_headers_expiration_is_zero_without_ttl(session: Session, queue: Queue) 
 
 
 @rule("HD-6")
+@requires(Native.DELAY)
 def test_headers_delivery_time_is_send_time_plus_delay(session: Session, queue: Queue) -> None:
     """Both sides read the same delivery time, and nothing comes before it."""
     producer = session.create_producer(queue)
@@ -279,6 +281,7 @@ def test_headers_delivery_time_is_send_time_plus_delay(session: Session, queue: 
 
 
 @rule("HD-5", "HD-6")
+@requires(Native.TRANSACTIONS)
 def test_headers_expiration_and_delivery_time_count_from_send_in_a_transaction(
     harness: Harness, session: Session, queue: Queue
 ) -> None:
@@ -333,7 +336,13 @@ REPLY_KINDS: dict[str, tuple[type[Destination], Callable[[Harness, Session], Des
 
 
 @rule("HD-7")
-@pytest.mark.parametrize("kind", REPLY_KINDS)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(kind, marks=requires(Native.TEMPORARY)) if kind.startswith("temporary") else kind
+        for kind in REPLY_KINDS
+    ],
+)
 def test_headers_reply_to_keeps_its_kind(harness: Harness, session: Session, queue: Queue, kind: str) -> None:
     """A reply destination comes back as what it was, and replies through it arrive."""
     expected, create = REPLY_KINDS[kind]
@@ -350,6 +359,7 @@ def test_headers_reply_to_keeps_its_kind(harness: Harness, session: Session, que
 
 
 @rule("HD-8")
+@requires(Native.TRANSACTIONS)
 def test_headers_redelivered_is_false_first_then_true(harness: Harness, session: Session, queue: Queue) -> None:
     """The sender's value means nothing; a rollback sets the flag for good."""
     message = session.create_message()
@@ -439,6 +449,7 @@ def test_headers_sent_message_may_be_changed_and_sent_again(session: Session, qu
 
 
 @rule("HD-12")
+@requires(Native.TRANSACTIONS)
 def test_headers_redelivery_brings_the_original(harness: Harness, session: Session, queue: Queue) -> None:
     """What a consumer did to its copy is gone after a rollback."""
     message = session.create_text_message("original")

@@ -25,8 +25,9 @@ from jmsbridge import (
     Short,
     TextMessage,
 )
+from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
-from jmsbridge.testing.marks import pitfall, rule
+from jmsbridge.testing.marks import pitfall, requires, rule
 from jmsbridge.testing.suite.bodies_wire import receive_as, receive_message, round_trip
 from jmsbridge.testing.suite.support import LONG, assert_empty
 
@@ -373,6 +374,7 @@ def test_properties_delivery_count_starts_at_one(session: Session, queue: Queue)
 
 
 @rule("JX-1")
+@requires(Native.TRANSACTIONS)
 def test_properties_delivery_count_follows_redelivery(harness: Harness, session: Session, queue: Queue) -> None:
     """Each rollback raises the count by one; a redelivered message counts at least two."""
     session.create_producer(queue).send(session.create_message())
@@ -420,6 +422,7 @@ def test_properties_jmsx_names_are_case_sensitive(session: Session, queue: Queue
 
 
 @rule("JX-3")
+@requires(Native.QUEUE_SELECTORS)
 def test_properties_selectors_may_name_any_jmsx_property(session: Session, queue: Queue) -> None:
     """An unsupported JMSX name in a selector is a null value, not an error."""
     message = session.create_text_message("chosen")
