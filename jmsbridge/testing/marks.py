@@ -22,12 +22,13 @@ def pitfall(*numbers: int) -> pytest.MarkDecorator:
     return pytest.mark.pitfall(*numbers)
 
 
-def requires(feature: Native) -> pytest.MarkDecorator:
+def requires(feature: Native, *, native: bool = False) -> pytest.MarkDecorator:
     """This case needs what ``feature`` (one flag or several) promises.
 
-    Native or emulated: it runs and must pass. Refused: it runs and must end in ``UnsupportedFeature``.
+    Native or emulated: it runs and must pass. Refused: it runs and must end in ``UnsupportedFeature``. With ``native``
+    it tests what no emulation can give, such as an exact count over links: emulated, it does not apply.
     """
-    return pytest.mark.requires(feature)
+    return pytest.mark.requires(feature, native=native)
 
 
 def level(name: str) -> pytest.MarkDecorator:

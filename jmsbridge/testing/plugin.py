@@ -36,6 +36,8 @@ _MARKS = (
 _PROPERTY = "jmsbridge"
 _REFUSABLE = Native.TRANSACTIONS | Native.BROWSE | Native.DURABLE | Native.SHARED | Native.SHARED_DURABLE
 """What a backend without it must refuse with ``NotSupported``; lacking another one breaks no promise of the SPI."""
+_UNASKED = Native.GROUPS
+"""What a program uses without asking, so that nothing can be refused: a header that has no effect."""
 
 
 class _Tally:
@@ -85,12 +87,11 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
     harness = pyfuncitem.funcargs.get("harness")
     if not isinstance(harness, Harness):
         return (yield)
-    required = _required(pyfuncitem)
-    outcome, missing = _outcome(harness, required, _level(pyfuncitem))
-    reason = f"{_names(missing)} {outcome}" if missing else ""
+    outcome, because = _outcome(harness, pyfuncitem)
+    reason = f"{_names(because)} {outcome}" if because else ""
     pyfuncitem.user_properties.append((_PROPERTY, (harness.scheme, outcome, reason)))
     if outcome == "not applicable":
-        pytest.skip(f"{harness.scheme} lacks {_names(missing)}, which breaks no promise of the SPI")
+        pytest.skip(f"{harness.scheme} lacks {_names(because)}, and no promise depends on it here")
     if outcome != "refused":
         return (yield)
     expected = NotSupported if _level(pyfuncitem) == "contract" else UnsupportedFeature
@@ -98,13 +99,14 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
         yield
     except expected:
         return True
-    pytest.fail(f"{_names(missing)} is refused on {harness.scheme}, yet the case did not end in {expected.__name__}")
+    pytest.fail(f"{_names(because)} is refused on {harness.scheme}, yet the case did not end in {expected.__name__}")
 
 
-def _required(item: pytest.Item) -> Native:
+def _required(item: pytest.Item, *, only_native: bool = False) -> Native:
     required = Native.NONE
     for mark in item.iter_markers("requires"):
-        required |= mark.args[0]
+        if not only_native or mark.kwargs.get("native"):
+            required |= mark.args[0]
     return required
 
 
@@ -113,26 +115,25 @@ def _level(item: pytest.Item) -> str:
     return str(mark.args[0]) if mark else "semantics"
 
 
-def _outcome(harness: Harness, required: Native, level: str) -> tuple[str, Native]:
-    """The outcome, and the features that made it so."""
-    if not required:
+def _outcome(harness: Harness, item: pytest.Item) -> tuple[str, Native]:
+    """What becomes of the case, and the features that make it so."""
+    required = _required(item)
+    missing = required & ~harness.native if required else Native.NONE
+    if not missing:
         return "native", Native.NONE
-    if level == "contract":
-        missing = required & ~harness.native
-        if not missing:
-            return "native", missing
+    if _level(item) == "contract":
         return ("refused" if missing & _REFUSABLE else "not applicable"), missing
     from jmsbridge.core import plan
 
     resolved = plan.resolve(harness.native, harness.emulation)
-    found: dict[str, Native] = {}
-    for feature in required:
+    found = {"refused": Native.NONE, "not applicable": Native.NONE, "emulated": Native.NONE}
+    exact = _required(item, only_native=True)
+    for feature in missing:
         outcome = str(resolved.outcome(feature))
-        found[outcome] = found.get(outcome, Native.NONE) | feature
-    for outcome in ("refused", "emulated"):
-        if outcome in found:
-            return outcome, found[outcome]
-    return "native", Native.NONE
+        if feature in (_UNASKED if outcome == "refused" else exact):
+            outcome = "not applicable"
+        found[outcome] |= feature
+    return next((outcome, features) for outcome, features in found.items() if features)
 
 
 def _names(features: Native) -> str:

@@ -103,6 +103,25 @@ def test_semantics(harness): assert False
     result.stdout.fnmatch_lines(["fake: 0 native, 0 emulated, 1 refused, 1 not applicable"])
 
 
+def test_plugin_has_cases_that_do_not_apply(pytester: pytest.Pytester) -> None:
+    """What no emulation gives, and what a program uses without asking."""
+    result = _run(
+        pytester,
+        """
+@requires(Native.DELIVERY_COUNT, native=True)
+def test_exact(harness): assert False
+@requires(Native.GROUPS)
+def test_unasked(harness): assert False
+@requires(Native.BROWSE, native=True)
+def test_there(harness): assert True
+@requires(Native.DURABLE | Native.DELIVERY_COUNT, native=True)
+def test_refusal_comes_first(harness): raise UnsupportedFeatureException("no")
+""",
+    )
+    result.assert_outcomes(passed=2, skipped=2)
+    result.stdout.fnmatch_lines(["fake: 1 native, 0 emulated, 1 refused, 2 not applicable"])
+
+
 def test_plugin_refuses_more_than_three_rules() -> None:
     from jmsbridge.testing import rule
 
