@@ -18,10 +18,10 @@ _TEXT = """# Performance
 
 {made}
 
-Text messages of 256 bytes with five typed properties, one process, medians of {windows} windows after one that warms up.
-The rates go through the facade to the embedded broker in memory and include making the message. The facade's own cost is
-the CPU of all threads with a scripted backend in the broker's place, that backend's share included. The loop that only
-counts tells what a core of this machine is worth: scale by it before comparing with another machine.
+Text messages of 256 bytes with five typed properties, one process, medians of {windows} windows after one that warms
+up. The rates go through the facade to the embedded broker in memory and include making the message. The facade's own
+cost is the CPU of all threads with a scripted backend in the broker's place, that backend's share included. The loop
+that only counts tells what a core of this machine is worth: scale by it before comparing with another machine.
 
 | what | median | lowest | highest | asked for | unit |
 |---|---:|---:|---:|---:|---|
@@ -59,7 +59,9 @@ def _numbers(figure: Figure) -> list[str]:
 
 
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.1f}"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 1 or not value else f"{value:.3f}"
 
 
 def _machine() -> str:

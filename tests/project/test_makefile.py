@@ -1,0 +1,81 @@
+"""The two commands of the README, as far as they can be tried without installing anything."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tools.laws.source import ROOT
+from tools.unrun import not_run
+
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def make(*arguments: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    if path is not None:
+        environment["PATH"] = path
+    return subprocess.run(
+        ["make", *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=50, check=False
+    )
+
+
+def test_help_names_every_target() -> None:
+    targets = re.findall(r"^([a-z-]+):.*##", MAKEFILE, re.MULTILINE)
+    shown = make("help").stdout
+    assert {"demo", "test", "test-long", "check", "bench", "docs", "clean"} <= set(targets)
+    assert all(f"make {target} " in shown for target in targets)
+
+
+WORKING = """\
+case "$1" in
+  -c) exit 0;;
+  --version) echo "Python 3.99 $0";;
+  -m) mkdir -p "$3/bin"; touch "$3/bin/python";;
+esac
+"""
+
+
+def interpreter(folder: Path, name: str, *, works: bool) -> None:
+    """A stand-in for a Python: one that works makes an empty environment and says so."""
+    script = folder / name
+    script.write_text("#!/bin/sh\n" + (WORKING if works else "exit 127\n"), encoding="utf-8")
+    script.chmod(0o755)
+
+
+def test_the_first_interpreter_that_works_is_taken(tmp_path: Path) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in ("python3", "python3.14", "python3.13", "python"):
+        interpreter(folder, name, works=False)
+    interpreter(folder, "python3.12", works=True)
+    venv = tmp_path / "venv"
+    made = make(f"VENV={venv}", f"{venv}/bin/python", path=f"{folder}:{os.environ['PATH']}")
+    assert made.returncode == 0, made.stderr
+    assert str(folder / "python3.12") in made.stdout
+
+
+def test_a_machine_without_python_is_told_what_to_do(tmp_path: Path) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in ("python3", "python3.14", "python3.13", "python3.12", "python3.11", "python"):
+        interpreter(folder, name, works=False)
+    venv = tmp_path / "venv"
+    made = make(f"VENV={venv}", f"{venv}/bin/python", path=f"{folder}:{os.environ['PATH']}")
+    assert made.returncode != 0
+    assert "install one" in made.stderr
+    assert not venv.exists()
+
+
+@pytest.mark.parametrize(
+    ("skipped", "long", "expected"),
+    [
+        ({}, 0, []),
+        ({"no JDK": 3}, 0, ["3 skipped: no JDK"]),
+        ({}, 7, ["7 long runs (repetition, faults, soak): make test-long"]),
+    ],
+)
+def test_what_was_not_run_is_named(skipped: dict[str, int], long: int, expected: list[str]) -> None:
+    assert list(not_run(skipped, long)) == expected

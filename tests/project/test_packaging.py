@@ -1,0 +1,81 @@
+"""The wheel carries what it must, and the project file says what is true."""
+
+import importlib.metadata
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jmsbridge.config.backends import EXTRAS
+from jmsbridge.spi import registry
+from tools.laws.source import ROOT
+
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+BACKENDS = sorted(path.name for path in (ROOT / "backends").iterdir() if (path / "__init__.py").is_file())
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=50)
+    (path,) = folder.glob("*.whl")
+    return zipfile.ZipFile(path)
+
+
+def test_one_wheel_with_every_package(wheel: zipfile.ZipFile) -> None:
+    names = set(wheel.namelist())
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"jmsbridge", *BACKENDS}
+    for package in ("jmsbridge", *BACKENDS):
+        assert {f"{package}/__init__.py", f"{package}/py.typed"} <= names
+    for path in ("jmsbridge/testing/suite/__init__.py", "jmsbridge/testing/plugin.py", "jmsbridge/demo/__main__.py"):
+        assert path in names
+
+
+def test_every_source_of_the_packages_is_in_the_wheel(wheel: zipfile.ZipFile) -> None:
+    wanted = {
+        path.relative_to(root).as_posix()
+        for root, packages in ((ROOT, ["jmsbridge"]), (ROOT / "backends", BACKENDS))
+        for package in packages
+        for path in (root / package).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert wanted <= set(wheel.namelist())
+
+
+def test_the_wheel_runs_by_itself(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    wheel.extractall(tmp_path)
+    program = "import jmsbridge, sys; jmsbridge.connect().close(); print(jmsbridge.__file__)"
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(tmp_path), "PATH": ""},
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert Path(ran.stdout.strip()).is_relative_to(tmp_path)
+
+
+def test_every_backend_has_its_entry_point() -> None:
+    points = PROJECT["project"]["entry-points"]["jmsbridge.backends"]
+    assert sorted({target.split(":")[0] for target in points.values()}) == BACKENDS
+    for scheme in points:
+        assert scheme in registry.names()
+        assert registry.load(scheme).options() is not None
+
+
+def test_every_scheme_has_the_extra_that_its_hint_names() -> None:
+    extras = PROJECT["project"]["optional-dependencies"]
+    assert set(EXTRAS.values()) <= set(extras)
+    everything = extras["all"][0]
+    assert all(extra in everything for extra in (*EXTRAS.values(), "spark", "otel"))
+
+
+def test_installed_metadata_is_that_of_the_checkout() -> None:
+    assert importlib.metadata.version("jmsbridge") == PROJECT["project"]["version"]
