@@ -162,12 +162,45 @@ def test_recovery_drops_stale_acknowledgements(backend: ScriptedBackend, connect
     _restored(backend, 2)
     old.acknowledge()
     assert backend.settled == []
+    assert "settle" not in backend.script.verbs(2)
     backend.subscription.deliver(text_envelope(ADDRESS, "a"), redelivered=True)
     new = consumer.receive(timeout=LONG)
     assert new is not None
     assert new.jms_redelivered
     new.acknowledge()
     assert [outcome for _, outcome in backend.settled] == [Outcome.ACCEPTED]
+
+
+def test_recovery_counts_what_it_drops(backend: ScriptedBackend, connect: Connect) -> None:
+    """A settlement that meets the death of its link before the supervisor does is counted, and no error."""
+    session = connect().create_session(acknowledge_mode=CLIENT_ACKNOWLEDGE)
+    consumer = session.create_consumer(QUEUE)
+    backend.subscription.deliver(*(text_envelope(ADDRESS, text) for text in "abc"))
+    messages = [consumer.receive(timeout=LONG) for _ in range(3)]
+    assert messages[2] is not None
+    inbox = consumer._receiver.inbox
+
+    def cut(call: Call) -> None:
+        del backend.script.before["settle"]
+        backend.link.cut()
+
+    backend.script.before["settle"] = cut
+    messages[2].acknowledge()
+    assert inbox.stale == 3
+    assert backend.settled == []
+
+
+def test_recovery_ignores_what_an_old_link_says(backend: ScriptedBackend, connect: Connect) -> None:
+    connection = connect()
+    session = connection.create_session()
+    old = backend.link
+    old.cut()
+    send_texts(session, QUEUE, "on two")
+    assert old.error is not None
+    old.events.lost(old.error)
+    old.channels[0].lose(old.error)
+    send_texts(session, QUEUE, "still on two")
+    assert len(backend.links) == 2
 
 
 def test_recovery_under_a_listener(backend: ScriptedBackend, connect: Connect) -> None:

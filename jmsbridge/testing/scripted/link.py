@@ -45,9 +45,11 @@ class ScriptedLink:
         return channel
 
     def declare(self, address: Address) -> Address:
-        """Give the temporary destination a name of this link."""
+        """Give the temporary destination a name, which it keeps when it is declared again on a later link."""
         self.blocking("declare", address)
-        return Address(f"scripted-{self.number}.{address.name}", address.topic, True)
+        if address.name.startswith("scripted."):
+            return address
+        return Address(f"scripted.{self.number}.{address.name}", address.topic, True)
 
     def delete(self, address: Address) -> None:
         """Record it."""

@@ -156,20 +156,20 @@ def test_contract_client_id_is_exclusive(harness: Harness) -> None:
 @requires(Native.TEMPORARY)
 def test_contract_temporary_belongs_to_its_link(harness: Harness) -> None:
     link, other = harness.open_link(), harness.open_link()
-    address = link.declare(Address("temp", temporary=True))
+    address = link.declare(Address(harness.name("temp"), temporary=True))
     assert address.temporary
     send_texts_to(other, address, "reply")
     with pytest.raises(BackendError):
         subscribe(other.channel(False), address, 1)
     assert fetch(link, address, 1) == ["reply"]
-    assert link.declare(Address("temp", temporary=True)) != address
+    assert link.declare(Address(harness.name("temp"), temporary=True)) != address
 
 
 @level("contract")
 @requires(Native.TEMPORARY)
 def test_contract_temporary_is_protected_by_consumers(harness: Harness) -> None:
     link = harness.open_link()
-    address = link.declare(Address("temp", temporary=True))
+    address = link.declare(Address(harness.name("temp"), temporary=True))
     subscription, _ = subscribe(link.channel(False), address)
     with pytest.raises(AddressInUse):
         link.delete(address)
