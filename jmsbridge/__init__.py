@@ -11,11 +11,13 @@ A guided tour::
         print(message.text, message.get_boolean_property("rush"))
 
 ``context`` opens the simplified API, ``connect`` the classic one (``Connection``, ``Session``, ``MessageProducer``,
-``MessageConsumer``). The argument names the broker: a URL, a list of URLs for failover, or a profile of ``jmsbridge.toml``. Nouns and verbs
-are Jakarta Messaging's in snake_case; attributes are properties; durations are seconds; everything with ``close`` is a context manager.
-``except jmsbridge.JMSError`` catches every error; ``jmsbridge.errors`` has the tree.
+``MessageConsumer``). The argument names the broker: a URL, a list of URLs for failover, or a profile of
+``jmsbridge.toml``. Nouns and verbs are Jakarta Messaging's in snake_case; attributes are properties; durations are
+seconds; everything with ``close`` is a context manager. ``except jmsbridge.JMSError`` catches every error;
+``jmsbridge.errors`` has the tree.
 
-What a broker lacks is emulated, with an ``EmulationWarning`` naming the price, or refused with ``UnsupportedFeature``: never silently weaker.
+What a broker lacks is emulated, with an ``EmulationWarning`` naming the price, or refused with
+``UnsupportedFeature``: never silently weaker.
 """
 
 from importlib.metadata import PackageNotFoundError, version

@@ -30,7 +30,7 @@ class _Page:
 
 
 class QueueBrowser(Child):
-    """Each iteration shows the queue anew, in the order in which a consumer would receive. Works on a stopped connection too."""
+    """Each iteration shows the queue anew, in the order of receiving; on a stopped connection too."""
 
     def __init__(self, engine: Engine, queue: Queue, selector: str | None) -> None:
         self._engine = engine
@@ -95,7 +95,7 @@ class QueueBrowser(Child):
             self._engine.forget_child(self)
             self._closed = True
 
-    def shut(self) -> None:
+    def _shut(self) -> None:
         """The session is closing."""
         self._closed = True
 

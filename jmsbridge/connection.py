@@ -21,8 +21,8 @@ __all__ = ["Connection"]
 class Connection:
     """Made stopped; delivers nothing before ``start``. Thread-safe.
 
-    Reconnects by itself after the link was lost, as the ``reconnect_…`` options say. Every method of a closed connection
-    raises IllegalStateException; ``close`` is idempotent.
+    Reconnects by itself after the link was lost, as the ``reconnect_…`` options say. Every method of a closed
+    connection raises IllegalStateException; ``close`` is idempotent.
     """
 
     def __init__(self, target: Target, backend: Backend) -> None:

@@ -11,20 +11,18 @@ from jmsbridge.core.inbox import Delivery
 from jmsbridge.core.receiver import Receiver
 from jmsbridge.core.translate import translate
 from jmsbridge.destinations import Destination, Queue, Topic
-from jmsbridge.errors import IllegalStateException
+from jmsbridge.errors import IllegalStateException, JMSException
 from jmsbridge.listeners import as_message
-from jmsbridge.spi import BackendError
+from jmsbridge.spi import BackendError, LinkLost
 
 __all__ = ["MessageConsumer", "QueueReceiver", "TopicSubscriber"]
-
-Peek = Callable[[Any], Any]
 
 
 class MessageConsumer(Child):
     """Receives the messages of a queue or of a topic subscription, one after the other or by a listener.
 
-    Belongs to its session's thread; only ``close`` may be called from another one (section 8.8). Iterating receives until the
-    consumer is closed.
+    Belongs to its session's thread; only ``close`` may be called from another one (section 8.8). Iterating receives
+    until the consumer is closed.
     """
 
     def __init__(self, engine: Engine, receiver: Receiver, destination: Destination) -> None:
@@ -50,7 +48,8 @@ class MessageConsumer(Child):
     def message_listener(self) -> Any:
         """Called with each message, on the session's delivery thread, one at a time per session; None for none.
 
-        A callable or an object with ``on_message``. When it raises, AUTO and DUPS_OK deliver the message again (rule AC-9).
+        A callable or an object with ``on_message``. When it raises, AUTO and DUPS_OK deliver the message again (rule
+        AC-9).
         """
         self._check()
         return self._listener
@@ -91,8 +90,14 @@ class MessageConsumer(Child):
         incoming = engine.incoming
         incoming.enter_receive(self._receiver)
         try:
-            delivery = self._receiver.next_now() if timeout == 0 else self._receiver.next(deadline)
-            return None if delivery is None else hand(delivery)
+            while delivery := self._receiver.next_now() if timeout == 0 else self._receiver.next(deadline):
+                try:
+                    return hand(delivery)
+                except LinkLost:
+                    continue  # an acknowledgement that had to be confirmed was not: the message comes again
+            if engine.broken is not None and not self._closed:
+                raise JMSException(f"the connection is lost: {engine.broken}") from engine.broken
+            return None
         except BackendError as error:
             raise translate(error) from error
         finally:
@@ -120,7 +125,7 @@ class MessageConsumer(Child):
         self._engine.forget_child(self)
         self._engine.close_receiver(self._receiver)
 
-    def shut(self) -> None:
+    def _shut(self) -> None:
         """The session is closing and takes care of the rest."""
         self._closed = True
 

@@ -49,7 +49,9 @@ class JMSContext(Creating):
         self, connection: Connection, session_mode: int = AUTO_ACKNOWLEDGE, shared: _Shared | None = None
     ) -> None:
         try:
+            used = connection._core.is_used or shared is not None
             self._session = connection.create_session(session_mode=session_mode)
+            connection._core.is_used = used  # the first session is part of the context: its client id may still be set
         except BaseException:
             if shared is None:
                 connection.close()
@@ -106,6 +108,7 @@ class JMSContext(Creating):
     def create_producer(self) -> JMSProducer:
         """A light-weight producer; needs no closing."""
         self._check_open()
+        self._connection._core.use()
         return JMSProducer(self._session._engine)
 
     def _consumer(self, consumer: MessageConsumer) -> JMSConsumer:

@@ -1,7 +1,8 @@
 """All exceptions of jmsbridge.
 
-Jakarta Messaging has two trees with the same meanings: checked exceptions of the classic API and unchecked ones of the simplified
-API (section 8.9). Here each meaning is a class of its own that both halves share, and everything is a ``JMSError``::
+Jakarta Messaging has two trees with the same meanings: checked exceptions of the classic API and unchecked ones of
+the simplified API (section 8.9). Here each meaning is a class of its own that both halves share, and everything is a
+``JMSError``::
 
     JMSError
     ├── JMSException                        classic API
@@ -153,7 +154,8 @@ class UnsupportedFeature(JMSError):
 class InDoubt(JMSError):
     """The outcome is unknown: some of it may have happened.
 
-    ``sent`` are messages that are certainly with the broker, ``refused`` those that certainly are not, ``unknown`` the rest.
+    ``sent`` are messages that are certainly with the broker, ``refused`` those that certainly are not, ``unknown``
+    the rest.
     """
 
     def __init__(

@@ -16,8 +16,8 @@ __all__ = ["ConnectionFactory", "connect", "context"]
 class ConnectionFactory:
     """Knows a target and its options; holds no connection, is thread-safe and picklable.
 
-    ``target`` is a URL, a list of URLs for failover, or the name of a profile; None means ``$JMSBRIDGE_URL``, or the embedded
-    broker. ConfigurationError when something about it is wrong.
+    ``target`` is a URL, a list of URLs for failover, or the name of a profile; None means ``$JMSBRIDGE_URL``, or the
+    embedded broker. ConfigurationError when something about it is wrong.
     """
 
     def __init__(self, target: str | Sequence[str] | None = None, **options: Any) -> None:

@@ -55,7 +55,8 @@ class JMSConsumer:
         """The next message's body as ``kind``: str, bytes, dict, object; None when nothing came.
 
         MessageFormatRuntimeException when the message has no body, is a stream, or the type does not fit. In AUTO and
-        DUPS_OK the message is then first in line again, unmarked; in the other modes it counts as received (rule BO-18).
+        DUPS_OK the message is then first in line again, unmarked; in the other modes it counts as received (rule
+        BO-18).
         """
         return self._consumer._take(timeout, lambda delivery: self._body(delivery, kind))
 

@@ -11,6 +11,7 @@ from jmsbridge.destinations import Destination
 from jmsbridge.errors import (
     InvalidDestinationRuntimeException,
     JMSException,
+    MessageFormatException,
     MessageNotWriteableException,
     unchecked,
 )
@@ -28,12 +29,12 @@ class JMSProducer:
     message's own (rule HD-2). Times are seconds. Belongs to its context's thread; its exceptions are unchecked.
     """
 
-    unchecked = True
+    _unchecked = True
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._outgoing = engine.outgoing
-        self.last_async = 0
+        self._last_async = 0
         self._no_id = False
         self._no_timestamp = False
         self._mode = 2
@@ -53,7 +54,7 @@ class JMSProducer:
     # ---- sending
 
     def send(self, destination: Destination, message: Any) -> Self:
-        """Send a message, or a body: str, bytes, a mapping, an object, or None for a message without body.
+        """Send a message, or a body: str, bytes, a mapping, or an object.
 
         Synchronous unless ``set_async`` gave a listener. InvalidDestination, MessageFormat and MessageNotWriteable
         runtime exceptions as section 7.2 says.
@@ -337,6 +338,8 @@ class _Names:
 
 
 def _own_message(value: Any) -> tuple[Message, Any]:
+    if value is None:
+        raise MessageFormatException("there is no message to send; create_message makes one without body")
     try:
         return message_for_body(value), None
     except JMSException:

@@ -9,7 +9,6 @@ from jmsbridge.core import arguments
 from jmsbridge.core.engine import Child, Engine
 from jmsbridge.core.group import Group
 from jmsbridge.core.modes import DeliveryMode
-from jmsbridge.core.outgoing import PERSISTENT_GROUPACK
 from jmsbridge.destinations import Destination
 from jmsbridge.errors import (
     IllegalStateException,
@@ -29,17 +28,18 @@ _PLAIN = (str, bytes, bytearray, memoryview, dict)
 class MessageProducer(Child):
     """Sends messages to one destination, or, when anonymous, to the destination that each ``send`` names.
 
-    Belongs to its session's thread. ``send`` reaches the broker in call order over all producers of a session (rule OR-1).
+    Belongs to its session's thread. ``send`` reaches the broker in call order over all producers of a session (rule
+    OR-1).
     """
 
-    unchecked = False
+    _unchecked = False
 
     def __init__(self, engine: Engine, destination: Destination | None) -> None:
         self._engine = engine
         self._outgoing = engine.outgoing
         self._destination = destination
         self._closed = False
-        self.last_async = 0
+        self._last_async = 0
         self._delivery_mode = 2
         self._priority = 4
         self._ttl = 0
@@ -152,7 +152,8 @@ class MessageProducer(Child):
         ``message`` may be a plain body: text, bytes or a mapping. Without ``completion_listener`` returns when the
         broker has taken responsibility (as the blocking options say); with one returns at once, and the message may
         not be touched until the listener was called (section 7.3). UnsupportedOperationError for the wrong form,
-        InvalidDestination for a bad destination, MessageFormat for what is no message, InDoubt when the outcome is unknown.
+        InvalidDestination for a bad destination, MessageFormat for what is no message, InDoubt when the outcome is
+        unknown.
         """
         if self._closed:
             self._check()
@@ -188,7 +189,7 @@ class MessageProducer(Child):
         foreign: Any,
     ) -> None:
         group = None
-        if mode == PERSISTENT_GROUPACK and listener is None and not self._engine.transacted:
+        if mode == DeliveryMode.PERSISTENT_GROUPACK and listener is None and not self._engine.transacted:
             group = self._group = self._group or Group(
                 self._engine.group_ack_threshold, self._engine.hub.options.send_timeout
             )
@@ -220,15 +221,15 @@ class MessageProducer(Child):
         if self._closed:
             return
         self._engine.forbid_in_completion("close")
-        self._outgoing.finish(self.last_async)
+        self._outgoing.finish(self._last_async)
         self._engine.forget_child(self)
-        self.shut()
+        self._shut()
 
-    def shut(self) -> None:
+    def _shut(self) -> None:
         """The session is closing; its sends are finished."""
         self._closed = True
         if self._group is not None:
-            self._group.flush()
+            self._group.wait_confirmed()
 
     def __enter__(self) -> Self:
         return self

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-
 from jmsbridge.browser import QueueBrowser
 from jmsbridge.consumer import MessageConsumer, TopicSubscriber
 from jmsbridge.core import arguments
@@ -20,7 +19,12 @@ from jmsbridge.core.modes import (
 )
 from jmsbridge.creating import Creating
 from jmsbridge.destinations import Destination, Queue, TemporaryQueue, TemporaryTopic, Topic
-from jmsbridge.errors import IllegalStateException, JMSException, UnsupportedFeatureException
+from jmsbridge.errors import (
+    IllegalStateException,
+    InvalidDestinationException,
+    JMSException,
+    UnsupportedFeatureException,
+)
 from jmsbridge.producer import MessageProducer
 from jmsbridge.spi import Interest, Native
 
@@ -42,14 +46,15 @@ __all__ = [
 class Session(Creating):
     """One thread's producers and consumers, with their order, acknowledgements and transaction.
 
-    Not thread-safe: one thread uses a session at a time, a listener's thread included. Only ``close`` may be called from any
-    thread (section 6.2.5). Every method of a closed session raises IllegalStateException.
+    Not thread-safe: one thread uses a session at a time, a listener's thread included. Only ``close`` may be called
+    from any thread (section 6.2.5). Every method of a closed session raises IllegalStateException.
     """
 
     def __init__(self, connection: "Connection", settings: SessionSettings) -> None:
         self._connection = connection
         self._engine = Engine(connection._core, settings)
         self._engine.open()
+        connection._core.use()
 
     # ---- state
 
@@ -132,7 +137,7 @@ class Session(Creating):
         return tuple(self._engine.outgoing.failed)
 
     def acknowledge(self) -> None:
-        """Acknowledge all messages that this session consumed; without effect unless the mode is a client's (rule AC-4)."""
+        """Acknowledge all that this session consumed; without effect unless the mode is a client's (rule AC-4)."""
         self._engine.acknowledge(None)
 
     # ---- transaction and recovery
@@ -254,7 +259,7 @@ class Session(Creating):
         if durable or shared:
             arguments.subscription_name(key)
             if target.address.temporary and durable:
-                raise JMSException(f"a durable subscription on {target!r} would outlive its topic")
+                raise InvalidDestinationException(f"a durable subscription on {target!r} would outlive its topic")
         policy = self._engine.incoming.policy
         return Interest(
             address=target.address,

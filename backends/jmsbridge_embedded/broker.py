@@ -246,9 +246,10 @@ class Broker:
         return Queue(self.common, str(address), forget, owner)
 
     def declare(self, address: Address, link: Link) -> Address:
-        """A new temporary destination of this link, under a name of its own."""
-        prefix = address.name or ("temporary-topic" if address.topic else "temporary-queue")
-        made = Address(f"{prefix}-{uuid4().hex}", address.topic, True)
+        """A new temporary destination of this link, under the name asked for unless it is taken."""
+        taken = self.topics.topics if address.topic else self.queues
+        name = address.name or "temporary"
+        made = Address(f"{name}-{uuid4().hex}" if name in taken else name, address.topic, True)
         if made.topic:
             self.topics.topics[made.name] = Topic(link)
         else:

@@ -78,7 +78,7 @@ def delivery_mode(value: object) -> int:
     """One of the three delivery modes; JMSException otherwise (rule DM-2)."""
     if value not in (1, 2, 3) or isinstance(value, bool):
         raise JMSException(f"{value!r} is no delivery mode: NON_PERSISTENT, PERSISTENT or PERSISTENT_GROUPACK")
-    return int(value)  # type: ignore[call-overload,no-any-return]
+    return int(value)
 
 
 def priority(value: object) -> int:

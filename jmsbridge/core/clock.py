@@ -1,6 +1,7 @@
 """Time, and timers that only enqueue.
 
-One thread per process, started with the first timer. A timer's action must return at once: it wakes a lane or sets an event.
+One thread per process, started with the first timer. A timer's action must return at once: it wakes a lane or sets an
+event.
 """
 
 import heapq

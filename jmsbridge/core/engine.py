@@ -43,7 +43,7 @@ class SessionSettings(msgspec.Struct, frozen=True):
 class Child:
     """A producer, consumer or browser: closed by its session."""
 
-    def shut(self) -> None:
+    def _shut(self) -> None:
         """The session is closed: do what ``close`` still has to do without it."""
         raise NotImplementedError
 
@@ -72,6 +72,7 @@ class Engine:
         self._epoch = 0
         self._channel: Channel | None = None
         self._children: list[Child] = []
+        self.broken: JMSException | None = None
         self._acknowledge_any = functools.partial(self.acknowledge, None)
 
     def _wake(self) -> None:
@@ -124,6 +125,8 @@ class Engine:
                 return
 
     def _open_channel(self, link: Link, plan: Plan) -> tuple[Channel, Transaction | None]:
+        if self.hub.options.block_on_acknowledge:
+            plan.require(Native.SETTLE_CONFIRM)
         if not self.transacted:
             return link.channel(False), None
         if plan.require(Native.TRANSACTIONS) == "native":
@@ -155,6 +158,7 @@ class Engine:
         channel, transaction = self._open_channel(link, plan)
         with self._lock:
             self._epoch = epoch
+        self.incoming.adopt(plan.native)
         self.incoming.resume(channel)
         self._recovered = (channel, plan, transaction, epoch)
 
@@ -169,8 +173,11 @@ class Engine:
     _recovered: tuple[Channel, Plan, Transaction | None, int] | None = None
 
     def failed(self, error: JMSException) -> None:
-        """There will be no link any more."""
+        """There will be no link any more: senders fail, receivers wake and fail."""
+        self.broken = error
         self.outgoing.shut(error)
+        for receiver in self.incoming.receivers:
+            receiver.inbox.close()
 
     # ---- messages
 
@@ -195,12 +202,13 @@ class Engine:
         self, interest: Interest, kind: Callable[["Engine", Receiver, Destination], C], target: Destination
     ) -> C:
         """Subscribe and make the consumer object; refuses what the broker lacks and the client may not emulate."""
+        self.hub.use()
         self._require(interest)
         receiver = self.incoming.new_receiver(interest)
         while True:
             channel, epoch = self.channel()
             try:
-                subscription = channel.subscribe(interest, receiver.inbox)
+                subscription = channel.subscribe(receiver.wanted(self.plan().native), receiver.inbox)
             except LinkLost:
                 self.hub.wait_changed(epoch)
                 continue
@@ -220,6 +228,7 @@ class Engine:
 
     def _require(self, interest: Interest) -> None:
         plan = self.plan()
+        self.hub.temporaries.check_consumable(interest.address, plan)
         if interest.selector is not None:
             plan.require(Native.TOPIC_SELECTORS if interest.address.topic else Native.QUEUE_SELECTORS)
         if interest.no_local:
@@ -286,7 +295,7 @@ class Engine:
             except BackendError as error:
                 failure = error
         if failure is not None:
-            self._undo(deliveries)
+            self._undo([] if isinstance(failure, LinkLost) else deliveries)  # a new link delivers them anew
             if failure.in_doubt:
                 raise translate(failure) from failure
             raise TransactionRolledBackException(f"the transaction was rolled back: {failure}") from failure
@@ -321,7 +330,7 @@ class Engine:
         if self.life.state is State.CLOSED:
             return
         self.forbid_in_callback("close")
-        if not self.life.begin_close():
+        if not self.life.wait_begin_close():
             return
         errors: list[Exception] = []
         try:
@@ -355,7 +364,7 @@ class Engine:
         with self._lock:
             children, self._children = self._children, []
         for child in children:
-            child.shut()
+            child._shut()
 
     def _end_transaction(self) -> None:
         transaction = self.outgoing.transaction

@@ -1,7 +1,7 @@
 """PERSISTENT_GROUPACK: persistent sends that wait for confirmation once per group (seed 001).
 
-Every message asks for its own confirmation, so that a refusal is noticed and the set of doubtful messages is exact; only the
-waiting is per group. See ``docs/decisions/groupack.md``.
+Every message asks for its own confirmation, so that a refusal is noticed and the set of doubtful messages is exact;
+only the waiting is per group. See ``docs/decisions/groupack.md``.
 """
 
 import threading
@@ -67,9 +67,9 @@ class Group:
                 self._sent = 0
         channel.send(envelope, member)
         if full:
-            self.flush()
+            self.wait_confirmed()
 
-    def flush(self) -> None:
+    def wait_confirmed(self) -> None:
         """Wait until the broker has answered for every message; InDoubt for those it did not take."""
         with self._changed:
             if not self._changed.wait_for(lambda: not self._open, self._timeout):

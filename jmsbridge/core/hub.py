@@ -13,10 +13,11 @@ from jmsbridge.config import Target
 from jmsbridge.core import clock as clocks
 from jmsbridge.core.clock import Clock
 from jmsbridge.core.locks import Rank, ranked
-from jmsbridge.core.naming import sequence, unique
+from jmsbridge.core.naming import sequence
 from jmsbridge.core.plan import Plan
 from jmsbridge.core.state import Life, State
 from jmsbridge.core.supervisor import Supervisor
+from jmsbridge.core.temporaries import Temporaries
 from jmsbridge.core.translate import translate
 from jmsbridge.destinations import TemporaryQueue, TemporaryTopic
 from jmsbridge.errors import IllegalStateException, InvalidClientIDException, JMSException
@@ -48,12 +49,12 @@ class Hub:
         self.client_id = target.endpoints[0].client_id
         self._configured_id = self.client_id is not None
         self._claim: tuple[str, str] | None = None
-        self._used = False
+        self.is_used = False
         self._forked = False
         self._numbers = itertools.count(1)
-        self._lock = ranked(Rank.CONNECTION)  # guards _engines, _temporaries, is_running, _used
+        self._lock = ranked(Rank.CONNECTION)  # guards _engines, is_running
         self._engines: tuple[Engine, ...] = ()
-        self._temporaries: dict[Address, None] = {}
+        self.temporaries = Temporaries(self._has_consumer)
         self.supervisor = Supervisor(
             self.name, backend, target.endpoints, target.options, target.backend_options, clock, self
         )
@@ -81,6 +82,10 @@ class Hub:
                 return True
         return False
 
+    def use(self) -> None:
+        """The connection is used: too late to set its client id (rule CI-1)."""
+        self.is_used = True
+
     # ---- client id
 
     def set_client_id(self, client_id: Any) -> None:
@@ -90,7 +95,7 @@ class Hub:
             raise IllegalStateException("the client id was set by configuration")
         if self.client_id is not None:
             raise IllegalStateException(f"the client id is already {self.client_id!r}")
-        if self._used:
+        if self.is_used:
             raise IllegalStateException("the client id must be set before the connection is used")
         if not isinstance(client_id, str) or not client_id:
             raise InvalidClientIDException(f"{client_id!r} is no client id: a non-empty string is needed")
@@ -101,6 +106,13 @@ class Hub:
             self._release_client_id()
             raise translate(error) from error
         self.client_id = client_id
+        link, plan, epoch = self.wait_link()
+        for engine in self._engines:  # a context's own session, which has done nothing yet
+            try:
+                engine.recover_on(link, plan, epoch)
+            except BackendError as error:
+                raise translate(error) from error
+            engine.restored()
 
     def _claim_client_id(self, client_id: str) -> None:
         plan = self.wait_link()[1]
@@ -148,7 +160,6 @@ class Hub:
         with self._lock:
             if self.supervisor.epoch != epoch:
                 return False
-            self._used = True
             self._engines = (*self._engines, engine)
             engine.incoming.running = self.is_running
         return True
@@ -161,8 +172,8 @@ class Hub:
     def start(self) -> None:
         """See ``Connection.start``."""
         self.check_open()
+        self.use()
         with self._lock:
-            self._used = True
             self.is_running = True
             engines = self._engines
         for engine in engines:
@@ -173,8 +184,8 @@ class Hub:
         self.check_open()
         if self._in_callback(completion=False):
             raise IllegalStateException("stop is not allowed in a message listener of its own connection")
+        self.use()
         with self._lock:
-            self._used = True
             self.is_running = False
             engines = self._engines
         for engine in engines:
@@ -185,40 +196,37 @@ class Hub:
     # ---- temporary destinations and subscriptions
 
     def create_temporary_queue(self) -> TemporaryQueue:
-        """Rules TD-1 to TD-3."""
-        address = self._declare(Address(unique("jmsbridge-temp-queue"), temporary=True))
+        """See ``Session.create_temporary_queue``."""
+        address = self._create_temporary(topic=False)
         return TemporaryQueue(address.name, partial(self._delete, address))
 
     def create_temporary_topic(self) -> TemporaryTopic:
-        """Rules TD-1 to TD-3."""
-        address = self._declare(Address(unique("jmsbridge-temp-topic"), topic=True, temporary=True))
+        """See ``Session.create_temporary_topic``."""
+        address = self._create_temporary(topic=True)
         return TemporaryTopic(address.name, partial(self._delete, address))
 
-    def _declare(self, wanted: Address) -> Address:
+    def _create_temporary(self, *, topic: bool) -> Address:
+        self.use()
         link, plan, _ = self.wait_link()
-        plan.require(Native.TEMPORARY)
         try:
-            address = link.declare(wanted)
+            return self.temporaries.create(link, plan, topic=topic)
         except BackendError as error:
             raise translate(error) from error
-        with self._lock:
-            self._temporaries[address] = None
-        return address
 
     def _delete(self, address: Address) -> None:
         self.check_open()
-        with self._lock:
-            if address not in self._temporaries:
-                return
+        link, plan, _ = self.wait_link()
         try:
-            self.wait_link()[0].delete(address)
+            self.temporaries.delete(link, plan, address)
         except BackendError as error:
             raise translate(error) from error
-        with self._lock:
-            self._temporaries.pop(address, None)
+
+    def _has_consumer(self, address: Address) -> bool:
+        return any(one.interest.address == address for engine in self._engines for one in engine.incoming.receivers)
 
     def unsubscribe(self, name: str) -> None:
         """See ``Session.unsubscribe``."""
+        self.use()
         link, plan, _ = self.wait_link()
         if plan.outcome(Native.DURABLE) != "native" and plan.outcome(Native.SHARED_DURABLE) != "native":
             plan.require(Native.DURABLE)
@@ -230,26 +238,30 @@ class Hub:
     # ---- what the supervisor says
 
     def on_interrupted(self, error: BackendError) -> None:
+        """Phase one: nothing may be received or settled over the dead link."""
         for engine in self._engines:
             engine.interrupted()
 
     def on_connected(self, link: Link, plan: Plan, epoch: int) -> None:
-        for address in tuple(self._temporaries):
-            link.declare(address)
+        """Phases two and three: destinations, channels and subscriptions, with no credit."""
+        self.temporaries.make_again(link, plan)
         for engine in self._engines:
             engine.recover_on(link, plan, epoch)
 
     def on_restored(self) -> None:
+        """Phase four: credit, and senders go on."""
         for engine in self._engines:
             engine.restored()
 
     def on_failed(self, error: BackendError) -> None:
+        """There will be no further link: everybody who waits is told."""
         failure = translate(error)
         for engine in self._engines:
             engine.failed(failure)
         self._tell(failure)
 
     def on_subscription_lost(self, subscription: Subscription, error: BackendError) -> None:
+        """One consumer is at its end."""
         for engine in self._engines:
             for receiver in engine.incoming.receivers:
                 if receiver.inbox.subscription is subscription:
@@ -278,7 +290,7 @@ class Hub:
             return
         if self._in_callback():
             raise IllegalStateException("close is not allowed in a callback of the connection's own sessions")
-        if not self.life.begin_close(wait=not self.supervisor.lane.is_current()):
+        if not self.life.wait_begin_close(wait=not self.supervisor.lane.is_current()):
             return
         errors: list[Exception] = []
         try:
@@ -287,7 +299,7 @@ class Hub:
                     engine.close()
                 except JMSException as error:
                     errors.append(error)
-            self._delete_temporaries()
+            self.temporaries.delete_all(self.supervisor.link)
         finally:
             self.supervisor.close()
             self._release_client_id()
@@ -295,18 +307,6 @@ class Hub:
             self.life.end_close()
         if errors:
             raise errors[0]
-
-    def _delete_temporaries(self) -> None:
-        link = self.supervisor.link
-        for address in self._temporaries:
-            if link is None:
-                return
-            try:
-                link.delete(address)
-            except LinkLost:
-                return
-            except BackendError as error:
-                log.warning("temporary destination %s: %s", address, error)
 
     def abandon(self) -> None:
         """In a forked child: the parent's link must not be touched."""

@@ -1,9 +1,10 @@
 """One subscription's arrivals, credit and unsettled tokens, for the life of one link.
 
-Arrivals enter on the backend's thread and leave on a receiver's or the delivery lane's. When the link dies the inbox dies with it: what it held
-will come again from the broker, and settlements of its tokens are dropped and counted.
+Arrivals enter on the backend's thread and leave on a receiver's or the delivery lane's. When the link dies the inbox
+dies with it: what it held will come again from the broker, and settlements of its tokens are dropped and counted.
 """
 
+import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -18,7 +19,7 @@ __all__ = ["Delivery", "Inbox", "Nothing"]
 
 
 class Nothing(Enum):
-    """Why ``take`` came back empty-handed."""
+    """Why ``wait_next`` came back empty-handed."""
 
     TIMEOUT = auto()
     CLOSED = auto()  # by the consumer: no more messages, ever
@@ -47,7 +48,7 @@ class Delivery:
 class Inbox:
     """Receiving end of one subscription; implements ``spi.Inbox``.
 
-    ``window`` is the number of messages that may be on the way or unseen; 0 fetches one message per ``take``.
+    ``window`` is the number of messages that may be on the way or unseen; 0 fetches one message per ``wait_next``.
     """
 
     def __init__(self, window: int, clock: Clock, wake: Callable[[], None] | None) -> None:
@@ -160,7 +161,7 @@ class Inbox:
 
     # ---- the receiver's side
 
-    def take(self, deadline: float | None) -> Delivery | Nothing:
+    def wait_next(self, deadline: float | None) -> Delivery | Nothing:
         """The next message, waiting until the monotonic ``deadline`` (None: for ever)."""
         with self._ready:
             while True:
@@ -190,7 +191,7 @@ class Inbox:
                     self._parked -= 1
 
     def is_parked(self) -> bool:
-        """Whether a receiver is waiting in ``take``, so has nothing in hand."""
+        """Whether a receiver is waiting in ``wait_next``, so has nothing in hand."""
         with self._ready:
             return self._parked > 0
 
@@ -211,12 +212,15 @@ class Inbox:
     # ---- settlement
 
     def settle(self, deliveries: Sequence[Delivery], outcome: Outcome, ticket: Ticket | None = None) -> None:
-        """Say what became of them, in delivery order. A dead link's tokens are dropped and counted: the broker sends them again."""
+        """Say what became of them, in delivery order.
+
+        A dead link's tokens are dropped and counted: the broker sends them again.
+        """
         subscription = self.subscription
         if subscription is None or self._end is Nothing.MOVED:
             self.stale += len(deliveries)
             if ticket is not None:
-                ticket.succeed()
+                ticket.fail(LinkLost("the connection was lost before the acknowledgement; the broker delivers again"))
             return
         try:
             if outcome is Outcome.FAILED:
@@ -226,8 +230,10 @@ class Inbox:
                     ticket.succeed()
             else:
                 subscription.settle([delivery.arrival.token for delivery in deliveries], outcome, ticket)
-        except LinkLost:
+        except LinkLost as error:
             self.stale += len(deliveries)
+            if ticket is not None:
+                ticket.fail(error)
         self.forget(len(deliveries))
 
     def forget(self, count: int) -> None:
@@ -247,7 +253,7 @@ class Inbox:
     # ---- ends
 
     def close(self) -> None:
-        """No more messages leave; a blocked ``take`` returns ``Nothing.CLOSED``."""
+        """No more messages leave; a blocked ``wait_next`` returns ``Nothing.CLOSED``."""
         with self._ready:
             self._end = self._end or Nothing.CLOSED
             self._ready.notify_all()
@@ -265,7 +271,7 @@ class Inbox:
         return self._end is Nothing.MOVED
 
     def unseen(self) -> tuple[list[Arrival], list[Delivery]]:
-        """Take out what the application has not seen (again): fresh arrivals, and messages waiting to be redelivered."""
+        """Take out what the application has not seen (again): fresh arrivals, and waiting redeliveries."""
         with self._ready:
             fresh, again = list(self._queue), list(self._again)
             self._queue.clear()
@@ -290,7 +296,5 @@ class Inbox:
 
     def _end_subscription(self) -> None:
         if self.subscription is not None and self._end is not Nothing.MOVED:
-            try:
+            with contextlib.suppress(LinkLost):  # it ended with its link
                 self.subscription.close()
-            except LinkLost:
-                pass  # it ended with its link

@@ -1,6 +1,7 @@
 """A session's way in: its receivers, the delivery lane, redelivery, and the waits that stop and close need.
 
-One application call is in a receive, or one listener is running, at a time (Jakarta Messaging 3.1 sections 2.14, 6.2.6).
+One application call is in a receive, or one listener is running, at a time (Jakarta Messaging 3.1 sections 2.14,
+6.2.6).
 """
 
 import logging
@@ -17,7 +18,7 @@ from jmsbridge.core.locks import Rank, assert_unlocked, ranked
 from jmsbridge.core.receiver import Receiver
 from jmsbridge.core.unsettled import Lazy, Policy
 from jmsbridge.errors import IllegalStateException
-from jmsbridge.spi import Channel, Interest, Native, Outcome
+from jmsbridge.spi import BackendError, Channel, Interest, Native, Outcome
 
 __all__ = ["Incoming", "Redelivery"]
 
@@ -26,11 +27,11 @@ log = logging.getLogger("jmsbridge.receive")
 _PATIENCE = 10.0  # seconds after which a wait for the user's own listener is logged
 _NO_DEAD_LETTERS = 30.0  # seconds between further redeliveries where the broker has no dead-letter queue
 
-MakeMessage = Callable[[Delivery], Any]
+_MakeMessage = Callable[[Delivery], Any]
 
 
 class Redelivery(msgspec.Struct, frozen=True):
-    """At once, then after ``delay`` seconds doubling to ``delay_max``, ``maximum`` times in all, then the dead-letter queue."""
+    """At once, then after ``delay`` seconds doubling to ``delay_max``; after ``maximum`` times dead-letter."""
 
     maximum: int
     delay: float
@@ -49,7 +50,7 @@ class Incoming:
     """Everything about receiving that belongs to one session."""
 
     def __init__(
-        self, name: str, clock: Clock, policy: Policy, redelivery: Redelivery, make_message: MakeMessage
+        self, name: str, clock: Clock, policy: Policy, redelivery: Redelivery, make_message: _MakeMessage
     ) -> None:
         self.lane = Lane(f"jmsbridge-{name}-deliver", self._pump)
         self.policy = policy
@@ -150,7 +151,10 @@ class Incoming:
 
     def _pump(self) -> None:
         if isinstance(self.policy, Lazy):
-            self.policy.settle_due()
+            try:
+                self.policy.settle_due()
+            except BackendError as error:
+                log.warning("messages will come again: %s", error)
         progress = True
         while progress and self.running:
             progress = False
@@ -158,13 +162,17 @@ class Incoming:
                 if receiver.listener is None or not self.running:
                     continue
                 self._current = receiver  # before the poll: who closes the receiver after it sees it here
-                delivery = receiver.poll()
-                if delivery is not None:
-                    progress = True
-                    self._call(receiver, delivery)
-                self._current = None
-                if self._watchers:
-                    self._notify_idle()
+                try:
+                    delivery = receiver.poll()
+                    if delivery is not None:
+                        progress = True
+                        self._call(receiver, delivery)
+                except BackendError as error:  # an acknowledgement that had to be confirmed was not
+                    log.warning("the message will come again: %s", error)
+                finally:
+                    self._current = None
+                    if self._watchers:
+                        self._notify_idle()
 
     def _call(self, receiver: Receiver, delivery: Delivery) -> None:
         listener = receiver.listener
@@ -196,7 +204,7 @@ class Incoming:
         self.replay(self.policy.take_unsettled())
 
     def replay(self, deliveries: list[Delivery]) -> None:
-        """Mark as failed and deliver again; at the limit to the dead-letter queue; for closed consumers back to the broker."""
+        """Mark as failed and deliver again; at the limit dead-letter, for closed consumers give back to the broker."""
         groups: dict[Inbox, list[Delivery]] = {}
         for delivery in deliveries:
             delivery.failed()
@@ -289,7 +297,7 @@ class Incoming:
     def resume(self, channel: Channel) -> None:
         """Subscribe everything again, with no credit yet; raises BackendError."""
         for receiver in self._receivers:
-            subscription = channel.subscribe(receiver.interest, receiver.inbox)
+            subscription = channel.subscribe(receiver.wanted(self._native), receiver.inbox)
             receiver.attach(subscription)
 
     def give_back(self) -> None:

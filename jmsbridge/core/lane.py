@@ -1,7 +1,7 @@
 """A lane: one lazily started thread that runs user code, in order, for one session.
 
-``wake`` says that there may be work; the lane then calls its work function once, which does all there is. Many wakes while it works cost
-one further pass, so hand-overs batch by themselves.
+``wake`` says that there may be work; the lane then calls its work function once, which does all there is. Many wakes
+while it works cost one further pass, so hand-overs batch by themselves.
 """
 
 import logging

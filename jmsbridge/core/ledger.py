@@ -1,7 +1,7 @@
 """The ledger of asynchronous sends: answers come in any order, callbacks run in send order.
 
-A send is entered before it reaches the backend. Its answer marks the entry; the completion lane calls back every answered entry at the head,
-one at a time, until it meets one without an answer (Jakarta Messaging 3.1 section 7.3).
+A send is entered before it reaches the backend. Its answer marks the entry; the completion lane calls back every
+answered entry at the head, one at a time, until it meets one without an answer (Jakarta Messaging 3.1 section 7.3).
 """
 
 import logging

@@ -1,7 +1,8 @@
 """Locks with a rank, so that tests can prove the lock order.
 
-In production ``ranked`` gives plain ``threading.Lock`` objects. With ``JMSBRIDGE_DEBUG_LOCKS=order`` every acquisition checks that no lock
-of the same or a higher rank is held by the thread; ``yield`` also gives other threads a chance to run before each one.
+In production ``ranked`` gives plain ``threading.Lock`` objects. With ``JMSBRIDGE_DEBUG_LOCKS=order`` every
+acquisition checks that no lock of the same or a higher rank is held by the thread; ``yield`` also gives other threads
+a chance to run before each one.
 """
 
 import os
@@ -10,9 +11,9 @@ import threading
 import time
 from enum import IntEnum
 from types import TracebackType
-from typing import Protocol
+from typing import cast
 
-__all__ = ["LockLike", "OrderedLock", "Rank", "assert_unlocked", "ranked"]
+__all__ = ["OrderedLock", "Rank", "assert_unlocked", "ranked"]
 
 
 class Rank(IntEnum):
@@ -23,22 +24,6 @@ class Rank(IntEnum):
     CONSUMER = 3
     INBOX = 4
     LEAF = 5
-
-
-class LockLike(Protocol):
-    """What both kinds of lock offer."""
-
-    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        """Take the lock."""
-
-    def release(self) -> None:
-        """Give it back."""
-
-    def __enter__(self) -> bool: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
 
 
 _DEBUG = os.environ.get("JMSBRIDGE_DEBUG_LOCKS", "")
@@ -91,10 +76,10 @@ class OrderedLock:
         self.release()
 
 
-def ranked(rank: Rank) -> LockLike:
+def ranked(rank: Rank) -> threading.Lock:
     """A new lock of that rank."""
     if _DEBUG:
-        return OrderedLock(rank, yielding="yield" in _DEBUG)
+        return cast(threading.Lock, OrderedLock(rank, yielding="yield" in _DEBUG))
     return threading.Lock()
 
 

@@ -64,7 +64,7 @@ def session_mode(value: object) -> int:
     """A valid session mode; JMSException otherwise."""
     if value not in _MODES or isinstance(value, bool):
         raise JMSException(f"{value!r} is no session mode")
-    return int(value)  # type: ignore[call-overload,no-any-return]
+    return int(value)
 
 
 def make_policy(

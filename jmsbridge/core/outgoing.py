@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from jmsbridge.config import Options
 from jmsbridge.core.clock import Clock
 from jmsbridge.core.group import Group
 from jmsbridge.core.ledger import Entry, Ledger
@@ -16,17 +17,16 @@ from jmsbridge.core.ticket import AnswerMissing, Waiter
 from jmsbridge.core.transaction import Transaction
 from jmsbridge.core.translate import translate
 from jmsbridge.destinations import Destination
-from jmsbridge.errors import InDoubtException, JMSException
+from jmsbridge.errors import InDoubtException, JMSException, unchecked
 from jmsbridge.message import Message
-from jmsbridge.spi import BackendError, Channel, Envelope, LinkLost, Native, Ticket
+from jmsbridge.spi import BackendError, Channel, Envelope, LinkLost, Native
 
-__all__ = ["Completion", "Outgoing", "Sender", "Sending"]
+__all__ = ["Completion", "Outgoing", "Sender"]
 
 log = logging.getLogger("jmsbridge.send")
 
-NON_PERSISTENT = 1
-PERSISTENT = 2
-PERSISTENT_GROUPACK = 3
+_NON_PERSISTENT = 1
+_PERSISTENT = 2
 
 _KEPT_FAILURES = 1000
 
@@ -46,32 +46,21 @@ class Sender(Protocol):
 
     _no_id: bool
     _no_timestamp: bool
-    last_async: int
-    unchecked: bool
-
-
-class Sending(Protocol):
-    """Options that the way out reads; see ``jmsbridge.config.options``."""
-
-    send_timeout: float
-    close_timeout: float
-    block_on_durable_send: bool
-    block_on_non_durable_send: bool
-    resend: bool
-    confirmation_window_size: int | None
+    _last_async: int
+    _unchecked: bool
 
 
 class _AsyncSend(Entry):
-    __slots__ = ("foreign", "listener", "message", "unchecked")
+    __slots__ = ("foreign", "listener", "message", "simplified")
 
     def __init__(
-        self, ledger: Ledger, size: int, message: Message, listener: Completion, foreign: Any, unchecked: bool
+        self, ledger: Ledger, size: int, message: Message, listener: Completion, foreign: Any, simplified: bool
     ) -> None:
         super().__init__(ledger, size)
         self.message = message
         self.listener = listener
         self.foreign = foreign
-        self.unchecked = unchecked
+        self.simplified = simplified
 
     def complete(self) -> None:
         message = self.message
@@ -82,14 +71,7 @@ class _AsyncSend(Entry):
             self.listener.on_completion(target)
             return
         error = translate(self.error, (target,))
-        self.listener.on_exception(target, unchecked_twin(error) if self.unchecked else error)
-
-
-def unchecked_twin(error: JMSException) -> Exception:
-    """The simplified API's form of an error that a callback gets."""
-    from jmsbridge.errors import unchecked
-
-    return unchecked(error)
+        self.listener.on_exception(target, unchecked(error) if self.simplified else error)
 
 
 class _Acknowledged(Entry):
@@ -143,14 +125,15 @@ class _Unwatched:
 class Outgoing:
     """Everything about sending that belongs to one session.
 
-    ``channel`` is None while the link is down: senders wait for it. ``on_failure`` gets failures that no caller waits for.
+    ``channel`` is None while the link is down: senders wait for it. ``on_failure`` gets failures that no caller waits
+    for.
     """
 
     def __init__(
         self,
         name: str,
         clock: Clock,
-        options: Sending,
+        options: Options,
         window: int,
         on_failure: Callable[[JMSException], None],
     ) -> None:
@@ -231,30 +214,9 @@ class Outgoing:
         """Send one message; times in milliseconds. Returns when the guarantee asked for is reached (section 7.3)."""
         if message._gate is not None:
             message._refuse()
-        now = self._now_ms()
-        due = now + delay
-        timestamp = 0 if sender._no_timestamp else now
-        message_id = None if sender._no_id else self._next_id()
-        expiration = now + ttl if ttl else 0
         if delay or duplicate_id is not None:
             self._require(delay, duplicate_id)
-        envelope = message._freeze(
-            destination._address,
-            message_id,
-            timestamp,
-            mode != NON_PERSISTENT,
-            priority,
-            expiration,
-            0 if delay == 0 and timestamp else due,
-            duplicate_id,
-        )
-        message._message_id = message_id
-        message._timestamp = timestamp
-        message._destination = destination
-        message._delivery_mode = NON_PERSISTENT if mode == NON_PERSISTENT else PERSISTENT
-        message._priority = priority
-        message._expiration = expiration
-        message._delivery_time = due
+        envelope = self._stamp(sender, destination, message, mode, priority, ttl, delay, duplicate_id)
         if foreign is not None:
             _write_headers(message, foreign)
         if listener is not None:
@@ -265,10 +227,45 @@ class Outgoing:
             group.send(self.wait_channel(), envelope)
         elif self.handler is not None:
             self._send_acknowledged(envelope, message if foreign is None else foreign)
-        elif self._block_non_durable if mode == NON_PERSISTENT else self._block_durable:
+        elif self._block_non_durable if mode == _NON_PERSISTENT else self._block_durable:
             self._send_and_wait(envelope, message)
         else:
             self.wait_channel().send(envelope, _Unwatched(self, message if foreign is None else foreign))
+
+    def _stamp(
+        self,
+        sender: Sender,
+        destination: Destination,
+        message: Message,
+        mode: int,
+        priority: int,
+        ttl: int,
+        delay: int,
+        duplicate_id: str | None,
+    ) -> Envelope:
+        now = self._now_ms()
+        due = now + delay
+        timestamp = 0 if sender._no_timestamp else now
+        message_id = None if sender._no_id else self._next_id()
+        expiration = now + ttl if ttl else 0
+        envelope = message._freeze(
+            destination._address,
+            message_id,
+            timestamp,
+            mode != _NON_PERSISTENT,
+            priority,
+            expiration,
+            0 if delay == 0 and timestamp else due,
+            duplicate_id,
+        )
+        message._message_id = message_id
+        message._timestamp = timestamp
+        message._destination = destination
+        message._delivery_mode = _NON_PERSISTENT if mode == _NON_PERSISTENT else _PERSISTENT
+        message._priority = priority
+        message._expiration = expiration
+        message._delivery_time = due
+        return envelope
 
     def _require(self, delay: int, duplicate_id: str | None) -> None:
         self.wait_channel()
@@ -297,7 +294,7 @@ class Outgoing:
                     raise translate(error, (message,)) from error
                 self._wait_replaced(channel, error, deadline)
 
-    def _wait_replaced(self, channel: Channel, error: LinkLost, deadline: float) -> None:
+    def _wait_replaced(self, channel: Channel, error: BackendError, deadline: float) -> None:
         with self._up:
             self._up.wait_for(
                 lambda: self._channel is not channel or self._down is not None,
@@ -311,13 +308,13 @@ class Outgoing:
     ) -> None:
         channel = self.wait_channel()
         size = _weigh(envelope) if self._weighed else 0
-        entry = _AsyncSend(self.ledger, size, message, listener, foreign, sender.unchecked)
+        entry = _AsyncSend(self.ledger, size, message, listener, foreign, sender._unchecked)
         try:
             self.ledger.enter(entry, self._timeout)
         except AnswerMissing as error:
             raise translate(error) from error
         message._gate = entry
-        sender.last_async = entry.number
+        sender._last_async = entry.number
         try:
             if self._transacted and self.transaction is not None:
                 self.transaction.send(envelope, entry)
@@ -349,8 +346,8 @@ class Outgoing:
 
     def report(self, message: Any, error: BackendError) -> None:
         """A send that nobody waits for has failed: keep it, and tell the connection's exception listener."""
-        kind = "unknown" if error.in_doubt else "refused"
-        failure = InDoubtException(f"a send that was not waited for failed: {error}", **{kind: (message,)})
+        lost, unknown = ((), (message,)) if error.in_doubt else ((message,), ())
+        failure = InDoubtException(f"a send that was not waited for failed: {error}", refused=lost, unknown=unknown)
         failure.__cause__ = error
         self.failed.append(failure)
         self._on_failure(failure)
@@ -363,7 +360,7 @@ class Outgoing:
         self._channel, self._down = None, error
 
     def finish(self, number: int | None = None) -> None:
-        """Wait for asynchronous sends up to ``number`` (all) and their callbacks; stragglers fail in order (rule CL-8)."""
+        """Wait for asynchronous sends up to ``number`` (all) and their callbacks; stragglers fail (rule CL-8)."""
         ledger = self.ledger
         ledger.wait_finished(ledger.last if number is None else number, self._options.close_timeout, _give_up)
 

@@ -50,7 +50,7 @@ TABLE: tuple[Feature, ...] = (
         Native.TRANSACTIONS,
         "local transaction",
         "sends are held; commit sends and confirms all, then acknowledges",
-        "not atomic: a failed commit may leave some sends visible and then raises InDoubt; duplicates possible, never loss",
+        "not atomic: a failed commit may leave some sends visible and then raises InDoubt; duplicates, never loss",
         "emulated",
         warns=True,
     ),
@@ -157,7 +157,7 @@ class Plan:
         return self._settings.get(name, self._settings.get("default", "default"))
 
     def require(self, feature: Native) -> Outcome:
-        """Use a feature: UnsupportedFeature where it is refused, an EmulationWarning the first time where that is due."""
+        """Use a feature: UnsupportedFeature where it is refused, an EmulationWarning once where that is due."""
         outcome = self.outcome(feature)
         if outcome == "native":
             return outcome

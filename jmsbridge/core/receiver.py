@@ -4,6 +4,8 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from jmsbridge.core.clock import Clock
 from jmsbridge.core.inbox import Delivery, Inbox, Nothing
 from jmsbridge.core.ticket import Waiter
@@ -17,7 +19,7 @@ log = logging.getLogger("jmsbridge.receive")
 
 _GRACE = 0.05  # seconds that receive_no_wait allows a broker without drain
 
-Accept = Callable[[Delivery], bool]
+_Accept = Callable[[Delivery], bool]
 
 
 class Receiver:
@@ -26,7 +28,7 @@ class Receiver:
     ``accept`` is asked for each delivery before the application sees it; where it says no it has settled the delivery.
     """
 
-    def __init__(self, interest: Interest, clock: Clock, accept: Accept) -> None:
+    def __init__(self, interest: Interest, clock: Clock, accept: _Accept) -> None:
         self.interest = interest
         self.listener: Callable[[Any], None] | None = None
         self._clock = clock
@@ -38,12 +40,19 @@ class Receiver:
     def _new_inbox(self) -> Inbox:
         return Inbox(self.interest.window, self._clock, self._wake)
 
+    def wanted(self, native: Native) -> Interest:
+        """The interest to subscribe with: without a selector that the broker would not apply."""
+        return self.interest if self._is_filtered(native) else msgspec.structs.replace(self.interest, selector=None)
+
+    def _is_filtered(self, native: Native) -> bool:
+        feature = Native.TOPIC_SELECTORS if self.interest.address.topic else Native.QUEUE_SELECTORS
+        return self.interest.selector is None or feature in native
+
     def attach(self, subscription: Subscription) -> None:
         """Go on with this subscription of the current link; what its broker cannot filter is filtered here."""
         self._drains = Native.DRAIN in subscription.native
-        feature = Native.TOPIC_SELECTORS if self.interest.address.topic else Native.QUEUE_SELECTORS
         text = self.interest.selector
-        if text is not None and feature not in subscription.native:
+        if text is not None and not self._is_filtered(subscription.native):
             self.inbox.selector = compile_selector(text)
         self.inbox.subscription = subscription
 
@@ -68,7 +77,7 @@ class Receiver:
             inbox = self.inbox
             if not inbox.window:
                 inbox.fetch()
-            found = inbox.take(deadline)
+            found = inbox.wait_next(deadline)
             if isinstance(found, Delivery):
                 if self._accept(found):
                     return found
@@ -94,7 +103,7 @@ class Receiver:
             inbox = self.inbox
             if not inbox.window:
                 inbox.fetch()
-            found = inbox.take(0.0)
+            found = inbox.wait_next(0.0)
             if isinstance(found, Delivery):
                 if self._accept(found):
                     return found
@@ -114,7 +123,7 @@ class Receiver:
         except BackendError as error:
             raise translate(error) from error
         try:
-            while isinstance(found := inbox.take(0.0), Delivery):
+            while isinstance(found := inbox.wait_next(0.0), Delivery):
                 if self._accept(found):
                     return found
             return None
@@ -140,5 +149,5 @@ class Receiver:
                 inbox.subscription.settle([arrival.token for arrival in fresh], Outcome.RELEASED)
         except LinkLost:
             return
-        if again:
-            inbox.settle(again, Outcome.FAILED)
+        for delivery in again:  # put back unseen (rule BO-18), or waiting for its redelivery
+            inbox.settle((delivery,), Outcome.FAILED if delivery.local_failures else Outcome.RELEASED)

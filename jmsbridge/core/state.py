@@ -25,8 +25,8 @@ class Life:
         self._changed = threading.Condition(ranked(rank))  # guards state
         self.state = State.OPEN
 
-    def begin_close(self, *, wait: bool = True) -> bool:
-        """Whether the caller is to close; otherwise returns when the first closer is done, or at once without ``wait``."""
+    def wait_begin_close(self, *, wait: bool = True) -> bool:
+        """Whether the caller is to close; if not, returns when the first closer is done, at once without ``wait``."""
         with self._changed:
             if self.state is State.OPEN:
                 self.state = State.CLOSING

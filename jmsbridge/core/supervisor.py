@@ -1,8 +1,9 @@
 """Keeps a connection on a living link.
 
-A link is disposable: it dies once, and the supervisor makes the next one. Each link has a number, its epoch; whatever an old epoch still says
-is ignored. Recovery is phased: *interrupted* (inboxes emptied, senders wait), *connected*, *recovered* (channels, temporary
-destinations and subscriptions exist again, with no credit), *restored* (credit granted, senders go on).
+A link is disposable: it dies once, and the supervisor makes the next one. Each link has a number, its epoch; whatever
+an old epoch still says is ignored. Recovery is phased: *interrupted* (inboxes emptied, senders wait), *connected*,
+*recovered* (channels, temporary destinations and subscriptions exist again, with no credit), *restored* (credit
+granted, senders go on).
 """
 
 import logging
@@ -14,6 +15,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from jmsbridge.config import Options
 from jmsbridge.core.clock import Clock
 from jmsbridge.core.lane import Lane
 from jmsbridge.core.locks import Rank, ranked
@@ -42,16 +44,6 @@ class Supervised(Protocol):
 
     def on_subscription_lost(self, subscription: Subscription, error: BackendError) -> None:
         """The broker ended a consumer's subscription."""
-
-
-class Settings(Protocol):
-    """Options that the supervisor reads."""
-
-    connect_timeout: float
-    reconnect_delay: float
-    reconnect_delay_max: float
-    reconnect_attempts: int | None
-    emulation: Any
 
 
 class _Events:
@@ -83,7 +75,7 @@ class Supervisor:
         name: str,
         backend: Backend,
         endpoints: tuple[Endpoint, ...],
-        options: Settings,
+        options: Options,
         backend_options: Any,
         clock: Clock,
         owner: Supervised,

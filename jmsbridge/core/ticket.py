@@ -36,7 +36,7 @@ class Waiter:
             self._answer.release()
 
     def wait_answer(self, timeout: float, what: str) -> None:
-        """Return when the answer is yes; raise the BackendError when it is no, or AnswerMissing after ``timeout`` seconds."""
+        """Return when the answer is yes; raise the answer when it is no, AnswerMissing after ``timeout`` seconds."""
         if not self.answered and not self._answer.acquire(timeout=timeout):
             raise AnswerMissing(f"no answer to {what} within {timeout:g} s; its outcome is unknown", in_doubt=True)
         if self.error is not None:

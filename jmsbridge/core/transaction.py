@@ -26,7 +26,7 @@ class Transaction(Protocol):
         """Add a send; the ticket is answered when it is part of the transaction."""
 
     def commit(self, deliveries: list[Delivery], timeout: float) -> None:
-        """Make it effective. BackendError when it was rolled back or is in doubt; the deliveries are then unsettled again."""
+        """Make it effective. BackendError when rolled back or in doubt; the deliveries are then unsettled again."""
 
     def rollback(self, timeout: float) -> None:
         """Undo the sends."""
@@ -103,7 +103,13 @@ class Buffered:
         failures = [error for _, error in answers if error is not None]
         if failures:
             _raise_failed(answers, failures[0])
-        settle_all(deliveries, Outcome.ACCEPTED, timeout)
+        try:
+            settle_all(deliveries, Outcome.ACCEPTED, timeout)
+        except BackendError as error:
+            raise InDoubtException(
+                f"the commit's messages are sent, but acknowledging failed ({error}): what was consumed may return",
+                sent=[message_from_arrival(envelope, False, 0, None) for envelope in held],
+            ) from error
 
     def rollback(self, timeout: float) -> None:
         """Forget the sends."""

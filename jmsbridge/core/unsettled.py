@@ -1,7 +1,7 @@
 """When a delivered message is settled: one policy object per session, one class per acknowledgement mode.
 
-``handing`` is called just before the application gets a message, ``handled`` after ``receive`` has done its work or the listener returned.
-Settlements of several messages are one step per subscription, in delivery order.
+``handing`` is called just before the application gets a message, ``handled`` after ``receive`` has done its work or
+the listener returned. Settlements of several messages are one step per subscription, in delivery order.
 """
 
 from collections.abc import Callable, Iterable
@@ -11,15 +11,16 @@ from jmsbridge.core.clock import Clock, Timer
 from jmsbridge.core.inbox import Delivery, Inbox
 from jmsbridge.core.locks import Rank, ranked
 from jmsbridge.core.ticket import Waiter
-from jmsbridge.spi import LinkLost, Outcome
+from jmsbridge.spi import Outcome
 
 __all__ = ["Automatic", "Deferred", "Early", "Individual", "Lazy", "Never", "Policy", "settle_all"]
 
 
 def settle_all(deliveries: Iterable[Delivery], outcome: Outcome, wait: float | None = None) -> None:
-    """Settle in delivery order, one step per subscription; with ``wait`` until the broker has answered, that many seconds at most.
+    """Settle in delivery order, one step per subscription; with ``wait`` until the broker has answered, that many
+    seconds at most.
 
-    A link that died meanwhile is no error: the broker will deliver again.
+    Without ``wait``, a link that died meanwhile is no error: the broker will deliver again. With it, that is LinkLost.
     """
     groups: dict[Inbox, list[Delivery]] = {}
     for delivery in deliveries:
@@ -31,10 +32,7 @@ def settle_all(deliveries: Iterable[Delivery], outcome: Outcome, wait: float | N
         if waiter is not None:
             waiters.append(waiter)
     for waiter in waiters:
-        try:
-            waiter.wait_answer(wait or 0, "an acknowledgement")
-        except LinkLost:
-            continue
+        waiter.wait_answer(wait or 0, "an acknowledgement")
 
 
 class Policy(Protocol):
@@ -95,7 +93,8 @@ class Automatic:
 
 
 class Lazy:
-    """DUPS_OK_ACKNOWLEDGE: every ``messages`` messages or every ``interval`` seconds, whichever comes first; 0 switches one off.
+    """DUPS_OK_ACKNOWLEDGE: every ``messages`` messages or every ``interval`` seconds, whichever comes first; 0
+    switches one off.
 
     ``wake`` runs ``settle_due`` soon on a thread that may call the SPI.
     """

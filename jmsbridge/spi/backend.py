@@ -5,8 +5,8 @@ Kinds of verbs
     *path*: returns at once. With a ticket it never raises ``BackendError``: every failure, a dead link included, is the
     ticket's answer. Without a ticket no answer is asked for, and a dead link raises ``LinkLost``.
 
-Calls upward (``Inbox.put``, ``Ticket.succeed`` and ``fail``, ``LinkEvents``) never raise, never block, take only leaf locks and
-never call down again, so a backend may make them from any thread and while it holds a lock of its own.
+Calls upward (``Inbox.put``, ``Ticket.succeed`` and ``fail``, ``LinkEvents``) never raise, never block, take only leaf
+locks and never call down again, so a backend may make them from any thread and while it holds a lock of its own.
 
 A backend promises, and ``jmsbridge.testing.suite`` tests:
 
@@ -122,7 +122,10 @@ class Link(Protocol):
         """Open an order and transaction domain (blocks)."""
 
     def declare(self, address: Address) -> Address:
-        """Make the temporary destination; the broker's name for it comes back (blocks)."""
+        """Make the temporary destination; the broker's name for it comes back (blocks).
+
+        That is the name asked for, unless it is taken: a link that follows a lost one asks for the same names again.
+        """
 
     def delete(self, address: Address) -> None:
         """Remove a temporary destination (blocks); ``AddressInUse`` while it has consumers."""

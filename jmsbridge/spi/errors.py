@@ -15,7 +15,8 @@
     ├── TransactionRolledBack  the broker ended the transaction by rolling it back
     └── NotSupported           this broker cannot do it
 
-The facade maps each class to one exception of Jakarta Messaging; the text should name the thing, the broker and the remedy.
+The facade maps each class to one exception of Jakarta Messaging; the text should name the thing, the broker and the
+remedy.
 """
 
 __all__ = [

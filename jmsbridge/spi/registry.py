@@ -37,7 +37,7 @@ def names() -> list[str]:
 
 
 def load(scheme: str) -> Backend:
-    """The backend of a scheme. ``KeyError`` when none has that name, ``ImportError`` when its client library is missing."""
+    """The backend of a scheme. ``KeyError`` when there is none, ``ImportError`` when its client library is missing."""
     with _lock:
         found = _loaded.get(scheme)
     if found is not None:

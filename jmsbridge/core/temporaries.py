@@ -1,0 +1,89 @@
+"""The temporary destinations of one connection: made, made again on a new link, deleted (rules TD-1 to TD-3).
+
+Where the broker has no such thing, a unique name plays the part: the client keeps other connections' consumers away,
+and deletes what it can at close.
+"""
+
+import logging
+from collections.abc import Callable
+
+from jmsbridge.core.locks import Rank, ranked
+from jmsbridge.core.naming import unique
+from jmsbridge.core.plan import Plan
+from jmsbridge.errors import JMSException
+from jmsbridge.spi import Address, AddressInUse, BackendError, Link, LinkLost, Native, NotSupported
+
+__all__ = ["Temporaries"]
+
+log = logging.getLogger("jmsbridge.temporary")
+
+
+class Temporaries:
+    """Thread-safe. ``in_use`` says whether the connection has a consumer of an address."""
+
+    def __init__(self, in_use: Callable[[Address], bool]) -> None:
+        self._in_use = in_use
+        self._lock = ranked(Rank.CONNECTION)  # guards _made
+        self._made: dict[Address, None] = {}
+
+    def create(self, link: Link, plan: Plan, *, topic: bool) -> Address:
+        """Make one; raises BackendError."""
+        wanted = Address(unique(f"jmsbridge-temp-{'topic' if topic else 'queue'}"), topic, True)
+        made = wanted
+        if plan.require(Native.TEMPORARY) == "native":
+            made = link.declare(wanted)
+        else:
+            try:
+                made = link.declare(wanted)
+            except NotSupported:
+                log.debug("%s is temporary by its unique name only", wanted)
+        with self._lock:
+            self._made[made] = None
+        return made
+
+    def check_consumable(self, address: Address, plan: Plan) -> None:
+        """Refuse a consumer of another connection's temporary destination where the broker does not."""
+        if address.temporary and plan.outcome(Native.TEMPORARY) != "native" and address not in self._made:
+            raise JMSException(f"{address} belongs to another connection, which alone may consume it")
+
+    def delete(self, link: Link, plan: Plan, address: Address) -> None:
+        """Delete one; nothing to do when it is gone. Raises BackendError, JMSException while it has consumers."""
+        if address not in self._made:
+            return
+        if plan.outcome(Native.TEMPORARY) == "native":
+            link.delete(address)
+        else:
+            if self._in_use(address):
+                raise JMSException(f"{address} has consumers; close them before deleting it")
+            _delete_emulated(link, address)
+        with self._lock:
+            self._made.pop(address, None)
+
+    def make_again(self, link: Link, plan: Plan) -> None:
+        """On a new link; BackendError when that is not possible yet."""
+        if plan.outcome(Native.TEMPORARY) != "native":
+            return
+        for address in tuple(self._made):
+            made = link.declare(address)
+            if made != address:  # the broker has not noticed the death of the old link yet: try again soon
+                link.delete(made)
+                raise AddressInUse(f"{address} still belongs to the lost link")
+
+    def delete_all(self, link: Link | None) -> None:
+        """At the end of the connection; what cannot be deleted is logged."""
+        for address in tuple(self._made):
+            if link is None:
+                return
+            try:
+                _delete_emulated(link, address)
+            except LinkLost:
+                return
+            except BackendError as error:
+                log.warning("%s is left behind: %s", address, error)
+
+
+def _delete_emulated(link: Link, address: Address) -> None:
+    try:
+        link.delete(address)
+    except NotSupported:
+        log.debug("the broker cannot delete %s", address)
