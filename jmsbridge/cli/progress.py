@@ -12,8 +12,10 @@ __all__ = ["counting"]
 
 @contextmanager
 def counting(what: str, *, quiet: bool = False) -> Iterator[Callable[[int], None]]:
-    """Show how many there were and how fast; call the value with the number so far."""
-    shown = sys.stderr.isatty() and not quiet and not sys.stdout.isatty()
+    """Show how many there were and how fast; call what comes with the number so far.
+
+    ``quiet`` where the terminal is used for something else.
+    """
     progress = Progress(
         SpinnerColumn(),
         TextColumn("{task.completed:,} {task.description}"),
@@ -21,7 +23,7 @@ def counting(what: str, *, quiet: bool = False) -> Iterator[Callable[[int], None
         TimeElapsedColumn(),
         console=Console(stderr=True),
         transient=True,
-        disable=not shown,
+        disable=quiet or not sys.stderr.isatty(),
     )
     task = progress.add_task(what, total=None, rate="")
 

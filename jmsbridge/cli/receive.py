@@ -1,5 +1,6 @@
 """``jmsbridge receive`` and ``jmsbridge browse``: messages to standard output."""
 
+import sys
 from typing import Annotated
 
 import typer
@@ -79,7 +80,7 @@ def pump(consumer: MessageConsumer, writer: Writer, count: int | None, wait: flo
     """
     received, unsettled = 0, 0
     last: Message | None = None
-    with counting("received") as show:
+    with counting("received", quiet=sys.stdout.isatty()) as show:
         try:
             while count is None or received < count:
                 message = consumer.receive(timeout=wait) if last is None else consumer.receive_no_wait()
@@ -140,13 +141,15 @@ def browse(
         raise ConfigurationError("only a queue can be browsed")
     writer = Writer(form)
     seen = 0
-    with connect(target, overrides(user, password, options)) as connection, counting("browsed") as show:
+    with connect(target, overrides(user, password, options)) as connection:
         browser = connection.create_session().create_browser(where, selector)
         connection.start()
-        for seen, message in enumerate(browser, 1):
-            writer.write(message)
-            show(seen)
-            if seen == count:
-                break
+        with counting("browsed", quiet=sys.stdout.isatty()) as show:
+            for seen, message in enumerate(browser, 1):
+                writer.write(message)
+                if seen % 100 == 0:
+                    show(seen)
+                if seen == count:
+                    break
         writer.flush()
     return EMPTY if fail_if_empty and not seen else OK

@@ -123,13 +123,13 @@ def send(  # size: one parameter per option of the command line
         headers=_headers(correlation_id, reply_to, jms_type),
     )
     private = warn_if_private(resolve(target, given))
-    if private and not quiet:
-        note(f"note: {private}")
     sending = Sending()
     with connect(target, given) as connection:
         session = connection.create_session()
         producer = session.create_producer(None)
         try:
+            if private and not quiet:
+                note(f"note: {private}")
             problem = _pump(_inputs(session, texts, form), producer, default, fixed, sending, quiet)
         finally:
             connection.close()  # Waits for the answers still open.
@@ -168,7 +168,7 @@ def _pump(
     quiet: bool,
 ) -> str | None:
     """Send everything; the text of what stopped it, or None."""
-    with counting("sent", quiet=quiet) as show:
+    with counting("sent", quiet=quiet or sys.stdin.isatty()) as show:
         number = 0
         try:
             for number, outgoing in enumerate(inputs, 1):

@@ -12,6 +12,7 @@ from jmsbridge.config.options import Options, convert_option
 from jmsbridge.config.profiles import Profile, find_profile
 from jmsbridge.config.suggest import nearest
 from jmsbridge.config.urls import ParsedURL, looks_like_url, parse_url, split_urls
+from jmsbridge.core.plan import TABLE
 from jmsbridge.errors import ConfigurationError
 from jmsbridge.spi.backend import Backend
 from jmsbridge.spi.envelope import Endpoint
@@ -174,9 +175,20 @@ def _typed(backend: Backend, scheme: str, given: dict[str, _Given]) -> tuple[Opt
             raise ConfigurationError(f"unknown option {name!r} ({given[name].origin}): {hint}")
     options = Options(**{name: _convert(Options, name, item) for name, item in given.items() if name in facade})
     values = {name: _convert(backend.options, name, item) for name, item in given.items() if name in own - facade}
+    if isinstance(options.emulation, dict):
+        _check_features(options.emulation)
     # A backend that declares an option of the facade is told the facade's value.
     shared = {name: getattr(options, name) for name in own & facade}
     return options, backend.options(**values, **shared)
+
+
+def _check_features(emulation: Mapping[str, str]) -> None:
+    known = ["default", *(feature.name for feature in TABLE)]
+    for name in emulation:
+        if name not in known:
+            raise ConfigurationError(
+                f"option 'emulation' names no feature {name!r}: {nearest(name, known, 'features')}"
+            )
 
 
 def _convert(struct: type[msgspec.Struct], name: str, item: _Given) -> Any:

@@ -51,7 +51,7 @@ def by_queue(connection: Connection, files: list[TextFile], queue: Queue) -> lis
     in_threads(jobs, meanwhile=end)
     seconds = time.perf_counter() - started
     missing = () if completions.completed == _count(files) else ("not every send was completed",)
-    what = f"queue, {PRODUCERS} producers, {CONSUMERS} consumers"
+    what = f"queue, {PRODUCERS} to {CONSUMERS} threads"
     return [Leg(what, len(collected.lines), seconds, (*completions.problems, *missing, *compare(files, collected)))]
 
 

@@ -101,8 +101,8 @@ def test_text_becomes_typed_values(name: str, text: str, value: object) -> None:
 
 
 def test_emulation_by_feature_in_a_url() -> None:
-    options = resolve("stub:?emulation.delivery_delay=allow&emulation.browser=refuse").options
-    assert options.emulation == {"delivery_delay": "allow", "browser": "refuse"}
+    options = resolve("stub:?emulation.delay=allow&emulation.browse=refuse").options
+    assert options.emulation == {"delay": "allow", "browse": "refuse"}
 
 
 @pytest.mark.parametrize(
@@ -112,6 +112,7 @@ def test_emulation_by_feature_in_a_url() -> None:
         ("stub:", {"sendtimeout": 1}, "'sendtimeout' (call): did you mean 'send_timeout'?"),
         ("stub:?Broker=x", {}, "did you mean 'broker'?"),
         ("stub:", {"passwort": "x"}, "did you mean 'password'?"),
+        ("stub:?emulation.brows=allow", {}, "did you mean 'browse'?"),
         ("stub:?zzz=1", {}, "known options of stub: "),
         ("stob:", {}, "unknown scheme 'stob': did you mean 'stub'?"),
         ("embeded:", {}, "unknown scheme 'embeded': did you mean 'embedded'?"),
