@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jmsbridge import Connection, InDoubt, Message, Queue, Session
+from jmsbridge import Connection, InDoubt, Message, Queue
 from jmsbridge.testing.scripted import Call, ScriptedBackend
 from jmsbridge.testing.suite.support import LONG, Completions, eventually, run_thread
 
@@ -37,16 +37,6 @@ def _in_doubt(event: tuple[Any, ...]) -> bool:
 def _wait_next_link(backend: ScriptedBackend) -> None:
     """Until the dead link's successor has the session's channel."""
     eventually(lambda: backend.link.error is None and backend.link.channels)
-
-
-def _send(session: Session, completions: Completions, count: int = SENDS) -> list[Message]:
-    sent: list[Message] = []
-    with session.create_producer(QUEUE) as producer:
-        for number in range(count):
-            message = session.create_text_message(str(number))
-            producer.send(message, completion_listener=completions)
-            sent.append(message)
-    return sent
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -81,14 +71,20 @@ def test_kills_with_answers_from_the_io_thread(backend: ScriptedBackend, connect
 
     def on_send(call: Call) -> None:
         if int(call.detail.body) in kills:
-            kills.discard(int(call.detail.body))
             backend.link.cut(applied=chance.randint(0, 5))
 
     backend.script.before["send"] = on_send
     completions = Completions()
-    sent = _send(connect().create_session(), completions)
+    session = connect().create_session()
+    producer = session.create_producer(QUEUE)
+    sent: list[Message] = []
+    for number in range(SENDS):
+        sent.append(session.create_text_message(str(number)))
+        producer.send(sent[-1], completion_listener=completions)
+        if number in kills:
+            _wait_next_link(backend)
     _check(backend, sent, completions)
-    assert len(backend.links) > 1
+    assert len(backend.links) > KILLS // 2
 
 
 def test_kills_of_waiting_sends_lose_nothing(backend: ScriptedBackend, connect: Connect) -> None:

@@ -1,5 +1,6 @@
 """The life of a connection over several links: phases, epochs, credit, and what is dropped on the way."""
 
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -15,7 +16,16 @@ from jmsbridge import (
 )
 from jmsbridge.spi import Address, AuthenticationFailed, Native, Outcome, SubscriptionRefused
 from jmsbridge.testing.scripted import Call, ScriptedBackend, text_envelope
-from jmsbridge.testing.suite.support import LONG, SHORT, Collector, eventually, receive_texts, run_thread, send_texts
+from jmsbridge.testing.suite.support import (
+    LONG,
+    SHORT,
+    Collector,
+    Completions,
+    eventually,
+    receive_texts,
+    run_thread,
+    send_texts,
+)
 
 Connect = Callable[..., Connection]
 QUEUE = Queue("orders")
@@ -201,6 +211,32 @@ def test_recovery_ignores_what_an_old_link_says(backend: ScriptedBackend, connec
     old.channels[0].lose(old.error)
     send_texts(session, QUEUE, "still on two")
     assert len(backend.links) == 2
+
+
+def test_recovery_makes_asynchronous_sends_wait(backend: ScriptedBackend, connect: Connect) -> None:
+    """From the moment the link is lost, also while the supervisor's thread is busy with the exception listener."""
+    inside, leave = threading.Event(), threading.Event()
+
+    def listener(error: Exception) -> None:
+        inside.set()
+        assert leave.wait(LONG)
+
+    connection = connect()
+    connection.exception_listener = listener
+    session = connection.create_session()
+    session.create_consumer(Queue("deleted"))
+    producer = session.create_producer(QUEUE)
+    completions = Completions()
+    backend.subscription.lose(SubscriptionRefused("the queue was deleted"))
+    assert inside.wait(LONG)
+    backend.link.cut()
+    message = session.create_text_message("patient")
+    sending = run_thread(lambda: producer.send(message, completion_listener=completions))
+    with pytest.raises(TimeoutError):
+        sending.result(SHORT)
+    leave.set()
+    sending.result(LONG)
+    assert completions.wait(1) == [("completed", message)]
 
 
 def test_recovery_under_a_listener(backend: ScriptedBackend, connect: Connect) -> None:
