@@ -66,6 +66,7 @@ class Inbox:
         self._finished = False
         self.subscription: Subscription | None = None
         self.selector: Selector | None = None  # set where the client must filter because the broker cannot
+        self.sorts = False  # set where the broker does not deliver by priority
         self.stale = 0  # settlements dropped because the link had died
         self.window = window
         self._refill = max(1, window // 2)
@@ -77,12 +78,23 @@ class Inbox:
     def put(self, arrival: Arrival) -> None:
         """One arrival; called by the backend on any thread."""
         with self._ready:
-            self._queue.append(arrival)
+            if self.sorts:
+                self._insert(arrival)
+            else:
+                self._queue.append(arrival)
             if self._parked:
                 self._ready.notify()
             wake = self._wake
         if wake is not None:
             wake()
+
+    def _insert(self, arrival: Arrival) -> None:
+        # the broker knows no priorities: order at least what is here, first come first served within a priority
+        queue, level = self._queue, arrival.envelope.priority
+        place = len(queue)
+        while place and queue[place - 1].envelope.priority < level:
+            place -= 1
+        queue.insert(place, arrival)
 
     # ---- credit
 

@@ -54,6 +54,7 @@ class Receiver:
         text = self.interest.selector
         if text is not None and not self._is_filtered(subscription.native):
             self.inbox.selector = compile_selector(text)
+        self.inbox.sorts = Native.PRIORITY not in subscription.native
         self.inbox.subscription = subscription
 
     def listen(self, listener: Callable[[Any], None] | None, wake: Callable[[], None]) -> None:
