@@ -111,7 +111,7 @@ class Lazy:
         self._clock = clock
         self._wake = wake
         self._wait = wait
-        self._lock = ranked(Rank.LEAF)  # guards the fields below
+        self._lock = ranked(Rank.CONSUMER)  # guards the fields below
         self._done: list[Delivery] = []
         self._timer: Timer | None = None
         self._due = False
