@@ -8,6 +8,7 @@ from jmsbridge.browser import QueueBrowser
 from jmsbridge.connection import Connection
 from jmsbridge.consumer import MessageConsumer
 from jmsbridge.core.modes import AUTO_ACKNOWLEDGE
+from jmsbridge.core.state import State
 from jmsbridge.creating import Creating
 from jmsbridge.destinations import Destination, Queue, TemporaryQueue, TemporaryTopic, Topic
 from jmsbridge.errors import UnsupportedFeatureRuntimeException
@@ -264,11 +265,13 @@ class JMSContext(Creating):
 
         IllegalStateRuntimeException from a listener or completion listener of this context.
         """
-        self._session.close()
-        if not self._left:
-            self._left = True
-            if self._shared.leave():
-                self._connection.close()
+        try:
+            self._session.close()
+        finally:
+            if self._session._engine.life.state is State.CLOSED and not self._left:
+                self._left = True
+                if self._shared.leave():
+                    self._connection.close()
 
     def __enter__(self) -> Self:
         return self

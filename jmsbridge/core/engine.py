@@ -155,10 +155,21 @@ class Engine:
         """Rebuild on a new link, with no credit (supervisor's thread); raises BackendError."""
         if self.life.state is not State.OPEN:
             return
-        channel, transaction = self._open_channel(link, plan)
+        try:
+            channel, transaction = self._open_channel(link, plan)
+        except JMSException as error:  # this broker can do less than the session needs (design section 6)
+            self.failed(error)
+            self.hub.report(error)
+            return
         with self._lock:
             self._epoch = epoch
         self.incoming.adopt(plan.native)
+        for receiver in self.incoming.receivers:
+            try:
+                self._require(receiver.interest, plan)
+            except JMSException as error:
+                receiver.close()
+                self.hub.report(error)
         self.incoming.resume(channel)
         self._recovered = (channel, plan, transaction, epoch)
 
@@ -177,7 +188,7 @@ class Engine:
         self.broken = error
         self.outgoing.shut(error)
         for receiver in self.incoming.receivers:
-            receiver.inbox.close()
+            receiver.close()
 
     # ---- messages
 
@@ -203,7 +214,7 @@ class Engine:
     ) -> C:
         """Subscribe and make the consumer object; refuses what the broker lacks and the client may not emulate."""
         self.hub.use()
-        self._require(interest)
+        self._require(interest, self.plan())
         receiver = self.incoming.new_receiver(interest)
         while True:
             channel, epoch = self.channel()
@@ -226,8 +237,7 @@ class Engine:
             receiver.inbox.start()
         return kind(self, receiver, target)
 
-    def _require(self, interest: Interest) -> None:
-        plan = self.plan()
+    def _require(self, interest: Interest, plan: Plan) -> None:
         self.hub.temporaries.check_consumable(interest.address, plan)
         if interest.selector is not None:
             plan.require(Native.TOPIC_SELECTORS if interest.address.topic else Native.QUEUE_SELECTORS)
@@ -247,7 +257,7 @@ class Engine:
 
     def close_receiver(self, receiver: Receiver) -> None:
         """Close one consumer: seed 002. Waits for a receive or listener of it, except in that listener itself."""
-        receiver.inbox.close()
+        receiver.close()
         self.incoming.wait_quiet(receiver)
         with self._lock:
             self.incoming.remove(receiver)
@@ -327,7 +337,7 @@ class Engine:
 
     def close(self) -> None:
         """See ``Session.close``."""
-        if self.life.state is State.CLOSED:
+        if self.life.state is State.CLOSED or self.hub.is_forked:
             return
         self.forbid_in_callback("close")
         if not self.life.wait_begin_close():
@@ -357,7 +367,7 @@ class Engine:
     def _quiet(self) -> None:
         self.incoming.stop()
         for receiver in self.incoming.receivers:
-            receiver.inbox.close()
+            receiver.close()
         self.incoming.wait_quiet()
 
     def _shut_children(self) -> None:
@@ -381,4 +391,7 @@ class Engine:
 
     def abandon(self, error: JMSException) -> None:
         """In a forked child: nothing of the parent's link works here."""
+        self.broken = error
+        for receiver in self.incoming.receivers:
+            receiver.abandon()
         self.outgoing.abandon(error)

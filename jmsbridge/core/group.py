@@ -5,6 +5,7 @@ only the waiting is per group. See ``docs/decisions/groupack.md``.
 """
 
 import threading
+from operator import attrgetter
 from typing import Any
 
 from jmsbridge.core.locks import Rank, ranked
@@ -19,10 +20,11 @@ __all__ = ["Group"]
 class _Member:
     """One message of the current group, and its ticket."""
 
-    __slots__ = ("_group", "answered", "envelope", "error")
+    __slots__ = ("_group", "answered", "envelope", "error", "number")
 
-    def __init__(self, group: "Group", envelope: Envelope) -> None:
+    def __init__(self, group: "Group", envelope: Envelope, number: int) -> None:
         self._group = group
+        self.number = number
         self.envelope = envelope
         self.answered = False
         self.error: BackendError | None = None
@@ -56,15 +58,13 @@ class Group:
     def send(self, channel: Channel, envelope: Envelope) -> None:
         """Send; waits when the group is full. InDoubt, once, after earlier sends of the group failed."""
         self._raise_failed()
-        member = _Member(self, envelope)
         with self._changed:
             if self._told:
                 self._failed = []
-            self._open[id(member)] = member
             self._sent += 1
-            full = self._sent >= self.threshold
-            if full:
-                self._sent = 0
+            member = _Member(self, envelope, self._sent)
+            self._open[member.number] = member
+            full = self._sent % self.threshold == 0
         channel.send(envelope, member)
         if full:
             self.wait_confirmed()
@@ -84,7 +84,7 @@ class Group:
             if self._told or not self._failed:
                 return
             self._told = True
-            failed = list(self._failed)
+            failed = sorted(self._failed, key=attrgetter("number"))
         refused = [_message(one) for one in failed if one.error is not None and not one.error.in_doubt]
         unknown = [_message(one) for one in failed if one.error is not None and one.error.in_doubt]
         first = failed[0].error
@@ -96,7 +96,7 @@ class Group:
     def on_answer(self, member: _Member) -> None:
         """The broker answered for one."""
         with self._changed:
-            self._open.pop(id(member), None)
+            self._open.pop(member.number, None)
             if member.error is not None:
                 self._failed.append(member)
                 self._told = False
@@ -109,7 +109,8 @@ class Group:
             return self._messages()
 
     def _messages(self) -> tuple[Any, ...]:
-        return tuple(_message(one) for one in (*self._failed, *self._open.values()))
+        members = sorted((*self._failed, *self._open.values()), key=attrgetter("number"))
+        return tuple(_message(one) for one in members)
 
 
 def _message(member: _Member) -> Any:

@@ -50,7 +50,7 @@ class Hub:
         self._configured_id = self.client_id is not None
         self._claim: tuple[str, str] | None = None
         self.is_used = False
-        self._forked = False
+        self.is_forked = False
         self._numbers = itertools.count(1)
         self._lock = ranked(Rank.CONNECTION)  # guards _engines, is_running
         self._engines: tuple[Engine, ...] = ()
@@ -146,7 +146,8 @@ class Hub:
 
     def wait_changed(self, epoch: int) -> None:
         """Wait until the link of ``epoch`` has been replaced."""
-        self.supervisor.wait_replaced(epoch, self.options.send_timeout)
+        if not self.supervisor.wait_replaced(epoch, self.options.send_timeout):
+            raise JMSException("the broker's link does not answer and was not replaced")
 
     # ---- sessions
 
@@ -237,6 +238,11 @@ class Hub:
 
     # ---- what the supervisor says
 
+    def on_lost(self) -> None:
+        """Senders wait from this moment on."""
+        for engine in self._engines:
+            engine.outgoing.suspend()
+
     def on_interrupted(self, error: BackendError) -> None:
         """Phase one: nothing may be received or settled over the dead link."""
         for engine in self._engines:
@@ -265,7 +271,7 @@ class Hub:
         for engine in self._engines:
             for receiver in engine.incoming.receivers:
                 if receiver.inbox.subscription is subscription:
-                    receiver.inbox.close()
+                    receiver.close()
         self._tell(translate(error))
 
     def report(self, error: JMSException) -> None:
@@ -286,7 +292,7 @@ class Hub:
 
     def close(self) -> None:
         """See ``Connection.close``."""
-        if self._forked or self.life.state is State.CLOSED:
+        if self.is_forked or self.life.state is State.CLOSED:
             return
         if self._in_callback():
             raise IllegalStateException("close is not allowed in a callback of the connection's own sessions")
@@ -310,7 +316,7 @@ class Hub:
 
     def abandon(self) -> None:
         """In a forked child: the parent's link must not be touched."""
-        self._forked = True
+        self.is_forked = True
         error = LinkLost("this connection was opened in another process; open one in this process")
         self.supervisor.abandon(error)
         self._lock = ranked(Rank.CONNECTION)

@@ -102,12 +102,13 @@ class Inbox:
         """The connection is started: let messages out, and ask for the first ones."""
         with self._ready:
             self._open = True
-            first = not self._credit and self.window > 0 and self._end is None and self.subscription is not None
+            wanted = self.window or (1 if self._parked else 0)  # without a window, one for a waiting receive
+            first = wanted > 0 and not self._credit and self._end is None and self.subscription is not None
             self._credit = self._credit or first
             self._ready.notify_all()
             wake = self._wake
         if first:
-            self._grant(self.window)
+            self._grant(wanted)
         if wake is not None:
             wake()
 

@@ -95,8 +95,7 @@ class Incoming:
     def _accept(self, delivery: Delivery) -> bool:
         envelope = delivery.arrival.envelope
         if envelope.expiration and envelope.expiration <= self._clock.now_ms():
-            delivery.inbox.settle((delivery,), Outcome.ACCEPTED)
-            delivery.inbox.spend()
+            self._drop(delivery)
             return False
         if delivery.count > 1 and self._redelivery.is_exhausted(delivery.count) and Native.REJECT in self._native:
             log.warning("message %s failed %d times: dead-letter queue", envelope.message_id, delivery.count - 1)
@@ -105,10 +104,16 @@ class Incoming:
             return False
         selector = delivery.inbox.selector
         if selector is not None and not selector.matches_envelope(envelope):
-            delivery.inbox.settle((delivery,), Outcome.ACCEPTED)
-            delivery.inbox.spend()
+            self._drop(delivery)
             return False
         return True
+
+    def _drop(self, delivery: Delivery) -> None:
+        if self.policy.transacted:
+            self.policy.handing(delivery)  # it goes when the transaction commits
+        else:
+            delivery.inbox.settle((delivery,), Outcome.ACCEPTED)
+        delivery.inbox.spend()
 
     # ---- receive
 
@@ -297,6 +302,8 @@ class Incoming:
     def resume(self, channel: Channel) -> None:
         """Subscribe everything again, with no credit yet; raises BackendError."""
         for receiver in self._receivers:
+            if receiver.closed:
+                continue
             subscription = channel.subscribe(receiver.wanted(self._native), receiver.inbox)
             receiver.attach(subscription)
 

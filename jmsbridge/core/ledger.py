@@ -70,6 +70,11 @@ class Ledger:
         self._bytes = 0  # in flight; guarded by _changed
 
     @property
+    def is_idle(self) -> bool:
+        """Whether every send entered so far has been called back."""
+        return self._finished >= self._entered
+
+    @property
     def last(self) -> int:
         """The number of the last send entered; what ``wait_finished`` takes."""
         return self._entered

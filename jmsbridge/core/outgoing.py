@@ -104,21 +104,19 @@ class _Acknowledged(Entry):
 
 
 class _Unwatched:
-    """The ticket of a send that nobody waits for: only a failure has consequences."""
+    """The ticket of a send that nobody waits for, but the end of the session: only a failure has consequences."""
 
-    __slots__ = ("_answered", "_message", "_owner")
+    __slots__ = ("_message", "_owner")
 
     def __init__(self, owner: "Outgoing", message: Any) -> None:
         self._owner = owner
         self._message = message
-        self._answered = False
 
     def succeed(self) -> None:
-        self._answered = True
+        self._owner.watch_no_more(self)
 
     def fail(self, error: BackendError) -> None:
-        if not self._answered:
-            self._answered = True
+        if self._owner.watch_no_more(self):
             self._owner.report(self._message, error)
 
 
@@ -150,6 +148,8 @@ class Outgoing:
         self._on_failure = on_failure
         self._plan: Plan | None = None
         self._up = threading.Condition(ranked(Rank.CONSUMER))  # guards _channel and _down
+        self._answered = threading.Condition(ranked(Rank.LEAF))  # guards _unwatched
+        self._unwatched: dict[_Unwatched, None] = {}
         self._channel: Channel | None = None
         self._down: JMSException | None = None
         self._weighed = options.confirmation_window_size is not None
@@ -167,6 +167,10 @@ class Outgoing:
             self.transaction = transaction
             self._transacted = transaction is not None
             self._up.notify_all()
+
+    def suspend(self) -> None:
+        """The link died: sends wait from now on. Called under a backend's lock, so without one of ours."""
+        self._channel = None
 
     def interrupted(self) -> None:
         """The link died: sends wait; a transaction that held sends is lost."""
@@ -230,7 +234,7 @@ class Outgoing:
         elif self._block_non_durable if mode == _NON_PERSISTENT else self._block_durable:
             self._send_and_wait(envelope, message)
         else:
-            self.wait_channel().send(envelope, _Unwatched(self, message if foreign is None else foreign))
+            self._send_unwatched(envelope, message if foreign is None else foreign)
 
     def _stamp(
         self,
@@ -344,6 +348,23 @@ class Outgoing:
         except BackendError as error:
             raise translate(error, (message,)) from error
 
+    def _send_unwatched(self, envelope: Envelope, message: Any) -> None:
+        channel = self.wait_channel()
+        ticket = _Unwatched(self, message)
+        with self._answered:
+            self._unwatched[ticket] = None
+        channel.send(envelope, ticket)
+
+    def watch_no_more(self, ticket: _Unwatched) -> bool:
+        """A send that nobody waits for has its answer; false when it had one before."""
+        with self._answered:
+            known = ticket in self._unwatched
+            if known:
+                del self._unwatched[ticket]
+                if not self._unwatched:
+                    self._answered.notify_all()
+            return known
+
     def report(self, message: Any, error: BackendError) -> None:
         """A send that nobody waits for has failed: keep it, and tell the connection's exception listener."""
         lost, unknown = ((), (message,)) if error.in_doubt else ((message,), ())
@@ -357,12 +378,26 @@ class Outgoing:
     def abandon(self, error: JMSException) -> None:
         """In a forked child: locks may be held by threads that do not exist here."""
         self._up = threading.Condition(ranked(Rank.CONSUMER))
+        self._answered = threading.Condition(ranked(Rank.LEAF))
         self._channel, self._down = None, error
 
     def finish(self, number: int | None = None) -> None:
         """Wait for asynchronous sends up to ``number`` (all) and their callbacks; stragglers fail (rule CL-8)."""
-        ledger = self.ledger
-        ledger.wait_finished(ledger.last if number is None else number, self._options.close_timeout, _give_up)
+        ledger, timeout = self.ledger, self._options.close_timeout
+        if number is not None:
+            ledger.wait_finished(number, timeout, _give_up)
+            return
+        self._wait_unwatched(timeout)
+        deadline = self._clock.monotonic() + timeout
+        while not ledger.is_idle:  # a callback may have sent again
+            ledger.wait_finished(ledger.last, max(0.0, deadline - self._clock.monotonic()), _give_up)
+
+    def _wait_unwatched(self, timeout: float) -> None:
+        with self._answered:
+            self._answered.wait_for(lambda: not self._unwatched, timeout)
+            late = list(self._unwatched)
+        for ticket in late:
+            ticket.fail(_give_up())
 
 
 class _TransactedSend:

@@ -35,6 +35,7 @@ class Receiver:
         self._accept = accept
         self._wake: Callable[[], None] | None = None
         self._drains = True
+        self.closed = False
         self.inbox = self._new_inbox()
 
     def _new_inbox(self) -> Inbox:
@@ -68,7 +69,19 @@ class Receiver:
     def interrupted(self) -> None:
         """The link died: go on with an empty inbox that has no subscription yet."""
         old, self.inbox = self.inbox, self._new_inbox()
+        if self.closed:
+            self.inbox.close()
         old.lose()
+
+    def close(self) -> None:
+        """No more messages, on this link or a later one; a blocked ``next`` returns None."""
+        self.closed = True  # before the inbox is looked up: ``interrupted`` may be changing it
+        self.inbox.close()
+
+    def abandon(self) -> None:
+        """In a forked child: locks may be held by threads that do not exist here."""
+        self.inbox = self._new_inbox()
+        self.close()
 
     # ---- taking
 

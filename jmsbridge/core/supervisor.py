@@ -28,10 +28,13 @@ log = logging.getLogger("jmsbridge.link")
 
 
 class Supervised(Protocol):
-    """What the supervisor asks of the connection; all but ``on_subscription_lost`` on the supervisor's own thread."""
+    """What the supervisor asks of the connection; all but ``on_lost`` on the supervisor's own thread."""
+
+    def on_lost(self) -> None:
+        """The link died: no send may use it any more. Called on any thread; takes no lock."""
 
     def on_interrupted(self, error: BackendError) -> None:
-        """The link died."""
+        """The link died: empty what hangs on it."""
 
     def on_connected(self, link: Link, plan: Plan, epoch: int) -> None:
         """Rebuild everything on the new link, with no credit; BackendError makes the supervisor try again."""
@@ -148,10 +151,12 @@ class Supervisor:
         """The current link, dead or alive."""
         return self._link
 
-    def wait_replaced(self, epoch: int, timeout: float) -> None:
-        """Return once the link of ``epoch`` is known to be dead, or after ``timeout`` seconds."""
+    def wait_replaced(self, epoch: int, timeout: float) -> bool:
+        """Wait until the link of ``epoch`` is known to be dead; False after ``timeout`` seconds."""
         with self._changed:
-            self._changed.wait_for(lambda: self.epoch != epoch or self._lost_epoch == epoch or self._closed, timeout)
+            return self._changed.wait_for(
+                lambda: self.epoch != epoch or self._lost_epoch == epoch or self._closed, timeout
+            )
 
     # ---- what links say, from any thread
 
@@ -163,6 +168,7 @@ class Supervisor:
             self._ready = False
             self._lost_epoch = epoch
             self._changed.notify_all()
+            self._owner.on_lost()
             self._tasks.append(lambda: self._recover(epoch, error))
         self.lane.wake()
 

@@ -11,9 +11,11 @@ from jmsbridge.core.clock import Clock, Timer
 from jmsbridge.core.inbox import Delivery, Inbox
 from jmsbridge.core.locks import Rank, ranked
 from jmsbridge.core.ticket import Waiter
-from jmsbridge.spi import Outcome
+from jmsbridge.spi import LinkLost, Outcome
 
 __all__ = ["Automatic", "Deferred", "Early", "Individual", "Lazy", "Never", "Policy", "settle_all"]
+
+_TOO_LATE = "the connection was lost before these messages were acknowledged; the broker delivers them again"
 
 
 def settle_all(deliveries: Iterable[Delivery], outcome: Outcome, wait: float | None = None) -> None:
@@ -44,6 +46,8 @@ class Policy(Protocol):
     """Settlements come late: brokers that count unsettled messages need a larger window."""
     presettled: bool
     """No settlement is ever sent."""
+    transacted: bool
+    """Settlements take effect at commit."""
 
     def handing(self, delivery: Delivery) -> None:
         """The application is about to get it."""
@@ -67,6 +71,7 @@ class Automatic:
     automatic = True
     deferred = False
     presettled = False
+    transacted = False
 
     def __init__(self, wait: float | None) -> None:
         self._wait = wait
@@ -102,6 +107,7 @@ class Lazy:
     automatic = True
     deferred = False
     presettled = False
+    transacted = False
 
     def __init__(
         self, messages: int, interval: float, clock: Clock, wake: Callable[[], None], wait: float | None
@@ -172,9 +178,10 @@ class Deferred:
 
     def __init__(self, wait: float | None, *, transacted: bool = False) -> None:
         self._wait = wait
-        self._transacted = transacted
+        self.transacted = transacted
         self._lock = ranked(Rank.LEAF)  # guards _held
         self._held: list[Delivery] = []
+        self._lost = False  # a link died with messages that a confirmed acknowledgement can no longer reach
 
     def handing(self, delivery: Delivery) -> None:
         """Remember it."""
@@ -186,8 +193,13 @@ class Deferred:
 
     def acknowledge(self, delivery: Delivery | None) -> None:
         """Settle all that the session consumed; ignored in a transaction (rule AC-4)."""
-        if not self._transacted:
-            settle_all(self.take_unsettled(), Outcome.ACCEPTED, self._wait)
+        if self.transacted:
+            return
+        with self._lock:
+            lost, self._lost = self._lost, False
+        settle_all(self.take_unsettled(), Outcome.ACCEPTED, self._wait)
+        if lost and self._wait is not None:
+            raise LinkLost(_TOO_LATE)
 
     def take_unsettled(self) -> list[Delivery]:
         """All of it."""
@@ -198,6 +210,7 @@ class Deferred:
     def lose(self) -> None:
         """Forget it."""
         with self._lock:
+            self._lost = bool(self._held)
             self._held = []
 
 
@@ -207,6 +220,7 @@ class Individual:
     automatic = False
     deferred = True
     presettled = False
+    transacted = False
 
     def __init__(self, wait: float | None) -> None:
         self._wait = wait
@@ -230,6 +244,8 @@ class Individual:
             known = self._held.pop(id(delivery), None)
         if known is not None:
             settle_all((delivery,), Outcome.ACCEPTED, self._wait)
+        elif self._wait is not None and delivery.inbox.is_lost():
+            raise LinkLost(_TOO_LATE)
 
     def take_unsettled(self) -> list[Delivery]:
         """All of it, in delivery order."""
@@ -262,6 +278,7 @@ class Never:
     automatic = False
     deferred = False
     presettled = True
+    transacted = False
 
     def handing(self, delivery: Delivery) -> None:
         """No settlement; only the inbox counts it out."""

@@ -125,6 +125,7 @@ def test_async_context_sends_every_body(harness: Harness, queue: Queue) -> None:
 
 
 @rule("AS-7")
+@requires(Native.TEMPORARY, native=True)
 def test_async_listener_of_context_is_readable(harness: Harness, queue: Queue) -> None:
     """The listener reads back; None returns to synchronous sends, whose errors are raised."""
     context = harness.context()
@@ -162,9 +163,10 @@ def test_async_completed_message_is_with_the_broker(harness: Harness, session: S
     watching = harness.connect().create_session()
     shown: list[list[str]] = []
 
+    browser = watching.create_browser(queue)
+
     def browse(_: Message) -> None:
-        with watching.create_browser(queue) as browser:
-            shown.append([str(message.text) for message in browser if isinstance(message, TextMessage)])
+        shown.append([str(message.text) for message in browser if isinstance(message, TextMessage)])
 
     listener = Completions(browse)
     session.create_producer(queue).send(session.create_text_message("a"), completion_listener=listener)
@@ -211,6 +213,7 @@ def test_async_non_persistent_completes_too(session: Session, queue: Queue) -> N
 
 @rule("AS-2", "AS-9")
 @pitfall(21)
+@requires(Native.TEMPORARY, native=True)
 def test_async_failure_is_checked(harness: Harness, session: Session) -> None:
     """A MessageProducer's asynchronous send that the broker refuses ends once, with the checked exception."""
     producer = session.create_producer(None)
@@ -222,6 +225,7 @@ def test_async_failure_is_checked(harness: Harness, session: Session) -> None:
 
 @rule("AS-2", "AS-9")
 @pitfall(21)
+@requires(Native.TEMPORARY, native=True)
 def test_async_context_failure_is_unchecked(harness: Harness) -> None:
     """A JMSProducer's asynchronous send that the broker refuses ends once, with the unchecked exception."""
     producer = harness.context().create_producer()
@@ -482,6 +486,7 @@ def test_async_future_carries_the_message(session: Session, queue: Queue) -> Non
 
 
 @rule("AS-2")
+@requires(Native.TEMPORARY, native=True)
 def test_async_future_fails(harness: Harness, session: Session) -> None:
     """A refusal is the future's exception, or that of send_async itself, never both."""
     producer, gone = session.create_producer(None), gone_queue(harness)

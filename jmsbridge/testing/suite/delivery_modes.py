@@ -24,8 +24,9 @@ from jmsbridge import (
     TextMessage,
 )
 from jmsbridge.errors import InDoubt, InvalidDestinationException, JMSException
+from jmsbridge.spi import Native
 from jmsbridge.testing.harness import Harness
-from jmsbridge.testing.marks import rule
+from jmsbridge.testing.marks import requires, rule
 from jmsbridge.testing.suite.redelivery import deferred_session, deliveries, delivery, gone_queue, left, take
 from jmsbridge.testing.suite.support import (
     LONG,
@@ -277,6 +278,7 @@ def test_modes_group_survives_close_of_producer(harness: Harness, queue: Queue, 
     assert [text for text, _, _ in left(harness, queue, 2)] == ["a", "b"]
 
 
+@requires(Native.TEMPORARY, native=True)
 def test_modes_group_unacknowledged_after_refusal(harness: Harness, session: Session, queue: Queue) -> None:
     """What the broker refused stays in unacknowledged, alone, and the group's next send says so once."""
     gone, sending = gone_queue(harness), grouping(harness.connect(), 100)
@@ -325,6 +327,7 @@ NOT_WAITING = [
 
 
 @pytest.mark.parametrize(("mode", "options"), WAITING)
+@requires(Native.TEMPORARY, native=True)
 def test_modes_blocking_send_raises(harness: Harness, mode: int, options: dict[str, Any]) -> None:
     """A send that waits for the broker raises the broker's refusal, and nothing is reported twice."""
     connection = harness.connect(**options)
@@ -338,6 +341,7 @@ def test_modes_blocking_send_raises(harness: Harness, mode: int, options: dict[s
 
 
 @pytest.mark.parametrize(("mode", "options"), NOT_WAITING)
+@requires(Native.TEMPORARY, native=True)
 def test_modes_non_blocking_send_fails_later(harness: Harness, mode: int, options: dict[str, Any]) -> None:
     """A send that does not wait returns; its refusal is kept with the message in failed_sends."""
     sending = harness.connect(**options).create_session()
@@ -354,6 +358,7 @@ def failed_messages(session: Session) -> list[Any]:
     return [message for failure in found for message in (*failure.refused, *failure.unknown)]
 
 
+@requires(Native.TEMPORARY, native=True)
 def test_modes_failed_send_reaches_exception_listener(harness: Harness) -> None:
     """The connection's exception listener hears of a send that failed after it returned, not on the sender's thread."""
     connection = harness.connect()

@@ -172,7 +172,7 @@ def test_fault_prefetched_are_not_lost(harness: Harness, queue: Queue) -> None:
 
 
 @rule("TX-4")
-@requires(Native.TRANSACTIONS)
+@requires(Native.TRANSACTIONS, native=True)
 def test_fault_commit_rolls_back_consumption(harness: Harness, queue: Queue) -> None:
     """commit after a cut says that it rolled back, and the messages come again; the next transaction is fine."""
     connection = connect(harness)

@@ -228,7 +228,7 @@ def test_order_priority_default_and_header(session: Session, queue: Queue) -> No
 
 
 @rule("PY-1")
-@requires(Native.PRIORITY)
+@requires(Native.PRIORITY, native=True)
 def test_order_priority_high_first(session: Session, queue: Queue) -> None:
     """Waiting expedited messages (5 to 9) pass the normal ones (0 to 4)."""
     producer = session.create_producer(queue)

@@ -180,6 +180,7 @@ def test_redelivery_recovered_then_closed(
 @rule("JX-1", "AC-10")
 @pitfall(6)
 @pytest.mark.parametrize("mode", DEFERRED)
+@requires(Native.DELIVERY_COUNT, native=True)
 def test_redelivery_count_goes_on_elsewhere(harness: Harness, session: Session, queue: Queue, mode: int) -> None:
     """Deliveries of this session and of the next one are counted on, whoever counted the earlier ones."""
     deferred = deferred_session(harness, mode, redelivery_delay=0.01)
@@ -343,7 +344,7 @@ def test_redelivery_raising_listener_is_no_rollback(harness: Harness, session: S
 
 @rule("AC-9")
 @pitfall(7)
-@requires(Native.REJECT)
+@requires(Native.REJECT, native=True)
 def test_redelivery_limit_of_a_listener_that_always_raises(harness: Harness, session: Session, queue: Queue) -> None:
     """It gets a message once and max_redeliveries times again, no endless loop, and then the next message."""
     listening = deferred_session(harness, AUTO_ACKNOWLEDGE, max_redeliveries=2, redelivery_delay=0.01)
@@ -365,7 +366,7 @@ def test_redelivery_limit_of_a_listener_that_always_raises(harness: Harness, ses
 
 
 @rule("AC-9")
-@requires(Native.REJECT | Native.TRANSACTIONS)
+@requires(Native.REJECT, native=True)
 def test_redelivery_after_the_limit_goes_to_dead_letters(harness: Harness, session: Session, queue: Queue) -> None:
     """After the limit the message is in the dead-letter queue with everything it was sent with, not lost."""
     transacted = deferred_session(harness, SESSION_TRANSACTED, max_redeliveries=1, redelivery_delay=0.01)

@@ -172,7 +172,7 @@ def test_temp_delete_after_its_session_closed(connection: Connection, kind: str)
 
 
 @rule("TD-2")
-@requires(Native.TEMPORARY)
+@requires(Native.TEMPORARY, native=True)
 @either_kind
 def test_temp_deleted_cannot_be_used(session: Session, kind: str) -> None:
     """Neither by its owner's consumers nor by its owner's producers."""
@@ -188,7 +188,7 @@ def test_temp_deleted_cannot_be_used(session: Session, kind: str) -> None:
 
 @rule("TD-2")
 @pitfall(32)
-@requires(Native.TEMPORARY)
+@requires(Native.TEMPORARY, native=True)
 def test_temp_deleted_with_its_connection(harness: Harness, session: Session, queue: Queue) -> None:
     """After its connection is closed, another connection's send to it fails."""
     owner = harness.connect()
