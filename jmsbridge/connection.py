@@ -13,7 +13,7 @@ from jmsbridge.errors import UnsupportedFeatureException
 from jmsbridge.listeners import as_exception
 from jmsbridge.metadata import ConnectionMetaData
 from jmsbridge.session import Session
-from jmsbridge.spi import Backend
+from jmsbridge.spi import Admin, Backend
 
 __all__ = ["Connection"]
 
@@ -62,6 +62,18 @@ class Connection:
         self._core.check_open()
         self._core.exception_listener = as_exception(listener)
         self._exception_listener = listener
+
+    @property
+    def admin(self) -> Admin:
+        """The broker's destinations: list, create, remove, purge, move; UnsupportedFeature where the backend cannot.
+
+        The verbs raise ``jmsbridge.spi.BackendError``.
+        """
+        self._core.check_open()
+        link, plan, _ = self._core.wait_link()
+        if not isinstance(link, Admin):
+            raise UnsupportedFeatureException(f"the backend of {plan.broker} offers no administration", "admin")
+        return link
 
     # ---- sessions
 

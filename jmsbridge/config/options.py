@@ -63,8 +63,6 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """What to do about features that the broker lacks, for all of them or by feature."""
     client_id: str | None = None
     """The client identifier (section 6.1.2)."""
-    send_confirmation: Literal["each", "group"] = "each"
-    """Whether asynchronous sends are confirmed one by one or in groups."""
 
 
 _DURATION = re.compile(r"([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*(ms|s|m|h|d)?", re.ASCII)

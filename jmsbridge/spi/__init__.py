@@ -3,6 +3,7 @@
 A backend imports this package, ``jmsbridge.codecs`` and ``jmsbridge.selectors``, and nothing else of jmsbridge.
 """
 
+from jmsbridge.spi.admin import Admin, Place
 from jmsbridge.spi.backend import SPI_VERSION, Backend, Channel, Inbox, Link, LinkEvents, Subscription, Ticket
 from jmsbridge.spi.envelope import Address, Arrival, BodyKind, Endpoint, Envelope, Interest, Mode, Outcome
 from jmsbridge.spi.errors import (
@@ -30,6 +31,7 @@ __all__ = [
     "Address",
     "AddressInUse",
     "AddressRefused",
+    "Admin",
     "Arrival",
     "AuthenticationFailed",
     "Backend",
@@ -53,6 +55,7 @@ __all__ = [
     "Native",
     "NotSupported",
     "Outcome",
+    "Place",
     "SelectorRefused",
     "SendRefused",
     "Short",

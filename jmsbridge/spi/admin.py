@@ -1,0 +1,51 @@
+"""What a link may offer beyond messaging: looking at destinations and tidying them.
+
+Optional: the command line and tests ask ``isinstance(link, Admin)``. All verbs block and raise ``BackendError``.
+"""
+
+from typing import Protocol, runtime_checkable
+
+import msgspec
+
+from jmsbridge.spi.envelope import Address
+
+__all__ = ["Admin", "Place"]
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """A queue, a topic, or a durable or shared subscription of a topic.
+
+    ``depth`` counts the messages in it, delayed and delivered but unsettled ones included; 0 for a topic, which holds
+    none itself. ``oldest`` is the JMSTimestamp of the oldest one, in milliseconds since the epoch. ``subscription`` is the
+    name of a subscription, ``client_id`` its client id.
+    """
+
+    address: Address
+    depth: int
+    consumers: int
+    oldest: int | None = None
+    subscription: str | None = None
+    client_id: str | None = None
+
+
+@runtime_checkable
+class Admin(Protocol):
+    """Administration of the broker behind a link."""
+
+    dead_letters: Address | None
+    """Where rejected messages go; None where the broker has no such queue."""
+
+    def places(self) -> list[Place]:
+        """Everything that there is, temporary destinations included, sorted by name."""
+
+    def create(self, address: Address) -> None:
+        """Make a queue or topic; no error when it exists."""
+
+    def remove(self, address: Address) -> None:
+        """Remove a queue or topic with its messages; ``AddressInUse`` while it has consumers."""
+
+    def purge(self, address: Address, selector: str | None = None) -> int:
+        """Delete the messages of a queue that match and that nobody holds; how many it were."""
+
+    def move(self, source: Address, target: Address, selector: str | None = None, limit: int | None = None) -> int:
+        """Move messages that match and that nobody holds, in order, each in one step, to another queue; how many it were."""
