@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import jmsbridge
-from bench.measuring import BODY, Figure, message, windows
+from bench.measuring import BODY, Figure, message, read, windows
 from jmsbridge import Connection, Message, Queue
 from jmsbridge.spi import Address, BodyKind, Envelope, Long
 from jmsbridge.testing.scripted import ScriptedBackend
@@ -88,6 +88,7 @@ def _listen(connection: Connection, count: int) -> float:
 
     def listener(received: Message) -> None:
         nonlocal left
+        read(received)
         left -= 1
         if not left:
             done.set()
@@ -106,7 +107,7 @@ def _receive(connection: Connection, count: int) -> float:
     consumer = session.create_consumer(Queue("bench"))
     started = time.process_time()
     for _ in range(count):
-        consumer.receive()
+        read(consumer.receive())
     used = time.process_time() - started
     session.close()
     return used

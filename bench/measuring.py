@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import msgspec
 
-from jmsbridge import Session, TextMessage
+from jmsbridge import Message, Session, TextMessage
 
-__all__ = ["BODY", "WINDOWS", "Figure", "cpu_loop", "median_rate", "message", "windows"]
+__all__ = ["BODY", "WINDOWS", "Figure", "cpu_loop", "median_rate", "message", "read", "windows"]
 
 WINDOWS = 5
 BODY = "x" * 256
@@ -42,6 +42,14 @@ def message(session: Session) -> TextMessage:
     made.set_double_property("price", 9.75)
     made.set_boolean_property("rush", True)
     return made
+
+
+def read(received: Message) -> None:
+    """What a receiver does with a message: its text and one property."""
+    if not isinstance(received, TextMessage) or len(received.text or "") != len(BODY):
+        raise RuntimeError(f"{received!r} is not what was sent")
+    if received.get_int_property("number") != 42:
+        raise RuntimeError(f"{received!r} has not the property that was sent")
 
 
 def windows(name: str, unit: str, bar: float | None, measure: Callable[[], float], *, more: bool = True) -> Figure:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 
 import jmsbridge
-from bench.measuring import Figure, median_rate, message, windows
+from bench.measuring import Figure, median_rate, message, read, windows
 from jmsbridge import Connection, Message, Queue, Session
 
 __all__ = ["figures"]
@@ -28,6 +28,10 @@ class _Counter:
         self._left -= 1
         if not self._left:
             self.done.set()
+
+    def on_message(self, received: Message) -> None:
+        read(received)
+        self(received)
 
     def on_completion(self, sent: Message) -> None:
         self(sent)
@@ -128,8 +132,7 @@ def _receive(connection: Connection, count: int) -> float:
     consumer = session.create_consumer(queue)
     started = time.perf_counter()
     for _ in range(count):
-        if consumer.receive(timeout=_PATIENCE) is None:
-            raise RuntimeError("a message did not come")
+        read(consumer.receive(timeout=_PATIENCE))
     seconds = time.perf_counter() - started
     session.close()
     return seconds
