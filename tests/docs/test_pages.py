@@ -1,0 +1,126 @@
+"""Pages and tables that follow the code say what it says."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jmsbridge import errors, values
+from jmsbridge.spi import Native
+from jmsbridge.testing.rules import CHOICES, RULES
+from jmsbridge.values import Byte, Char, Float, Long, Short
+from tests.docs.pages import DOCS, page
+from tools import pages
+from tools.laws.source import ROOT
+
+VERBS = [
+    "open", "channel", "declare", "delete", "unsubscribe", "close", "send", "subscribe", "commit", "rollback", "close",
+    "grant", "settle", "drain", "close",
+]  # fmt: skip
+WIRES = ["AMQP 1.0", "AMQP 0-9-1", "STOMP, Classic", "STOMP, Artemis", "Pulsar"]
+CITED = re.compile(
+    r"(?:amqp|amqp-verified|rabbitmq|stomp|stomp-verified|pulsar|pulsar-verified)\.md section \d+(\.\d+)?"
+)
+WRITTEN: dict[str, Any] = {
+    "boolean": True, "byte": Byte(1), "short": Short(1), "char": Char("1"), "int": 1, "long": Long(1),
+    "float": Float(1), "double": 1.0, "string": "1", "bytes": b"1",
+}  # fmt: skip
+
+
+def _tables(text: str) -> Iterator[list[str]]:
+    """The rows of all tables, without their heads."""
+    for line in text.splitlines():
+        if line.startswith("| "):
+            yield [cell.strip() for cell in line.strip("|").split(" | ")]
+
+
+def _untested(text: str) -> list[str]:
+    """The list of rules without its tests, which change more often than the page is written."""
+    rows = [line.rsplit(" | ", 1)[0] for line in text.splitlines() if re.match(r"\| (\w\w-\d+|\d+) \|", line)]
+    assert len(rows) == 198
+    return rows
+
+
+def test_the_page_of_capabilities_is_up_to_date() -> None:
+    assert page("capabilities.md") == pages.capabilities(), "python -m tools.pages"
+
+
+def test_every_capability_has_its_promise() -> None:
+    assert set(pages.promises()) == set(Native)
+
+
+def test_the_page_of_rules_is_up_to_date_but_for_the_newest_tests() -> None:
+    assert _untested(page("rules.md")) == _untested(pages.rule_list()), "python -m tools.pages"
+
+
+def test_pages_are_written_where_they_are_missing(tmp_path: Path) -> None:
+    assert pages.main(tmp_path, check=True) == [tmp_path / "capabilities.md", tmp_path / "rules.md"]
+    assert pages.main(tmp_path) == [tmp_path / "capabilities.md", tmp_path / "rules.md"]
+    assert pages.main(tmp_path, check=True) == []
+
+
+def test_the_choices_are_those_of_the_code() -> None:
+    rows = [row for row in _tables(page("decisions/provider-choices.md")) if row[0] in RULES]
+    assert rows == [[name, RULES[name], chosen] for name, chosen in CHOICES.items()]
+
+
+def test_the_index_lists_every_decision() -> None:
+    listed = re.findall(r"^\| \[[\w-]+\]\(([\w-]+\.md)\) \|", page("decisions/README.md"), re.MULTILINE)
+    assert sorted(listed) == sorted(path.name for path in DOCS.glob("decisions/*.md") if path.name != "README.md")
+
+
+@pytest.mark.parametrize("path", sorted(DOCS.glob("decisions/[a-q]*.md")), ids=lambda path: str(path.stem))
+def test_a_decision_says_why_and_what_was_not_taken(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    if path.name != "provider-choices.md":
+        assert text.count("**Decided.**") == text.count("**Why.**") == text.count("**Not taken.**") == 1
+    assert text.startswith("# ")
+
+
+def test_the_walk_has_every_verb_on_every_wire() -> None:
+    parts = re.split(r"^### ", page("decisions/spi-walk.md").split("## What the wires")[0], flags=re.MULTILINE)[1:]
+    assert [part.splitlines()[0] for part in parts] == [f"{n}. `{verb}`" for n, verb in enumerate(VERBS, 1)]
+    for part in parts:
+        assert [row[0] for row in _tables(part)] == ["wire", *WIRES]
+
+
+def test_every_line_of_the_walk_names_its_sections() -> None:
+    rows = [row for row in _tables(page("decisions/spi-walk.md")) if row[0] in WIRES]
+    assert len(rows) == len(VERBS) * len(WIRES)
+    for wire, how, sections in rows:
+        assert how, wire
+        assert all(CITED.fullmatch(each) for each in sections.split("; ")), sections
+
+
+def test_the_guide_lists_every_error() -> None:
+    listed = set(re.findall(r"`(\w+)`", page("guide.md").split("\n## Errors")[1].split("\n## ")[0]))
+    meanings = {name for name in errors.__all__ if not name.endswith(("Exception", "Warning")) and name[0].isupper()}
+    assert meanings <= listed
+
+
+@pytest.mark.parametrize("written", WRITTEN)
+def test_the_table_of_conversions_is_the_codes(written: str) -> None:
+    table = list(
+        _tables(page("messages.md").split("## Conversions")[1].replace("| |", "| - |").replace("| |", "| - |"))
+    )
+    head = table[0]
+    row = next(row for row in table if row[0] == written)
+    for kind, cell in zip(head[1:], row[1:], strict=True):
+        assert _converts(getattr(values, f"to_{kind}"), WRITTEN[written]) == (cell in ("x", "p")), (written, kind)
+
+
+def _converts(read: Callable[[Any], Any], value: Any) -> bool:
+    try:
+        read(value)
+    except errors.MessageFormat:
+        return False
+    return True
+
+
+def test_the_reading_order_is_short() -> None:
+    order = page("architecture.md").split("## Reading order")[1]
+    files = re.findall(r"`([\w/]+\.py)`", order)
+    lines = sum(len((ROOT / name).read_text(encoding="utf-8").splitlines()) for name in files)
+    assert 700 < lines < 1100
