@@ -20,16 +20,18 @@ demo: $(VENV)/.stamp-run  ## the main job, on the embedded broker or on JMSBRIDG
 	@$(PY) -m jmsbridge.demo $(ARGS)
 
 test: $(VENV)/.stamp-dev  ## every test that this machine can run, in a few minutes
-	@$(PY) -m pytest -q -p tools.unrun -m "not long" $(ARGS)
+	@$(PY) -m pytest -q -n 4 --dist worksteal -p tools.unrun -m "not long" $(ARGS)
 
 test-long: $(VENV)/.stamp-dev  ## the long runs: repetition, faults, soak
-	@$(PY) -m pytest -p tools.unrun -m long --timeout 3600 $(ARGS)
+	@$(PY) -m pytest -v -p tools.unrun -m long --durations 0 $(ARGS)
 
-check: $(VENV)/.stamp-dev  ## ruff, mypy strict, the laws of the design
+check: $(VENV)/.stamp-dev  ## ruff, mypy strict, the laws of the design, a test for every rule
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(PY) -m tools.laws
+	@listed=$$($(PY) -m jmsbridge.testing.rules); failed=$$?; \
+	printf '%s\n' "$$listed" | grep -E '^(mistake|untested): | rules tested'; exit $$failed
 
 format: $(VENV)/.stamp-dev  ## let ruff format and fix
 	@$(BIN)/ruff format .
@@ -43,6 +45,7 @@ bench: $(VENV)/.stamp-run  ## speed on this machine; `make bench ARGS=--write` u
 
 docs: $(VENV)/.stamp-dev  ## regenerate what the documentation takes from the code
 	@$(PY) -m tools.docs
+	@$(PY) -m tools.pages
 
 clean:  ## remove environment and caches
 	rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage htmlcov

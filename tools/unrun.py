@@ -1,29 +1,50 @@
 """A pytest plugin of this checkout: at the end of a run, what this machine did not run and what would make it run."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from jmsbridge.config.backends import install_hint
 from jmsbridge.spi import registry
 
-__all__ = ["not_run", "pytest_deselected", "pytest_terminal_summary"]
+__all__ = ["Unrun", "not_run", "pytest_configure"]
 
-_long = 0
-
-
-def pytest_deselected(items: list[pytest.Item]) -> None:
-    """Remember what was left out on purpose."""
-    global _long
-    _long += sum(item.get_closest_marker("long") is not None for item in items)
+_KEY = "jmsbridge-long"
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say it, above pytest's closing line."""
-    terminalreporter.section("not run on this machine")
-    skipped = _reasons(terminalreporter.stats.get("skipped", []))
-    for line in list(not_run(skipped, _long)) or ["nothing: every test that exists was run"]:
-        terminalreporter.write_line(line)
+class Unrun:
+    """Counts what was left out and says so; one per run, and one per worker of pytest-xdist."""
+
+    def __init__(self) -> None:
+        self.long = 0
+
+    def pytest_deselected(self, items: list[pytest.Item]) -> None:
+        """Remember what was left out on purpose."""
+        self.long += sum(item.get_closest_marker("long") is not None for item in items)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """In a worker: hand over to the run that started it."""
+        output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
+        if output is not None:
+            output[_KEY] = self.long
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take over: every worker leaves out the same."""
+        self.long = max(self.long, getattr(node, "workeroutput", {}).get(_KEY, 0))
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say it, above pytest's closing line."""
+        terminalreporter.section("not run on this machine")
+        skipped = _reasons(terminalreporter.stats.get("skipped", []))
+        for line in list(not_run(skipped, self.long)) or ["nothing: every test that exists was run"]:
+            terminalreporter.write_line(line)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Begin to count."""
+    config.pluginmanager.register(Unrun(), "jmsbridge-unrun")
 
 
 def not_run(skipped: dict[str, int], long: int) -> Iterator[str]:

@@ -5,7 +5,6 @@ The threads, the waiting and the order of callbacks are in ``completions_threads
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
@@ -35,7 +34,7 @@ from jmsbridge.errors import (
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
 from jmsbridge.testing.marks import pitfall, requires, rule
-from jmsbridge.testing.suite.redelivery import gone_queue, left, take
+from jmsbridge.testing.suite.redelivery import gone_queue, left
 from jmsbridge.testing.suite.support import LONG, Completions, assert_empty, receive_texts
 
 __all__ = [
@@ -47,9 +46,6 @@ __all__ = [
     "test_async_context_failure_is_unchecked",
     "test_async_context_sends_every_body",
     "test_async_failure_is_checked",
-    "test_async_future_carries_the_message",
-    "test_async_future_fails",
-    "test_async_future_of_anonymous_producer",
     "test_async_headers_are_set_in_callback",
     "test_async_listener_of_context_is_readable",
     "test_async_listener_that_raises",
@@ -469,35 +465,3 @@ def test_async_message_reused_after_completion(session: Session, queue: Queue) -
         message.text = str(number)
         assert producer.send_async(message).result(LONG) is message
     assert receive_texts(session.create_consumer(queue), 5) == list("01234")
-
-
-# -- futures ---------------------------------------------------------------------------------------------------------
-
-
-@rule("AS-1", "AS-4")
-def test_async_future_carries_the_message(session: Session, queue: Queue) -> None:
-    """The future of send_async ends with the message itself, headers set."""
-    message = session.create_text_message("a")
-    future = session.create_producer(queue).send_async(message, priority=6)
-    assert isinstance(future, Future)
-    assert future.result(LONG) is message
-    assert message.jms_priority == 6
-    assert take(session.create_consumer(queue)).jms_message_id == message.jms_message_id
-
-
-@rule("AS-2")
-@requires(Native.TEMPORARY, native=True)
-def test_async_future_fails(harness: Harness, session: Session) -> None:
-    """A refusal is the future's exception, or that of send_async itself, never both."""
-    producer, gone = session.create_producer(None), gone_queue(harness)
-    with pytest.raises(InvalidDestinationException):
-        producer.send_async(gone, session.create_text_message("a")).result(LONG)
-
-
-@rule("AS-1")
-def test_async_future_of_anonymous_producer(session: Session, queue: Queue) -> None:
-    """An anonymous producer names the destination; the wrong form is refused at once."""
-    producer = session.create_producer(None)
-    assert producer.send_async(queue, session.create_text_message("a")).result(LONG).jms_destination == queue
-    with pytest.raises(UnsupportedOperationError):
-        producer.send_async(session.create_text_message("b"))

@@ -1,0 +1,78 @@
+"""A pytest plugin of this checkout: threads change as often as they can, so that races show.
+
+Use: ``JMSBRIDGE_DEBUG_LOCKS=yield python -m pytest -p tools.switching …``. The interpreter may switch threads after
+every microsecond; the locks of the core check their order and yield; so does every other lock made from now on, the
+embedded broker's included.
+"""
+
+import os
+import random
+import sys
+import threading
+import time
+from types import TracebackType
+
+import pytest
+
+__all__ = ["INTERVAL", "YieldingLock", "pytest_configure", "pytest_report_header", "pytest_unconfigure"]
+
+INTERVAL = 1e-6
+"""Seconds; Python's own is 5 ms."""
+_SHARE = 0.2
+
+_make = threading.Lock
+_interval = sys.getswitchinterval()
+_chance = random.Random()  # Its own: tests seed the common one.
+
+
+class YieldingLock:
+    """A lock that lets other threads run before it is taken and after it is given back."""
+
+    def __init__(self) -> None:
+        self._lock = _make()
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        """As ``threading.Lock``."""
+        _perhaps_yield()
+        return self._lock.acquire(blocking, timeout)
+
+    def release(self) -> None:
+        """As ``threading.Lock``."""
+        self._lock.release()
+        _perhaps_yield()
+
+    def locked(self) -> bool:
+        """As ``threading.Lock``."""
+        return self._lock.locked()
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+def _perhaps_yield() -> None:
+    if _chance.random() < _SHARE:
+        time.sleep(0)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Begin; in each worker of pytest-xdist too."""
+    if "yield" not in os.environ.get("JMSBRIDGE_DEBUG_LOCKS", ""):
+        raise pytest.UsageError("tools.switching wants JMSBRIDGE_DEBUG_LOCKS=yield, from before jmsbridge is imported")
+    sys.setswitchinterval(INTERVAL)
+    setattr(threading, "Lock", YieldingLock)  # noqa: B010  mypy knows that it is a type
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End."""
+    setattr(threading, "Lock", _make)  # noqa: B010
+    sys.setswitchinterval(_interval)
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Say so."""
+    return f"threads: switched every {sys.getswitchinterval():g} s, locks yield and check their order"
