@@ -324,12 +324,16 @@ def test_body_unassignable_types_are_refused(session: Session, queue: Queue, kin
 @pitfall(37)
 @pytest.mark.parametrize("wanted", [str, bytes, dict, list, object])
 def test_body_absent_is_none_for_any_type(session: Session, queue: Queue, wanted: type) -> None:
-    """A message without a body is assignable to every type, as None."""
+    """A message without a body is assignable to every type, as None; an empty text is a body."""
     messages = [session.create_message(), session.create_text_message(), session.create_object_message()]
     for message in messages:
         for side in (message, round_trip(session, queue, message)):
             assert side.is_body_assignable_to(wanted) is True
             assert side.get_body(wanted) is None
+    empty = round_trip(session, queue, session.create_text_message(""))
+    assert empty.is_body_assignable_to(wanted) is issubclass(str, wanted)
+    if issubclass(str, wanted):
+        assert empty.get_body(wanted) == ""
 
 
 @rule("BO-16")

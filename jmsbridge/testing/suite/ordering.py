@@ -25,6 +25,7 @@ __all__ = [
     "test_order_across_producers_of_a_session",
     "test_order_context_mixes_sync_and_async",
     "test_order_each_message_to_one_consumer",
+    "test_order_each_message_to_one_of_two_selections",
     "test_order_each_message_to_one_shared_consumer",
     "test_order_listener_and_receive_agree",
     "test_order_mixes_sync_and_async",
@@ -37,6 +38,7 @@ __all__ = [
     "test_order_of_one_producer",
     "test_order_of_topic_is_the_same_for_all",
     "test_order_per_destination_when_interleaved",
+    "test_order_persistent_overtakes_nothing",
     "test_order_priority_default_and_header",
     "test_order_priority_high_first",
     "test_order_priority_out_of_range",
@@ -117,6 +119,26 @@ def test_order_non_persistent_keeps_order(harness: Harness, queue: Queue, blocki
     assert receive_texts(sending.create_consumer(queue), COUNT) == TEXTS
 
 
+@rule("OR-1")
+@requires(Native.TRANSACTIONS)
+@pytest.mark.parametrize("transacted", [False, True], ids=["plain", "transacted"])
+def test_order_persistent_overtakes_nothing(harness: Harness, queue: Queue, transacted: bool) -> None:
+    """With both modes mixed a non-persistent message may skip ahead, a persistent one may not (section 6.2.9.1)."""
+    connection = harness.connect()
+    sending = connection.create_session(transacted=transacted)
+    producer = sending.create_producer(queue)
+    for number, text in enumerate(TEXTS):
+        producer.send(sending.create_text_message(text), delivery_mode=2 if number % 3 else 1)
+    if transacted:
+        sending.commit()
+    got = [int(text) for text in receive_texts(connection.create_session().create_consumer(queue), COUNT)]
+    assert sorted(got) == list(range(COUNT))
+    assert [number for number in got if number % 3 == 0] == list(range(0, COUNT, 3))
+    for place, number in enumerate(got):
+        if number % 3:
+            assert [later for later in got[place:] if later < number] == [], f"{number} came too early in {got}"
+
+
 @rule("OR-2")
 @pitfall(17)
 def test_order_mixes_sync_and_async(session: Session, queue: Queue) -> None:
@@ -193,6 +215,36 @@ def test_order_each_message_to_one_consumer(harness: Harness, session: Session, 
     got = [[int(text or "") for text in collector.texts] for collector in collectors]
     assert sorted(number for part in got for number in part) == list(range(COUNT))
     assert all(part == sorted(part) for part in got)
+
+
+@rule("OR-4", "SE-23")
+@requires(Native.QUEUE_SELECTORS)
+@pytest.mark.parametrize("first", ["messages", "consumers"])
+def test_order_each_message_to_one_of_two_selections(
+    harness: Harness, session: Session, queue: Queue, first: str
+) -> None:
+    """What two selectors both match goes to one of their consumers, and nothing is lost between them."""
+    collectors = {"n < 40": Collector(), "n >= 20": Collector()}
+
+    def consume() -> None:
+        for selector, collector in collectors.items():
+            sharing = harness.connect(prefetch=3).create_session(acknowledge_mode=CLIENT_ACKNOWLEDGE)
+            sharing.create_consumer(queue, selector).message_listener = collector
+
+    if first == "consumers":
+        consume()
+    producer = session.create_producer(queue)
+    for number in range(COUNT):
+        message = session.create_message()
+        message.set_int_property("n", number)
+        producer.send(message)
+    if first == "messages":
+        consume()
+    eventually(lambda: sum(len(collector.messages) for collector in collectors.values()) >= COUNT)
+    low, high = ([message.get_int_property("n") for message in each.messages] for each in collectors.values())
+    assert sorted(low + high) == list(range(COUNT))
+    assert max(low) < 40
+    assert min(high) >= 20
 
 
 @rule("OR-4")

@@ -275,6 +275,7 @@ def test_properties_names_show_nothing_of_the_wire(harness: Harness, session: Se
     assert {name for name in names if not name.startswith("JMS")} == own
     assert len([n for n in names if not n.startswith("JMS") or n == "JMSXDeliveryCount"]) == 18
     assert set(received.properties) == set(names)
+    assert received.get_string_property("timestamp") == "mine"
 
 
 @rule("PR-8")

@@ -127,6 +127,8 @@ def test_sel_boolean_identifier_alone(harness: Harness, kind: str) -> None:
             "NOT absent": False,
             "s": False,
             "i": False,
+            "NOT s": False,
+            "NOT i": False,
         },
     )
 

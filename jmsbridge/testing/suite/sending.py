@@ -33,6 +33,7 @@ __all__ = [
     "test_send_anonymous_producer_wants_a_destination",
     "test_send_async_callback_gets_the_caller_s_object_filled_in",
     "test_send_async_callback_reads_bytes_without_reset",
+    "test_send_async_callback_reads_from_the_start_what_was_read_before",
     "test_send_async_callback_reads_stream_without_reset",
     "test_send_checks_closed_before_everything",
     "test_send_closed_context_producer_before_everything",
@@ -186,6 +187,30 @@ def test_send_async_callback_reads_stream_without_reset(session: Session, queue:
     session.create_producer(queue).send(message, completion_listener=Completions(on=on_completion))
     eventually(lambda: read)
     assert read == [(7, "seven")]
+
+
+@rule("BO-3", "BO-4")
+@pytest.mark.parametrize("kind", ["bytes", "stream"])
+def test_send_async_callback_reads_from_the_start_what_was_read_before(
+    session: Session, queue: Queue, kind: str
+) -> None:
+    """A body that its sender has reset and half read goes whole, and begins anew in the callback and on arrival."""
+    read: list[int] = []
+
+    def take_two(message: object) -> None:
+        assert isinstance(message, BytesMessage | StreamMessage)
+        read.extend([message.read_int(), message.read_int()])
+
+    message = session.create_bytes_message() if kind == "bytes" else session.create_stream_message()
+    message.write_int(1)
+    message.write_int(2)
+    message.reset()
+    assert message.read_int() == 1
+    session.create_producer(queue).send(message, completion_listener=Completions(on=take_two))
+    eventually(lambda: read)
+    assert read == [1, 2]
+    take_two(receive_message(session.create_consumer(queue)))
+    assert read == [1, 2, 1, 2]
 
 
 NO_MESSAGE: Any = None

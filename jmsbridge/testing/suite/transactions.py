@@ -68,6 +68,8 @@ def test_tx_next_begins_at_once(harness: Harness, session: Session, queue: Queue
     transacted.commit()
     send_texts(transacted, queue, "b")
     transacted.rollback()
+    send_texts(session, other := harness.queue("other"), "received in it")
+    assert receive_texts(transacted.create_consumer(other), 1) == ["received in it"]
     send_texts(transacted, queue, "c")
     transacted.commit()
     assert receive_texts(consumer, 2) == ["a", "c"]
@@ -270,7 +272,7 @@ def test_tx_failed_commit_rolls_back(harness: Harness, session: Session, queue: 
             transacted.commit()
             break
         except TransactionRolledBack:
-            continue
+            continue  # Not yet there: once more.
     transacted.close()
     assert left(harness, results, 1) == [("kept", False, 1)]
     assert left(harness, queue, 0) == []
