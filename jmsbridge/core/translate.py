@@ -11,6 +11,7 @@ from jmsbridge.errors import (
     InvalidSelectorException,
     JMSException,
     JMSSecurityException,
+    ResourceAllocationException,
     TransactionRolledBackException,
     UnsupportedFeatureException,
 )
@@ -22,6 +23,7 @@ from jmsbridge.spi import (
     ClientIdRefused,
     NotSupported,
     SelectorRefused,
+    SendRefused,
     SubscriptionUnknown,
     TransactionRolledBack,
 )
@@ -35,6 +37,7 @@ _CLASSES: dict[type[BackendError], type[JMSException]] = {
     ClientIdRefused: InvalidClientIDException,
     NotSupported: UnsupportedFeatureException,
     SelectorRefused: InvalidSelectorException,
+    SendRefused: ResourceAllocationException,
     SubscriptionUnknown: InvalidDestinationException,
     TransactionRolledBack: TransactionRolledBackException,
 }

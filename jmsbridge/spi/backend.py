@@ -125,6 +125,7 @@ class Link(Protocol):
         """Make the temporary destination; the broker's name for it comes back (blocks).
 
         That is the name asked for, unless it is taken: a link that follows a lost one asks for the same names again.
+        A backend whose broker makes up the names does not claim TEMPORARY, and the facade's unique names do.
         """
 
     def delete(self, address: Address) -> None:
