@@ -10,6 +10,8 @@ import pytest
 from tools.laws.source import ROOT
 from tools.unrun import not_run
 
+pytest_plugins = ["pytester"]
+
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
@@ -79,3 +81,26 @@ def test_a_machine_without_python_is_told_what_to_do(tmp_path: Path) -> None:
 )
 def test_what_was_not_run_is_named(skipped: dict[str, int], long: int, expected: list[str]) -> None:
     assert list(not_run(skipped, long)) == expected
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
+def test_what_was_left_out_and_why_comes_before_the_closing_line(
+    pytester: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    pytester.makeini("[pytest]\nmarkers = long")
+    pytester.makepyfile(
+        """
+        import pytest
+        @pytest.mark.long
+        @pytest.mark.parametrize("n", range(3))
+        def test_long(n): assert False
+        @pytest.mark.skip(reason="no JDK")
+        @pytest.mark.parametrize("n", range(2))
+        def test_skipped(n): assert False
+        def test_quick(): assert True
+        """
+    )
+    ran = pytester.runpytest_subprocess("-q", "-p", "tools.unrun", "-m", "not long", *workers)
+    ran.assert_outcomes(passed=1, skipped=2)
+    ran.stdout.fnmatch_lines(["2 skipped: no JDK", "3 long runs *: make test-long", "1 passed, 2 skipped* in *s"])
+    assert " in " in [line for line in ran.outlines if line][-1]

@@ -1,9 +1,12 @@
 """The wheel carries what it must, and the project file says what is true."""
 
 import importlib.metadata
+import re
 import subprocess
 import sys
+import sysconfig
 import tomllib
+import venv
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -60,6 +63,32 @@ def test_the_wheel_runs_by_itself(wheel: zipfile.ZipFile, tmp_path: Path) -> Non
     )
     assert ran.returncode == 0, ran.stderr
     assert Path(ran.stdout.strip()).is_relative_to(tmp_path)
+
+
+def test_the_installed_wheel_runs_the_example_of_the_readme(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    """In an environment of its own, which sees the libraries of this one behind what is installed."""
+    environment = tmp_path / "environment"
+    venv.create(environment)
+    python = environment / "bin" / "python"
+    options = ["--python", str(python), "--quiet", "--disable-pip-version-check"]
+    command = [sys.executable, "-m", "pip", *options, "install", "--no-deps", "--no-index", str(wheel.filename)]
+    subprocess.run(command, check=True, timeout=50)
+    (packages,) = environment.glob("lib/python*/site-packages")
+    libraries = sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
+    (packages / "libraries.pth").write_text("\n".join(libraries), encoding="utf-8")
+
+    def output(*command: str | Path) -> str:
+        ran = subprocess.run(command, cwd=tmp_path, env={"PATH": ""}, capture_output=True, text=True, timeout=30)
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout
+
+    example = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert example is not None
+    where = "import jmsbridge as j, jmsbridge_embedded as e; print(j.__file__, e.__file__, sep='\\n')"
+    found = output(python, "-c", where).splitlines()
+    assert all(Path(file).is_relative_to(packages) for file in found), found
+    assert output(python, "-W", "error", "-c", example[1]) == "two of everything\n"
+    assert "embedded" in output(environment / "bin" / "jmsbridge", "backends")
 
 
 def test_every_backend_has_its_entry_point() -> None:

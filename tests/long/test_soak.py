@@ -1,0 +1,199 @@
+"""Two million messages through every kind of producer and consumer at once: none lost, none twice, memory flat."""
+
+import gc
+import resource
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import jmsbridge
+from jmsbridge import CLIENT_ACKNOWLEDGE, Connection, Message, MessageConsumer, TextMessage
+
+TOTAL = 2_000_000
+EACH = TOTAL // 4
+BATCH = 100
+AHEAD = 1000
+"""Messages that a producer may be ahead of its consumer: what is stored must not look like what leaks."""
+PATIENCE = 60.0
+FLAT = 16.0  # MiB
+BODY = "x" * 256
+
+
+class Lane:
+    """One producer and one consumer in two threads, and how far they are."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.received = 0
+        self._room = threading.Semaphore(AHEAD)
+
+    def message(self, make: Callable[[str], TextMessage], number: int) -> TextMessage:
+        """The next one, as soon as the consumer has caught up."""
+        assert self._room.acquire(timeout=PATIENCE), f"{self.name}: the consumer stopped at {self.received}"
+        made = make(BODY)
+        made.set_int_property("number", number)
+        return made
+
+    def check(self, message: Message | None) -> None:
+        """Each comes once, in the order of the sends."""
+        assert message is not None, f"{self.name}: nothing came after {self.received}"
+        got = message.get_int_property("number")
+        assert got == self.received, f"{self.name}: {got} came where {self.received} was due"
+        self.received += 1
+        self._room.release()
+
+
+class Completions:
+    """Counts; the last one sets ``done``."""
+
+    def __init__(self) -> None:
+        self.completed = 0
+        self.errors: list[Exception] = []
+        self.done = threading.Event()
+
+    def on_completion(self, message: Message) -> None:
+        self.completed += 1
+        if self.completed == EACH:
+            self.done.set()
+
+    def on_exception(self, message: Message, error: Exception) -> None:
+        self.errors.append(error)
+        self.done.set()
+
+
+def asynchronous(connection: Connection, lane: Lane) -> None:
+    """Sends with a completion listener."""
+    session, completions = connection.create_session(), Completions()
+    producer = session.create_producer(session.create_queue(lane.name))
+    for number in range(EACH):
+        producer.send(lane.message(session.create_text_message, number), completion_listener=completions)
+    assert completions.done.wait(PATIENCE)
+    assert completions.errors == []
+
+
+def plain(connection: Connection, lane: Lane) -> None:
+    """Sends that wait for the broker, a few of them with other headers."""
+    session = connection.create_session()
+    producer = session.create_producer(session.create_queue(lane.name))
+    for number in range(EACH):
+        producer.send(lane.message(session.create_text_message, number), time_to_live=3600 if number % 7 else None)
+
+
+def in_transactions(connection: Connection, lane: Lane) -> None:
+    """Batches; every tenth is rolled back once and sent again."""
+    session = connection.create_session(transacted=True)
+    producer = session.create_producer(session.create_queue(lane.name))
+    for batch in range(EACH // BATCH):
+        messages = [lane.message(session.create_text_message, batch * BATCH + place) for place in range(BATCH)]
+        if batch % 10 == 0:
+            for message in messages:
+                producer.send(message)
+            session.rollback()
+        for message in messages:
+            producer.send(message)
+        session.commit()
+
+
+def to_topic(connection: Connection, lane: Lane) -> None:
+    """Publishes to the durable subscription of the lane."""
+    session = connection.create_session()
+    producer = session.create_producer(session.create_topic(lane.name))
+    for number in range(EACH):
+        producer.send(lane.message(session.create_text_message, number))
+
+
+def listening(consumer: MessageConsumer, lane: Lane) -> None:
+    """A listener in AUTO."""
+    done, errors = threading.Event(), list[BaseException]()
+
+    def heard(message: Message) -> None:
+        try:
+            lane.check(message)
+        except BaseException as error:
+            errors.append(error)
+        if errors or lane.received == EACH:
+            done.set()
+
+    consumer.message_listener = heard
+    assert done.wait(1000)
+    assert errors == []
+
+
+def receiving(consumer: MessageConsumer, lane: Lane) -> None:
+    """receive() in AUTO."""
+    for _ in range(EACH):
+        lane.check(consumer.receive(timeout=PATIENCE))
+
+
+def taking(connection: Connection, lane: Lane) -> None:
+    """Transactions; every tenth is rolled back and comes again."""
+    session = connection.create_session(transacted=True)
+    consumer = session.create_consumer(session.create_queue(lane.name))
+    for batch in range(EACH // BATCH):
+        if batch % 10 == 0:
+            assert consumer.receive(timeout=PATIENCE) is not None
+            session.rollback()
+        for _ in range(BATCH):
+            lane.check(consumer.receive(timeout=PATIENCE))
+        session.commit()
+
+
+def subscribing(connection: Connection, lane: Lane, ready: threading.Event) -> None:
+    """A durable subscription in CLIENT mode, left and taken up again a hundred times."""
+    for part in range(100):
+        session = connection.create_session(acknowledge_mode=CLIENT_ACKNOWLEDGE)
+        consumer = session.create_durable_consumer(session.create_topic(lane.name), "soak")
+        ready.set()
+        for place in range(EACH // 100):
+            message = consumer.receive(timeout=PATIENCE)
+            lane.check(message)
+            if message is not None and place % 50 == 49:
+                message.acknowledge()
+        assert lane.received == (part + 1) * EACH // 100
+        session.close()
+
+
+def resident() -> float:
+    """MiB that the process occupies; without /proc the most that it did, which also shows growth."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as status:
+            return int(status.read().split()[1]) * resource.getpagesize() / (1 << 20)
+    except OSError:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak / (1 << 20) if sys.platform == "darwin" else peak / 1024
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1500)
+def test_two_million_messages_and_memory_stays_flat() -> None:
+    lanes = [Lane(name) for name in ("listener", "receive", "transacted", "durable")]
+    heard, taken, batched, kept = lanes
+    subscribed, sizes = threading.Event(), list[float]()
+    with jmsbridge.connect("embedded:?broker=soak", client_id="soak") as connection, ThreadPoolExecutor(8) as threads:
+        connection.start()
+        session = connection.create_session()
+        other = connection.create_session()
+        running = [
+            threads.submit(listening, session.create_consumer(session.create_queue(heard.name)), heard),
+            threads.submit(receiving, other.create_consumer(other.create_queue(taken.name)), taken),
+            threads.submit(taking, connection, batched),
+            threads.submit(subscribing, connection, kept, subscribed),
+        ]
+        assert subscribed.wait(PATIENCE)
+        for lane, produce in zip(lanes, (asynchronous, plain, in_transactions, to_topic), strict=True):
+            running.append(threads.submit(produce, connection, lane))
+        pause = threading.Event()
+        while not all(future.done() for future in running):
+            pause.wait(0.2)
+            if sum(lane.received for lane in lanes) >= (len(sizes) + 1) * TOTAL / 10:
+                gc.collect()
+                sizes.append(resident())
+                print(f"{len(sizes) * 10} %: {sizes[-1]:.1f} MiB")
+        for future in running:
+            future.result()
+    assert [lane.received for lane in lanes] == [EACH] * 4
+    assert len(sizes) >= 9
+    assert max(sizes[2:]) - sizes[1] < FLAT, sizes
