@@ -15,6 +15,7 @@ from jmsbridge.errors import UnsupportedFeatureRuntimeException
 from jmsbridge.jmsconsumer import JMSConsumer
 from jmsbridge.jmsproducer import JMSProducer
 from jmsbridge.metadata import ConnectionMetaData
+from jmsbridge.spi import Admin
 from jmsbridge.unchecked import simplified
 
 __all__ = ["JMSContext"]
@@ -209,6 +210,13 @@ class JMSContext(Creating):
         """See ``Connection.meta_data``."""
         self._session._check_open()
         return self._connection.meta_data
+
+    @property
+    @simplified
+    def admin(self) -> Admin:
+        """See ``Connection.admin``."""
+        self._session._check_open()
+        return self._connection.admin
 
     @property
     @simplified
