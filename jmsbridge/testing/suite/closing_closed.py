@@ -104,7 +104,7 @@ SHARED_CALLS: dict[str, Call] = {
 }
 
 CONNECTION_CALLS: dict[str, Call] = {
-    **getters("client_id", "meta_data", "exception_listener"),
+    **getters("client_id", "meta_data", "admin", "exception_listener"),
     **setters(client_id="name", exception_listener=None),
     **calls(start=(), stop=()),
 }
@@ -159,7 +159,6 @@ KINDS: dict[str, Kind] = {
         IllegalStateException,
         {
             **CONNECTION_CALLS,
-            **getters("admin"),
             **calls(
                 create_session=(),
                 create_connection_consumer=(QUEUE, None, None, 1),
