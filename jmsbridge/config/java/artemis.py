@@ -1,0 +1,136 @@
+"""ActiveMQ Artemis: ``tcp://host:port?…``, ``(tcp://a,tcp://b)?ha=true…``, ``tcp://a#tcp://b``."""
+
+import msgspec
+
+from jmsbridge.config.java.model import Draft
+from jmsbridge.config.java.rules import TLS, Backoff, Table, apply, apply_backoff, differs, none, pop, to
+from jmsbridge.config.java.text import flag, int_or_reference, milliseconds
+from jmsbridge.config.java.urls import Composite, Member, merged_options, put_urls
+from jmsbridge.errors import ConfigurationError
+
+__all__ = ["RECONNECT", "TABLE", "read"]
+
+_CORE = "the core protocol's own affair"
+_SOCKET = "the backend's own affair"
+
+RECONNECT = Backoff(
+    "reconnect_delay", ("retryInterval",), "maxRetryInterval", multiplier="retryIntervalMultiplier", grows=False
+)
+
+TABLE: Table = {
+    "user": to("user"),
+    "password": to("password"),
+    "clientID": to("client_id"),
+    "callTimeout": to("send_timeout", milliseconds, "holds for sends here; other calls have connect_timeout"),
+    "callFailoverTimeout": none("waits for a new connection count towards the call's own deadline here"),
+    "connectionTimeout": to("connect_timeout", milliseconds),
+    "netty-connect-timeout": to("connect_timeout", milliseconds),
+    "connect-timeout-millis": to("connect_timeout", milliseconds),
+    "reconnectAttempts": to("reconnect_attempts", lambda t: None if t.strip() == "-1" else int_or_reference(t)),
+    "initialConnectAttempts": none("the first connect tries each URL once"),
+    "failoverOnInitialConnection": none("the first connect tries each URL once"),
+    "ha": differs("false", "the broker names no backups here: list their URLs"),
+    "useTopologyForLoadBalancing": differs("false", "only the brokers of the list are known here"),
+    "connectionLoadBalancingPolicyClassName": none("the URLs are tried in the order in which they stand"),
+    "loadBalancingPolicyClassName": none("the URLs are tried in the order in which they stand"),
+    "blockOnDurableSend": to("block_on_durable_send", flag),
+    "blockOnNonDurableSend": to("block_on_non_durable_send", flag),
+    "blockOnAcknowledge": to("block_on_acknowledge", flag),
+    "confirmationWindowSize": to(
+        "confirmation_window_size", lambda text: None if text.strip() in ("-1", "0") else int_or_reference(text)
+    ),
+    "consumerWindowSize": none("counts bytes, prefetch counts messages; 0 becomes prefetch 0"),
+    "producerWindowSize": none("counts bytes of credit; send_window and confirmation_window_size limit sends here"),
+    "consumerMaxRate": differs("-1", "there is no limit to the rate"),
+    "producerMaxRate": differs("-1", "there is no limit to the rate"),
+    "preAcknowledge": differs("false", "use PRE_ACKNOWLEDGE sessions"),
+    "dupsOKBatchSize": none("counts bytes; dups_ok_messages counts messages"),
+    "transactionBatchSize": none("acknowledgements of a transaction are sent with its commit here"),
+    "clientFailureCheckPeriod": none("heart-beats are an option of the backend, where it has one"),
+    "connectionTTL": none("heart-beats are an option of the backend, where it has one"),
+    "minLargeMessageSize": none("the broker decides what is large"),
+    "compressLargeMessages": differs("false", "bodies are not compressed, so that any reader understands them"),
+    "compressLargeMessage": differs("false", "bodies are not compressed, so that any reader understands them"),
+    "cacheLargeMessagesClient": differs("false", _CORE),
+    "autoGroup": differs("false", "set the property JMSXGroupID"),
+    "groupID": none("set the property JMSXGroupID"),
+    "type": differs("cf", "one kind of factory makes every kind of connection; XA is not offered"),
+    "enableSharedClientID": differs("false", "a client id has one connection at a time"),
+    "enable1xPrefixes": differs("false", "write the names of destinations in full"),
+    "finalizeChecks": none("the Java client's inner workings"),
+    "useGlobalPools": none("there are no thread pools here"),
+    "scheduledThreadPoolMaxSize": none("there are no thread pools here"),
+    "threadPoolMaxSize": none("there are no thread pools here"),
+    "initialMessagePacketSize": none(_CORE),
+    "cacheDestinations": none("destinations are only names here"),
+    "ignoreJTA": none("XA is not offered"),
+    "deserialization*": none("Java objects are never executed here, so that there is nothing to allow or deny"),
+    "protocolManagerFactoryStr": none(_CORE),
+    "protocols": none("the scheme of the URL says the protocol"),
+    "verifyHost": differs("true", "host names are checked; turning that off is an option of the backend"),
+    "trustAll": differs("false", "certificates are checked; turning that off is an option of the backend"),
+    "trustStore*": none(TLS),
+    "keyStore*": none(TLS),
+    "sslEnabled": differs("false", "the scheme of the URL says it"),
+    "sslProvider": none("the TLS library chooses"),
+    "enabled*": none("the TLS library chooses"),
+    "useDefaultSslContext": none(TLS),
+    "forceSSLParameters": none(TLS),
+    "sniHost": none(TLS),
+    "httpEnabled": differs("false", "there is no tunnel through HTTP here"),
+    "http*": none("there is no tunnel through HTTP here"),
+    "servletPath": none("there is no tunnel through HTTP here"),
+    "tcpNoDelay": differs("true", _SOCKET),
+    "tcp*": none(_SOCKET),
+    "useNio*": none(_SOCKET),
+    "useEpoll": none(_SOCKET),
+    "useKQueue": none(_SOCKET),
+    "nioRemotingThreads": none(_SOCKET),
+    "remotingThreads": none(_SOCKET),
+    "batchDelay": none(_SOCKET),
+    "localAddress": none(_SOCKET),
+    "localPort": none(_SOCKET),
+    "socks*": none("there are no proxies here"),
+    "proxy*": none("there are no proxies here"),
+    "discovery*": none("brokers are not discovered: list them"),
+    "refreshTimeout": none("brokers are not discovered: list them"),
+}
+
+
+def read(draft: Draft, url: Composite, by: str, prefer: str = "amqp") -> None:
+    """Fill the draft from a URL, for the protocol that is preferred (``amqp`` or ``stomp``)."""
+    if url.members[0].scheme == "vm":
+        draft.urls.append("embedded:")
+        draft.note(by, "changed", "the broker inside the Java process becomes the one inside the Python process")
+        return
+    if len({_tls(one) for one in url.members}) > 1:
+        raise ConfigurationError("a failover list has either plain or TLS connectors here, not both")
+    for one in url.members:
+        if one.scheme not in ("tcp", "ssl"):
+            raise ConfigurationError(
+                f"Artemis' {one.scheme}: has no equivalent, since brokers are not discovered: list them"
+            )
+    tls = _tls(url.members[0])
+    scheme = {"amqp": "amqps", "stomp": "stomp+ssl"}[prefer] if tls else prefer
+    put_urls(
+        draft, scheme, [msgspec.structs.replace(one, port=one.port or "61616", path="") for one in url.members], by
+    )
+    draft.note(
+        by,
+        "changed",
+        f"the port must also speak {prefer.upper()}, as an acceptor does unless its protocols= says otherwise",
+    )
+    options = merged_options(draft, url, "")
+    pop(options, "sslEnabled")
+    window = pop(options, "consumerWindowSize")
+    if window is not None and window.strip() == "0":
+        draft.set("prefetch", 0, "consumerWindowSize")
+    elif window is not None:
+        options["consumerWindowSize"] = window
+    apply_backoff(draft, options, RECONNECT)
+    apply(draft, TABLE, options)
+
+
+def _tls(one: Member) -> bool:
+    enabled = {name.lower(): value for name, value in one.options.items()}.get("sslenabled", "")
+    return one.scheme == "ssl" or enabled.strip().lower() == "true"

@@ -1,0 +1,178 @@
+"""From the text of a file, or a URL, to a profile."""
+
+from collections.abc import Mapping
+from typing import Literal, get_args
+
+import javaproperties
+
+from jmsbridge.config.java import artemis, classic, jndi, pulsar, qpid, rabbitmq, spring
+from jmsbridge.config.java.detect import client_of_url
+from jmsbridge.config.java.model import CLIENTS, Client, Draft, Imported
+from jmsbridge.config.java.text import expanded
+from jmsbridge.config.java.urls import composite
+from jmsbridge.config.masking import is_secret
+from jmsbridge.config.suggest import nearest
+from jmsbridge.errors import ConfigurationError
+
+__all__ = ["KINDS", "Kind", "import_text"]
+
+Kind = Literal["url", "properties", "yaml"]
+KINDS: tuple[str, ...] = get_args(Kind)
+"""What can be imported: a client's URL, a properties file (JNDI or Spring Boot), a YAML file (Spring Boot)."""
+
+_Placeholders = list[tuple[str, str | None]]
+
+
+def import_text(
+    text: str,
+    kind: str,
+    *,
+    client: str | None = None,
+    factory: str | None = None,
+    spring_profile: str | None = None,
+    name: str = "imported",
+    prefer: str = "amqp",
+) -> Imported:
+    """The profile that this Java configuration amounts to, and notes on what had no equivalent.
+
+    ``client`` says whose it is where the text leaves that open, ``factory`` which JNDI connection factory and
+    ``spring_profile`` which Spring profile to take. ``name`` is the name of the profile to be, from which the names
+    of secrets are made. ``prefer`` is the protocol for ActiveMQ, ``amqp`` or ``stomp``. ConfigurationError where
+    nothing can be imported; no secret of the text is in an error, a note or the profile.
+    """
+    if client is not None and client not in CLIENTS:
+        raise ConfigurationError(f"unknown client {client!r}: {nearest(client, CLIENTS, 'clients')}")
+    if prefer not in ("amqp", "stomp"):
+        raise ConfigurationError(f"ActiveMQ is reached with amqp or stomp, not {prefer!r}")
+    if kind == "url":
+        return _url(text, client, name, prefer)
+    if kind == "properties":
+        files = _documents_of_properties(text)
+    elif kind == "yaml":
+        files = spring.documents(text)
+    else:
+        raise ConfigurationError(f"unknown kind {kind!r}: {nearest(kind, KINDS, 'kinds')}")
+    settings, skipped = _active(files, spring_profile)
+    if spring.is_spring(settings) or kind == "yaml":
+        imported = _spring(settings, client, name, prefer)
+    else:
+        imported = _jndi(settings, client, factory, name, prefer)
+    for profile in skipped:
+        draft = Draft(imported.client, name)
+        draft.drop(f"the part for Spring profile {profile}", f"not active: import it with --spring-profile {profile}")
+        imported.notes.extend(draft.notes)
+    return imported
+
+
+def _url(text: str, client: str | None, name: str, prefer: str) -> Imported:
+    said: _Placeholders = []
+    text = expanded(text.strip(), {}, ":-", lambda *each: said.append(each))
+    found, assumed = client_of_url(text) if client is None else (client, None)
+    draft = Draft(found, name)
+    if assumed:
+        draft.note("the URL", "assumed", assumed)
+    _read_url(draft, text, prefer)
+    _explain(draft, said)
+    return draft.done()
+
+
+def _read_url(draft: Draft, text: str, prefer: str) -> None:
+    by = "the URL"
+    if draft.client == "pulsar":
+        pulsar.read_url(draft, text, by)
+    elif draft.client == "qpid":
+        qpid.read(draft, composite(text), by)
+    elif draft.client == "rabbitmq":
+        rabbitmq.read(draft, composite(text), by)
+    elif draft.client == "artemis":
+        artemis.read(draft, composite(text), by, prefer)
+    else:
+        classic.read(draft, composite(text), by, prefer)
+
+
+def _documents_of_properties(text: str) -> list[dict[str, str]]:
+    parts: list[list[str]] = [[]]
+    for line in text.splitlines(keepends=True):
+        if line.strip() in ("#---", "!---"):
+            parts.append([])
+        else:
+            parts[-1].append(line)
+    try:
+        return [dict(javaproperties.loads("".join(part))) for part in parts]
+    except ValueError:
+        raise ConfigurationError("the file is no properties file: it has a malformed \\u escape") from None
+
+
+def _active(files: list[dict[str, str]], profile: str | None) -> tuple[dict[str, str], list[str]]:
+    """The settings in force under a Spring profile, and the profiles whose settings are left out."""
+    merged: dict[str, str] = {}
+    skipped: list[str] = []
+    for settings in files:
+        names = next(
+            (settings[key] for key in ("spring.config.activate.on-profile", "spring.profiles") if key in settings), ""
+        )
+        if not names or profile in [each.strip() for each in names.split(",")]:
+            merged |= settings
+        else:
+            skipped.append(names)
+    if profile is not None and len(files) > 1 and len(skipped) == len(files) - 1:
+        raise ConfigurationError(
+            f"no part of the file is for Spring profile {profile!r}; there are {', '.join(skipped)}"
+        )
+    return merged, skipped
+
+
+def _filled(
+    settings: Mapping[str, str], lookup: Mapping[str, str], separator: str
+) -> tuple[dict[str, str], _Placeholders]:
+    """The settings with their placeholders replaced from ``lookup``, and what was said about them."""
+    said: _Placeholders = []
+    filled = {
+        name: expanded(text, lookup, separator, lambda *each: said.append(each), secret=is_secret(name))
+        for name, text in settings.items()
+    }
+    return filled, said
+
+
+def _explain(draft: Draft, said: _Placeholders) -> None:
+    for variable, default in said:
+        if default is None:
+            draft.note(f"${{{variable}}}", "changed", f"taken from the environment variable {variable} at run time")
+        else:
+            draft.note(f"${{{variable}}}", "changed", "its default is taken; the profile does not look for it any more")
+
+
+def _spring(settings: dict[str, str], client: str | None, name: str, prefer: str) -> Imported:
+    clients = spring.clients_of(settings)
+    if client is not None and client not in clients:
+        raise ConfigurationError(f"the file has no settings for {CLIENTS[client]}")
+    if not clients:
+        raise ConfigurationError("the file has no settings of spring.activemq, artemis, rabbitmq, pulsar or amqphub")
+    chosen = client or clients[0]
+    draft = Draft(chosen, name)
+    for other in clients:
+        if other != chosen:
+            draft.drop(f"the settings for {CLIENTS[other]}", f"a profile has one broker: import with --client {other}")
+    relevant = {key: text for key, text in settings.items() if _messaging(key)}
+    filled, said = _filled(relevant, settings, ":")
+    spring.read(draft, filled, prefer)
+    _explain(draft, said)
+    return draft.done()
+
+
+def _messaging(key: str) -> bool:
+    return bool(spring.clients_of({key: ""})) or key.replace("-", "").lower().startswith("spring.jms.")
+
+
+def _jndi(settings: dict[str, str], client: str | None, factory: str | None, name: str, prefer: str) -> Imported:
+    filled, said = _filled(settings, settings, ":-")
+    found: Client | str | None = client or jndi.client_of(filled)
+    assumed = None
+    if found is None:
+        found, assumed = jndi.client_by_url(filled)
+    draft = Draft(found, name)
+    if assumed:
+        draft.note("the URL", "assumed", assumed)
+    jndi.read(draft, filled, factory, prefer)
+    _explain(draft, said)
+    return draft.done()

@@ -1,0 +1,177 @@
+"""Texts of Java configuration: placeholders, lists in parentheses, numbers and durations.
+
+A placeholder that only the running program can fill in is carried between two private characters, so that neither its
+colon nor its braces are taken for a part of a URL; ``opened`` writes it as our own reference.
+"""
+
+from collections.abc import Callable, Mapping
+
+__all__ = [
+    "closed",
+    "expanded",
+    "flag",
+    "int_or_reference",
+    "milliseconds",
+    "not_flag",
+    "opened",
+    "split_outside",
+    "spring_duration",
+    "unresolved",
+    "whole",
+]
+
+_OPEN, _CLOSE = "\ue000", "\ue001"
+_DEPTH = 20
+
+
+def closed(variable: str) -> str:
+    """A reference to an environment variable in its hidden form."""
+    return f"{_OPEN}{variable}{_CLOSE}"
+
+
+def opened(text: str) -> str:
+    """The text with its references written as profiles have them."""
+    return text.replace(_OPEN, "${env:").replace(_CLOSE, "}")
+
+
+def unresolved(text: str) -> bool:
+    """Whether the text holds a reference."""
+    return _OPEN in text
+
+
+def expanded(
+    text: str,
+    lookup: Mapping[str, str],
+    separator: str,
+    said: Callable[[str, str | None], None],
+    *,
+    secret: bool = False,
+    depth: int = 0,
+) -> str:
+    """The text with ``${name}`` and ``${name<separator>default}`` replaced.
+
+    By what the file itself says; else by the default, except for a secret; else by a reference to the environment.
+    ``said`` hears the variable and the default that was taken (None for a reference).
+    """
+    parts: list[str] = []
+    at = 0
+    while (start := text.find("${", at)) >= 0 and depth < _DEPTH:
+        end = _closing(text, start + 2)
+        if end < 0:
+            break
+        parts.append(text[at:start])
+        name, has_default, default = text[start + 2 : end].partition(separator)
+        name = name.strip()
+        if name in lookup:
+            value = expanded(lookup[name], lookup, separator, said, secret=secret, depth=depth + 1)
+        elif has_default and not secret:
+            value = expanded(default, lookup, separator, said, depth=depth + 1)
+            said(_variable(name), value)
+        else:
+            value = closed(_variable(name))
+            said(_variable(name), None)
+        parts.append(value)
+        at = end + 1
+    parts.append(text[at:])
+    return "".join(parts)
+
+
+def _closing(text: str, at: int) -> int:
+    """Where the brace that is open at ``at`` closes, or -1."""
+    level = 1
+    for place in range(at, len(text)):
+        if text.startswith("${", place):
+            level += 1
+        elif text[place] == "}":
+            level -= 1
+            if not level:
+                return place
+    return -1
+
+
+def _variable(name: str) -> str:
+    """The environment variable that stands for a property, as Spring and SmallRye bind them."""
+    name = name.removeprefix("env.")
+    return name if name.isidentifier() else "".join(c if c.isalnum() else "_" for c in name).upper()
+
+
+def split_outside(text: str, separator: str = ",") -> list[str]:
+    """The parts of a list, where a separator inside parentheses separates nothing."""
+    parts = [""]
+    level = 0
+    for letter in text:
+        level += {"(": 1, ")": -1}.get(letter, 0)
+        if letter == separator and level <= 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts if part.strip()]
+
+
+def milliseconds(text: str) -> float | int | str:
+    """A duration in milliseconds as seconds; ValueError where it means "for ever"."""
+    if unresolved(text):
+        return f"{text}ms"
+    value = float(text)
+    if value < 0:
+        raise ValueError("without limit")
+    return whole(value / 1000)
+
+
+def whole(value: float) -> float | int:
+    """The number, as an integer where it is one."""
+    return int(value) if float(value).is_integer() else value
+
+
+def int_or_reference(text: str) -> int | str:
+    """A number that is not negative; ValueError where it is, which means "without limit"."""
+    if unresolved(text):
+        return text
+    value = int(text)
+    if value < 0:
+        raise ValueError("without limit")
+    return value
+
+
+def flag(text: str) -> bool | str:
+    """A truth value."""
+    if unresolved(text):
+        return text
+    words = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+    if text.strip().lower() not in words:
+        raise ValueError("neither true nor false")
+    return words[text.strip().lower()]
+
+
+def not_flag(text: str) -> bool:
+    """The opposite of a truth value."""
+    value = flag(text)
+    if isinstance(value, str):
+        raise ValueError("known only when the program runs")
+    return not value
+
+
+def spring_duration(text: str) -> float | int | str:
+    """Seconds from Spring's forms: ``15s``, ``500ms``, ``PT1M30S``, or a number of milliseconds."""
+    text = text.strip()
+    if text.upper().startswith(("PT", "P")):
+        return whole(_iso(text.upper()))
+    for unit, factor in (("ms", 0.001), ("us", 1e-6), ("ns", 1e-9), ("s", 1), ("m", 60), ("h", 3600), ("d", 86400)):
+        if text.lower().endswith(unit):
+            return whole(round(float(text[: -len(unit)]) * factor, 9))
+    return milliseconds(text)
+
+
+def _iso(text: str) -> float:
+    """``P1DT2H3M4.5S`` in seconds."""
+    days, t, rest = text.removeprefix("P").partition("T")
+    total, number = 0.0, ""
+    for letter in days + t + rest:
+        if letter in "0123456789.":
+            number += letter
+        elif letter != "T":
+            total += float(number) * {"D": 86400, "H": 3600, "M": 60, "S": 1}.get(letter, float("nan"))
+            number = ""
+    if number or not total >= 0:
+        raise ValueError("no duration")
+    return total

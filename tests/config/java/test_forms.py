@@ -1,0 +1,159 @@
+"""The URL forms of the Java clients, whose they are, and what cannot be imported."""
+
+from typing import Any
+
+import pytest
+
+from jmsbridge.config import Options
+from jmsbridge.config.java import CLIENTS, Imported, import_text
+from jmsbridge.config.java.artemis import TABLE as ARTEMIS
+from jmsbridge.config.java.classic import TABLE as CLASSIC
+from jmsbridge.config.java.pulsar import TABLE as PULSAR
+from jmsbridge.config.java.qpid import TABLE as QPID
+from jmsbridge.config.java.rabbitmq import FACTORY, URI
+from jmsbridge.config.java.spring import TABLE as SPRING
+from jmsbridge.errors import ConfigurationError
+
+
+def url(text: str, **more: Any) -> Imported:
+    return import_text(text, "url", name="orders", **more)
+
+
+@pytest.mark.parametrize(
+    ("text", "client", "expected"),
+    [
+        ("amqp://host:5672?jms.clientID=a", "qpid", "amqp://host:5672"),
+        ("amqps://host?transport.verifyHost=true", "qpid", "amqps://host"),
+        ("amqp://host", "qpid", "amqp://host"),
+        ("failover:(amqp://a,amqp://b)", "qpid", ["amqp://a", "amqp://b"]),
+        ("failover:amqp://a,amqp://b", "qpid", ["amqp://a", "amqp://b"]),
+        ("amqp://[::1]:5672?amqp.vhost=x", "qpid", "amqp://[::1]:5672"),
+        ("amqp://app:s3@host:5672/orders", "rabbitmq", "rabbitmq://host:5672/orders"),
+        ("amqp://app:s3@host/%2F", "rabbitmq", "rabbitmq://host"),
+        ("amqps://app:s3@host/a%2fb?heartbeat=10", "rabbitmq", "rabbitmqs://host/a%2Fb"),
+        ("tcp://host:61616", "classic", "amqp://host:5672"),
+        ("nio+ssl://host:61617", "classic", "amqps://host:5671"),
+        ("auto://host:61616", "classic", "amqp://host:61616"),
+        ("failover:(tcp://a:1,tcp://b:2)?randomize=false", "classic", ["amqp://a:5672", "amqp://b:5672"]),
+        ("failover://(ssl://a:1,ssl://b:2)", "classic", ["amqps://a:5671", "amqps://b:5671"]),
+        ("vm://localhost?broker.persistent=false", "classic", "embedded:"),
+        ("vm://audit", "classic", "embedded:?broker=audit"),
+        ("tcp://host:61616?reconnectAttempts=5", "artemis", "amqp://host:61616"),
+        ("tcp://host:61616?sslEnabled=true", "artemis", "amqps://host:61616"),
+        ("(tcp://a:1,tcp://b:2)?ha=false", "artemis", ["amqp://a:1", "amqp://b:2"]),
+        ("tcp://a:1?ha=false#tcp://b:2", "artemis", ["amqp://a:1", "amqp://b:2"]),
+        ("pulsar://a:6650,b:6650", "pulsar", ["pulsar://a:6650", "pulsar://b:6650"]),
+        ("pulsar+ssl://a", "pulsar", "pulsar+ssl://a"),
+    ],
+)
+def test_whose_a_url_is_and_what_becomes_of_it(text: str, client: str, expected: str | list[str]) -> None:
+    found = url(text)
+    assert (found.client, found.profile["url"]) == (client, expected)
+    assert "s3" not in repr(found)
+
+
+def test_what_is_open_is_said_and_can_be_decided() -> None:
+    assert [note.kind for note in url("tcp://host:61616").notes if note.kind == "assumed"] == ["assumed"]
+    found = url("tcp://host:61616", client="artemis")
+    assert (found.profile["url"], found.client) == ("amqp://host:61616", "artemis")
+    assert not [note for note in found.notes if note.kind == "assumed"]
+    assert url("amqp://host", client="rabbitmq").profile["url"] == "rabbitmq://host"
+    assert url("tcp://host:61616", prefer="stomp").profile["url"] == "stomp://host:61613"
+    assert url("ssl://host:61616", prefer="stomp").profile["url"] == "stomp+ssl://host:61612"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("discovery:(multicast://default)", "list them"),
+        ("failover:(udp://a:1)", "'udp'"),
+        ("udp://group.example:9876", "'udp'"),
+        ("http://host", "'http'"),
+        ("amqpws://host", "'amqpws'"),
+        ("amqp://a:b@id/test?brokerlist='tcp://host:5672'", "AMQP 0-9"),
+        ("failover:(amqp://a,amqps://b)", "not both"),
+        ("failover:(tcp://a,ssl://b)", "not both"),
+        ("failover:(tcp://a", "not closed"),
+        ("failover:()", "empty"),
+        ("tcp://host:many", "no number"),
+        ("host", "no scheme"),
+        ("pulsar://", "no host"),
+        ("(jgroups://x)", "list them"),
+    ],
+)
+def test_what_cannot_be_imported_says_why(text: str, expected: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        url(text)
+    assert expected in str(caught.value)
+
+
+def test_credentials_that_differ_stay_in_the_urls() -> None:
+    found = url("(tcp://a:1,tcp://b:2)")
+    assert "user" not in found.profile
+    listed = import_text(
+        "factory=com.rabbitmq.jms.admin.RMQConnectionFactory\nuris=amqp://u:s3@a,amqp://v:s4@b", "properties", name="o"
+    )
+    assert listed.profile == {"url": ["rabbitmq://u:${env:O_PASSWORD_1}@a", "rabbitmq://v:${env:O_PASSWORD_2}@b"]}
+    assert [note.kind for note in listed.notes if "O_PASSWORD" in note.reason] == ["secret", "secret"]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("jms.sendTimeout=-1", {}),
+        ("jms.sendTimeout=2500", {"send_timeout": 2.5}),
+        ("jms.sendTimeout=soon", {}),
+        ("jms.forceSyncSend=true", {"block_on_non_durable_send": True}),
+        ("jms.forceAsyncSend=true", {"block_on_durable_send": False}),
+        ("jms.forceAsyncSend=false", {}),
+        ("jms.redeliveryPolicy.maxRedeliveries=-1", {}),
+        ("jms.prefetchPolicy.all=5&jms.prefetchPolicy.queuePrefetch=9", {"prefetch": 5}),
+        ("jms.prefetchPolicy.topicPrefetch=7", {"prefetch": 7}),
+        (
+            "failover.reconnectDelay=60000&jms.clientID=x",
+            {"reconnect_delay": 60, "reconnect_delay_max": 60, "client_id": "x"},
+        ),
+        (
+            "failover.reconnectDelay=20&failover.useReconnectBackOff=false",
+            {"reconnect_delay": 0.02, "reconnect_delay_max": 0.02},
+        ),
+        ("failover.maxReconnectAttempts=-1&failover.initialReconnectDelay=0", {}),
+        ("failover.nested.jms.clientID=x", {"client_id": "x"}),
+        ("jms.connectTimeout=${T}", {"connect_timeout": "${env:T}ms"}),
+        ("jms.clientID=${ID:-me}", {"client_id": "me"}),
+    ],
+)
+def test_options_of_qpid(options: str, expected: dict[str, Any]) -> None:
+    profile = url(f"failover:(amqp://host)?{options}", client="qpid").profile
+    assert {name: value for name, value in profile.items() if name != "url"} == expected
+
+
+def test_what_is_the_same_anyway_needs_no_note() -> None:
+    assert url("amqp://host?transport.tcpNoDelay=true&jms.validateSelector=true").notes == []
+    (note,) = url("amqp://host?jms.validateSelector=false").notes
+    assert (note.name, note.kind) == ("jms.validateSelector", "dropped")
+
+
+def test_an_option_that_nobody_knows_is_named() -> None:
+    (note,) = url("amqp://host?jms.nothing=1").notes
+    assert (note.name, note.kind) == ("jms.nothing", "dropped")
+    assert "not known" in note.reason
+
+
+def test_constant_pauses_of_classic_stay_constant() -> None:
+    profile = url(
+        "tcp://h:1?jms.redeliveryPolicy.redeliveryDelay=9000&jms.sendAcksAsync=false&jms.alwaysSyncSend=true"
+    ).profile
+    assert (profile["redelivery_delay"], profile["redelivery_delay_max"]) == (9, 9)
+    assert (profile["block_on_acknowledge"], profile["block_on_non_durable_send"]) == (True, True)
+
+
+@pytest.mark.parametrize("table", [QPID, CLASSIC, ARTEMIS, PULSAR, FACTORY, URI, SPRING])
+def test_the_tables_name_options_that_exist_and_give_reasons(table: dict[str, Any]) -> None:
+    for name, rule in table.items():
+        assert rule.option or rule.reason, name
+        assert rule.option in (None, "user", "password", *Options.__struct_fields__), name
+
+
+def test_every_client_has_a_name() -> None:
+    assert set(CLIENTS) == {"qpid", "classic", "artemis", "rabbitmq", "pulsar"}
