@@ -6,6 +6,7 @@ import pytest
 
 from jmsbridge import (
     CLIENT_ACKNOWLEDGE,
+    DeliveryMode,
     IllegalStateException,
     Message,
     Queue,
@@ -28,6 +29,7 @@ __all__ = [
     "test_browse_hides_expired_messages",
     "test_browse_hides_what_is_not_due",
     "test_browse_knows_its_queue_and_selector",
+    "test_browse_long_queue_to_its_end",
     "test_browse_not_in_a_topic_session",
     "test_browse_on_a_stopped_connection",
     "test_browse_shows_order_and_takes_nothing",
@@ -59,6 +61,17 @@ def test_browse_shows_order_and_takes_nothing(session: Session, queue: Queue) ->
     assert first.get_body(str) == "1"
     assert first.jms_redelivered is False
     assert receive_texts(consumer, 2) == ["2", "3"]
+
+
+@rule("BR-1")
+@requires(Native.BROWSE)
+@pytest.mark.parametrize("count", [100, 250])
+def test_browse_long_queue_to_its_end(session: Session, queue: Queue, count: int) -> None:
+    """However many messages there are: a browser may fetch them in steps, and shows them all."""
+    texts = [str(number) for number in range(count)]
+    send_texts(session, queue, *texts, delivery_mode=DeliveryMode.NON_PERSISTENT)
+    with session.create_browser(queue) as browser:
+        assert texts_of(browser) == texts
 
 
 @rule("BR-1")
