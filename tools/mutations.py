@@ -69,7 +69,7 @@ def try_out(mutation: Mutation, copy: Path, evidence: Evidence, *, others: bool 
     try:
         verdict = _run(copy, _nodes(mutation.rule, copy, evidence), "killed")
         if verdict.word == "survived" and others:
-            verdict = _run(copy, ["tests/suite_embedded", "tests/scripted", "tests/embedded"], "killed by others")
+            verdict = _run(copy, ["tests/suite_embedded", "tests/scripted", "tests/embedded"], "killed by others", 6)
     finally:
         source.write_text(text, encoding="utf-8")
     return verdict
@@ -90,13 +90,18 @@ def _nodes(rule: str, copy: Path, evidence: Evidence) -> list[str]:
     return nodes
 
 
-def _run(copy: Path, what: Sequence[str], word: str) -> Verdict:
+def _run(copy: Path, what: Sequence[str], word: str, patience: int = 1) -> Verdict:
     command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", "-m", "not long"]
     command += ["--timeout=8", "--timeout-method=signal", *what]
     path = os.pathsep.join(map(str, (copy, copy / "backends")))
     try:
         done = subprocess.run(
-            command, cwd=copy, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=_PATIENCE
+            command,
+            cwd=copy,
+            env={**os.environ, "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            timeout=patience * _PATIENCE,
         )
     except subprocess.TimeoutExpired:
         return Verdict("hangs")
