@@ -1,4 +1,7 @@
-"""The embedded broker: Jakarta Messaging without a server, in the memory of this process.
+"""The embedded broker: Jakarta Messaging without a server, in the memory of this process or in a file.
+
+``embedded:PATH`` is a broker in a file, which processes of one host share; it is in the package ``file``. All below is
+about the one in memory.
 
 ``embedded:`` is one broker for the whole process; ``embedded:?broker=NAME`` is another one per name. Queues, topics
 and durable subscriptions are made on first use and live, with their messages, as long as the process does, whoever
@@ -6,7 +9,7 @@ is connected; ``discard`` drops them. There is no I/O thread: sending, settling 
 thread under the broker's one lock, so every answer is there when the call returns. A forked child starts with empty
 brokers, and its inherited links are lost.
 
-Start reading at ``broker``; ``queue`` decides who gets which message, ``backlog`` keeps the order.
+Start reading at ``broker``, or at ``file``; ``queue`` decides who gets which message, ``backlog`` keeps the order.
 """
 
 import os
@@ -15,13 +18,14 @@ from typing import Annotated, Any
 
 import msgspec
 
-from jmsbridge.spi import AuthenticationFailed, Backend, Endpoint, LinkEvents, Native, NotSupported
+from jmsbridge.spi import AuthenticationFailed, Backend, Endpoint, Link, LinkEvents, Native, NotSupported
+from jmsbridge_embedded import file
 from jmsbridge_embedded.broker import Broker, brokers
-from jmsbridge_embedded.link import Link
 from jmsbridge_embedded.native import NATIVE
 
 __all__ = ["EmbeddedBackend", "EmbeddedOptions", "backend", "cut", "discard"]
 
+_IN_MEMORY = 1_000_000
 _Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
@@ -29,11 +33,12 @@ class EmbeddedOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of ``embedded:``. All but ``broker`` hold for the connection that gives them."""
 
     broker: str = "default"
-    """Which broker of this process; one is made for each name."""
-    max_messages: _Count = 1_000_000
-    """Sends are refused while the broker holds that many messages: waiting, delayed, unsettled or in a transaction."""
+    """Which broker of this process; one is made for each name. Without effect for a broker in a file."""
+    max_messages: _Count | None = None
+    """Sends are refused while the broker holds that many messages: waiting, delayed, unsettled or in a transaction. Not
+    given, it is 1,000,000 in memory, and in a file as many as the disk holds."""
     duplicate_window: _Count = 20_000
-    """How many duplicate ids a destination remembers."""
+    """How many duplicate ids a destination remembers; in a file also over restarts."""
     credentials: dict[str, str] | str = ""
     """Passwords by user name, also as ``"user:password,user:password"``. With any, other credentials are refused: a
     stand-in for a guarded broker in tests, no protection, since it is the connection itself that brings them."""
@@ -51,19 +56,16 @@ class EmbeddedBackend:
     options: type[msgspec.Struct] = EmbeddedOptions
 
     def open(self, endpoint: Endpoint, options: Any, events: LinkEvents) -> Link:
-        """A link to the broker that the options name."""
+        """A link to the broker in the file, or in memory to the one that the options name."""
         if endpoint.host is not None:
-            raise NotSupported(f"{endpoint} names a host, but the embedded broker lives in this process; use embedded:")
-        if endpoint.path:
-            raise NotSupported(
-                "embedded:PATH (a broker in a file) is not available in this version; use embedded: for one in memory"
-            )
+            raise NotSupported(f"{endpoint} names a host; the embedded broker has none: use embedded: or embedded:PATH")
         if not isinstance(options, EmbeddedOptions):
             options = EmbeddedOptions()
         _authenticate(endpoint, options.credentials)
-        return _named(options.broker).open(
-            endpoint.client_id, events, options.max_messages, options.duplicate_window
-        )
+        limit, window = options.max_messages, options.duplicate_window
+        if endpoint.path:
+            return file.open_link(endpoint.path, endpoint.client_id, events, limit, window)
+        return _named(options.broker).open(endpoint.client_id, events, limit or _IN_MEMORY, window)
 
 
 backend: Backend = EmbeddedBackend()
@@ -73,8 +75,14 @@ _registry: dict[str, Broker] = {}
 _registry_lock = threading.Lock()
 
 
-def cut(name: str = "default") -> None:
-    """Kill every link of a broker as a broken network would; messages and durable subscriptions stay. For tests."""
+def cut(name: str = "default", path: str | None = None) -> None:
+    """Kill every link of a broker as a broken network would; messages and durable subscriptions stay. For tests.
+
+    With ``path`` it is the broker in that file, of which other processes keep their links.
+    """
+    if path is not None:
+        file.cut(path)
+        return
     with _registry_lock:
         broker = _registry.get(name)
     if broker is not None:
@@ -114,6 +122,7 @@ _at_fork: list[threading.Lock] = []
 
 
 def _before_fork() -> None:
+    file.fork_lock.acquire()
     _registry_lock.acquire()
     locks = [broker.common.lock for broker in sorted(brokers(), key=id)]
     for lock in locks:
@@ -126,10 +135,12 @@ def _after_fork() -> None:
         lock.release()
     _at_fork.clear()
     _registry_lock.release()
+    file.fork_lock.release()
 
 
 def _after_fork_in_child() -> None:
     _registry.clear()
+    file.abandon_all()
     for broker in brokers():
         for link in list(broker.links):
             link.abandon("the link was opened in another process; connect again after a fork")

@@ -8,12 +8,18 @@ from jmsbridge.spi import Envelope
 if TYPE_CHECKING:
     from jmsbridge_embedded.consumer import Consumer
 
-__all__ = ["GROUP", "Groups"]
+__all__ = ["GROUP", "Groups", "bucket_of"]
 
 GROUP = "JMSXGroupID"
 
 _BUCKETS = 8192
 """Groups share this many owners, so that an endless supply of group ids does not fill the memory."""
+
+
+def bucket_of(envelope: Envelope) -> int | None:
+    """Which owner the message's group has; None for a message without group."""
+    group = envelope.properties.get(GROUP)
+    return None if group is None else crc32(str(group).encode("utf-8", "surrogatepass")) % _BUCKETS
 
 
 class Groups:
@@ -29,10 +35,10 @@ class Groups:
 
         A message that the owner's selector does not match goes to the one who asks.
         """
-        group = envelope.properties.get(GROUP)
-        if group is None:
+        bucket = bucket_of(envelope)
+        if bucket is None:
             return asking
-        owner = self._owners.setdefault(crc32(str(group).encode("utf-8", "surrogatepass")) % _BUCKETS, asking)
+        owner = self._owners.setdefault(bucket, asking)
         return owner if owner.view.matches(envelope) else asking
 
     def free(self, consumer: "Consumer") -> None:

@@ -1,0 +1,164 @@
+"""Administration of a broker in a file, while others use it."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from jmsbridge.spi import Address, AddressInUse, AddressRefused, NotSupported, Place
+from jmsbridge_embedded.file.batch import Batch
+from jmsbridge_embedded.file.catalog import Line
+from jmsbridge_embedded.file.entries import BAND, Row
+from jmsbridge_embedded.file.wire import decode
+from jmsbridge_embedded.rules import DEAD_LETTERS, check_creatable, compiled
+
+if TYPE_CHECKING:
+    from jmsbridge.selectors import Selector
+    from jmsbridge_embedded.file.store import Store
+
+__all__ = ["FileAdmin"]
+
+_PAGE: Final = 250
+
+
+class FileAdmin:
+    """The SPI's Admin, for the link that extends it. Long work goes page by page, so that others get their turn."""
+
+    dead_letters: Address | None = DEAD_LETTERS
+
+    def __init__(self, store: "Store") -> None:
+        self.store = store
+
+    def check(self) -> None:
+        """Raise when the link is dead."""
+        raise NotImplementedError
+
+    def places(self) -> list[Place]:
+        """Everything that there is, temporary destinations included, sorted by name."""
+        self.check()
+        return self.store.call(_places)
+
+    def create(self, address: Address) -> None:
+        """Make a queue or topic; no error when it exists."""
+        self.check()
+        self.store.call(lambda batch: _create(batch, address), sync=True)
+
+    def remove(self, address: Address) -> None:
+        """Remove a queue or topic with its messages; ``AddressInUse`` while it has consumers."""
+        self.check()
+        self.store.call(lambda batch: _remove(batch, address), sync=True)
+
+    def purge(self, address: Address, selector: str | None = None) -> int:
+        """Delete the messages of a queue that match and that nobody holds; how many it were."""
+
+        def drop(batch: Batch, rows: list[Row]) -> None:
+            batch.entries.forget([row[0] for row in rows])
+
+        return self._walk(address, selector, None, drop)
+
+    def move(self, source: Address, target: Address, selector: str | None = None, limit: int | None = None) -> int:
+        """Move messages that match and that nobody holds, in order, each in one step; how many it were."""
+        if target.topic:
+            raise NotSupported(f"{target} is a topic; messages are moved to queues")
+
+        def put(batch: Batch, rows: list[Row]) -> None:
+            line = batch.catalog.queue(target)
+            batch.entries.move([(row[0], row[1]) for row in rows], line.id)
+            batch.available.add(line.id)
+
+        return self._walk(source, selector, limit, put)
+
+    def _walk(
+        self, address: Address, selector: str | None, limit: int | None, act: Callable[[Batch, list[Row]], None]
+    ) -> int:
+        self.check()
+        walk = _Walk(address, compiled(selector), limit, act)
+        while self.store.call(walk.step, sync=True):
+            self.check()
+        return walk.count
+
+
+class _Walk:
+    """One way through a queue: what was there when it began, in order, each message once."""
+
+    def __init__(
+        self,
+        address: Address,
+        selector: "Selector | None",
+        limit: int | None,
+        act: Callable[[Batch, list[Row]], None],
+    ) -> None:
+        self.count = 0
+        self._address = address
+        self._selector = selector
+        self._limit = limit
+        self._act = act
+        self._after = -1
+        self._last = -1
+
+    def step(self, batch: Batch) -> bool:
+        """Take the next page; whether there may be more. Called again after a transaction that was rolled back."""
+        line = _queue(batch, self._address)
+        count, after = self.count, self._after
+        batch.on_undo(lambda: self._go_back(count, after))
+        if self._last < 0:
+            self._last = batch.entries.sequence
+        rows = batch.entries.page(line.id, self._after, 10 * BAND, _PAGE)
+        found = [row for row in rows if row[1] % BAND <= self._last and self._matches(row, line)]
+        if self._limit is not None:
+            found = found[: max(0, self._limit - self.count)]
+        if found:
+            self._act(batch, found)
+        self.count += len(found)
+        if rows:
+            self._after = rows[-1][1]
+        return len(rows) == _PAGE and (self._limit is None or self.count < self._limit)
+
+    def _matches(self, row: Row, line: Line) -> bool:
+        return self._selector is None or self._selector.matches_envelope(decode(row[5], line.address))
+
+    def _go_back(self, count: int, after: int) -> None:
+        self.count, self._after = count, after
+
+
+def _queue(batch: Batch, address: Address) -> Line:
+    found = None if address.topic else batch.catalog.find_queue(address.name)
+    if found is None:
+        raise AddressRefused(f"there is no {address} in {batch.store.path}")
+    return found
+
+
+def _places(batch: Batch) -> list[Place]:
+    catalog = batch.catalog
+    found = [Place(address=address, depth=0, consumers=0) for address in catalog.topics()]
+    for line in catalog.lines():
+        if line.topic and line.key is None:
+            continue  # a subscription without a name is its consumer's own affair
+        depth, oldest = batch.entries.depth(line.id, catalog.nodes)
+        found.append(
+            Place(
+                address=line.address,
+                depth=depth,
+                consumers=catalog.consumers(line.id),
+                oldest=oldest,
+                subscription=line.key,
+                client_id=line.client or None,
+            )
+        )
+    return sorted(found, key=lambda place: (place.address.name, place.address.topic, place.subscription or ""))
+
+
+def _create(batch: Batch, address: Address) -> None:
+    check_creatable(address)
+    if address.topic:
+        batch.catalog.make_topic(address)
+    else:
+        batch.catalog.queue(address)
+
+
+def _remove(batch: Batch, address: Address) -> None:
+    catalog = batch.catalog
+    if not catalog.is_taken(address):
+        raise AddressRefused(f"there is no {address} in {batch.store.path}")
+    lines = catalog.subscriptions(address.name) if address.topic else [_queue(batch, address)]
+    if any(catalog.consumers(line.id) for line in lines):
+        raise AddressInUse(f"{address} has consumers; close them before removing it")
+    catalog.remove(address)

@@ -1,0 +1,245 @@
+"""Who of this process gets which message: the consumers of each line, and the claims that are made for them."""
+
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from jmsbridge.spi import Arrival, Envelope
+from jmsbridge_embedded.file.batch import Batch
+from jmsbridge_embedded.file.catalog import Line, selector_of
+from jmsbridge_embedded.file.entries import BAND, Row
+from jmsbridge_embedded.file.token import Token
+from jmsbridge_embedded.file.wire import decode
+
+if TYPE_CHECKING:
+    from jmsbridge_embedded.file.consumer import FileConsumer
+
+__all__ = ["Dispatcher", "Local", "View"]
+
+_BANDS: Final = 10
+_LAST: Final = _BANDS * BAND
+_PAGE: Final = 250
+_AT_ONCE: Final = 2000
+"""Messages looked at for one line in one transaction; others have their turn before it goes on."""
+
+
+class View:
+    """A selector, and how far the waiting messages are known not to match it: a rank per priority."""
+
+    def __init__(self, text: str) -> None:
+        self.selector = selector_of(text)
+        self.floors = [band * BAND for band in range(_BANDS)]
+        self.users = 0
+
+    def reset(self) -> None:
+        """Anything may be there."""
+        self.floors = [band * BAND for band in range(_BANDS)]
+
+
+class Local:
+    """The consumers that one line has in this process; ``ring`` holds those with credit, the next one first."""
+
+    def __init__(self, line: Line) -> None:
+        self.line = line
+        self.address = line.address
+        self.ring: deque[FileConsumer] = deque()
+        self.consumers: dict[int, FileConsumer] = {}
+        self.views: dict[str, View] = {}
+        self.returns = -1
+
+    def saved(self) -> Callable[[], None]:
+        """How to get back to what is now."""
+        ring, returns = list(self.ring), self.returns
+        credits = [(consumer, consumer.credit) for consumer in self.consumers.values()]
+        floors = [(view, list(view.floors)) for view in self.views.values()]
+
+        def restore() -> None:
+            self.ring, self.returns = deque(ring), returns
+            for consumer, credit in credits:
+                consumer.credit = credit
+            for view, levels in floors:
+                view.floors = levels
+
+        return restore
+
+    def pause(self, consumer: "FileConsumer") -> None:
+        """The consumer has no credit any more."""
+        consumer.credit = 0
+        if consumer in self.ring:
+            self.ring.remove(consumer)
+
+
+class Dispatcher:
+    """All lines that have consumers here. Used by the store's thread; ``locals`` is read by others too."""
+
+    def __init__(self) -> None:
+        self.locals: dict[int, Local] = {}
+
+    def join(self, line: Line, consumer: "FileConsumer", selector: str | None) -> None:
+        """A consumer comes, without credit."""
+        local = self.locals.get(line.id) or self.locals.setdefault(line.id, Local(line))
+        local.consumers[consumer.id] = consumer
+        if selector is not None:
+            view = local.views.get(selector) or local.views.setdefault(selector, View(selector))
+            view.users += 1
+            consumer.view = view
+
+    def leave(self, consumer: "FileConsumer") -> None:
+        """A consumer goes."""
+        local = self.locals.get(consumer.line.id)
+        if local is None or local.consumers.pop(consumer.id, None) is None:
+            return
+        local.pause(consumer)
+        if consumer.view is not None:
+            consumer.view.users -= 1
+            local.views = {text: view for text, view in local.views.items() if view.users}
+        if not local.consumers:
+            del self.locals[consumer.line.id]
+
+    def returned(self, line: int, ranks: list[int]) -> None:
+        """Messages with these ranks wait again."""
+        local = self.locals.get(line)
+        if local is None:
+            return
+        local.returns += 1
+        for view in local.views.values():
+            for rank in ranks:
+                band = rank // BAND
+                view.floors[band] = min(view.floors[band], rank - 1)
+
+    def is_hungry(self, line: int) -> bool:
+        """Whether somebody here would take a message of this line."""
+        local = self.locals.get(line)
+        return local is not None and bool(local.ring)
+
+    def dispatch(self, batch: Batch, line: int) -> bool:
+        """Claim for those who have credit what waits for them; False when there is more to look at."""
+        local = self.locals.get(line)
+        if local is None or not local.ring:
+            return True
+        batch.touch(line)
+        scan = _Scan(batch, local)
+        try:
+            return scan.run()
+        finally:
+            scan.finish()
+
+
+class _Scan:
+    """One look at the waiting messages of one line, in order."""
+
+    def __init__(self, batch: Batch, local: Local) -> None:
+        self._batch = batch
+        self._local = local
+        self._budget = _AT_ONCE
+        self._claimed: list[int] = []
+        self._blocked = False
+        self._known: dict[View, bool] = {}
+
+    def run(self) -> bool:
+        """Go on until nobody has credit, or there is nothing more; False when it takes too long."""
+        local = self._local
+        if not local.views:
+            return self._range(0, -1, _LAST)
+        returns = self._batch.catalog.returns(local.line.id)
+        if returns != local.returns:
+            local.returns = returns
+            for view in local.views.values():
+                view.reset()
+        for band in range(_BANDS):
+            start = band * BAND
+            floors = [start if one.view is None else one.view.floors[band] for one in local.ring]
+            self._blocked = False
+            if floors and not self._range(band, min(floors), start + BAND):
+                return False
+        return True
+
+    def finish(self) -> None:
+        """Write down who holds what."""
+        if self._claimed:
+            self._batch.entries.claim(self._claimed, self._batch.catalog.node)
+
+    def _range(self, band: int, after: int, before: int) -> bool:
+        local = self._local
+        while local.ring:
+            if self._budget <= 0:
+                return False
+            wanted = _PAGE if local.views else min(_PAGE, sum(consumer.credit for consumer in local.ring))
+            rows = self._batch.entries.page(local.line.id, after, before, wanted)
+            self._budget -= len(rows)
+            for row in rows:
+                if not local.ring:
+                    return True
+                after = row[1]
+                self._offer(row, band)
+            if len(rows) < wanted:
+                return True
+        return True
+
+    def _offer(self, row: Row, band: int) -> None:
+        number, rank, _, expires, bucket, body = row
+        if expires and expires <= self._batch.now:
+            self._batch.entries.forget((number,))
+            return
+        local = self._local
+        envelope = decode(body, local.address)
+        if not local.views and bucket is None:
+            self._hand(local.ring[0], row, envelope)
+            return
+        self._known = {}
+        looking = {consumer.view for consumer in local.ring if consumer.view is not None}
+        consumer = self._choose(envelope, bucket, band, rank)
+        if not self._blocked:
+            for view in looking:
+                view.floors[band] = max(view.floors[band], rank)
+        if consumer is not None:
+            self._hand(consumer, row, envelope)
+
+    def _choose(self, envelope: Envelope, bucket: int | None, band: int, rank: int) -> "FileConsumer | None":
+        """Who is to get it: its group's owner, or the first who wants it, who becomes the owner."""
+        taker = next((one for one in self._local.ring if self._wants(one.view, envelope, band, rank)), None)
+        if bucket is None:
+            return taker
+        catalog, line = self._batch.catalog, self._local.line.id
+        owner = catalog.group_owner(line, bucket)
+        if owner is None:
+            if taker is not None:
+                catalog.own_group(line, bucket, taker.id)
+            return taker
+        number, _, selector = owner
+        if selector is not None and not selector_of(selector).matches_envelope(envelope):
+            return taker
+        known = self._local.consumers.get(number)
+        if known is not None and known.credit > 0:
+            return known
+        self._blocked = True  # it waits for its owner, so nobody may forget about it
+        return None
+
+    def _wants(self, view: View | None, envelope: Envelope, band: int, rank: int) -> bool:
+        if view is None:
+            return True
+        known = self._known.get(view)
+        if known is None:
+            known = rank > view.floors[band] and view.selector.matches_envelope(envelope)
+            self._known[view] = known
+        return known
+
+    def _hand(self, consumer: "FileConsumer", row: Row, envelope: Envelope) -> None:
+        number, rank, count = row[:3]
+        ring = self._local.ring
+        consumer.credit -= 1
+        if ring[0] is consumer:
+            ring.popleft()
+        else:
+            ring.remove(consumer)
+        if consumer.credit:
+            ring.append(consumer)
+        batch = self._batch
+        token = Token(number, rank, count, envelope)
+        if consumer.presettled:
+            batch.entries.forget((number,))
+        else:
+            self._claimed.append(number)
+            consumer.held[number] = token
+            batch.on_undo(lambda: consumer.forget(number))
+        batch.effects.append((consumer.put, Arrival(token, envelope, count > 0, count + 1)))

@@ -1,0 +1,158 @@
+"""That this process lives, where others see it; and the way to wake each other.
+
+A folder beside the file holds one lock file per process, locked as long as the process lives, and a datagram socket.
+POSIX locks, as SQLite's own, die with the process and are not inherited by its children.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import socket
+import struct
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+__all__ = ["Presence"]
+
+_LONGEST: Final = 100  # bytes of a socket's path; the system's limit is 104 to 108
+_MOST_LINES: Final = 500
+_ALL: Final = b"*"
+_LISTEN: Final = 30.0  # seconds between two looks whether to go on listening
+
+
+class Presence:
+    """This process, for one file. ``heard`` gets the lines that others name, None for all of them."""
+
+    def __init__(self, path: Path, name: str, heard: Callable[[Sequence[int] | None], None]) -> None:
+        self.token = uuid4().hex
+        self.folder = path.with_name(f"{path.name}.d")
+        self._heard = heard
+        self._stopped = False
+        self._lock = self._make_lock()
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            self.address = self._bind()
+        except OSError:
+            self._socket.close()
+            os.close(self._lock)
+            self._unlink(self.folder / f"{self.token}.lock")
+            raise
+        self._socket.settimeout(_LISTEN)
+        self._unsent: dict[str, set[int] | None] = {}
+        self._thread = threading.Thread(target=self._listen, name=f"jmsbridge-embedded-{name}-wake-io", daemon=True)
+        self._thread.start()
+
+    def _make_lock(self) -> int:
+        file = self.folder / f"{self.token}.lock"
+        for attempt in range(10):
+            self.folder.mkdir(exist_ok=True)
+            try:
+                lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            except FileNotFoundError:  # the last one to leave took the folder away
+                if attempt == 9:
+                    raise
+                continue
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if file.exists():
+                return lock
+            os.close(lock)
+        raise OSError(f"{self.folder} vanishes again and again")
+
+    def _bind(self) -> str:
+        place = self.folder / f"{self.token}.sock"
+        if len(os.fsencode(place)) > _LONGEST:
+            short = hashlib.sha256(os.fsencode(self.folder)).hexdigest()[:16]
+            folder = Path(tempfile.gettempdir()) / f"jmsbridge-{os.getuid()}-{short}"
+            folder.mkdir(mode=0o700, exist_ok=True)
+            place = folder / self.token[:12]
+        self._socket.bind(str(place))
+        return str(place)
+
+    # -- waking --------------------------------------------------------------------------------------------------
+
+    def wake(self, address: str, lines: set[int] | None) -> None:
+        """Tell another process to look at these lines, or at all; what it has no room for is told later."""
+        with contextlib.suppress(KeyError):
+            before = self._unsent.pop(address)
+            lines = None if before is None or lines is None else before | lines
+        data = _ALL if lines is None or len(lines) > _MOST_LINES else struct.pack(f">{len(lines)}q", *lines)
+        try:
+            self._socket.sendto(data, socket.MSG_DONTWAIT, address)
+        except BlockingIOError:
+            self._unsent[address] = lines
+        except OSError:
+            return  # it is gone, or about to be: housekeeping finds out
+
+    def wake_again(self) -> None:
+        """Tell what there was no room for."""
+        for address, lines in list(self._unsent.items()):
+            self.wake(address, lines)
+
+    def _listen(self) -> None:
+        while not self._stopped:
+            try:
+                data = self._socket.recv(8192)
+            except TimeoutError:
+                continue  # look whether it has ended
+            except OSError:
+                return  # closed
+            if not self._stopped:
+                self._heard(None if data == _ALL else struct.unpack(f">{len(data) // 8}q", data))
+
+    # -- living --------------------------------------------------------------------------------------------------
+
+    def is_alive(self, token: str) -> bool:
+        """Whether another process lives; never asked about this one."""
+        try:
+            lock = os.open(self.folder / f"{token}.lock", os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except (BlockingIOError, PermissionError):
+            return True
+        finally:
+            os.close(lock)
+        return False
+
+    def remove(self, token: str, address: str) -> None:
+        """Clean up what a dead process left."""
+        self._unlink(Path(address))
+        self._unlink(self.folder / f"{token}.lock")
+
+    def tidy(self, known: set[str]) -> None:
+        """Clean up after processes that died before they were known."""
+        for file in self.folder.glob("*.lock"):
+            token = file.stem
+            if token != self.token and token not in known and not self.is_alive(token):
+                self.remove(token, str(self.folder / f"{token}.sock"))
+
+    def close(self) -> None:
+        """Be gone; the last one takes the folder along. Idempotent."""
+        if self._stopped:
+            return
+        self._stopped = True
+        with contextlib.suppress(OSError):  # wakes the listener; without it, it ends at its next look
+            self._socket.sendto(b"", socket.MSG_DONTWAIT, self.address)
+        self._thread.join(1.0)
+        self._socket.close()
+        self._unlink(Path(self.address))
+        self._unlink(self.folder / f"{self.token}.lock")
+        os.close(self._lock)
+        for folder in {Path(self.address).parent, self.folder}:
+            with contextlib.suppress(OSError):  # others are there
+                folder.rmdir()
+
+    def abandon(self) -> None:
+        """In a forked child: the socket is the parent's."""
+        self._stopped = True
+        self._socket.close()
+
+    @staticmethod
+    def _unlink(file: Path) -> None:
+        file.unlink(missing_ok=True)

@@ -1,0 +1,72 @@
+"""The files that this process has open, one store for each."""
+
+import threading
+from pathlib import Path
+
+from jmsbridge.spi import ConnectFailed, LinkEvents
+from jmsbridge_embedded.file.link import FileLink
+from jmsbridge_embedded.file.store import Store
+
+__all__ = ["abandon_all", "cut", "fork_lock", "open_link"]
+
+fork_lock = threading.RLock()
+"""Guards ``_stores``; held while a file is opened or closed, and while the process forks."""
+_stores: dict[Path, Store] = {}
+_left_behind: list[Store] = []
+"""Stores of a parent process: their connections must not be closed in the child."""
+
+
+def open_link(
+    text: str, client_id: str | None, events: LinkEvents, max_messages: int | None, duplicate_window: int
+) -> FileLink:
+    """A link to the broker in this file, which is made when it is not there."""
+    path = _real(text)
+    with fork_lock:
+        store = _stores.get(path)
+        if store is None or store.death is not None:
+            store = Store(path, store is not None and store.damaged, _release)
+            store.start()
+            _stores[path] = store
+        link = FileLink(store, client_id, events, max_messages, duplicate_window)
+        try:
+            store.enter(link)
+        except BaseException:
+            _close_idle(store)
+            raise
+    return link
+
+
+def _release(store: Store) -> None:
+    """A link has ended; with the last one the file is closed."""
+    with fork_lock:
+        _close_idle(store)
+
+
+def _close_idle(store: Store) -> None:
+    if store.death is None and not store.links and _stores.get(store.path) is store:
+        del _stores[store.path]
+        store.stop()
+
+
+def cut(text: str) -> None:
+    """Kill every link of this process to a file as a broken network would; messages stay. For tests."""
+    with fork_lock:
+        store = _stores.get(_real(text))
+    if store is not None:
+        store.cut(f"the connection to {store.path} was cut")
+
+
+def abandon_all() -> None:
+    """In a forked child: the files stayed with the parent."""
+    stores = list(_stores.values())
+    _stores.clear()
+    _left_behind.extend(stores)
+    for store in stores:
+        store.abandon("the link was opened in another process; connect again after a fork")
+
+
+def _real(text: str) -> Path:
+    try:
+        return Path(text).expanduser().resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise ConnectFailed(f"{text}: {error}") from error

@@ -1,0 +1,221 @@
+"""The file: how it is opened, what is in it, and what its errors mean."""
+
+import os
+import sqlite3
+import time
+from pathlib import Path
+from typing import Final
+
+from jmsbridge.spi import BackendError, ConnectFailed, LinkLost, SendRefused
+from jmsbridge_embedded.file.wire import Damaged
+
+__all__ = [
+    "LOCK_WAIT",
+    "begin",
+    "explained",
+    "is_busy",
+    "is_damage",
+    "is_fatal",
+    "is_unknown",
+    "open_file",
+]
+
+_APPLICATION: Final = 0x6A6D7362
+_VERSION: Final = 1
+LOCK_WAIT: Final = 10.0
+"""Seconds for which another program may hold the file."""
+
+_BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_CORRUPT: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+_DEAD: Final = frozenset(
+    {*_CORRUPT, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL}
+)
+
+_TABLES: Final = """
+CREATE TABLE state(one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER, stored INTEGER, topology INTEGER);
+INSERT INTO state VALUES (1, 1, 0, 1);
+CREATE TABLE node(id INTEGER PRIMARY KEY, token TEXT NOT NULL, socket TEXT NOT NULL, pid INTEGER NOT NULL);
+CREATE TABLE link(id INTEGER PRIMARY KEY, node INTEGER NOT NULL, client TEXT UNIQUE);
+CREATE TABLE line(
+    id INTEGER PRIMARY KEY, topic INTEGER NOT NULL, name TEXT NOT NULL, temporary INTEGER NOT NULL,
+    owner INTEGER NOT NULL DEFAULT 0, returns INTEGER NOT NULL DEFAULT 0,
+    client TEXT, key TEXT, durable INTEGER NOT NULL DEFAULT 0, shared INTEGER NOT NULL DEFAULT 0,
+    selector TEXT, no_local INTEGER NOT NULL DEFAULT 0, link INTEGER NOT NULL DEFAULT 0);
+CREATE UNIQUE INDEX line_queue ON line(name) WHERE topic = 0;
+CREATE INDEX line_topic ON line(name) WHERE topic = 1;
+CREATE UNIQUE INDEX line_key ON line(client, key, durable) WHERE key IS NOT NULL;
+CREATE TABLE topic(name TEXT PRIMARY KEY, temporary INTEGER NOT NULL, owner INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE consumer(id INTEGER PRIMARY KEY, line INTEGER NOT NULL, node INTEGER NOT NULL, selector TEXT);
+CREATE INDEX consumer_line ON consumer(line);
+CREATE TABLE grouping(line INTEGER, bucket INTEGER, consumer INTEGER NOT NULL, PRIMARY KEY (line, bucket))
+    WITHOUT ROWID;
+CREATE INDEX grouping_consumer ON grouping(consumer);
+CREATE TABLE duplicate(place TEXT, id TEXT, number INTEGER NOT NULL, PRIMARY KEY (place, id)) WITHOUT ROWID;
+CREATE INDEX duplicate_number ON duplicate(place, number);
+CREATE TABLE entry(
+    id INTEGER PRIMARY KEY, line INTEGER NOT NULL, rank INTEGER NOT NULL, owner INTEGER, count INTEGER NOT NULL,
+    due INTEGER NOT NULL, expires INTEGER NOT NULL, bucket INTEGER, kept INTEGER NOT NULL, stamp INTEGER NOT NULL,
+    body BLOB);
+CREATE INDEX entry_ready ON entry(line, rank) WHERE owner IS NULL AND due = 0;
+CREATE INDEX entry_held ON entry(owner, line) WHERE owner IS NOT NULL;
+CREATE INDEX entry_due ON entry(due) WHERE due > 0;
+CREATE INDEX entry_expires ON entry(expires) WHERE expires > 0;
+CREATE INDEX entry_unkept ON entry(id) WHERE kept = 0;
+CREATE TABLE body(id INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE TRIGGER entry_body AFTER DELETE ON entry WHEN old.body IS NULL
+    BEGIN DELETE FROM body WHERE id = old.id; END;
+"""
+# entry: one message in one queue or subscription. rank orders, owner is the node that holds it, kept is false for
+# NON_PERSISTENT ones, and body lies in its own table when it is large, so that a claim does not write it again
+
+
+def open_file(path: Path, verify: bool) -> sqlite3.Connection:
+    """A connection to the broker in ``path``, made when it is not there; ``ConnectFailed`` says what is wrong.
+
+    ``verify`` has every page read, because the file was found damaged before.
+    """
+    try:
+        connection = sqlite3.connect(path, timeout=0.0, isolation_level=None, cached_statements=256)
+    except sqlite3.Error as error:
+        raise ConnectFailed(f"{path}: {_text(error, path)}") from error
+    try:
+        _prepare(connection, path, verify)
+    except sqlite3.Error as error:
+        connection.close()
+        raise ConnectFailed(f"{path}: {_text(error, path)}") from error
+    except BackendError:
+        connection.close()
+        raise
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection, path: Path, verify: bool) -> None:
+    deadline = time.monotonic() + LOCK_WAIT
+    _patiently(connection, "SELECT count(*) FROM sqlite_master", deadline)
+    _check(connection, path)
+    for pragma in (
+        "journal_mode = WAL",
+        "synchronous = NORMAL",
+        "wal_autocheckpoint = 4000",
+        "journal_size_limit = 67108864",
+        "cache_size = -16000",
+        "cell_size_check = ON",
+        "trusted_schema = OFF",
+        "temp_store = MEMORY",
+    ):
+        _patiently(connection, f"PRAGMA {pragma}", deadline)
+    begin(connection, deadline)
+    if not _check(connection, path):
+        for statement in _TABLES.replace("BEGIN DELETE FROM body WHERE id = old.id; END", "@").split(";"):
+            if statement.strip():
+                connection.execute(statement.replace("@", "BEGIN DELETE FROM body WHERE id = old.id; END"))
+        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {_VERSION}")
+    connection.execute("COMMIT")
+    if verify:
+        found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if found != "ok":
+            raise ConnectFailed(f"{path} is damaged ({found}); {_REPAIR}")
+
+
+_REPAIR: Final = "restore it from a copy, or salvage it with the sqlite3 program (.recover)"
+
+
+def _check(connection: sqlite3.Connection, path: Path) -> bool:
+    """Whether the file is ours; False when it is empty, ``ConnectFailed`` when it is something else."""
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if application == _APPLICATION:
+        if version != _VERSION:
+            raise ConnectFailed(
+                f"{path} has format {version}, but this version of jmsbridge reads format {_VERSION}; "
+                "open it with the version that wrote it"
+            )
+        return True
+    if application or version or connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        raise ConnectFailed(f"{path} is a database of another program; choose another file for the embedded broker")
+    return False
+
+
+def begin(connection: sqlite3.Connection, deadline: float) -> None:
+    """Start writing; waits for other processes until the monotonic ``deadline``."""
+    _patiently(connection, "BEGIN IMMEDIATE", deadline)
+
+
+def _patiently(connection: sqlite3.Connection, statement: str, deadline: float) -> None:
+    pause = 0.0002
+    while True:
+        try:
+            connection.execute(statement).fetchall()
+        except sqlite3.OperationalError as error:
+            if _code(error) not in _BUSY or time.monotonic() > deadline:
+                raise
+        else:
+            return
+        time.sleep(pause)  # sleep: there is no event; SQLite's own waiting grows to 100 ms, where batches take one
+        pause = min(pause * 1.5, 0.002)
+
+
+def _code(error: sqlite3.Error) -> int:
+    return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF
+
+
+def is_fatal(error: Exception) -> bool:
+    """Whether nothing more can be done with this file."""
+    return not isinstance(error, sqlite3.Error) or _code(error) in _DEAD
+
+
+def is_busy(error: Exception) -> bool:
+    """Whether another program held the file all the time."""
+    return isinstance(error, sqlite3.Error) and _code(error) in _BUSY
+
+
+def is_damage(error: Exception) -> bool:
+    """Whether the file is not as it was written."""
+    return isinstance(error, (Damaged, ValueError)) or (isinstance(error, sqlite3.Error) and _code(error) in _CORRUPT)
+
+
+def is_unknown(error: Exception) -> bool:
+    """Whether a COMMIT that failed so may have happened after all."""
+    return isinstance(error, sqlite3.Error) and _code(error) == sqlite3.SQLITE_IOERR
+
+
+def explained(error: Exception, path: Path, *, in_doubt: bool = False) -> BackendError:
+    """What to answer a ticket with."""
+    if isinstance(error, BackendError):
+        return error
+    if isinstance(error, sqlite3.Error) and not is_fatal(error):
+        return SendRefused(f"{path}: {_text(error, path)}")
+    made = LinkLost(f"{path}: {_text(error, path)}", in_doubt=in_doubt)
+    made.__cause__ = error
+    return made
+
+
+def _text(error: Exception, path: Path) -> str:
+    if not isinstance(error, sqlite3.Error):
+        return f"{error}; {_REPAIR}"
+    code = _code(error)
+    if code == sqlite3.SQLITE_FULL:
+        return "the disk is full; make room, what was confirmed is safe"
+    if code in _BUSY:
+        return f"another program has locked the file for {LOCK_WAIT:g} s; end it, or wait"
+    if code == sqlite3.SQLITE_NOTADB:
+        return "the file is not a database; choose another file for the embedded broker"
+    if code == sqlite3.SQLITE_CORRUPT:
+        return f"the file is damaged ({error}); {_REPAIR}"
+    if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+        return _place(path, error)
+    if code == sqlite3.SQLITE_IOERR:
+        return f"the disk failed ({error}); see the system's log"
+    return str(error)
+
+
+def _place(path: Path, error: Exception) -> str:
+    folder = path.parent
+    if not folder.is_dir():
+        return f"the folder {folder} does not exist; make it"
+    if path.is_dir():
+        return "this is a folder; name a file in it"
+    if not os.access(folder, os.W_OK):
+        return f"the folder {folder} cannot be written; the broker needs to write the file and beside it"
+    return f"the file cannot be written ({error}); the broker needs to write it and beside it"

@@ -1,0 +1,463 @@
+"""One file in this process: the thread that owns the connection, and the queue of what it is to do.
+
+It takes all operations that wait and runs them in one transaction, so that they share one fsync; tickets are answered
+after COMMIT. The WAL is synced here rather than by SQLite, after the transaction has ended and other processes can
+write again: only where somebody waits for a confirmation, and before that somebody hears of it.
+"""
+
+import contextlib
+import itertools
+import logging
+import os
+import sqlite3
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Final, TypeVar
+
+from jmsbridge.spi import BackendError, ConnectFailed, LinkLost
+from jmsbridge_embedded.file.batch import Batch, Operation
+from jmsbridge_embedded.file.catalog import Catalog
+from jmsbridge_embedded.file.dispatch import Dispatcher
+from jmsbridge_embedded.file.entries import Entries
+from jmsbridge_embedded.file.link import FileLink
+from jmsbridge_embedded.file.nodes import Nodes
+from jmsbridge_embedded.file.operations import Call, End, Woken
+from jmsbridge_embedded.file.presence import Presence
+from jmsbridge_embedded.file.schema import (
+    LOCK_WAIT,
+    begin,
+    explained,
+    is_busy,
+    is_damage,
+    is_fatal,
+    is_unknown,
+    open_file,
+)
+
+__all__ = ["Store"]
+
+_log = logging.getLogger("jmsbridge.embedded")
+_numbers = itertools.count(1)
+_T = TypeVar("_T")
+
+_PATIENCE: Final = 30.0  # seconds that a blocking verb waits
+_LINGER: Final = 0.002  # seconds in which what nobody waits for is collected
+_HOUSEKEEPING: Final = 500  # milliseconds between two looks at other processes, while there are any
+_LONGEST_WAIT: Final = 30.0  # seconds; the wall clock may be set while the thread waits
+_MOST: Final = 2000  # operations and
+_MOST_BYTES: Final = 16 << 20  # bytes of one transaction
+_FULL: Final = 20_000  # operations that may wait before senders have to
+_sync = getattr(os, "fdatasync", os.fsync)
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _product() -> str:
+    try:
+        return f"jmsbridge embedded broker {version('jmsbridge')}"
+    except PackageNotFoundError:
+        return "jmsbridge embedded broker"
+
+
+class Store:
+    """Made, started, stopped by ``registry``. Only ``submit``, ``call``, ``end`` and ``leave`` are for other threads.
+
+    ``links`` is used by the store's thread; ``death`` is set once, when nothing more can be done with the file.
+    """
+
+    def __init__(self, path: Path, verify: bool, released: Callable[["Store"], None]) -> None:
+        self.path = path
+        self.damaged = False
+        self.product = _product()
+        self.links: set[FileLink] = set()
+        self.death: BackendError | None = None
+        self.dispatcher = Dispatcher()
+        self._verify = verify
+        self._released = released
+        self._number = next(_numbers)
+        self._waiting: deque[Operation] = deque()
+        self._changed = threading.Condition()  # guards _idle; notified when there is something to do, or room again
+        self._idle = 0  # 1: wake for anything, 2: wake for what somebody waits for
+        self._crowd = 0
+        self._over = False
+        self._stopping = False
+        self._again: list[Operation] = []
+        self._later: list[Operation] = []
+        self._unfinished: set[int] = set()
+        self._swept = 0
+        self._looked = 0
+        self._seen_version = 0
+        self._thread = threading.Thread(target=self._run, name=f"jmsbridge-embedded-{self._number}-io", daemon=True)
+        self._ready: Future[None] = Future()
+
+    # -- for other threads ---------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Open the file; ``ConnectFailed`` says why that is not possible."""
+        self._thread.start()
+        try:
+            self._ready.result(_PATIENCE)
+        except TimeoutError:
+            self._stopping = True
+            raise ConnectFailed(f"{self.path} could not be opened within {_PATIENCE:g} s") from None
+
+    def submit(self, operation: Operation) -> None:
+        """Have it done; what is ``lazy`` some milliseconds later, if there is nothing more urgent."""
+        if len(self._waiting) > _FULL and threading.current_thread() is not self._thread:
+            self._wait_for_room(_PATIENCE)
+        self._waiting.append(operation)
+        if self._over:
+            self._refuse_waiting()
+        elif self._idle and not (operation.lazy and self._idle == 2):
+            with self._changed:
+                if self._idle == 1 or not operation.lazy:
+                    self._idle = 0
+                    self._changed.notify_all()
+
+    def call(self, act: Callable[[Batch], _T], *, sync: bool = False) -> _T:
+        """Do this in a transaction and wait for it."""
+        return self._wait_for(Call(act, sync=sync))
+
+    def end(self, act: Callable[[Batch], None]) -> None:
+        """The same for what ends something: it is done later if it cannot be done now."""
+        self._wait_for(End(act, self._again_later))
+
+    def _wait_for(self, call: Call[_T]) -> _T:
+        self.submit(call)
+        try:
+            return call.future.result(_PATIENCE)
+        except TimeoutError:
+            call.future.cancel()
+            raise BackendError(
+                f"{self.path} did not answer within {_PATIENCE:g} s; another program may have locked it"
+            ) from None
+
+    def _wait_for_room(self, timeout: float) -> None:
+        with self._changed:
+            self._crowd += 1
+            self._changed.wait_for(lambda: len(self._waiting) <= _FULL or self._over, timeout)
+            self._crowd -= 1
+
+    def enter(self, link: FileLink) -> None:
+        """A new link."""
+
+        def add(batch: Batch) -> None:
+            link.id = self.nodes.add_link(batch, link.client_id, str(self.path))
+            self.links.add(link)
+            batch.on_undo(lambda: self.links.discard(link))
+
+        self.call(add)
+
+    def leave(self, link: FileLink, reason: str) -> None:
+        """End a link, and with the last one everything."""
+        self.end(lambda batch: link.end(batch, reason))
+        self._released(self)
+
+    def cut(self, reason: str) -> None:
+        """Kill every link."""
+        ended: list[FileLink] = []
+
+        def act(batch: Batch) -> None:
+            ended.extend(self.links)
+            for link in ended:
+                link.end(batch, reason)
+
+        self.end(act)
+        for link in dict.fromkeys(ended):
+            link.tell(LinkLost(reason))
+        self._released(self)
+
+    def stop(self) -> None:
+        """Close the file; called when there is no link any more."""
+
+        def act(batch: Batch) -> None:
+            self.nodes.leave(batch)
+            self._stopping = True
+
+        with contextlib.suppress(BackendError):  # whoever opens the file next cleans up
+            self.call(act)
+        self._stopping = True
+        self.submit(Woken(()))
+        self._thread.join(_PATIENCE)
+
+    def abandon(self, lost: str) -> None:
+        """In a forked child."""
+        self._over = True
+        self.death = LinkLost(lost)
+        self._changed = threading.Condition()
+        for link in list(self.links):
+            link.abandon(lost)
+        self.presence.abandon()
+
+    def heard(self, lines: Sequence[int] | None) -> None:
+        """Another process says that something is available."""
+        hungry = [line for line in list(self.dispatcher.locals) if self.dispatcher.is_hungry(line)]
+        named = hungry if lines is None else [line for line in lines if line in hungry]
+        if named or not lines:
+            self.submit(Woken(named))
+
+    # -- the thread ----------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        try:
+            self._open()
+        except Exception as error:  # whatever it is, the one who opens gets it
+            self._over = True
+            failure = error if isinstance(error, BackendError) else ConnectFailed(f"{self.path}: {error}")
+            if failure is not error:
+                failure.__cause__ = error
+            self._ready.set_exception(failure)
+            return
+        self._ready.set_result(None)
+        try:
+            while not self._stopping:
+                operations = self._next()
+                if self._is_due(_now()):
+                    operations = [*self._housekeeping(), *operations]
+                if operations or self._unfinished or self._is_timed(_now()):
+                    self._execute(operations)
+        except Exception as error:
+            _log.exception("the broker in %s failed", self.path)
+            self._die([], LinkLost(f"the broker in {self.path} failed: {error}"), damaged=False)
+            return
+        self._close()
+
+    def _open(self) -> None:
+        self._sql = open_file(self.path, self._verify)
+        try:
+            self.presence = Presence(self.path, str(self._number), self.heard)
+        except OSError as error:
+            self._sql.close()
+            raise ConnectFailed(f"{self.path}: the folder beside it cannot be used ({error})") from error
+        try:
+            self._file = os.stat(self.path)
+            self._wal = os.open(f"{self.path}-wal", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            self._sync_folder()
+            self.entries = Entries(self._sql)
+            self.catalog = Catalog(self._sql, self.entries)
+            self.nodes = Nodes(self._sql, self.entries, self.catalog, self.presence)
+            register = Call(lambda batch: self.nodes.register(batch, os.getpid()))
+            self._execute([register])
+            register.future.result(0)
+            self.entries.look()
+        except BaseException:
+            if self.death is None:
+                self._sql.close()
+                self.presence.close()
+            raise
+
+    def _sync_folder(self) -> None:
+        folder = os.open(self.path.parent, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def _next(self) -> list[Operation]:
+        """What is to be done now; none when only time has passed."""
+        waiting = self._waiting
+        if not (self._again or self._unfinished) and (not waiting or (waiting[0].lazy and waiting[-1].lazy)):
+            self._wait_idle(self._pause())
+        operations = self._again
+        self._again = []
+        size = 0
+        while waiting and len(operations) < _MOST and size < _MOST_BYTES:
+            operation = waiting.popleft()
+            size += operation.size
+            operations.append(operation)
+        if self._crowd:
+            with self._changed:
+                self._changed.notify_all()
+        return operations
+
+    def _wait_idle(self, timeout: float) -> None:
+        waiting = self._waiting
+        with self._changed:
+            self._idle = 1
+            if not waiting:
+                self._changed.wait(timeout)
+            if waiting and waiting[0].lazy and waiting[-1].lazy:
+                self._idle = 2
+                self._changed.wait(_LINGER)
+            self._idle = 0
+
+    def _pause(self) -> float:
+        """Seconds until there is something to do by itself."""
+        times = [_LONGEST_WAIT * 1000.0]
+        now = _now()
+        if self.catalog.peers or self._later:
+            times.append(self._looked + _HOUSEKEEPING - now)
+        if self.entries.next_due:
+            times.append(self.entries.next_due - now)
+        if self.entries.next_expiry:
+            times.append(max(self.entries.next_expiry, self._swept + 1000) - now)
+        return max(0.0, min(times) / 1000)
+
+    def _is_timed(self, now: int) -> bool:
+        entries = self.entries
+        if entries.next_due and entries.next_due <= now:
+            return True
+        return bool(entries.next_expiry) and now >= max(entries.next_expiry, self._swept + 1000)
+
+    def _is_due(self, now: int) -> bool:
+        return bool(self.catalog.peers or self._later) and not 0 <= now - self._looked < _HOUSEKEEPING
+
+    def _housekeeping(self) -> list[Operation]:
+        """Look whether other processes live, and whether something was missed."""
+        self._looked = _now()
+        self.presence.wake_again()
+        made, self._later = self._later, []
+        made += [Call(partial(self._bury, peer.id)) for peer in self.nodes.dead()]
+        changed = int(self._sql.execute("PRAGMA data_version").fetchone()[0])
+        if changed != self._seen_version:
+            self._seen_version = changed
+            self.entries.look()
+            hungry = [line for line in self.dispatcher.locals if self.dispatcher.is_hungry(line)]
+            if hungry:
+                made.append(Woken(hungry))
+        return made
+
+    def _bury(self, node: int, batch: Batch) -> None:
+        peer = self.catalog.peers.get(node)
+        if peer is not None:
+            self.nodes.bury(batch, peer)
+
+    # -- transactions --------------------------------------------------------------------------------------------
+
+    def _execute(self, operations: list[Operation]) -> None:
+        batch = Batch(self, _now())
+        try:
+            self._check_file()
+            begin(self._sql, time.monotonic() + LOCK_WAIT)
+            self._transact(batch, operations)
+        except Exception as error:  # SQLite's, or of reading a damaged message: ``_failed`` sorts them
+            self._roll_back(batch)
+            self._failed(operations, error)
+            return
+        try:
+            self._sql.execute("COMMIT")
+            if any(operation.sync for operation in operations):
+                _sync(self._wal)
+        except (sqlite3.Error, OSError) as error:
+            unknown = isinstance(error, OSError) or is_unknown(error)
+            self._roll_back(batch)
+            self._failed(operations, error, in_doubt=unknown)
+            return
+        self._after(batch)
+
+    def _transact(self, batch: Batch, operations: list[Operation]) -> None:
+        row = self._sql.execute("SELECT seq, stored, topology FROM state WHERE one = 1").fetchone()
+        self.entries.begin(row[0], row[1])
+        self.catalog.begin(row[2])
+        entries, now = self.entries, batch.now
+        if entries.next_due and entries.next_due <= now:
+            batch.available |= entries.appear(now)
+        if entries.next_expiry and now >= max(entries.next_expiry, self._swept + 1000):
+            entries.sweep(now)
+            self._swept = now
+        for operation in operations:
+            try:
+                operation.run(batch)
+            except BackendError as error:
+                batch.effects.append(partial(operation.fail, error))
+        lines = batch.available | batch.hungry | self._unfinished
+        self._unfinished = {line for line in lines if not self.dispatcher.dispatch(batch, line)}
+        entries.finish(self.catalog.topology)
+
+    def _after(self, batch: Batch) -> None:
+        """After COMMIT: answers and arrivals, in the order in which they came about; then the other processes."""
+        self._again += batch.again
+        for effect in batch.effects:
+            if type(effect) is tuple:
+                effect[0](effect[1])
+            else:
+                effect()  # type: ignore[operator]
+        foreign, targets = self.catalog.foreign, dict[int, set[int]]()
+        if foreign:
+            for line in batch.available:
+                for node in foreign.get(line, ()):
+                    targets.setdefault(node, set()).add(line)
+            for node, lines in targets.items():
+                peer = self.catalog.peers.get(node)
+                if peer is not None:
+                    self.presence.wake(peer.socket, lines)
+
+    def _check_file(self) -> None:
+        try:
+            found = os.stat(self.path)
+        except FileNotFoundError:
+            found = None
+        if found is None or (found.st_ino, found.st_dev) != (self._file.st_ino, self._file.st_dev):
+            raise LinkLost(
+                f"{self.path} was deleted or replaced while it was open; its messages are gone unless the file is "
+                "put back"
+            )
+
+    def _roll_back(self, batch: Batch) -> None:
+        with contextlib.suppress(sqlite3.Error):  # the transaction may have ended by itself
+            if self._sql.in_transaction:
+                self._sql.execute("ROLLBACK")
+        batch.undo()
+        self.catalog.rolled_back()
+        self._unfinished |= batch.hungry | batch.available
+
+    def _failed(self, operations: list[Operation], error: Exception, *, in_doubt: bool = False) -> None:
+        failure = explained(error, self.path, in_doubt=in_doubt)
+        if is_fatal(error):
+            self._die(operations, failure, damaged=is_damage(error))
+        elif len(operations) == 1 or is_busy(error):
+            for operation in operations:
+                operation.fail(failure)
+            self._unfinished = set()
+        else:  # one may be to blame: each for itself
+            for operation in operations:
+                self._execute([operation])
+
+    def _again_later(self, operation: Operation) -> None:
+        """Something could not be ended: housekeeping tries again."""
+        self._later.append(operation)
+
+    # -- the end -------------------------------------------------------------------------------------------------
+
+    def _die(self, operations: list[Operation], error: BackendError, *, damaged: bool) -> None:
+        """Nothing more can be done with this file."""
+        self._stopping = True
+        if self.death is not None:
+            for operation in operations:
+                operation.fail(self.death)
+            return
+        self.death, self.damaged = error, damaged
+        _log.warning("the broker in %s is closed: %s", self.path, error)
+        links = list(self.links)
+        for link in links:
+            link.abandon(str(error))
+        for operation in operations:
+            operation.fail(error)
+        self._close()
+        for link in links:
+            link.tell(error)
+
+    def _close(self) -> None:
+        self._over = True
+        self._refuse_waiting()
+        with contextlib.suppress(sqlite3.Error):  # it is as closed as it can be
+            self._sql.close()
+        os.close(self._wal)
+        self.presence.close()
+
+    def _refuse_waiting(self) -> None:
+        error = self.death or LinkLost(f"the connection to {self.path} was closed")
+        while True:
+            try:
+                operation = self._waiting.popleft()
+            except IndexError:
+                return
+            operation.fail(error)

@@ -1,0 +1,16 @@
+"""What a delivered message is known by."""
+
+import msgspec
+
+from jmsbridge.spi import Envelope
+
+__all__ = ["Token"]
+
+
+class Token(msgspec.Struct, frozen=True, gc=False, eq=False):
+    """One claimed message: its row, its place, how many deliveries failed before this one, and what it says."""
+
+    id: int
+    rank: int
+    count: int
+    envelope: Envelope

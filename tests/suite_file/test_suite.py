@@ -1,0 +1,3 @@
+"""The whole compliance suite, on the embedded broker in a file."""
+
+from jmsbridge.testing.suite import *  # noqa: F403
