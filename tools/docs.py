@@ -7,7 +7,7 @@ import ast
 import itertools
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +15,37 @@ import typer.main
 
 from jmsbridge.cli import app
 from jmsbridge.config import Options
+from jmsbridge.config.java.rules import Rule
+from jmsbridge.config.java.tables import java_tables
 from tools.laws.source import ROOT
 
-__all__ = ["GENERATORS", "commands", "main", "options", "regenerated"]
+__all__ = ["GENERATORS", "backend_options", "commands", "java", "main", "options", "regenerated"]
 
 _SECTION = re.compile(r"(<!-- begin: (\w+)[^>]*-->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def commands() -> str:
-    """Every command with its options."""
+    """Every command with its options, those of groups included."""
     group: Any = typer.main.get_command(app)
-    parts = []
+    return "\n\n".join(_sections(group, ""))
+
+
+def _sections(group: Any, prefix: str) -> Iterator[str]:
     for name, command in group.commands.items():
-        rows = [f"| {_cell(_names(parameter))} | {_cell(parameter.help or '')} |" for parameter in command.params]
-        parts.append("\n".join([f"### {name}", "", _help(command.help or ""), "", *_table(rows)]))
-    return "\n\n".join(parts)
+        if hasattr(command, "commands"):
+            yield f"### {prefix}{name}\n\n{command.help}"
+            yield from _sections(command, f"{prefix}{name} ")
+            continue
+        rows = [f"| {_cell(_names(parameter))} | {_cell(_meaning(parameter))} |" for parameter in command.params]
+        yield "\n".join([f"### {prefix}{name}", "", _help(command.help or ""), "", *_table(rows)])
+
+
+def _meaning(parameter: Any) -> str:
+    """The help text, with the default where there is one to show."""
+    text = parameter.help or ""
+    default = getattr(parameter.default, "value", parameter.default)  # of an enumeration its word
+    shown = default not in (None, False, "", 0) and not callable(default) and isinstance(default, str | int)
+    return f"{text} [{default}]" if shown and "Default" not in text else text
 
 
 def _table(rows: list[str]) -> list[str]:
@@ -55,21 +71,58 @@ def _cell(text: str) -> str:
 
 def options() -> str:
     """Every option of the facade with its default and meaning."""
-    tree = ast.parse((ROOT / "jmsbridge/config/options.py").read_text(encoding="utf-8"))
-    body = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Options").body
-    meanings: dict[str, str] = {}
-    for field, meaning in itertools.pairwise(body):
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(meaning, ast.Expr):
-            meanings[field.target.id] = str(ast.literal_eval(meaning.value))
-    defaults = Options()
-    rows = [
-        f"| `{name}` | `{getattr(defaults, name)!r}` | {_cell(meanings.get(name, ''))} |"
-        for name in Options.__struct_fields__
-    ]
+    return _fields(ROOT / "jmsbridge/config/options.py", "Options", Options())
+
+
+def backend_options() -> str:
+    """The options of every backend of this checkout, from its sources, whatever is installed."""
+    parts = []
+    for package in sorted((ROOT / "backends").glob("jmsbridge_*")):
+        for path in sorted(package.glob("*.py")):
+            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.ClassDef) and node.name.endswith("Options"):
+                    about = ast.get_docstring(node) or ""
+                    name = package.name.removeprefix("jmsbridge_")
+                    parts.append(f"### {name}\n\n{about}\n\n{_fields(path, node.name, None)}")
+    return "\n\n".join(parts)
+
+
+def _fields(path: Path, name: str, defaults: Any) -> str:
+    """The fields of an options struct as a table: name, type or default, and the docstring behind it."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    body = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name).body
+    rows = []
+    for field, meaning in itertools.zip_longest(body, body[1:]):
+        if not (isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)):
+            continue
+        text = ast.literal_eval(meaning.value) if isinstance(meaning, ast.Expr) else ""
+        shown = getattr(defaults, field.target.id) if defaults is not None else ast.literal_eval(field.value or "None")
+        rows.append(f"| `{field.target.id}` | `{shown!r}` | {_cell(text)} |")
     return "\n".join(["| option | default | meaning |", "|---|---|---|", *rows])
 
 
-GENERATORS: dict[str, Callable[[], str]] = {"commands": commands, "options": options}
+def java() -> str:
+    """What becomes of every option of the Java clients."""
+    parts = []
+    for title, table in java_tables().items():
+        rows = [f"| `{_cell(name)}` | {_becomes(rule)} |" for name, rule in table.items()]
+        parts.append("\n".join([f"### {title}", "", "| option | here |", "|---|---|", *rows]))
+    return "\n\n".join(parts)
+
+
+def _becomes(rule: Rule) -> str:
+    reason = _cell(rule.reason)
+    if rule.option is not None:
+        return f"`{rule.option}`" + (f"; {reason}" if reason else "")
+    return reason if rule.fine is None else f"`{rule.fine}` needs nothing; otherwise {reason}"
+
+
+GENERATORS: dict[str, Callable[[], str]] = {
+    "commands": commands,
+    "options": options,
+    "backend_options": backend_options,
+    "java": java,
+}
 
 
 def regenerated(text: str) -> str:

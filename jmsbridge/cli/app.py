@@ -1,12 +1,20 @@
 """The commands put together."""
 
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated
 
 import typer
 
 from jmsbridge.cli.backends import backends
+from jmsbridge.cli.bench import bench
+from jmsbridge.cli.configuring import config
+from jmsbridge.cli.dlq import dlq
 from jmsbridge.cli.doctor import doctor
+from jmsbridge.cli.files import export, load
+from jmsbridge.cli.importing import import_configuration
+from jmsbridge.cli.moving import move
+from jmsbridge.cli.places import create, list_places, purge, remove
 from jmsbridge.cli.receive import browse, receive
 from jmsbridge.cli.running import guarded
 from jmsbridge.cli.send import send
@@ -21,8 +29,21 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (send, receive, browse, backends, doctor):
-    app.command()(guarded(_command))
+_PANELS: dict[str, dict[str, Callable[..., int]]] = {
+    "Messages": {"send": send, "receive": receive, "browse": browse, "export": export, "load": load, "move": move},
+    "Destinations": {"list": list_places, "create": create, "remove": remove, "purge": purge},
+    "Brokers and configuration": {
+        "doctor": doctor,
+        "bench": bench,
+        "backends": backends,
+        "import": import_configuration,
+    },
+}
+for _panel, _commands in _PANELS.items():
+    for _name, _command in _commands.items():
+        app.command(_name, rich_help_panel=_panel)(guarded(_command))
+app.add_typer(dlq, name="dlq", rich_help_panel="Messages")
+app.add_typer(config, name="config", rich_help_panel="Brokers and configuration")
 
 
 def _print_version(wanted: bool) -> None:
@@ -40,7 +61,7 @@ def _options(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Send, receive and look at messages on any broker that jmsbridge reaches.
+    """Send, receive and look at messages on any broker that jmsbridge reaches; tidy its queues; try it out.
 
     Exit codes: 0 done, 1 the broker or the input said no, 2 wrong command line or configuration, 3 nothing received
     (with --fail-if-empty), 130 Ctrl-C, 141 the reader of the output went away.

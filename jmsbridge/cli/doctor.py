@@ -1,41 +1,37 @@
 """``jmsbridge doctor``: where a target leads, with which settings, and whether it works."""
 
+import json
 import sys
-import time
-from typing import Annotated, Any
+from typing import Annotated
 
+import msgspec
 import typer
 from rich.console import Console
-from rich.table import Table
 
-from jmsbridge import Connection, TextMessage
 from jmsbridge.cli.backends import capabilities, capability_table
+from jmsbridge.cli.configuring import PositionalTarget, settings_document, settings_table
+from jmsbridge.cli.probing import Step, probe, there_and_back
 from jmsbridge.cli.running import ERROR, OK
 from jmsbridge.cli.target import OptionsArg, PasswordArg, UserArg, connect, overrides
 from jmsbridge.config import Target, config_files, resolve
 from jmsbridge.errors import JMSError
-from jmsbridge.spi import registry
-from jmsbridge.spi.backend import Channel, Subscription
-from jmsbridge.spi.errors import BackendError
-from jmsbridge.spi.native import Native
+from jmsbridge.spi import Native
 
 __all__ = ["doctor"]
 
-_PATIENCE = 10.0
-
 
 def doctor(
-    target: Annotated[
-        str | None, typer.Argument(metavar="[URL|PROFILE]", help="Default: $JMSBRIDGE_URL, else 'embedded:'.")
-    ] = None,
+    target: PositionalTarget = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print settings, steps and capabilities as JSON.")] = False,
     user: UserArg = None,
     password: PasswordArg = None,
     options: OptionsArg = None,
 ) -> int:
-    """Show where a target leads, every setting with its origin, and try the broker.
+    """Show where a target leads, every setting with its origin, and try the broker step by step.
 
-    Ends with 0 when a message went there and back, with 1 when not, with 2 when the target is wrong. Secrets are
-    masked.
+    The steps: for a host its name, TCP, TLS; for a file its folder and itself; then login, capabilities, and a message
+    there and back. The first step that fails says what to do about it. Ends with 0 when a message came back, with
+    1 when not, with 2 when the target is wrong. Secrets are masked.
 
     Examples:
 
@@ -45,98 +41,65 @@ def doctor(
 
       jmsbridge doctor amqps://broker-a,amqps://broker-b -o prefetch=10
     """
-    console = Console(file=sys.stdout, highlight=False)
     given = overrides(user, password, options)
     resolved = resolve(target, given)
-    _settings(console, resolved)
-    native = _probe(console, resolved)
-    if native is None:
-        return ERROR
-    console.print(capability_table(capabilities(native, resolved.options.emulation), "what this broker offers"))
-    try:
-        with connect(target, given) as connection:
-            _there_and_back(console, connection)
-    except JMSError as error:
-        _say(console, False, f"message there and back: {error}")
-        return ERROR
-    return OK
-
-
-def _settings(console: Console, resolved: Target) -> None:
-    files = ", ".join(map(str, config_files())) or "none"
-    where = ", ".join(map(str, resolved.endpoints))
-    console.print(f"configuration files: {files}", markup=False, soft_wrap=True)
-    console.print(f"target: {where} ({resolved.origins['target']})", markup=False, soft_wrap=True)
-    table = Table(title="settings", title_justify="left")
-    for heading in ("option", "value", "from"):
-        table.add_column(heading)
-    for name, (value, origin) in resolved.settings().items():
-        table.add_row(name, str(value).replace("[", "\\["), origin.replace("[", "\\["), style=_style(origin))
-    console.print(table)
-
-
-def _style(origin: str) -> str:
-    return "dim" if origin == "default" else ""
-
-
-class _Silent:
-    """``LinkEvents`` of a link that is only looked at."""
-
-    def lost(self, error: BackendError) -> None:
-        pass
-
-    def channel_lost(self, channel: Channel, error: BackendError) -> None:
-        pass
-
-    def subscription_lost(self, subscription: Subscription, error: BackendError) -> None:
-        pass
-
-    def throttled(self, active: bool) -> None:
-        pass
-
-
-def _probe(console: Console, resolved: Target) -> Native | None:
-    """Try every endpoint; what the first one that answers offers."""
+    report = _Report(resolved, as_json)
     native: Native | None = None
-    backend = registry.load(resolved.scheme)
     for endpoint in resolved.endpoints:
-        started = time.perf_counter()
+        reached = probe(resolved, endpoint, report.tell)
+        native = reached if native is None else native
+    if native is not None:
+        report.capabilities(native)
         try:
-            link = backend.open(endpoint, resolved.backend_options, _Silent())
-        except BackendError as error:
-            _say(console, False, f"{endpoint}: {error}")
-            continue
-        _say(console, True, f"{endpoint}: {link.broker}, connected in {_milliseconds(started)}")
-        native = link.native if native is None else native
-        link.close()
-    return native
+            with connect(target, given) as connection:
+                report.broker(connection.meta_data.broker)
+                last = there_and_back(connection, str(resolved.endpoints[0]))
+        except JMSError as error:
+            last = Step(str(resolved.endpoints[0]), "message", False, str(error), "the steps above worked: try again")
+        report.tell(last)
+    else:
+        last = None
+    report.end()
+    return OK if last is not None and last.good else ERROR
 
 
-def _there_and_back(console: Console, connection: Connection) -> None:
-    facts = connection.meta_data
-    _say(console, True, f"JMS {facts.jms_version} by {facts.jms_provider_name} {facts.provider_version}")
-    connection.start()
-    session = connection.create_session()
-    queue = session.create_temporary_queue()
-    consumer = session.create_consumer(queue)
-    started = time.perf_counter()
-    sent = session.create_text_message("jmsbridge doctor ✓")
-    sent.set_int_property("number", 42)
-    session.create_producer(queue).send(sent)
-    received: Any = consumer.receive(timeout=_PATIENCE)
-    elapsed = _milliseconds(started)
-    whole = isinstance(received, TextMessage) and received.text == sent.text
-    if not whole or received.get_int_property("number") != 42:
-        raise JMSError(f"nothing came within {_PATIENCE:.0f} s" if received is None else "it came back changed")
-    consumer.close()
-    queue.delete()
-    _say(console, True, f"a message went to a temporary queue and back in {elapsed}")
+class _Report:
+    """Prints as it goes, or collects for JSON."""
 
+    def __init__(self, resolved: Target, as_json: bool) -> None:
+        self._resolved = resolved
+        self._console = None if as_json else Console(file=sys.stdout, highlight=False)
+        self._document = {**settings_document(resolved), "steps": [], "capabilities": {}}
+        if self._console is not None:
+            files = ", ".join(map(str, config_files())) or "none"
+            where = ", ".join(map(str, resolved.endpoints))
+            self._console.print(f"configuration files: {files}", markup=False, soft_wrap=True)
+            self._console.print(f"target: {where} ({resolved.origins['target']})", markup=False, soft_wrap=True)
+            self._console.print(settings_table(resolved))
 
-def _say(console: Console, good: bool, text: str) -> None:
-    console.print("[green]✓[/]" if good else "[red]✗[/]", end=" ")
-    console.print(text, markup=False, soft_wrap=True)
+    def tell(self, step: Step) -> None:
+        """One step was tried."""
+        self._document["steps"].append(msgspec.structs.asdict(step))
+        if self._console is None:
+            return
+        mark = "[green]✓[/]" if step.good else "[yellow]?[/]" if step.doubtful else "[red]✗[/]"
+        self._console.print(mark, end=" ")
+        self._console.print(f"{step.endpoint}: {step.name}: {step.text}", markup=False, soft_wrap=True)
+        if step.advice:
+            self._console.print(f"  → {step.advice}", markup=False, soft_wrap=True)
 
+    def capabilities(self, native: Native) -> None:
+        """What the first broker that answered offers."""
+        rows = capabilities(native, self._resolved.options.emulation)
+        self._document["capabilities"] = {row.name: row.outcome for row in rows}
+        if self._console is not None:
+            self._console.print(capability_table(rows, "what this broker offers"))
 
-def _milliseconds(started: float) -> str:
-    return f"{(time.perf_counter() - started) * 1000:.1f} ms"
+    def broker(self, name: str) -> None:
+        """Who answered."""
+        self._document["broker"] = name
+
+    def end(self) -> None:
+        """Everything was tried."""
+        if self._console is None:
+            sys.stdout.write(json.dumps(self._document, indent=2, default=str, ensure_ascii=False) + "\n")

@@ -5,14 +5,14 @@ from typing import Annotated
 
 import typer
 
-from jmsbridge import CLIENT_ACKNOWLEDGE, Message, MessageConsumer, Queue, Session, Topic
+from jmsbridge import CLIENT_ACKNOWLEDGE, Connection, Message, MessageConsumer, Queue, Session, Topic
 from jmsbridge.cli.output import Format, Writer
 from jmsbridge.cli.progress import counting
 from jmsbridge.cli.running import EMPTY, OK
 from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides, seconds
 from jmsbridge.errors import ConfigurationError
 
-__all__ = ["browse", "pump", "receive"]
+__all__ = ["browse", "print_browsed", "pump", "receive"]
 
 _BATCH = 100
 
@@ -130,6 +130,8 @@ def browse(
 ) -> int:
     """Print the messages of a queue and leave them there.
 
+    `export` does the same into a file.
+
     Examples:
 
       jmsbridge browse orders
@@ -140,16 +142,23 @@ def browse(
     if not isinstance(where, Queue):
         raise ConfigurationError("only a queue can be browsed")
     writer = Writer(form)
-    seen = 0
     with connect(target, overrides(user, password, options)) as connection:
-        browser = connection.create_session().create_browser(where, selector)
-        connection.start()
-        with counting("browsed", quiet=sys.stdout.isatty()) as show:
-            for seen, message in enumerate(browser, 1):
-                writer.write(message)
-                if seen % 100 == 0:
-                    show(seen)
-                if seen == count:
-                    break
-        writer.flush()
+        seen = print_browsed(connection, where, selector, writer, count)
     return EMPTY if fail_if_empty and not seen else OK
+
+
+def print_browsed(connection: Connection, where: Queue, selector: str | None, writer: Writer, count: int | None) -> int:
+    """Print what is in a queue, at most ``count`` messages; how many there were."""
+    seen = 0
+    session = connection.create_session()
+    connection.start()
+    with counting("browsed", quiet=sys.stdout.isatty()) as show:
+        for seen, message in enumerate(session.create_browser(where, selector), 1):
+            writer.write(message)
+            if seen % 100 == 0:
+                show(seen)
+            if seen == count:
+                break
+    writer.flush()
+    session.close()
+    return seen

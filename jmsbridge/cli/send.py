@@ -2,13 +2,13 @@
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
-from jmsbridge import DeliveryMode, JMSError, Message, MessageProducer, Session
+from jmsbridge import DeliveryMode, Destination, JMSError, Message, MessageProducer, Session
 from jmsbridge.cli.parsing import BadLine, Outgoing, from_line
 from jmsbridge.cli.progress import counting
 from jmsbridge.cli.running import ERROR, OK, complain, note
@@ -27,7 +27,7 @@ from jmsbridge.config import resolve
 from jmsbridge.errors import ConfigurationError
 from jmsbridge.values import Byte, Double, Float, Int, Long, Short
 
-__all__ = ["InputFormat", "Sending", "send"]
+__all__ = ["Fixed", "InputFormat", "Sending", "send", "send_all"]
 
 _TYPES: dict[str, Any] = {
     "string": str,
@@ -114,14 +114,51 @@ def send(  # size: one parameter per option of the command line
 
       jmsbridge send logs --format text < /var/log/syslog
     """
-    given = overrides(user, password, options)
     default = None if to is None else destination(to)
-    fixed = _Fixed(
+    fixed = Fixed(
         properties=_properties(properties or []),
         options=_options(priority, time_to_live, non_persistent),
         delivery_delay=seconds(delivery_delay, "--delivery-delay") if delivery_delay else None,
         headers=_headers(correlation_id, reply_to, jms_type),
     )
+    given = overrides(user, password, options)
+    return send_all(lambda session: _inputs(session, texts, form), default, fixed, target, given, quiet=quiet)
+
+
+class Fixed:
+    """What the command line says about every message."""
+
+    def __init__(
+        self,
+        properties: dict[str, Any] | None = None,
+        options: dict[str, Any] | None = None,
+        delivery_delay: float | None = None,
+        headers: dict[str, Any] | None = None,
+    ) -> None:
+        self.properties = properties or {}
+        self.options = options or {}
+        self.delivery_delay = delivery_delay
+        self.headers = headers or {}
+
+    def apply(self, message: Message) -> None:
+        """Set properties and headers."""
+        for name, value in self.properties.items():
+            message.set_object_property(name, value)
+        for name, value in self.headers.items():
+            setattr(message, name, value)
+
+
+def send_all(
+    inputs: Callable[[Session], Iterator[Outgoing]],
+    default: Destination | None,
+    fixed: Fixed,
+    target: str | None,
+    given: dict[str, Any],
+    *,
+    quiet: bool = False,
+    verb: str = "sent",
+) -> int:
+    """Send messages, pipelined, and say how many the broker has; the exit code."""
     private = warn_if_private(resolve(target, given))
     sending = Sending()
     with connect(target, given) as connection:
@@ -130,40 +167,22 @@ def send(  # size: one parameter per option of the command line
         try:
             if private and not quiet:
                 note(f"note: {private}")
-            problem = _pump(_inputs(session, texts, form), producer, default, fixed, sending, quiet)
+            problem = _pump(inputs(session), producer, default, fixed, sending, quiet)
         finally:
             connection.close()  # Waits for the answers still open.
             if not quiet or sending.error:
-                note(f"{sending.confirmed} sent")
+                note(f"{sending.confirmed} {verb}")
     if problem or sending.error:
         complain(problem or str(sending.error))
         return ERROR
     return ERROR if sending.expired else OK
 
 
-class _Fixed:
-    """What the command line says about every message."""
-
-    def __init__(
-        self, properties: dict[str, Any], options: dict[str, Any], delivery_delay: float | None, headers: dict[str, Any]
-    ) -> None:
-        self.properties = properties
-        self.options = options
-        self.delivery_delay = delivery_delay
-        self.headers = headers
-
-    def apply(self, message: Message) -> None:
-        for name, value in self.properties.items():
-            message.set_object_property(name, value)
-        for name, value in self.headers.items():
-            setattr(message, name, value)
-
-
 def _pump(
     inputs: Iterator[Outgoing],
     producer: MessageProducer,
     default: Any,
-    fixed: _Fixed,
+    fixed: Fixed,
     sending: Sending,
     quiet: bool,
 ) -> str | None:

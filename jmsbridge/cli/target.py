@@ -6,21 +6,34 @@ import typer
 
 import jmsbridge
 from jmsbridge import Connection, Destination, Queue, Topic
-from jmsbridge.config import Target, to_seconds
+from jmsbridge.config import Target, profile_names, to_seconds
 from jmsbridge.destinations import TemporaryQueue, TemporaryTopic
 from jmsbridge.errors import ConfigurationError
+from jmsbridge.spi import registry
 
 __all__ = [
     "OptionsArg",
     "PasswordArg",
     "TargetArg",
     "UserArg",
+    "complete_target",
     "connect",
     "destination",
     "overrides",
     "seconds",
     "warn_if_private",
 ]
+
+
+def complete_target(incomplete: str) -> list[str]:
+    """What a shell offers for a target: profiles, then schemes."""
+    try:
+        names = profile_names()
+    except ConfigurationError:
+        names = []  # A broken file is complained about when the command runs.
+    schemes = ["embedded:" if name == "embedded" else f"{name}://" for name in registry.names()]
+    return [name for name in (*names, *schemes) if name.startswith(incomplete)]
+
 
 TargetArg = Annotated[
     str | None,
@@ -31,6 +44,7 @@ TargetArg = Annotated[
         help="Where to connect: a URL, a comma-separated failover list, or a profile of jmsbridge.toml. "
         "Default: $JMSBRIDGE_URL, else 'embedded:'.",
         show_default=False,
+        autocompletion=complete_target,
     ),
 ]
 UserArg = Annotated[str | None, typer.Option("--user", "-u", help="User name.", show_default=False)]

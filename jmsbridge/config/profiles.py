@@ -16,7 +16,7 @@ from jmsbridge.config.secrets import expand, expand_url, has_reference
 from jmsbridge.config.suggest import nearest
 from jmsbridge.errors import ConfigurationError
 
-__all__ = ["CONFIG_NAME", "Profile", "config_files", "find_profile", "profile_names"]
+__all__ = ["CONFIG_NAME", "Profile", "candidate_files", "config_files", "find_profile", "profile_names"]
 
 CONFIG_NAME = "jmsbridge.toml"
 
@@ -39,9 +39,15 @@ def config_files() -> list[Path]:
     named = os.environ.get("JMSBRIDGE_CONFIG")
     if named and not Path(named).is_file():
         raise ConfigurationError(f"$JMSBRIDGE_CONFIG names {named!r}, which is no file")
+    return [path for path in candidate_files() if path.is_file()]
+
+
+def candidate_files() -> list[Path]:
+    """Where configuration files are looked for, in order, whether there are any or not."""
+    named = os.environ.get("JMSBRIDGE_CONFIG")
     folders = [Path.cwd(), platformdirs.user_config_path("jmsbridge", appauthor=False)]
     candidates = ([Path(named)] if named else []) + [folder / CONFIG_NAME for folder in folders]
-    return list(dict.fromkeys(path for path in candidates if path.is_file()))
+    return list(dict.fromkeys(candidates))
 
 
 def profile_names() -> list[str]:

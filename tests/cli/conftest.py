@@ -8,8 +8,11 @@ from typer.testing import CliRunner, Result
 import jmsbridge
 from jmsbridge import Connection
 from jmsbridge.cli import app
+from jmsbridge.errors import UnsupportedFeature
+from jmsbridge.spi import registry
+from tests.cli.administered import Administered
 
-__all__ = ["broker", "connection", "own_folders", "run"]
+__all__ = ["administered", "broker", "connection", "own_folders", "run"]
 
 _numbers = itertools.count(1)
 
@@ -49,3 +52,15 @@ def run(broker: str) -> Callable[..., Result]:
         return CliRunner().invoke(app, list(arguments), input=text)
 
     return call
+
+
+@pytest.fixture
+def administered(connection: Connection) -> Iterator[None]:
+    """The commands find a broker that offers administration."""
+    try:
+        assert connection.admin
+        yield
+    except UnsupportedFeature:
+        registry.register("embedded", Administered())
+        yield
+        registry.unregister("embedded")

@@ -1,0 +1,121 @@
+"""``jmsbridge config show | path | check``: which configuration is in force, and whether it is sound."""
+
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from jmsbridge.cli.running import OK, USAGE, complain, guarded
+from jmsbridge.cli.target import OptionsArg, PasswordArg, UserArg, complete_target, overrides
+from jmsbridge.config import Target, config_files, profile_names, resolve
+from jmsbridge.config.profiles import candidate_files
+from jmsbridge.errors import ConfigurationError
+
+__all__ = ["PositionalTarget", "check", "config", "path", "settings_document", "settings_table", "show"]
+
+config = typer.Typer(no_args_is_help=True, help="Show which configuration is in force, where it is, and check it.")
+
+PositionalTarget = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[URL|PROFILE]", help="Default: $JMSBRIDGE_URL, else 'embedded:'.", autocompletion=complete_target
+    ),
+]
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def settings_table(resolved: Target) -> Table:
+    """Every option with its value and origin, for a terminal; secrets are masked."""
+    table = Table(title="settings", title_justify="left")
+    for heading in ("option", "value", "from"):
+        table.add_column(heading)
+    for name, (value, origin) in resolved.settings().items():
+        cells = (name, str(value).replace("[", "\\["), origin.replace("[", "\\["))
+        table.add_row(*cells, style="dim" if origin == "default" else "")
+    return table
+
+
+def settings_document(resolved: Target) -> dict[str, Any]:
+    """The same for a program."""
+    return {
+        "target": [str(endpoint) for endpoint in resolved.endpoints],
+        "target_from": resolved.origins["target"],
+        "settings": {name: {"value": value, "from": origin} for name, (value, origin) in resolved.settings().items()},
+    }
+
+
+def show(
+    target: PositionalTarget = None,
+    as_json: _Json = False,
+    user: UserArg = None,
+    password: PasswordArg = None,
+    options: OptionsArg = None,
+) -> int:
+    """Show every option of a target with its value and where that comes from. Connects to nothing; secrets are masked.
+
+    Examples:
+
+      jmsbridge config show orders
+
+      jmsbridge config show orders --json | jq .settings.prefetch
+    """
+    resolved = resolve(target, overrides(user, password, options))
+    if as_json:
+        sys.stdout.write(json.dumps(settings_document(resolved), indent=2, default=str) + "\n")
+        return OK
+    console = Console(file=sys.stdout, highlight=False)
+    where = ", ".join(map(str, resolved.endpoints))
+    console.print(f"target: {where} ({resolved.origins['target']})", markup=False, soft_wrap=True)
+    console.print(settings_table(resolved))
+    return OK
+
+
+def path(as_json: _Json = False) -> int:
+    """Print where configuration files are looked for, in order, and which of them exist.
+
+    Examples:
+
+      jmsbridge config path
+    """
+    existing = config_files()
+    found = [(str(each), each in existing) for each in candidate_files()]
+    if as_json:
+        sys.stdout.write(json.dumps([{"path": name, "exists": there} for name, there in found], indent=2) + "\n")
+    else:
+        for name, there in found:
+            sys.stdout.write(f"{name}\t{'exists' if there else 'missing'}\n")
+    return OK
+
+
+def check(as_json: _Json = False) -> int:
+    """Check every profile: its options, its backend, its references to secrets. Ends with 2 when one is wrong.
+
+    Examples:
+
+      jmsbridge config check
+    """
+    problems: dict[str, str | None] = {}
+    for name in profile_names():
+        try:
+            resolve(name)
+        except ConfigurationError as error:
+            problems[name] = str(error)
+        else:
+            problems[name] = None
+    if as_json:
+        document = [{"profile": name, "problem": problem} for name, problem in problems.items()]
+        sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    else:
+        for name, problem in problems.items():
+            if problem is None:
+                sys.stdout.write(f"{name}\tgood\n")
+            else:
+                complain(problem)
+    return USAGE if any(problems.values()) else OK
+
+
+for _command in (show, path, check):
+    config.command()(guarded(_command))

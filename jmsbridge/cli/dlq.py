@@ -1,0 +1,224 @@
+"""``jmsbridge dlq list | show | return``: what could not be processed, why, and back to where it came from."""
+
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from jmsbridge import Connection, Destination, Message, Queue
+from jmsbridge.cli.moving import Tally, transfer
+from jmsbridge.cli.output import Format, Writer
+from jmsbridge.cli.places import JsonArg
+from jmsbridge.cli.progress import counting
+from jmsbridge.cli.receive import print_browsed
+from jmsbridge.cli.running import EMPTY, OK, guarded, note
+from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides
+from jmsbridge.errors import ConfigurationError, UnsupportedFeature
+
+__all__ = ["DEAD_LETTER_ORIGIN", "DEAD_LETTER_REASON", "dlq"]
+
+DEAD_LETTER_REASON = "JMS_jmsbridge_dead_letter_reason"
+DEAD_LETTER_ORIGIN = "JMS_jmsbridge_dead_letter_origin"
+"""The properties in which a dead letter says why it is one, and whence it came."""
+
+dlq = typer.Typer(
+    no_args_is_help=True,
+    help="Show what is in the dead-letter queue and why, and send it back to where it came from.",
+)
+
+_Queue = Annotated[
+    str | None, typer.Option("--queue", "-q", metavar="NAME", help="The dead-letter queue. Default: the broker's own.")
+]
+_Origin = Annotated[
+    str | None, typer.Option("--origin", metavar="DESTINATION", help="Only messages that came from there.")
+]
+_Selector = Annotated[str | None, typer.Option("--selector", "-s", help="Only messages that match.")]
+
+
+def _dead_letters(connection: Connection, name: str | None) -> Queue:
+    if name is not None:
+        where = destination(name)
+        if not isinstance(where, Queue):
+            raise ConfigurationError("a dead-letter queue is a queue")
+        return where
+    try:
+        address = connection.admin.dead_letters
+    except UnsupportedFeature:
+        address = None
+    if address is None:
+        raise ConfigurationError("this broker does not say which its dead-letter queue is: name it with --queue")
+    return Queue(address.name)
+
+
+def _selection(selector: str | None, origin: str | None, *more: str) -> str | None:
+    parts = [*more, *([f"({selector})"] if selector else [])]
+    if origin is not None:
+        text = str(destination(origin).address).replace("'", "''")
+        parts.append(f"{DEAD_LETTER_ORIGIN} = '{text}'")
+    return " AND ".join(parts) or None
+
+
+def _list(
+    queue: _Queue = None,
+    as_json: JsonArg = False,
+    target: TargetArg = None,
+    user: UserArg = None,
+    password: PasswordArg = None,
+    options: OptionsArg = None,
+) -> int:
+    """Count the dead letters by where they came from and why they are there.
+
+    In a pipe a line has these fields, separated by tabs: count, origin (or -), reason (or -).
+
+    Examples:
+
+      jmsbridge dlq list -t embedded:orders.db
+
+      jmsbridge dlq list --queue ActiveMQ.DLQ --json
+    """
+    with connect(target, overrides(user, password, options)) as connection:
+        where = _dead_letters(connection, queue)
+        counts: dict[tuple[str | None, str | None], int] = {}
+        with counting("looked at") as show:
+            connection.start()
+            for number, message in enumerate(connection.create_session().create_browser(where), 1):
+                key = message.get_string_property(DEAD_LETTER_ORIGIN), message.get_string_property(DEAD_LETTER_REASON)
+                counts[key] = counts.get(key, 0) + 1
+                show(number)
+    _print(where, counts, as_json)
+    return OK
+
+
+def _print(where: Queue, counts: dict[tuple[str | None, str | None], int], as_json: bool) -> None:
+    rows = sorted(
+        ((count, *key) for key, count in counts.items()), key=lambda row: (-row[0], row[1] or "", row[2] or "")
+    )
+    if as_json:
+        for count, origin, reason in rows:
+            document = {"queue": str(where.address), "count": count, "origin": origin, "reason": reason}
+            sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
+    elif sys.stdout.isatty():
+        table = Table(title=f"{where.address}: {sum(counts.values()):,} messages", title_justify="left")
+        for heading in ("count", "came from", "because"):
+            table.add_column(heading, justify="right" if heading == "count" else "left")
+        for count, *texts in rows:
+            table.add_row(f"{count:,}", *((text or "-").replace("[", "\\[") for text in texts))
+        Console(file=sys.stdout).print(table)
+    else:
+        for count, origin, reason in rows:
+            sys.stdout.write(f"{count}\t{origin or '-'}\t{reason or '-'}\n")
+
+
+def _show(
+    queue: _Queue = None,
+    origin: _Origin = None,
+    selector: _Selector = None,
+    count: Annotated[int | None, typer.Option("--count", "-n", min=1, help="Stop after so many.")] = None,
+    form: Annotated[Format, typer.Option("--format", "-f", help="As for `browse`.")] = Format.AUTO,
+    as_json: JsonArg = False,
+    fail_if_empty: Annotated[bool, typer.Option("--fail-if-empty", help="End with 3 when there was none.")] = False,
+    target: TargetArg = None,
+    user: UserArg = None,
+    password: PasswordArg = None,
+    options: OptionsArg = None,
+) -> int:
+    """Print the dead letters and leave them there.
+
+    Why a message is there and where it came from stand among its properties.
+
+    Examples:
+
+      jmsbridge dlq show --origin orders -n 3
+
+      jmsbridge dlq show --json | jq -r .properties.JMS_jmsbridge_dead_letter_reason
+    """
+    writer = Writer(Format.JSON if as_json else form)
+    with connect(target, overrides(user, password, options)) as connection:
+        where = _dead_letters(connection, queue)
+        seen = print_browsed(connection, where, _selection(selector, origin), writer, count)
+    return EMPTY if fail_if_empty and not seen else OK
+
+
+def _return(
+    queue: _Queue = None,
+    origin: _Origin = None,
+    selector: _Selector = None,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="At most so many.")] = None,
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="DESTINATION", help="Send them here instead of where they came from.")
+    ] = None,
+    as_json: JsonArg = False,
+    target: TargetArg = None,
+    user: UserArg = None,
+    password: PasswordArg = None,
+    options: OptionsArg = None,
+) -> int:
+    """Send dead letters back to the queue that each came from.
+
+    In transactions: whatever happens, a message is either still a dead letter or back. No more go back than were there
+    at the start, so that one that fails again is not sent round and round. One that came from a subscription of a
+    topic, or that does not say where it came from, stays unless --to says where to send it.
+
+    Examples:
+
+      jmsbridge dlq return --origin orders
+
+      jmsbridge dlq return --selector "customer = 'c-17'" --to orders.repair --limit 1
+    """
+    elsewhere = None if to is None else destination(to)
+    with connect(target, overrides(user, password, options)) as connection:
+        where = _dead_letters(connection, queue)
+        if elsewhere == where:
+            raise ConfigurationError("they are in this queue already")
+        everything = _selection(selector, origin)
+        known = _selection(selector, origin, f"{DEAD_LETTER_ORIGIN} LIKE 'queue:%'")
+        chosen = known if elsewhere is None else everything
+        there = _count(connection, where, chosen)
+        stay = 0 if elsewhere is not None else _count(connection, where, everything) - there
+        bound = there if limit is None else min(there, limit)
+        with counting("returned", total=bound) as show_count:
+            tally = Tally(show_count)
+            try:
+                transfer(connection, where, chosen, bound, lambda each: _back(each, elsewhere), tally)
+            finally:
+                _report(tally.count, stay, as_json)
+    return OK
+
+
+def _count(connection: Connection, where: Queue, selector: str | None) -> int:
+    connection.start()
+    session = connection.create_session()
+    try:
+        return sum(1 for _ in session.create_browser(where, selector))
+    finally:
+        session.close()
+
+
+def _back(message: Message, elsewhere: Destination | None) -> Destination:
+    """Where a message goes; it forgets that it was a dead letter."""
+    origin = message.get_string_property(DEAD_LETTER_ORIGIN)
+    kept: dict[str, Any] = {
+        name: message.get_object_property(name)
+        for name in message.property_names
+        if name not in (DEAD_LETTER_ORIGIN, DEAD_LETTER_REASON, "JMSXDeliveryCount")
+    }
+    message.clear_properties()
+    for name, value in kept.items():
+        message.set_object_property(name, value)
+    return elsewhere or destination(origin or "")
+
+
+def _report(returned: int, stay: int, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps({"returned": returned, "without_origin": stay}))
+        return
+    note(f"{returned} returned")
+    if stay:
+        note(f"{stay} came from no queue, or do not say from where, and stay: send them somewhere with --to")
+
+
+for _name, _command in (("list", _list), ("show", _show), ("return", _return)):
+    dlq.command(_name)(guarded(_command))

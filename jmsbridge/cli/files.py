@@ -1,0 +1,141 @@
+"""``jmsbridge export | load``: queues to files of JSON lines and back."""
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+import typer
+
+from jmsbridge import Queue, Session
+from jmsbridge.cli.output import Format, Writer
+from jmsbridge.cli.parsing import Outgoing, from_line
+from jmsbridge.cli.receive import print_browsed
+from jmsbridge.cli.running import OK, note
+from jmsbridge.cli.send import Fixed, send_all
+from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides
+from jmsbridge.errors import ConfigurationError
+
+__all__ = ["export", "load"]
+
+
+def export(
+    names: Annotated[list[str], typer.Argument(metavar="QUEUE...", help="The queues to write down.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-O", metavar="FILE", help="Write here instead of standard output.")
+    ] = None,
+    selector: Annotated[str | None, typer.Option("--selector", "-s", help="Only messages that match.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite FILE.")] = False,
+    target: TargetArg = None,
+    user: UserArg = None,
+    password: PasswordArg = None,
+    options: OptionsArg = None,
+) -> int:
+    """Write the messages of queues as JSON lines and leave them there; `load` reads them.
+
+    FILE appears when it is complete and on the disk. Messages that are delayed, or that a consumer holds, are not in
+    it.
+
+    Examples:
+
+      jmsbridge export orders invoices --output backup.jsonl
+
+      jmsbridge export orders | gzip > orders.jsonl.gz
+    """
+    queues = [_queue(name) for name in names]
+    if output is not None and output.exists() and not force:
+        raise ConfigurationError(f"{str(output)!r} exists already; --force overwrites it")
+    seen = 0
+    with connect(target, overrides(user, password, options)) as connection, _opened(output) as stream:
+        writer = Writer(Format.JSON, stream)
+        for queue in queues:
+            seen += print_browsed(connection, queue, selector, writer, None)
+    note(f"{seen} exported")
+    return OK
+
+
+def _queue(name: str) -> Queue:
+    where = destination(name)
+    if not isinstance(where, Queue):
+        raise ConfigurationError(f"{where} is a topic; only queues can be exported")
+    return where
+
+
+@contextmanager
+def _opened(path: Path | None) -> Iterator[BinaryIO]:
+    """A file that gets its name when everything is in it; standard output without a path."""
+    if path is None:
+        yield sys.stdout.buffer
+        return
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def load(
+    files: Annotated[
+        list[Path] | None, typer.Argument(metavar="[FILE]...", help="JSON lines. Default: standard input.")
+    ] = None,
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="DESTINATION", help="Send all here instead of where each was.")
+    ] = None,
+    skip: Annotated[
+        int, typer.Option("--skip", min=0, help="Leave out so many messages, which are there already.")
+    ] = 0,
+    target: TargetArg = None,
+    user: UserArg = None,
+    password: PasswordArg = None,
+    options: OptionsArg = None,
+) -> int:
+    """Send the messages of files that `export`, `browse` or `receive` wrote to where they were.
+
+    Every header and property that is the application's stays; message ids and timestamps are new. When it stops it says
+    how many the broker has: go on with --skip.
+
+    Examples:
+
+      jmsbridge load backup.jsonl -t amqp://new-broker
+
+      jmsbridge load orders.jsonl --to orders.copy --skip 1200
+    """
+    for path in files or []:
+        if not path.is_file():
+            raise ConfigurationError(f"there is no file {str(path)!r}")
+    default = None if to is None else destination(to)
+    return send_all(
+        lambda session: _messages(session, files or [], skip),
+        default,
+        Fixed(),
+        target,
+        overrides(user, password, options),
+        verb="loaded",
+    )
+
+
+def _messages(session: Session, files: list[Path], skip: int) -> Iterator[Outgoing]:
+    left = skip
+    for line in _lines(files):
+        if not line.strip():
+            continue
+        if left:
+            left -= 1
+        else:
+            yield from_line(line, session)
+
+
+def _lines(files: list[Path]) -> Iterator[bytes]:
+    if not files:
+        yield from sys.stdin.buffer
+    for path in files:
+        with path.open("rb") as stream:
+            yield from stream

@@ -1,0 +1,133 @@
+"""``jmsbridge move``, and how messages are handed from one queue to another without losing one."""
+
+import json
+import time
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from jmsbridge import Connection, Destination, Message, Queue
+from jmsbridge.cli.places import JsonArg, depth_of, queue_address
+from jmsbridge.cli.progress import counting
+from jmsbridge.cli.running import OK, note
+from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides
+from jmsbridge.errors import ConfigurationError, UnsupportedFeature
+
+__all__ = ["Tally", "move", "transfer"]
+
+_STEP = 1000  # messages between two looks at Ctrl-C and the progress bar
+_TRANSACTION = 100
+_PATIENCE = 1.0
+
+
+def move(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="The queue to take from.")],
+    to: Annotated[str, typer.Argument(metavar="TARGET", help="The queue to put into.")],
+    selector: Annotated[
+        str | None, typer.Option("--selector", "-s", help="Only messages that match.", show_default=False)
+    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="At most so many.")] = None,
+    as_json: JsonArg = False,
+    target: TargetArg = None,
+    user: UserArg = None,
+    password: PasswordArg = None,
+    options: OptionsArg = None,
+) -> int:
+    """Move messages from one queue to another, in order.
+
+    Those that a consumer holds stay. The broker does it where it can; elsewhere messages are received and sent in
+    transactions of 100, so that none is lost, and get new message ids. To move between brokers, pipe `receive` into
+    `send`.
+
+    Examples:
+
+      jmsbridge move orders orders.eu --selector "region = 'eu'"
+
+      jmsbridge move DLQ orders --limit 10 --json
+    """
+    here, there = queue_address(source), queue_address(to)
+    if here == there:
+        raise ConfigurationError("source and target are the same queue")
+    with connect(target, overrides(user, password, options)) as connection, counting("moved", total=limit) as show:
+        tally = Tally(show)
+        try:
+            _move(connection, source, to, selector, limit, tally)
+        finally:
+            if as_json:
+                print(json.dumps({"source": str(here), "target": str(there), "moved": tally.count}))
+            else:
+                note(f"{tally.count} moved from {here} to {there}")
+    return OK
+
+
+class Tally:
+    """The last number that a piece of work told, also after it failed."""
+
+    def __init__(self, show: Callable[[int], None]) -> None:
+        self.count = 0
+        self._show = show
+
+    def __call__(self, count: int) -> None:
+        """So many so far."""
+        self.count = count
+        self._show(count)
+
+
+def _move(
+    connection: Connection, source: str, to: str, selector: str | None, limit: int | None, show: Callable[[int], None]
+) -> None:
+    here, there = queue_address(source), queue_address(to)
+    try:
+        admin = connection.admin
+    except UnsupportedFeature:
+        queue, target = destination(source), destination(to)
+        assert isinstance(queue, Queue)
+        transfer(connection, queue, selector, limit, lambda message: target, show)
+        return
+    # No more than there are now: the queue may fill as fast as it is emptied.
+    left = max(depth_of(admin, here), 1) if limit is None else limit
+    moved = 0
+    while left > moved and (step := admin.move(here, there, selector, min(_STEP, left - moved))):
+        moved += step
+        show(moved)
+
+
+def transfer(
+    connection: Connection,
+    source: Queue,
+    selector: str | None,
+    limit: int | None,
+    readdress: Callable[[Message], Destination],
+    show: Callable[[int], None],
+) -> int:
+    """Receive messages and send each to where ``readdress`` says, in transactions; how many there were.
+
+    Ends at the first moment without a message. Whatever stops it, each message is in one place or the other. Their
+    priority, delivery mode and time to live stay.
+    """
+    session = connection.create_session(True)
+    connection.start()
+    consumer = session.create_consumer(source, selector)
+    producer = session.create_producer(None)
+    count = batch = 0
+    while limit is None or count + batch < limit:
+        message = consumer.receive(timeout=_PATIENCE) if not batch else consumer.receive_no_wait()
+        if message is not None:
+            left = message.jms_expiration / 1000 - time.time() if message.jms_expiration else 0.0
+            how = {"delivery_mode": message.jms_delivery_mode, "priority": message.jms_priority}
+            where = readdress(message)
+            producer.send(where, message, time_to_live=max(left, 0.001) if message.jms_expiration else 0.0, **how)
+            batch += 1
+        if batch == _TRANSACTION or (message is None and batch):
+            session.commit()
+            count, batch = count + batch, 0
+            show(count)
+        elif message is None:
+            break
+    if batch:
+        session.commit()
+        count += batch
+        show(count)
+    session.close()
+    return count

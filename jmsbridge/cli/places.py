@@ -1,0 +1,194 @@
+"""``jmsbridge list | create | remove | purge``: the broker's destinations."""
+
+import json
+import sys
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from jmsbridge import Queue
+from jmsbridge.cli.asking import YesArg, confirmed
+from jmsbridge.cli.running import OK, note
+from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides
+from jmsbridge.errors import ConfigurationError
+from jmsbridge.spi import Address, Admin, Place
+
+__all__ = ["JsonArg", "create", "depth_of", "list_places", "purge", "queue_address", "remove"]
+
+JsonArg = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
+_Names = Annotated[list[str], typer.Argument(metavar="DESTINATION...", help="queue:NAME, topic:NAME or NAME.")]
+
+
+def queue_address(text: str) -> Address:
+    """The address of a queue from the command line; a topic is refused."""
+    where = destination(text)
+    if not isinstance(where, Queue):
+        raise ConfigurationError(f"{where} is a topic; only queues hold messages")
+    return where.address
+
+
+def depth_of(admin: Admin, address: Address) -> int:
+    """How many messages a queue holds; 0 where there is no such queue."""
+    return sum(place.depth for place in admin.places() if place.address == address and place.subscription is None)
+
+
+def list_places(
+    pattern: Annotated[
+        str | None, typer.Argument(metavar="[PATTERN]", help="Only names that match, such as 'queue:order*'.")
+    ] = None,
+    as_json: JsonArg = False,
+    target: TargetArg = None,
+    user: UserArg = None,
+    password: PasswordArg = None,
+    options: OptionsArg = None,
+) -> int:
+    """List queues, topics and subscriptions with depth, consumers and oldest message.
+
+    The depth counts delayed messages and those that a consumer holds. In a pipe a line has these fields, separated by
+    tabs: destination, depth, consumers, oldest (ISO 8601, or -), subscription (client id/name, or -).
+
+    Examples:
+
+      jmsbridge list
+
+      jmsbridge list 'queue:order*' --json -t embedded:orders.db
+    """
+    with connect(target, overrides(user, password, options)) as connection:
+        places = [place for place in connection.admin.places() if _matches(place, pattern)]
+    if as_json:
+        for place in places:
+            sys.stdout.write(json.dumps(_document(place), ensure_ascii=False) + "\n")
+    elif sys.stdout.isatty():
+        Console(file=sys.stdout).print(_table(places))
+    else:
+        for place in places:
+            row = (
+                str(place.address),
+                str(place.depth),
+                str(place.consumers),
+                _time(place.oldest),
+                _subscription(place),
+            )
+            sys.stdout.write("\t".join(map(str, row)) + "\n")
+    return OK
+
+
+def _matches(place: Place, pattern: str | None) -> bool:
+    return pattern is None or fnmatchcase(str(place.address), pattern) or fnmatchcase(place.address.name, pattern)
+
+
+def _document(place: Place) -> dict[str, Any]:
+    return {
+        "destination": str(place.address),
+        "depth": place.depth,
+        "consumers": place.consumers,
+        "oldest": place.oldest,
+        "subscription": place.subscription,
+        "client_id": place.client_id,
+    }
+
+
+def _table(places: list[Place]) -> Table:
+    table = Table()
+    for heading in ("destination", "depth", "consumers", "oldest", "subscription"):
+        table.add_column(heading, justify="right" if heading in ("depth", "consumers") else "left")
+    for place in places:
+        name, subscription = str(place.address).replace("[", "\\["), _subscription(place).replace("[", "\\[")
+        table.add_row(name, f"{place.depth:,}", f"{place.consumers:,}", _time(place.oldest), subscription)
+    return table
+
+
+def _time(milliseconds: int | None) -> str:
+    if milliseconds is None:
+        return "-"
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _subscription(place: Place) -> str:
+    if place.subscription is None:
+        return "-"
+    return f"{place.client_id}/{place.subscription}" if place.client_id else place.subscription
+
+
+def create(
+    names: _Names,
+    target: TargetArg = None,
+    user: UserArg = None,
+    password: PasswordArg = None,
+    options: OptionsArg = None,
+) -> int:
+    """Make queues and topics; what exists already stays as it is.
+
+    Examples:
+
+      jmsbridge create orders topic:news -t embedded:orders.db
+    """
+    addresses = [destination(name).address for name in names]
+    with connect(target, overrides(user, password, options)) as connection:
+        admin = connection.admin
+        for address in addresses:
+            admin.create(address)
+            note(f"{address} is there")
+    return OK
+
+
+def remove(
+    names: _Names,
+    yes: Annotated[bool, YesArg] = False,
+    target: TargetArg = None,
+    user: UserArg = None,
+    password: PasswordArg = None,
+    options: OptionsArg = None,
+) -> int:
+    """Remove queues and topics with all their messages; one that has consumers is refused.
+
+    Examples:
+
+      jmsbridge remove orders --yes -t embedded:orders.db
+    """
+    addresses = [destination(name).address for name in names]
+    with connect(target, overrides(user, password, options)) as connection:
+        admin = connection.admin
+        for address in addresses:
+            if confirmed(f"Remove {address} with its {depth_of(admin, address)} messages?", yes):
+                admin.remove(address)
+                note(f"{address} removed")
+    return OK
+
+
+def purge(
+    names: _Names,
+    selector: Annotated[
+        str | None, typer.Option("--selector", "-s", help="Only messages that match.", show_default=False)
+    ] = None,
+    yes: Annotated[bool, YesArg] = False,
+    as_json: JsonArg = False,
+    target: TargetArg = None,
+    user: UserArg = None,
+    password: PasswordArg = None,
+    options: OptionsArg = None,
+) -> int:
+    """Delete the messages of queues, but for those that a consumer holds.
+
+    Examples:
+
+      jmsbridge purge orders --selector "JMSPriority < 3"
+
+      jmsbridge purge DLQ --yes --json
+    """
+    addresses = [queue_address(name) for name in names]
+    with connect(target, overrides(user, password, options)) as connection:
+        admin = connection.admin
+        for address in addresses:
+            which = "those that match among " if selector else ""
+            if confirmed(f"Delete {which}the {depth_of(admin, address)} messages of {address}?", yes):
+                count = admin.purge(address, selector)
+                if as_json:
+                    sys.stdout.write(json.dumps({"destination": str(address), "purged": count}) + "\n")
+                else:
+                    note(f"{count} deleted from {address}")
+    return OK

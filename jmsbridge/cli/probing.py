@@ -1,0 +1,253 @@
+"""What ``doctor`` tries, one step after the other, and what to do about the first one that fails."""
+
+import contextlib
+import os
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from jmsbridge import Connection, TextMessage
+from jmsbridge.config import Target
+from jmsbridge.errors import JMSError
+from jmsbridge.spi import (
+    AccessDenied,
+    AuthenticationFailed,
+    BackendError,
+    Channel,
+    ClientIdRefused,
+    ConnectFailed,
+    Endpoint,
+    Native,
+    Subscription,
+    registry,
+)
+
+__all__ = ["PORTS", "Step", "probe", "there_and_back"]
+
+PORTS = {
+    "amqp": 5672,
+    "amqps": 5671,
+    "rabbitmq": 5672,
+    "rabbitmqs": 5671,
+    "stomp": 61613,
+    "stomp+ssl": 61614,
+    "pulsar": 6650,
+    "pulsar+ssl": 6651,
+}
+"""Where the brokers usually listen."""
+
+_TLS = {"amqps", "rabbitmqs", "stomp+ssl", "pulsar+ssl"}
+_PATIENCE = 10.0
+
+_ADVICE: list[tuple[type[BackendError], str]] = [
+    (
+        AuthenticationFailed,
+        "check user and password (`jmsbridge config show` says where each is from), and that the broker knows the user",
+    ),
+    (AccessDenied, "the broker knows the user; an administrator has to grant it the permission"),
+    (ClientIdRefused, "another connection has this client_id, or the broker does not accept it: choose another one"),
+    (ConnectFailed, "something answers there, but not in this protocol: check scheme and port, and the broker's log"),
+]
+_NO_ADVICE = "the text above is the broker's own; its log may say more"
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One thing that was tried: ``good``, or what it said and what to do. ``doubtful`` ones do not end the probe."""
+
+    endpoint: str
+    name: str
+    good: bool
+    text: str
+    advice: str = ""
+    doubtful: bool = False
+
+
+class _Stop(Exception):
+    """A step failed; the ones behind it make no sense."""
+
+    def __init__(self, text: str, advice: str) -> None:
+        super().__init__(text)
+        self.advice = advice
+
+
+class _Silent:
+    """``LinkEvents`` of a link that is only looked at."""
+
+    def lost(self, error: BackendError) -> None:
+        pass
+
+    def channel_lost(self, channel: Channel, error: BackendError) -> None:
+        pass
+
+    def subscription_lost(self, subscription: Subscription, error: BackendError) -> None:
+        pass
+
+    def throttled(self, active: bool) -> None:
+        pass
+
+
+def probe(resolved: Target, endpoint: Endpoint, tell: Callable[[Step], None]) -> Native | None:
+    """Try to reach one broker step by step, telling each; what it offers, or None where a step failed."""
+    found: list[Native] = []
+    doubts: list[str] = []
+    steps = _of_a_host if endpoint.host is not None else _of_a_path if endpoint.path else _of_nothing
+    name = ""
+    try:
+        for name, step in steps(resolved, endpoint, doubts):
+            text = step()
+            if text:
+                tell(Step(str(endpoint), name, not text.startswith("?"), text.removeprefix("?"), "", text[0] == "?"))
+        name = "login"
+        tell(Step(str(endpoint), name, True, _login(resolved, endpoint, found)))
+    except _Stop as stop:
+        tell(Step(str(endpoint), name, False, str(stop), " ".join([stop.advice, *doubts])))
+        return None
+    return found[0]
+
+
+_Steps = Iterator[tuple[str, Callable[[], str]]]
+
+
+def _of_nothing(resolved: Target, endpoint: Endpoint, doubts: list[str]) -> _Steps:
+    yield from ()
+
+
+def _of_a_path(resolved: Target, endpoint: Endpoint, doubts: list[str]) -> _Steps:
+    path = Path(endpoint.path).expanduser()
+    yield "folder", lambda: _folder(path.parent)
+    yield "file", lambda: _file(path)
+
+
+def _folder(folder: Path) -> str:
+    if not folder.is_dir():
+        raise _Stop(f"there is no folder {str(folder)!r}", "make it, or correct the path in the URL")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise _Stop(f"the folder {str(folder)!r} cannot be written", "grant this user the right to write there")
+    return f"{folder} can be written"
+
+
+def _file(path: Path) -> str:
+    if not path.exists():
+        return f"{path} will be made"
+    if not path.is_file():
+        raise _Stop(f"{str(path)!r} is no file", "name a file in the URL, such as embedded:orders.db")
+    if not os.access(path, os.R_OK | os.W_OK):
+        raise _Stop(f"{str(path)!r} cannot be read and written", "grant this user the right to read and write it")
+    return f"{path} is there, {path.stat().st_size:,} bytes"
+
+
+def _of_a_host(resolved: Target, endpoint: Endpoint, doubts: list[str]) -> _Steps:
+    host = endpoint.host or ""
+    port = endpoint.port or PORTS.get(endpoint.scheme)
+    timeout = resolved.options.connect_timeout
+    yield "name", lambda: _resolve(host)
+    if port is not None:
+        yield "TCP", lambda: _tcp(host, port, timeout)
+        if endpoint.scheme in _TLS:
+            yield "TLS", lambda: _tls(host, port, timeout, doubts)
+
+
+def _resolve(host: str) -> str:
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise _Stop(
+            f"the name {host!r} has no address ({error})", "check its spelling, the network and the name server"
+        ) from error
+    return f"{host} is {', '.join(dict.fromkeys(str(each[4][0]) for each in found))}"
+
+
+def _tcp(host: str, port: int, timeout: float) -> str:
+    started = time.perf_counter()
+    try:
+        with socket.create_connection((host, port), timeout=timeout):
+            pass
+    except ConnectionRefusedError as error:
+        raise _Stop(
+            f"nothing listens at {host}, port {port}",
+            "start the broker, or its listener for this protocol; check the port",
+        ) from error
+    except TimeoutError as error:
+        raise _Stop(
+            f"no answer from {host}, port {port}, within {timeout:g} s",
+            "a firewall may be in between; check host and port",
+        ) from error
+    except OSError as error:
+        raise _Stop(f"{host}, port {port}: {error}", "check the network between here and the broker") from error
+    return f"port {port} is open, {_milliseconds(started)}"
+
+
+def _tls(host: str, port: int, timeout: float, doubts: list[str]) -> str:
+    try:
+        return _handshake(ssl.create_default_context(), host, port, timeout)
+    except ssl.SSLCertVerificationError as error:
+        # The backend may have been told of another authority; its login decides.
+        doubts.append(
+            "The certificate is not one that this machine trusts: give the backend the certificate of its authority, "
+            "or use the host name for which it was issued."
+        )
+        return f"?the certificate was not accepted by this machine's own authorities: {error.verify_message}"
+    except ssl.SSLError as error:
+        raise _Stop(
+            f"no TLS at port {port}: {error.reason or error}",
+            "this may be the port of the protocol without TLS: check port and scheme",
+        ) from error
+    except OSError as error:
+        raise _Stop(f"the TLS handshake failed: {error}", "this may be the port of the protocol without TLS") from error
+
+
+def _handshake(context: ssl.SSLContext, host: str, port: int, timeout: float) -> str:
+    with (
+        socket.create_connection((host, port), timeout=timeout) as plain,
+        context.wrap_socket(plain, server_hostname=host) as secure,
+    ):
+        certificate = secure.getpeercert() or {}
+        return f"{secure.version()}, certificate valid until {certificate.get('notAfter', 'an unknown date')}"
+
+
+def _login(resolved: Target, endpoint: Endpoint, found: list[Native]) -> str:
+    started = time.perf_counter()
+    backend = registry.load(resolved.scheme)
+    try:
+        link = backend.open(endpoint, resolved.backend_options, _Silent())
+    except BackendError as error:
+        advice = next((text for kind, text in _ADVICE if isinstance(error, kind)), _NO_ADVICE)
+        raise _Stop(str(error), advice) from error
+    found.append(link.native)
+    text = f"{link.broker}, logged in{f' as {endpoint.user}' if endpoint.user else ''}, {_milliseconds(started)}"
+    with contextlib.suppress(BackendError):  # The link is only closed.
+        link.close()
+    return text
+
+
+def there_and_back(connection: Connection, target: str) -> Step:
+    """Send a message to a temporary queue and receive it."""
+    try:
+        connection.start()
+        session = connection.create_session()
+        queue = session.create_temporary_queue()
+        consumer = session.create_consumer(queue)
+        started = time.perf_counter()
+        sent = session.create_text_message("jmsbridge doctor ✓")
+        sent.set_int_property("number", 42)
+        session.create_producer(queue).send(sent)
+        received: Any = consumer.receive(timeout=_PATIENCE)
+        elapsed = _milliseconds(started)
+        whole = isinstance(received, TextMessage) and received.text == sent.text
+        if not whole or received.get_int_property("number") != 42:
+            raise JMSError(f"nothing came within {_PATIENCE:.0f} s" if received is None else "it came back changed")
+        consumer.close()
+        queue.delete()
+    except JMSError as error:
+        advice = "the user may lack the right to make temporary queues, or the broker is short of memory or disk"
+        return Step(target, "message", False, f"message there and back: {error}", advice)
+    return Step(target, "message", True, f"a message went to a temporary queue and back in {elapsed}")
+
+
+def _milliseconds(started: float) -> str:
+    return f"{(time.perf_counter() - started) * 1000:.1f} ms"

@@ -1,0 +1,126 @@
+"""The pytest fixture ``jms_broker``: a real broker for the tests of an application, without a server.
+
+``pytest_plugins = ["jmsbridge.testing.broker"]`` in a ``conftest.py`` makes it known. Each test that asks for it has an
+empty embedded broker of its own, in the memory of the test's process: queues, topics, transactions, redelivery and
+selectors are the real ones. Nothing of it is left when the test has ended.
+"""
+
+import contextlib
+import importlib
+import itertools
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import jmsbridge
+from jmsbridge import Connection, JMSContext, Message, Queue, Topic
+from jmsbridge.config.writing import write_profile
+from jmsbridge.core.modes import AUTO_ACKNOWLEDGE
+from jmsbridge.spi import registry
+
+__all__ = ["JMSBroker", "jms_broker"]
+
+_SCHEME = "embedded"
+_numbers = itertools.count(1)
+
+
+class JMSBroker:
+    """An embedded broker of one test; made by the fixture ``jms_broker``.
+
+    ``url`` is where it is, and what ``JMSBRIDGE_URL`` says during the test, so that an application which connects to
+    its default target finds it.
+    """
+
+    def __init__(self, name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.url = f"{_SCHEME}:?broker={name}"
+        self._name = name
+        self._folder = folder
+        self._monkeypatch = monkeypatch
+        self._opened: list[Connection | JMSContext] = []
+        self._names = itertools.count(1)
+        self._module: Any = importlib.import_module(type(registry.load(_SCHEME)).__module__)
+
+    def connect(self, **options: Any) -> Connection:
+        """A started connection, closed when the test ends; the options are those of ``jmsbridge.connect``."""
+        connection = jmsbridge.connect(self.url, **options)
+        self._opened.append(connection)
+        connection.start()
+        return connection
+
+    def context(self, session_mode: int = AUTO_ACKNOWLEDGE, **options: Any) -> JMSContext:
+        """A context, closed when the test ends."""
+        context = jmsbridge.context(self.url, session_mode=session_mode, **options)
+        self._opened.append(context)
+        return context
+
+    def queue(self, name: str = "queue") -> Queue:
+        """A queue with a name that no other call gets."""
+        return Queue(f"{name}-{next(self._names)}")
+
+    def topic(self, name: str = "topic") -> Topic:
+        """A topic with a name that no other call gets."""
+        return Topic(f"{name}-{next(self._names)}")
+
+    def profile(self, name: str, **options: Any) -> None:
+        """Make the broker the target of a profile, for an application that names one: ``jmsbridge.connect("orders")``.
+
+        For the length of the test, no other configuration file is seen.
+        """
+        path = self._folder / "jmsbridge.toml"
+        write_profile(path, name, {"url": self.url, **options}, force=True)
+        self._monkeypatch.setenv("JMSBRIDGE_CONFIG", str(path))
+
+    def send(self, destination: Queue | Topic | str, *bodies: Any) -> None:
+        """Send messages with these bodies; a text names a queue."""
+        with self._session() as session:
+            producer = session.create_producer(_where(destination))
+            for body in bodies:
+                producer.send(body)
+
+    def messages(self, queue: Queue | str) -> list[Message]:
+        """The messages that wait in a queue, which stay there."""
+        where = _where(queue)
+        assert isinstance(where, Queue), "a topic holds no messages"
+        with self._session() as session:
+            return list(session.create_browser(where))
+
+    def cut(self) -> None:
+        """Break every connection as a broken network would; messages stay, and connections come back by themselves."""
+        self._module.cut(self._name)
+
+    def close(self) -> None:
+        """Close what ``connect`` and ``context`` opened, and drop the broker with everything in it. Idempotent."""
+        opened, self._opened = self._opened, []
+        try:
+            with contextlib.ExitStack() as closing:
+                for each in opened:
+                    closing.callback(each.close)
+        finally:
+            self._module.discard(self._name)
+
+    @contextlib.contextmanager
+    def _session(self) -> Iterator[jmsbridge.Session]:
+        with jmsbridge.connect(self.url) as connection:
+            connection.start()
+            yield connection.create_session()
+
+    def __repr__(self) -> str:
+        return f"<JMSBroker {self.url}>"
+
+
+def _where(destination: Queue | Topic | str) -> Queue | Topic:
+    return Queue(destination) if isinstance(destination, str) else destination
+
+
+@pytest.fixture
+def jms_broker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[JMSBroker]:
+    """An empty JMS broker of this test alone; see ``JMSBroker``."""
+    broker = JMSBroker(f"test-{os.getpid()}-{next(_numbers)}", tmp_path, monkeypatch)
+    monkeypatch.setenv("JMSBRIDGE_URL", broker.url)
+    try:
+        yield broker
+    finally:
+        broker.close()

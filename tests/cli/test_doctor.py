@@ -1,0 +1,150 @@
+"""The steps of doctor, against sockets and certificates of this test's own."""
+
+import json
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import Result
+
+from jmsbridge.cli import probing
+from jmsbridge.cli.probing import PORTS, Step, probe
+from jmsbridge.config import resolve
+from jmsbridge.spi import AuthenticationFailed, ConnectFailed, Endpoint, LinkEvents, registry
+from tests.config.stub import StubBackend
+
+Run = Callable[..., Result]
+
+
+class Refusing(StubBackend):
+    """A backend that reaches nobody."""
+
+    def open(self, endpoint: Endpoint, options: Any, events: LinkEvents) -> Any:
+        raise ConnectFailed("the answer was no AMQP")
+
+
+@pytest.fixture
+def schemes() -> Iterator[None]:
+    for scheme in ("amqp", "amqps"):
+        registry.register(scheme, Refusing())
+    yield
+    for scheme in ("amqp", "amqps"):
+        registry.unregister(scheme)
+
+
+@pytest.fixture
+def listener() -> Iterator[int]:
+    """A port that takes connections and says goodbye."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        done = threading.Event()
+
+        def serve() -> None:
+            while not done.is_set():
+                try:
+                    server.accept()[0].close()
+                except OSError:
+                    return  # The test is over.
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield server.getsockname()[1]
+        done.set()
+        with socket.create_connection(server.getsockname()):
+            thread.join(5)
+
+
+def steps(url: str) -> list[Step]:
+    resolved = resolve(url)
+    told: list[Step] = []
+    assert probe(resolved, resolved.endpoints[0], told.append) is None
+    return told
+
+
+@pytest.mark.usefixtures("schemes")
+def test_a_name_without_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(*arguments: Any, **more: Any) -> Any:
+        raise socket.gaierror(-2, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", nothing)
+    (step,) = steps("amqp://broker.example")
+    assert (step.name, step.good) == ("name", False)
+    assert "spelling" in step.advice
+
+
+@pytest.mark.usefixtures("schemes")
+def test_a_port_without_listener() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        first, second = steps(f"amqp://127.0.0.1:{unused.getsockname()[1]}")
+    assert (first.name, first.good, second.name, second.good) == ("name", True, "TCP", False)
+    assert "start the broker" in second.advice
+
+
+@pytest.mark.usefixtures("schemes")
+def test_another_protocol(listener: int) -> None:
+    *before, last = steps(f"amqp://127.0.0.1:{listener}")
+    assert [step.name for step in before] == ["name", "TCP"]
+    assert (last.name, last.good, last.text) == ("login", False, "the answer was no AMQP")
+    assert "scheme and port" in last.advice
+
+
+@pytest.mark.usefixtures("schemes")
+def test_a_port_without_tls(listener: int) -> None:
+    *_, last = steps(f"amqps://127.0.0.1:{listener}")
+    assert (last.name, last.good) == ("TLS", False)
+    assert "without TLS" in last.advice
+
+
+@pytest.mark.usefixtures("schemes")
+def test_a_certificate_that_is_not_trusted_is_a_doubt_that_advises(
+    listener: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: Any) -> str:
+        error = ssl.SSLCertVerificationError()
+        error.verify_message = "self-signed certificate"
+        raise error
+
+    monkeypatch.setattr(probing, "_handshake", refuse)
+    *_, tls, login = steps(f"amqps://127.0.0.1:{listener}")
+    assert (tls.name, tls.good, tls.doubtful) == ("TLS", False, True)
+    assert "self-signed" in tls.text
+    assert (login.name, "authority" in login.advice) == ("login", True)
+
+
+def test_a_file_in_a_folder_that_is_missing(run: Run, tmp_path: Path) -> None:
+    result = run("doctor", f"embedded:{tmp_path}/nowhere/orders.db")
+    assert result.exit_code == 1
+    assert "there is no folder" in result.stdout
+    assert "→ make it" in result.stdout
+
+
+def test_a_folder_in_the_place_of_the_file(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.db").mkdir()
+    result = run("doctor", f"embedded:{tmp_path}/x.db")
+    assert (result.exit_code, "is no file" in result.stdout) == (1, True)
+
+
+def test_login_that_fails_says_what_to_do(run: Run) -> None:
+    result = run("doctor", "embedded:?broker=guarded&credentials=me:hunter2", "-u", "you", "--password", "x", "--json")
+    document = json.loads(result.stdout)
+    (step,) = document["steps"]
+    assert (result.exit_code, step["name"], step["good"]) == (1, "login", False)
+    assert "check user and password" in step["advice"]
+    assert "hunter2" not in result.output
+
+
+def test_all_good_as_json(run: Run) -> None:
+    document = json.loads(run("doctor", "--json").stdout)
+    assert [(step["name"], step["good"]) for step in document["steps"]] == [("login", True), ("message", True)]
+    assert document["capabilities"]["transactions"] == "native"
+    assert "embedded" in document["broker"]
+
+
+def test_every_error_of_a_login_has_advice() -> None:
+    kinds = {kind for kind, _ in probing._ADVICE}
+    assert {AuthenticationFailed, ConnectFailed} <= kinds
+    assert PORTS["amqp"] == 5672

@@ -1,0 +1,67 @@
+"""export and load: what was written is what is read, and no file is half written."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import Result
+
+from jmsbridge.cli import files
+
+Run = Callable[..., Result]
+
+
+def browsed(run: Run, queue: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in run("browse", queue).stdout.splitlines()]
+
+
+def essence(message: dict[str, Any]) -> tuple[Any, ...]:
+    headers = {name: message["headers"].get(name) for name in ("jms_priority", "jms_type", "jms_delivery_mode")}
+    return message["kind"], message["body"], message["properties"], headers
+
+
+def test_a_file_brings_queues_back(run: Run) -> None:
+    assert run("send", "orders", "one", "two", "-p", "n:byte=3", "--type", "t", "--priority", "7", "-q").exit_code == 0
+    assert run("send", "bills", "-q", text='{"kind": "map", "body": {"a": {"short": 1}}}').exit_code == 0
+    before = [essence(each) for queue in ("orders", "bills") for each in browsed(run, queue)]
+    assert "3 exported" in run("export", "orders", "bills", "--output", "all.jsonl").stderr
+    for queue in ("orders", "bills"):
+        assert run("receive", queue).exit_code == 0
+    assert "3 loaded" in run("load", "all.jsonl").stderr
+    assert [essence(each) for queue in ("orders", "bills") for each in browsed(run, queue)] == before
+
+
+def test_load_goes_on_where_it_stopped(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text('{"body": "a"}\n\n{"body": "b"}\n{bad\n{"body": "d"}\n', encoding="utf-8")
+    result = run("load", "in.jsonl", "--to", "q")
+    assert (result.exit_code, "2 loaded" in result.stderr) == (1, True)
+    assert "1 loaded" in run("load", "in.jsonl", "--to", "q", "--skip", "3").stderr
+    assert [each["body"] for each in browsed(run, "q")] == ["a", "b", "d"]
+    assert run("load", "nowhere.jsonl").exit_code == 2
+
+
+def test_standard_input_and_output(run: Run) -> None:
+    assert run("send", "q", "x", "-q").exit_code == 0
+    line = run("export", "q").stdout
+    assert json.loads(line)["body"] == "x"
+    assert run("load", "--to", "copy", text=line).exit_code == 0
+    assert [each["body"] for each in browsed(run, "copy")] == ["x"]
+
+
+def test_a_file_is_only_overwritten_with_force(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("mine", encoding="utf-8")
+    assert run("export", "q", "-O", "out").exit_code == 2
+    assert (tmp_path / "out").read_text(encoding="utf-8") == "mine"
+    assert run("export", "q", "-O", "out", "--force").exit_code == 0
+    assert (tmp_path / "out").read_text(encoding="utf-8") == ""
+
+
+def test_what_is_stopped_leaves_no_file(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*arguments: Any) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(files, "print_browsed", stopped)
+    assert run("export", "q", "-O", "out").exit_code == 130
+    assert list(tmp_path.glob("*out*")) == []

@@ -1,0 +1,133 @@
+"""list, create, remove, purge, move: against a broker that offers administration, and move also without."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import Result
+
+from jmsbridge import Connection, Queue
+from jmsbridge.cli import asking
+from jmsbridge.errors import UnsupportedFeatureException
+
+Run = Callable[..., Result]
+
+
+def fill(run: Run, queue: str, *texts: str) -> None:
+    assert run("send", queue, *texts, "-q").exit_code == 0
+
+
+def bodies(run: Run, queue: str) -> list[Any]:
+    result = run("browse", queue)
+    assert result.exit_code == 0, result.output
+    return [json.loads(line)["body"] for line in result.stdout.splitlines()]
+
+
+@pytest.mark.usefixtures("administered")
+class TestWithAdministration:
+    def test_list(self, run: Run) -> None:
+        fill(run, "orders", "one", "two")
+        fill(run, "other", "x")
+        rows = [line.split("\t") for line in run("list").stdout.splitlines()]
+        assert [row[:3] for row in rows] == [["queue:orders", "2", "0"], ["queue:other", "1", "0"]]
+        assert rows[0][3].endswith("Z")
+        assert rows[0][4] == "-"
+
+    def test_list_as_json_by_pattern(self, run: Run) -> None:
+        fill(run, "orders", "one")
+        fill(run, "other", "x")
+        for pattern in ("ord*", "queue:ord*", "orders"):
+            (line,) = run("list", pattern, "--json").stdout.splitlines()
+            document = json.loads(line)
+            assert (document["destination"], document["depth"], document["consumers"]) == ("queue:orders", 1, 0)
+            assert document["oldest"] > 1_700_000_000_000
+
+    def test_create_and_remove(self, run: Run) -> None:
+        assert run("create", "orders", "topic:news").exit_code == 0
+        assert {line.split("\t")[0] for line in run("list").stdout.splitlines()} == {"queue:orders", "topic:news"}
+        assert run("remove", "orders").exit_code == 0
+        assert run("list", "queue:*").stdout == ""
+
+    def test_what_has_consumers_is_not_removed(self, run: Run, connection: Connection) -> None:
+        connection.create_session().create_consumer(Queue("orders"))
+        result = run("remove", "orders")
+        assert (result.exit_code, "consumers" in result.stderr) == (1, True)
+
+    def test_purge(self, run: Run) -> None:
+        fill(run, "orders", "one", "two")
+        assert run("send", "orders", "low", "--priority", "1", "-q").exit_code == 0
+        result = run("purge", "orders", "--selector", "JMSPriority < 3", "--json")
+        assert json.loads(result.stdout) == {"destination": "queue:orders", "purged": 1}
+        assert bodies(run, "orders") == ["one", "two"]
+        assert "2 deleted from queue:orders" in run("purge", "orders").stderr
+        assert bodies(run, "orders") == []
+
+    def test_on_a_terminal_what_destroys_asks(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        asked: list[str] = []
+
+        def answer(question: str, *, err: bool) -> bool:
+            asked.append(question)
+            return len(asked) > 1
+
+        monkeypatch.setattr(asking, "on_terminal", lambda: True)
+        monkeypatch.setattr(typer, "confirm", answer)
+        fill(run, "orders", "one")
+        assert "nothing was done" in run("purge", "orders").stderr
+        assert bodies(run, "orders") == ["one"]
+        assert run("remove", "orders").exit_code == 0
+        assert asked == ["Delete the 1 messages of queue:orders?", "Remove queue:orders with its 1 messages?"]
+        assert run("purge", "orders", "--yes").exit_code == 0
+        assert len(asked) == 2
+
+    def test_ctrl_c_at_the_question_ends_with_130(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        def interrupted(question: str, *, err: bool) -> bool:
+            raise typer.Abort
+
+        monkeypatch.setattr(asking, "on_terminal", lambda: True)
+        monkeypatch.setattr(typer, "confirm", interrupted)
+        fill(run, "orders", "one")
+        assert run("purge", "orders").exit_code == 130
+        assert bodies(run, "orders") == ["one"]
+
+    def test_move(self, run: Run) -> None:
+        fill(run, "orders", "one", "two", "three")
+        assert run("send", "orders", "eu", "-p", "region=eu", "-q").exit_code == 0
+        result = run("move", "orders", "orders.eu", "--selector", "region = 'eu'")
+        assert (result.exit_code, "1 moved" in result.stderr) == (0, True)
+        assert bodies(run, "orders.eu") == ["eu"]
+        result = run("move", "orders", "copy", "-n", "2", "--json")
+        assert json.loads(result.stdout) == {"source": "queue:orders", "target": "queue:copy", "moved": 2}
+        assert (bodies(run, "copy"), bodies(run, "orders")) == (["one", "two"], ["three"])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("move", "orders", "orders"), ("move", "topic:a", "b"), ("purge", "topic:a"), ("export", "topic:a"), ("dlq", "x")],
+)
+def test_a_wrong_command_line_ends_with_2(run: Run, arguments: tuple[str, ...]) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2, result.output
+
+
+@pytest.fixture
+def without(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The backend offers no administration."""
+
+    def refuse(self: Connection) -> None:
+        raise UnsupportedFeatureException("no administration", "admin")
+
+    monkeypatch.setattr(Connection, "admin", property(refuse))
+
+
+@pytest.mark.usefixtures("without")
+def test_without_administration_move_is_done_in_transactions(run: Run) -> None:
+    assert run("send", "orders", "last", "--priority", "2", "-q").exit_code == 0
+    fill(run, "orders", *(str(number) for number in range(250)))
+    result = run("move", "orders", "copy")
+    assert (result.exit_code, "251 moved" in result.stderr) == (0, True)
+    assert bodies(run, "copy") == [*(str(number) for number in range(250)), "last"]
+    assert bodies(run, "orders") == []
+    assert run("list").exit_code == 1
+    assert "--queue" in run("dlq", "list").stderr
