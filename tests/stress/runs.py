@@ -45,7 +45,8 @@ def run_suite(folder: Path, seed: int, *, switching: bool, workers: int, timeout
     """Run every case once, in the order that the seed gives; with ``switching``, with as many races as can be had."""
     report = folder / "report.xml"
     command = [sys.executable, "-m", "pytest", "-q", "-n", str(workers), "-p", "randomly", f"--randomly-seed={seed}"]
-    command += ["-p", "no:cacheprovider", f"--junit-xml={report}", "tests/suite_embedded"]
+    command += ["-p", "no:cacheprovider", f"--junit-xml={report}", f"--timeout={SLOWEST}"]  # shows where it hangs
+    command += ["tests/suite_embedded"]
     # Nothing of the run that this is part of may reach the new one.
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "JMSBRIDGE"))}
     if switching:
