@@ -12,7 +12,7 @@ from jmsbridge.errors import UnsupportedFeature
 from jmsbridge.spi import registry
 from tests.cli.administered import Administered
 
-__all__ = ["administered", "broker", "connection", "own_folders", "run"]
+__all__ = ["administered", "broker", "connection", "either_broker", "own_folders", "run"]
 
 _numbers = itertools.count(1)
 
@@ -56,11 +56,22 @@ def run(broker: str) -> Callable[..., Result]:
 
 @pytest.fixture
 def administered(connection: Connection) -> Iterator[None]:
-    """The commands find a broker that offers administration."""
+    """The commands find a broker that offers administration, be it in memory or in a file."""
     try:
-        assert connection.admin
-        yield
+        offered = connection.admin is not None
     except UnsupportedFeature:
+        offered = False
+    if not offered:
         registry.register("embedded", Administered())
-        yield
+    yield
+    if not offered:
         registry.unregister("embedded")
+
+
+@pytest.fixture(params=["memory", "file"])
+def either_broker(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A broker in memory, and one in a file; modules that mean both call it ``broker``."""
+    memory = f"embedded:?broker=cli-{next(_numbers)}"
+    url = memory if request.param == "memory" else f"embedded:{tmp_path}/broker.db"
+    monkeypatch.setenv("JMSBRIDGE_URL", url)
+    return url

@@ -12,6 +12,13 @@ from jmsbridge import Connection, Queue
 from jmsbridge.cli import moving
 
 Run = Callable[..., Result]
+
+
+@pytest.fixture
+def broker(either_broker: str) -> str:
+    return either_broker
+
+
 REASON, ORIGIN = "JMS_jmsbridge_dead_letter_reason", "JMS_jmsbridge_dead_letter_origin"
 
 pytestmark = pytest.mark.usefixtures("administered")

@@ -15,6 +15,11 @@ from jmsbridge.errors import UnsupportedFeatureException
 Run = Callable[..., Result]
 
 
+@pytest.fixture
+def broker(either_broker: str) -> str:
+    return either_broker
+
+
 def fill(run: Run, queue: str, *texts: str) -> None:
     assert run("send", queue, *texts, "-q").exit_code == 0
 
@@ -78,6 +83,7 @@ class TestWithAdministration:
         assert bodies(run, "orders") == ["one"]
         assert run("remove", "orders").exit_code == 0
         assert asked == ["Delete the 1 messages of queue:orders?", "Remove queue:orders with its 1 messages?"]
+        fill(run, "orders", "again")
         assert run("purge", "orders", "--yes").exit_code == 0
         assert len(asked) == 2
 
