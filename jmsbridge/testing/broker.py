@@ -17,9 +17,10 @@ import pytest
 
 import jmsbridge
 from jmsbridge import Connection, JMSContext, Message, Queue, Topic
+from jmsbridge.config import Target
 from jmsbridge.config.writing import write_profile
 from jmsbridge.core.modes import AUTO_ACKNOWLEDGE
-from jmsbridge.spi import registry
+from jmsbridge.spi import Backend, registry
 
 __all__ = ["JMSBroker", "jms_broker"]
 
@@ -39,22 +40,20 @@ class JMSBroker:
         self._name = name
         self._folder = folder
         self._monkeypatch = monkeypatch
-        self._opened: list[Connection | JMSContext] = []
+        self._made: list[Connection] = []
         self._names = itertools.count(1)
+        self._watch()
         self._module: Any = importlib.import_module(type(registry.load(_SCHEME)).__module__)
 
     def connect(self, **options: Any) -> Connection:
         """A started connection, closed when the test ends; the options are those of ``jmsbridge.connect``."""
         connection = jmsbridge.connect(self.url, **options)
-        self._opened.append(connection)
         connection.start()
         return connection
 
     def context(self, session_mode: int = AUTO_ACKNOWLEDGE, **options: Any) -> JMSContext:
         """A context, closed when the test ends."""
-        context = jmsbridge.context(self.url, session_mode=session_mode, **options)
-        self._opened.append(context)
-        return context
+        return jmsbridge.context(self.url, session_mode=session_mode, **options)
 
     def queue(self, name: str = "queue") -> Queue:
         """A queue with a name that no other call gets."""
@@ -92,14 +91,28 @@ class JMSBroker:
         self._module.cut(self._name)
 
     def close(self) -> None:
-        """Close what ``connect`` and ``context`` opened, and drop the broker with everything in it. Idempotent."""
-        opened, self._opened = self._opened, []
+        """Close every connection to the broker that is still open, and drop it with everything in it. Idempotent."""
+        made, self._made = self._made, []
         try:
             with contextlib.ExitStack() as closing:
-                for each in opened:
+                for each in made:
                     closing.callback(each.close)
         finally:
             self._module.discard(self._name)
+
+    def _watch(self) -> None:
+        """Remember every connection to this broker, also those that the application opens and forgets to close.
+
+        Such a one would connect again after the end of the test, and so bring the broker back.
+        """
+        initialise = Connection.__init__
+
+        def remember(connection: Connection, target: Target, backend: Backend) -> None:
+            initialise(connection, target, backend)
+            if getattr(target.backend_options, "broker", None) == self._name:
+                self._made.append(connection)
+
+        self._monkeypatch.setattr(Connection, "__init__", remember)
 
     @contextlib.contextmanager
     def _session(self) -> Iterator[jmsbridge.Session]:

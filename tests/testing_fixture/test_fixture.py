@@ -81,6 +81,19 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_forgotten_connection_is_closed(tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        broker = JMSBroker("forgotten", tmp_path, monkeypatch)
+        connection, elsewhere = jmsbridge.connect(broker.url), jmsbridge.connect("embedded:?broker=elsewhere")
+        context = jmsbridge.context(broker.url)
+        broker.close()
+        for forgotten in (connection.create_session, context.create_text_message):
+            with pytest.raises(IllegalState):
+                forgotten()
+        elsewhere.create_session().close()
+        elsewhere.close()
+
+
 def test_the_environment_is_as_it_was(jms_broker: JMSBroker) -> None:
     assert os.environ["JMSBRIDGE_URL"] == jms_broker.url
     assert str(os.getpid()) in repr(jms_broker)
