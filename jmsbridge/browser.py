@@ -1,5 +1,6 @@
 """Looking at a queue without taking from it (Jakarta Messaging 3.1 section 4.1.6)."""
 
+import contextlib
 from collections import deque
 from collections.abc import Iterator
 from types import TracebackType
@@ -11,7 +12,7 @@ from jmsbridge.core.translate import translate
 from jmsbridge.destinations import Queue
 from jmsbridge.errors import IllegalStateException
 from jmsbridge.message import message_from_arrival
-from jmsbridge.spi import Arrival, BackendError, Interest, Mode
+from jmsbridge.spi import Arrival, BackendError, Interest, LinkLost, Mode, Subscription
 
 __all__ = ["QueueBrowser"]
 
@@ -37,6 +38,7 @@ class QueueBrowser(Child):
         self._queue = queue
         self._selector = selector
         self._closed = False
+        self._open: set[Subscription] = set()  # of iterations that have not ended
         engine.add_child(self)
 
     def _check(self) -> None:
@@ -73,31 +75,37 @@ class QueueBrowser(Child):
             subscription = self._engine.channel()[0].subscribe(interest, page)
         except BackendError as error:
             raise translate(error) from error
+        self._open.add(subscription)
         try:
             more = True
-            while more and not self._closed:
+            while more:
+                self._check()
                 waiter = Waiter()
                 subscription.grant(_STEP)
                 subscription.drain(waiter)
                 waiter.wait_answer(timeout, "a browser's drain")
                 more = len(page.arrivals) >= _STEP
                 while page.arrivals:
+                    self._check()
                     arrival = page.arrivals.popleft()
                     yield message_from_arrival(arrival.envelope, arrival.redelivered, arrival.delivery_count, None)
         except BackendError as error:
             raise translate(error) from error
         finally:
-            subscription.close()
+            self._open.discard(subscription)
+            _end(subscription)
 
     def close(self) -> None:
-        """End browsing; idempotent."""
+        """End browsing, unfinished iterations included; idempotent."""
         if not self._closed:
             self._engine.forget_child(self)
-            self._closed = True
+            self._shut()
 
     def _shut(self) -> None:
         """The session is closing."""
         self._closed = True
+        while self._open:
+            _end(self._open.pop())
 
     def __enter__(self) -> Self:
         return self
@@ -106,3 +114,8 @@ class QueueBrowser(Child):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _end(subscription: Subscription) -> None:
+    with contextlib.suppress(LinkLost):  # it ended with its link
+        subscription.close()

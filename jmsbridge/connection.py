@@ -8,7 +8,8 @@ from jmsbridge.config import Target
 from jmsbridge.core import arguments
 from jmsbridge.core.engine import SessionSettings
 from jmsbridge.core.hub import Hub
-from jmsbridge.core.modes import AUTO_ACKNOWLEDGE, SESSION_TRANSACTED, DupsOk, session_mode
+from jmsbridge.core.modes import AUTO_ACKNOWLEDGE, SESSION_TRANSACTED, DupsOk
+from jmsbridge.core.modes import session_mode as check_mode
 from jmsbridge.errors import UnsupportedFeatureException
 from jmsbridge.listeners import as_exception
 from jmsbridge.metadata import ConnectionMetaData
@@ -92,7 +93,8 @@ class Connection:
         When transacted the acknowledge mode is ignored. The other arguments override the connection's options.
         """
         self._core.check_open()
-        mode = SESSION_TRANSACTED if transacted and session_mode is None else _mode(session_mode, acknowledge_mode)
+        given = acknowledge_mode if session_mode is None else session_mode
+        mode = SESSION_TRANSACTED if transacted and session_mode is None else check_mode(given)
         return Session(self, self._settings(mode, prefetch, dups_ok_messages, dups_ok_interval))
 
     def _settings(
@@ -106,8 +108,13 @@ class Connection:
         interval = options.dups_ok_interval if dups_ok_interval is None else arguments.seconds(dups_ok_interval)
         return SessionSettings(
             mode,
-            options.prefetch if prefetch is None else prefetch,
-            DupsOk(options.dups_ok_messages if dups_ok_messages is None else dups_ok_messages, interval),
+            options.prefetch if prefetch is None else arguments.count(prefetch, "prefetch"),
+            DupsOk(
+                options.dups_ok_messages
+                if dups_ok_messages is None
+                else arguments.count(dups_ok_messages, "dups_ok_messages"),
+                interval,
+            ),
             options.group_ack_threshold,
         )
 
@@ -151,7 +158,3 @@ class Connection:
     def __repr__(self) -> str:
         core = self._core
         return f"<{type(self).__name__} {core.name} to {core.target.endpoints[0]} {core.life.state.name.lower()}>"
-
-
-def _mode(mode: int | None, acknowledge_mode: int) -> int:
-    return session_mode(acknowledge_mode if mode is None else mode)

@@ -1,5 +1,6 @@
 """Receiving messages (Jakarta Messaging 3.1 chapter 8)."""
 
+import math
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from types import TracebackType
@@ -8,7 +9,9 @@ from typing import Any, Self
 from jmsbridge.core import arguments
 from jmsbridge.core.engine import Child, Engine
 from jmsbridge.core.inbox import Delivery
+from jmsbridge.core.locks import Rank
 from jmsbridge.core.receiver import Receiver
+from jmsbridge.core.state import Life
 from jmsbridge.core.translate import translate
 from jmsbridge.destinations import Destination, Queue, Topic
 from jmsbridge.errors import IllegalStateException, JMSException
@@ -31,6 +34,7 @@ class MessageConsumer(Child):
         self._destination = destination
         self._listener: Any = None
         self._closed = False
+        self._life = Life(Rank.CONSUMER)
         engine.add_child(self)
 
     def _check(self) -> None:
@@ -86,7 +90,7 @@ class MessageConsumer(Child):
         deadline = None
         if timeout is not None:
             timeout = arguments.seconds(timeout)
-            deadline = engine.hub.clock.monotonic() + timeout
+            deadline = engine.hub.clock.monotonic() + timeout if timeout < math.inf else None
         incoming = engine.incoming
         incoming.enter_receive(self._receiver)
         try:
@@ -95,13 +99,21 @@ class MessageConsumer(Child):
                     return hand(delivery)
                 except LinkLost:
                     continue  # an acknowledgement that had to be confirmed was not: the message comes again
-            if engine.broken is not None and not self._closed:
-                raise JMSException(f"the connection is lost: {engine.broken}") from engine.broken
+            self._check_alive()
             return None
         except BackendError as error:
             raise translate(error) from error
         finally:
             incoming.leave_receive()
+
+    def _check_alive(self) -> None:
+        broken = self._engine.broken
+        if self._closed:
+            return
+        if broken is not None:
+            raise JMSException(f"the connection is lost: {broken}") from broken
+        if self._receiver.error is not None:
+            raise translate(self._receiver.error)
 
     def __iter__(self) -> Iterator[Any]:
         """Receive until the consumer is closed."""
@@ -119,11 +131,18 @@ class MessageConsumer(Child):
         From any thread; waits for a receive or listener of this consumer that is in progress, except from that
         listener itself, which then completes normally. Idempotent.
         """
-        if self._closed:
+        engine = self._engine
+        if engine.hub.is_forked:
+            self._closed = True
+            return
+        if not self._life.wait_begin_close(wait=not engine.incoming.lane.is_current()):
             return
         self._closed = True
-        self._engine.forget_child(self)
-        self._engine.close_receiver(self._receiver)
+        try:
+            engine.forget_child(self)
+            engine.close_receiver(self._receiver)
+        finally:
+            self._life.end_close()
 
     def _shut(self) -> None:
         """The session is closing and takes care of the rest."""

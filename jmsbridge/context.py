@@ -33,11 +33,12 @@ class _Shared:
         with self._lock:
             self._contexts += 1
 
-    def leave(self) -> bool:
-        """Whether that was the last one."""
+    def leave(self, context: "JMSContext") -> bool:
+        """Whether that was the last one; each counts once."""
         with self._lock:
-            self._contexts -= 1
-            return self._contexts == 0
+            first, context._left = not context._left, True
+            self._contexts -= first
+            return first and self._contexts == 0
 
 
 class JMSContext(Creating):
@@ -276,10 +277,8 @@ class JMSContext(Creating):
         try:
             self._session.close()
         finally:
-            if self._session._engine.life.state is State.CLOSED and not self._left:
-                self._left = True
-                if self._shared.leave():
-                    self._connection.close()
+            if self._session._engine.life.state is State.CLOSED and self._shared.leave(self):
+                self._connection.close()
 
     def __enter__(self) -> Self:
         return self

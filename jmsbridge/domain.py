@@ -61,7 +61,15 @@ class TopicPublisher(MessageProducer):
         self.send(*arguments, **options)
 
 
-class QueueSession(Session):
+class _DomainSession(Session):
+    """A session that refuses what belongs to the other domain."""
+
+    def _forbidden(self, what: str) -> NoReturn:
+        self._check_open()
+        _wrong_domain(what)
+
+
+class QueueSession(_DomainSession):
     """A session for queues only."""
 
     def create_sender(self, queue: Queue | None) -> QueueSender:
@@ -74,10 +82,6 @@ class QueueSession(Session):
         self._check_open()
         target = arguments.queue(queue)
         return self._engine.consume(self._interest(target, message_selector, None), QueueReceiver, target)
-
-    def _forbidden(self, what: str) -> NoReturn:
-        self._check_open()
-        _wrong_domain(what)
 
     def create_durable_subscriber(self, *_: Any, **__: Any) -> NoReturn:
         """Belongs to topics."""
@@ -108,7 +112,7 @@ class QueueSession(Session):
         self._forbidden("unsubscribe")
 
 
-class TopicSession(Session):
+class TopicSession(_DomainSession):
     """A session for topics only."""
 
     def create_publisher(self, topic: Topic | None) -> TopicPublisher:
@@ -124,10 +128,6 @@ class TopicSession(Session):
         target = arguments.topic(topic)
         interest = self._interest(target, message_selector, None, no_local=no_local)
         return self._engine.consume(interest, TopicSubscriber, target)
-
-    def _forbidden(self, what: str) -> NoReturn:
-        self._check_open()
-        _wrong_domain(what)
 
     def create_browser(self, *_: Any, **__: Any) -> NoReturn:
         """Belongs to queues."""

@@ -25,6 +25,14 @@ class ConnectionFactory:
         self._options = options
         self._target = resolve(target, options)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ConnectionFactory):
+            return NotImplemented
+        return (type(self), self._given, self._options) == (type(other), other._given, other._options)
+
+    def __hash__(self) -> int:
+        return hash((type(self), repr(self._given), len(self._options)))
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self._given, self._options)
 

@@ -6,17 +6,18 @@ from typing import Any, Self
 
 from jmsbridge.core import arguments
 from jmsbridge.core.engine import Engine
+from jmsbridge.core.group import Group
 from jmsbridge.core.modes import DeliveryMode
 from jmsbridge.destinations import Destination
 from jmsbridge.errors import (
     InvalidDestinationRuntimeException,
     JMSException,
-    MessageFormatException,
     MessageNotWriteableException,
     unchecked,
 )
 from jmsbridge.listeners import as_completion
-from jmsbridge.message import Message, copy_foreign, message_for_body
+from jmsbridge.message import Message
+from jmsbridge.producer import own_message
 from jmsbridge.unchecked import simplified
 
 __all__ = ["JMSProducer"]
@@ -35,6 +36,7 @@ class JMSProducer:
         self._engine = engine
         self._outgoing = engine.outgoing
         self._last_async = 0
+        self._group: Group | None = None
         self._no_id = False
         self._no_timestamp = False
         self._mode = 2
@@ -65,7 +67,7 @@ class JMSProducer:
                 raise InvalidDestinationRuntimeException(f"{destination!r} is no destination")
             foreign = None
             if not isinstance(message, Message):
-                message, foreign = _own_message(message)
+                message, foreign = own_message(message, objects=True)
             if message._gate is not None:
                 message._refuse()
             self._dress(message)
@@ -186,6 +188,8 @@ class JMSProducer:
     def set_duplicate_id(self, duplicate_id: str | None) -> Self:
         """The application's own id, for brokers that detect duplicates; for the sends that follow."""
         self._check()
+        if duplicate_id is not None and not isinstance(duplicate_id, str):
+            raise ValueError(f"duplicate_id is text, not {duplicate_id!r}")
         self._duplicate_id = duplicate_id
         return self
 
@@ -195,10 +199,16 @@ class JMSProducer:
         self._check()
         return self._duplicate_id
 
+    @property
+    def unacknowledged(self) -> tuple[Any, ...]:
+        """PERSISTENT_GROUPACK: copies, in send order, of exactly the messages not known to be safe."""
+        return self._group.unacknowledged() if self._group is not None else ()
+
     # ---- headers
 
     def set_jms_correlation_id(self, value: str | None) -> Self:
         """JMSCorrelationID of the messages sent."""
+        self._headers.pop("jms_correlation_id_as_bytes", None)
         return self._set_header("jms_correlation_id", value)
 
     @property
@@ -210,7 +220,8 @@ class JMSProducer:
 
     def set_jms_correlation_id_as_bytes(self, value: bytes | None) -> Self:
         """JMSCorrelationID as bytes; copied."""
-        return self._set_header("jms_correlation_id_as_bytes", None if value is None else bytes(value))
+        self._headers.pop("jms_correlation_id", None)
+        return self._set_header("jms_correlation_id_as_bytes", value)
 
     @property
     def jms_correlation_id_as_bytes(self) -> bytes | None:
@@ -243,10 +254,11 @@ class JMSProducer:
 
     def _set_header(self, name: str, value: Any) -> Self:
         self._check()
+        setattr(self._template, name, value)  # checks the type, and copies
         if value is None:
             self._headers.pop(name, None)
         else:
-            self._headers[name] = value
+            self._headers[name] = getattr(self._template, name)
         return self
 
     # ---- properties
@@ -335,14 +347,3 @@ class _Names:
 
     def __len__(self) -> int:
         return sum(1 for _ in self._template.property_names)
-
-
-def _own_message(value: Any) -> tuple[Message, Any]:
-    if value is None:
-        raise MessageFormatException("there is no message to send; create_message makes one without body")
-    try:
-        return message_for_body(value), None
-    except JMSException:
-        if hasattr(value, "jms_message_id"):
-            return copy_foreign(value), value
-        raise

@@ -41,7 +41,7 @@ class _FutureCompletion:
 
 def as_completion(listener: Any) -> Any:
     """A completion listener object for what the application gave; ValueError for None (rule AS-7)."""
-    if hasattr(listener, "on_completion"):
+    if hasattr(listener, "on_completion") and hasattr(listener, "on_exception"):
         return listener
     if listener is None:
         raise ValueError("completion_listener is None; leave it out for a synchronous send")

@@ -1,5 +1,6 @@
 """Sending messages (Jakarta Messaging 3.1 chapter 7)."""
 
+from collections.abc import Mapping
 from concurrent.futures import Future
 from datetime import timedelta
 from types import TracebackType
@@ -19,10 +20,9 @@ from jmsbridge.errors import (
 from jmsbridge.listeners import as_completion, future_completion
 from jmsbridge.message import Message, copy_foreign, message_for_body
 
-__all__ = ["MessageProducer"]
+__all__ = ["MessageProducer", "own_message"]
 
 _MISSING: Any = object()
-_PLAIN = (str, bytes, bytearray, memoryview, dict)
 
 
 class MessageProducer(Child):
@@ -174,29 +174,10 @@ class MessageProducer(Child):
         ttl = self._ttl if time_to_live is None else arguments.milliseconds(time_to_live)
         foreign = None
         if not isinstance(message, Message):
-            message, foreign = _own_message(message)
-        self._dispatch(destination, message, mode, level, ttl, listener, duplicate_id, foreign)
-
-    def _dispatch(
-        self,
-        destination: Destination,
-        message: Message,
-        mode: int,
-        level: int,
-        ttl: int,
-        listener: Any,
-        duplicate_id: str | None,
-        foreign: Any,
-    ) -> None:
-        group = None
-        if mode == DeliveryMode.PERSISTENT_GROUPACK and listener is None and not self._engine.transacted:
-            group = self._group = self._group or Group(
-                self._engine.group_ack_threshold, self._engine.hub.options.send_timeout
-            )
-            group.threshold = self._engine.group_ack_threshold
-        self._outgoing.send(
-            self, destination, message, mode, level, ttl, self._delay, listener, duplicate_id, foreign, group
-        )
+            message, foreign = own_message(message, objects=False)
+        if duplicate_id is not None and not isinstance(duplicate_id, str):
+            raise ValueError(f"duplicate_id is text, not {duplicate_id!r}")
+        self._outgoing.send(self, destination, message, mode, level, ttl, self._delay, listener, duplicate_id, foreign)
 
     def send_async(self, first: Any, second: Any = _MISSING, /, **options: Any) -> "Future[Any]":
         """``send`` with a future instead of a listener; completed in send order, on the completion thread.
@@ -218,18 +199,19 @@ class MessageProducer(Child):
 
         IllegalState from a completion listener of the own session (rule CL-9).
         """
-        if self._closed:
+        if self._closed or self._engine.hub.is_forked:
+            self._closed = True
             return
         self._engine.forbid_in_completion("close")
         self._outgoing.finish(self._last_async)
         self._engine.forget_child(self)
-        self._shut()
+        self._closed = True
+        if self._group is not None:
+            self._group.wait_confirmed()
 
     def _shut(self) -> None:
         """The session is closing; its sends are finished."""
         self._closed = True
-        if self._group is not None:
-            self._group.wait_confirmed()
 
     def __enter__(self) -> Self:
         return self
@@ -240,10 +222,15 @@ class MessageProducer(Child):
         self.close()
 
 
-def _own_message(value: Any) -> tuple[Message, Any]:
-    """A message of ours for a plain body (no foreign object) or for another provider's message (that object too)."""
+def own_message(value: Any, *, objects: bool) -> tuple[Message, Any]:
+    """A message of ours for a plain body (no foreign object) or for another provider's message (that object too).
+
+    Text, bytes and mappings are bodies; with ``objects`` so is everything that an ObjectMessage carries.
+    """
     if value is None:
-        raise MessageFormatException("there is no message to send")
-    if isinstance(value, _PLAIN):
-        return message_for_body(value), None
-    return copy_foreign(value), value
+        raise MessageFormatException("there is no message to send; create_message makes one without body")
+    if hasattr(value, "jms_message_id"):
+        return copy_foreign(value), value
+    if not objects and not isinstance(value, str | bytes | bytearray | memoryview | Mapping):
+        raise MessageFormatException(f"a {type(value).__name__} is no message and no plain body")
+    return message_for_body(value), None

@@ -104,14 +104,14 @@ class Session(Creating):
     def group_ack_threshold(self) -> int:
         """After how many PERSISTENT_GROUPACK messages a producer waits for their confirmation."""
         self._check_open()
-        return self._engine.group_ack_threshold
+        return self._engine.outgoing.group_ack_threshold
 
     @group_ack_threshold.setter
     def group_ack_threshold(self, threshold: int) -> None:
         self._check_open()
         if threshold < 1:
             raise ValueError("group_ack_threshold is 1 or more")
-        self._engine.group_ack_threshold = threshold
+        self._engine.outgoing.group_ack_threshold = threshold
 
     @property
     def send_acknowledgement_handler(self) -> Callable[[Any], None] | None:
@@ -268,7 +268,7 @@ class Session(Creating):
             shared=shared,
             selector=text,
             no_local=no_local,
-            window=self._engine.prefetch if prefetch is None else prefetch,
+            window=self._engine.prefetch if prefetch is None else arguments.count(prefetch, "prefetch"),
             deferred=policy.deferred,
             presettled=policy.presettled,
         )
@@ -294,6 +294,8 @@ class Session(Creating):
     def unsubscribe(self, name: str) -> None:
         """Delete a durable subscription; InvalidDestination when there is none, JMSException while it is in use."""
         self._check_open()
+        if not isinstance(name, str) or not name:
+            raise InvalidDestinationException(f"{name!r} is no subscription name")
         self._connection._core.unsubscribe(name)
 
     # ---- end

@@ -101,7 +101,7 @@ class Broker:
         if link.client_id is not None:
             self._client_ids.discard(link.client_id)
         for address in link.temporaries:
-            self._remove(address)
+            self.remove(address)
         link.temporaries = set()
 
     def cut(self, reason: str) -> None:
@@ -240,7 +240,10 @@ class Broker:
             check_creatable(address)
 
         def forget(queue: Queue) -> None:
-            if not (queue.size or queue.owner or len(queue.window)) and self.queues.get(address.name) is queue:
+            if (
+                not (queue.size or queue.owner or queue.kept or len(queue.window))
+                and self.queues.get(address.name) is queue
+            ):
                 del self.queues[address.name]
 
         return Queue(self.common, str(address), forget, owner)
@@ -266,9 +269,10 @@ class Broker:
         queues = [place] if isinstance(place, Queue) else [each.queue for each in place.subscriptions]
         if any(queue.consumers for queue in queues):
             raise AddressInUse(f"{address} has consumers; close them before deleting it")
-        self._remove(address)
+        self.remove(address)
 
-    def _remove(self, address: Address) -> None:
+    def remove(self, address: Address) -> None:
+        """A queue or topic goes, with everything in it."""
         if address.topic:
             self.topics.remove(address.name)
             return

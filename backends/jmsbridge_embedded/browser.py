@@ -51,9 +51,7 @@ class Browser:
                 count -= 1
                 self._put(Arrival(None, envelope, entry.count > 0, entry.count + 1))
 
-    def settle(
-        self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1
-    ) -> None:
+    def settle(self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1) -> None:
         """Nothing was taken, so nothing changes."""
         self._answer(ticket)
 
@@ -73,7 +71,7 @@ class Browser:
         self.lost = lost
         self._left.clear()
 
-    def release(self) -> None:
+    def release(self, *, death: bool = False) -> None:
         """Nothing to give back."""
 
     def leave(self) -> None:

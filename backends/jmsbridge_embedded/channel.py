@@ -141,7 +141,7 @@ class Channel:
             ticket.succeed()
 
 
-def end_channels(channels: Sequence[Channel], lost: str) -> None:
+def end_channels(channels: Sequence[Channel], lost: str, *, death: bool = False) -> None:
     """Roll these back and give back what they hold, together: nothing comes to one of them on the way.
 
     Expects the broker's lock to be held.
@@ -155,6 +155,6 @@ def end_channels(channels: Sequence[Channel], lost: str) -> None:
     for channel in channels:
         channel.undo()
     for subscription in subscriptions:
-        subscription.release()
+        subscription.release(death=death)
     for subscription in subscriptions:
         subscription.leave()

@@ -47,9 +47,7 @@ class Consumer:
             if queue.size:
                 queue.dispatch()
 
-    def settle(
-        self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1
-    ) -> None:
+    def settle(self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1) -> None:
         """Say what became of these; recorded when this returns."""
         with self._lock:
             lost = self.lost
@@ -122,10 +120,15 @@ class Consumer:
         self.lost = lost
         self.queue.pause(self)
 
-    def release(self) -> None:
-        """After ``stop``: held messages return to their places, except what the open transaction accepted."""
+    def release(self, *, death: bool = False) -> None:
+        """After ``stop``: held messages return to their places, except what the open transaction accepted.
+
+        After a ``death`` nobody knows which of them were seen: they are marked as redelivered, but deaths alone never
+        use up the redeliveries of a message.
+        """
         kept = self._channel.accepted or {}
-        self.put_back([entry for entry in self.held if entry not in kept])
+        for entry in [entry for entry in self.held if entry not in kept]:
+            self.put_back((entry,), 0 if death and entry.count else 1)
 
     def leave(self) -> None:
         """After ``release``: leave the queue, which hands out what came back."""

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from jmsbridge.spi import Address, BackendError, LinkEvents, LinkLost, Native
 from jmsbridge.spi import Channel as ChannelProtocol
+from jmsbridge_embedded.admin import MemoryAdmin
 from jmsbridge_embedded.channel import Channel, end_channels
 from jmsbridge_embedded.native import NATIVE
 
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["Link"]
 
 
-class Link:
-    """The SPI's Link; guarded by the broker's lock. Made by ``Broker.open``."""
+class Link(MemoryAdmin):
+    """The SPI's Link and Admin; guarded by the broker's lock. Made by ``Broker.open``."""
 
     def __init__(
         self, broker: "Broker", client_id: str | None, events: LinkEvents, max_messages: int, duplicate_window: int
@@ -66,15 +67,15 @@ class Link:
         """End the link; its temporary destinations go with it."""
         with self._lock:
             if self.lost is None:
-                self.end("the link was closed")
+                self.end("the link was closed", death=False)
 
     # -- for the broker ------------------------------------------------------------------------------------------
 
-    def end(self, lost: str) -> None:
+    def end(self, lost: str, *, death: bool = True) -> None:
         """Give everything back, with the broker's lock held; every verb says ``lost`` from now on."""
         self.lost = lost
         channels, self.channels = self.channels, set()
-        end_channels(list(channels), lost)
+        end_channels(list(channels), lost, death=death)
         self._home.left(self)
 
     def tell(self, error: BackendError) -> None:

@@ -38,6 +38,7 @@ class Queue:
         self.origin = origin
         self.owner = owner
         self.ended = False
+        self.kept = False
         self._on_idle = on_idle
         self.plain = True
         self.size = 0
@@ -54,10 +55,13 @@ class Queue:
         self._sequence = 0
         self._sweep_at = 0
 
-    def add(self, envelope: Envelope, at_once: bool = True) -> None:
-        """A new message. With ``at_once`` false the caller dispatches, once all that belong together are there."""
+    def add(self, envelope: Envelope, at_once: bool = True, count: int = 0) -> None:
+        """A new message that failed ``count`` times elsewhere.
+
+        With ``at_once`` false the caller dispatches, once all that belong together are there.
+        """
         self._sequence = sequence = self._sequence + 1
-        entry = Entry(envelope, key_of(envelope.priority, sequence))
+        entry = Entry(envelope, key_of(envelope.priority, sequence), count)
         if (envelope.delivery_time or envelope.expiration) and self._is_timed_out(entry):
             return
         self.size += 1
@@ -122,6 +126,11 @@ class Queue:
         entries = self.main.waiting()
         own = [entry for consumer in self.consumers for _, entry in consumer.own]
         return in_order(entries + own) if own else entries
+
+    def known(self) -> list[Entry]:
+        """The messages that wait or are held."""
+        held = [entry for consumer in (*self.consumers, *self._retired) for entry in consumer.held]
+        return self.waiting() + held
 
     def end(self) -> None:
         """Drop the messages that wait; those held by a transaction are dropped with it."""

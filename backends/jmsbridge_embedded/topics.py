@@ -24,6 +24,7 @@ class Topic:
 
     def __init__(self, owner: "Link | None" = None) -> None:
         self.owner = owner
+        self.kept = False
         self.subscriptions: list[TopicSubscription] = []
         self.window = Window()
 
@@ -104,7 +105,7 @@ class Topics:
         self._end(found)
 
     def remove(self, name: str) -> None:
-        """A temporary topic goes, with every subscription on it."""
+        """A topic goes, with every subscription on it."""
         topic = self.topics.get(name)
         if topic is not None:
             for subscription in list(topic.subscriptions):
@@ -143,7 +144,7 @@ class Topics:
             return
         if subscription in topic.subscriptions:
             topic.subscriptions.remove(subscription)
-        if not topic.subscriptions and topic.owner is None and not len(topic.window):
+        if not topic.subscriptions and topic.owner is None and not (topic.kept or len(topic.window)):
             del self.topics[name]
 
 

@@ -7,6 +7,7 @@ from jmsbridge.errors import InvalidDestinationException, InvalidSelectorExcepti
 from jmsbridge.selectors import SelectorError, compile_selector
 
 __all__ = [
+    "count",
     "delivery_mode",
     "destination",
     "milliseconds",
@@ -17,6 +18,9 @@ __all__ = [
     "subscription_name",
     "topic",
 ]
+
+
+_LONGEST = 1e17  # milliseconds: three million years, far inside a Java long
 
 
 def destination(value: object) -> Destination:
@@ -61,24 +65,34 @@ def subscription_name(name: object) -> str:
 
 
 def seconds(value: float | timedelta) -> float:
-    """A duration in seconds; ValueError when negative."""
-    result = value.total_seconds() if isinstance(value, timedelta) else float(value)
-    if not result >= 0:
+    """A duration in seconds; ValueError when negative or no number."""
+    if isinstance(value, timedelta):
+        return seconds(value.total_seconds())
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
         raise ValueError(f"{value!r} is no duration: seconds of 0 or more, or a timedelta")
-    return result
+    return float(value)
+
+
+def count(value: object, name: str) -> int:
+    """A number of 0 or more; ValueError otherwise."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"{name} is a number of 0 or more, not {value!r}")
+    return value
 
 
 def milliseconds(value: float | timedelta) -> int:
     """A duration in whole milliseconds; anything above 0 is at least 1."""
     result = seconds(value) * 1000
+    if result > _LONGEST:
+        raise ValueError(f"{value!r} is too long a duration for a message")
     return max(1, round(result)) if result else 0
 
 
 def delivery_mode(value: object) -> int:
     """One of the three delivery modes; JMSException otherwise (rule DM-2)."""
-    if value not in (1, 2, 3) or isinstance(value, bool):
+    if not isinstance(value, int) or isinstance(value, bool) or value not in (1, 2, 3):
         raise JMSException(f"{value!r} is no delivery mode: NON_PERSISTENT, PERSISTENT or PERSISTENT_GROUPACK")
-    return int(value)
+    return value
 
 
 def priority(value: object) -> int:

@@ -1,5 +1,6 @@
 """The engine of one session: its channel, its ways in and out, its transaction, and how all of that ends."""
 
+import contextlib
 import functools
 import logging
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from jmsbridge.core.receiver import Receiver
 from jmsbridge.core.state import Life, State
 from jmsbridge.core.transaction import Buffered, Transaction
 from jmsbridge.core.transaction import Native as NativeTransaction
-from jmsbridge.core.translate import translate
+from jmsbridge.core.translate import raise_first, translate
 from jmsbridge.destinations import Destination
 from jmsbridge.errors import IllegalStateException, InDoubtException, JMSException, TransactionRolledBackException
 from jmsbridge.message import message_from_arrival
@@ -59,7 +60,6 @@ class Engine:
         self.mode = settings.mode
         self.transacted = settings.mode == SESSION_TRANSACTED
         self.prefetch = settings.prefetch
-        self.group_ack_threshold = settings.group_ack_threshold
         self.name = hub.next_session_name()
         self.life = Life(Rank.SESSION)
         options = hub.options
@@ -68,6 +68,8 @@ class Engine:
         redelivery = Redelivery(options.max_redeliveries, options.redelivery_delay, options.redelivery_delay_max)
         self.incoming = Incoming(self.name, hub.clock, policy, redelivery, self._make_message)
         self.outgoing = Outgoing(self.name, hub.clock, options, options.send_window, hub.report)
+        self.outgoing.group_ack_threshold = settings.group_ack_threshold
+        self._recovered: tuple[Channel, Plan, Transaction | None, int] | None = None
         self._lock = ranked(Rank.SESSION)  # guards _epoch, _channel, _children and the set of receivers
         self._epoch = 0
         self._channel: Channel | None = None
@@ -151,7 +153,7 @@ class Engine:
         self.outgoing.interrupted()
         self.incoming.interrupted()
 
-    def recover_on(self, link: Link, plan: Plan, epoch: int) -> None:
+    def recover_on(self, link: Link, plan: Plan, epoch: int, *, patient: bool = False) -> None:
         """Rebuild on a new link, with no credit (supervisor's thread); raises BackendError."""
         if self.life.state is not State.OPEN:
             return
@@ -170,7 +172,8 @@ class Engine:
             except JMSException as error:
                 receiver.close()
                 self.hub.report(error)
-        self.incoming.resume(channel)
+        for problem in self.incoming.resume(channel, patient):
+            self.hub.report(translate(problem))
         self._recovered = (channel, plan, transaction, epoch)
 
     def restored(self) -> None:
@@ -180,8 +183,6 @@ class Engine:
             self._attach(*recovered)
         if self.hub.is_running:
             self.incoming.start()
-
-    _recovered: tuple[Channel, Plan, Transaction | None, int] | None = None
 
     def failed(self, error: JMSException) -> None:
         """There will be no link any more: senders fail, receivers wake and fail."""
@@ -214,12 +215,27 @@ class Engine:
     ) -> C:
         """Subscribe and make the consumer object; refuses what the broker lacks and the client may not emulate."""
         self.hub.use()
-        self._require(interest, self.plan())
+        plan = self.plan()
+        self._require(interest, plan)
+        claim = self.hub.claim_durable(interest, plan)
         receiver = self.incoming.new_receiver(interest)
+        receiver.claim = claim
+        try:
+            self._subscribe(receiver)
+        except BaseException:
+            self.hub.release(receiver.claim)
+            raise
+        if self.incoming.running:
+            receiver.inbox.start()
+        if not self.incoming.running:  # stopped meanwhile
+            receiver.inbox.stop()
+        return kind(self, receiver, target)
+
+    def _subscribe(self, receiver: Receiver) -> None:
         while True:
             channel, epoch = self.channel()
             try:
-                subscription = channel.subscribe(receiver.wanted(self.plan().native), receiver.inbox)
+                subscription = channel.subscribe(receiver.interest, receiver.inbox)
             except LinkLost:
                 self.hub.wait_changed(epoch)
                 continue
@@ -227,15 +243,12 @@ class Engine:
                 raise translate(error) from error
             receiver.attach(subscription)
             with self._lock:
+                self.check_open()
                 current = epoch == self._epoch and self._channel is channel
                 if current:
                     self.incoming.add(receiver)
-            if current:
-                break
+                    return
             receiver.interrupted()  # the link died meanwhile: again, on the next one
-        if self.incoming.running:
-            receiver.inbox.start()
-        return kind(self, receiver, target)
 
     def _require(self, interest: Interest, plan: Plan) -> None:
         self.hub.temporaries.check_consumable(interest.address, plan)
@@ -257,10 +270,13 @@ class Engine:
 
     def close_receiver(self, receiver: Receiver) -> None:
         """Close one consumer: seed 002. Waits for a receive or listener of it, except in that listener itself."""
+        if self.hub.is_forked:
+            return
         receiver.close()
         self.incoming.wait_quiet(receiver)
         with self._lock:
             self.incoming.remove(receiver)
+        self.hub.release(receiver.claim)
         try:
             receiver.release_unseen()
             receiver.inbox.retire()
@@ -290,11 +306,12 @@ class Engine:
         """See ``Session.commit``."""
         self._check_transacted("commit")
         self.outgoing.finish()
+        transaction = self.outgoing.transaction
         deliveries = self.incoming.policy.take_unsettled()
         failure, self.outgoing.transaction_failure = self.outgoing.transaction_failure, None
-        transaction = self.outgoing.transaction
         if failure is None and any(delivery.inbox.is_lost() for delivery in deliveries):
             failure = LinkLost("the connection was lost during the transaction")
+        doomed = failure is not None
         if failure is None and transaction is not None and (deliveries or transaction.is_busy):
             try:
                 transaction.commit(deliveries, self.hub.options.send_timeout)
@@ -305,8 +322,9 @@ class Engine:
             except BackendError as error:
                 failure = error
         if failure is not None:
-            self._undo([] if isinstance(failure, LinkLost) else deliveries)  # a new link delivers them anew
-            if failure.in_doubt:
+            # what a link took with it while committing is delivered anew by the next one
+            self._undo(deliveries if doomed or not isinstance(failure, LinkLost) else [])
+            if failure.in_doubt and not doomed:
                 raise translate(failure) from failure
             raise TransactionRolledBackException(f"the transaction was rolled back: {failure}") from failure
 
@@ -331,7 +349,10 @@ class Engine:
         self.check_open()
         if self.transacted:
             raise IllegalStateException("recover needs a session that is not transacted; rollback is for transactions")
-        self.incoming.recover()
+        try:
+            self.incoming.recover()
+        except BackendError as error:
+            raise translate(error) from error
 
     # ---- end
 
@@ -342,32 +363,31 @@ class Engine:
         self.forbid_in_callback("close")
         if not self.life.wait_begin_close():
             return
-        errors: list[Exception] = []
-        try:
-            for step in (
-                self._quiet,
-                self.outgoing.finish,
-                self._shut_children,
-                self._end_transaction,
-                self._give_back,
-            ):
-                try:
-                    step()
-                except (BackendError, JMSException) as error:
-                    errors.append(error)
-        finally:
-            self.incoming.lane.close()
-            self.outgoing.ledger.lane.close()
-            self.life.end_close()
-            self.hub.leave(self)
-        if errors:
-            first = errors[0]
-            raise translate(first) if isinstance(first, BackendError) else first
+        errors: list[BaseException] = []
+        steps = (
+            self._quiet,
+            self.outgoing.close,
+            self._shut_children,
+            self.outgoing.wait_groups,
+            self._end_transaction,
+            self._give_back,
+        )
+        for step in steps:
+            try:
+                step()
+            except BaseException as error:  # an interrupt too: what is half closed helps nobody
+                errors.append(error)
+        self.incoming.lane.close()
+        self.outgoing.ledger.lane.close()
+        self.life.end_close()
+        self.hub.leave(self)
+        raise_first(errors)
 
     def _quiet(self) -> None:
         self.incoming.stop()
         for receiver in self.incoming.receivers:
             receiver.close()
+            self.hub.release(receiver.claim)
         self.incoming.wait_quiet()
 
     def _shut_children(self) -> None:
@@ -382,12 +402,12 @@ class Engine:
             transaction.rollback(self.hub.options.close_timeout)
 
     def _give_back(self) -> None:
-        try:
-            self.incoming.give_back()
-            if self._channel is not None:
-                self._channel.close()
-        except LinkLost:
-            return  # the broker has taken everything back already
+        with contextlib.suppress(LinkLost):  # a dead link has given everything back already
+            try:
+                self.incoming.give_back()
+            finally:
+                if self._channel is not None:
+                    self._channel.close()
 
     def abandon(self, error: JMSException) -> None:
         """In a forked child: nothing of the parent's link works here."""

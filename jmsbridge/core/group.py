@@ -12,12 +12,12 @@ from jmsbridge.core.locks import Rank, ranked
 from jmsbridge.core.translate import translate
 from jmsbridge.errors import InDoubtException
 from jmsbridge.message import message_from_arrival
-from jmsbridge.spi import BackendError, Channel, Envelope
+from jmsbridge.spi import BackendError, Envelope
 
-__all__ = ["Group"]
+__all__ = ["Group", "Member"]
 
 
-class _Member:
+class Member:
     """One message of the current group, and its ticket."""
 
     __slots__ = ("_group", "answered", "envelope", "error", "number")
@@ -46,32 +46,32 @@ class _Member:
 class Group:
     """One producer's group-acknowledged sends. Used by the session's thread; answers come from any thread."""
 
-    def __init__(self, threshold: int, timeout: float) -> None:
-        self.threshold = threshold
+    def __init__(self, timeout: float) -> None:
         self._timeout = timeout
-        self._changed = threading.Condition(ranked(Rank.LEAF))  # guards the fields below
-        self._open: dict[int, _Member] = {}
-        self._failed: list[_Member] = []
+        self.is_full = False
+        """Whether the message entered last completes its group: the sender then waits."""
+        self._changed_lock = ranked(Rank.LEAF)
+        self._changed = threading.Condition(self._changed_lock)  # guards the fields below
+        self._open: dict[int, Member] = {}
+        self._failed: list[Member] = []
         self._told = True
         self._sent = 0
 
-    def send(self, channel: Channel, envelope: Envelope) -> None:
-        """Send; waits when the group is full. InDoubt, once, after earlier sends of the group failed."""
+    def enter(self, envelope: Envelope, threshold: int) -> "Member":
+        """Add a message: its ticket. InDoubt, once, after earlier sends of the group failed."""
         self._raise_failed()
-        with self._changed:
+        with self._changed_lock:
             if self._told:
                 self._failed = []
             self._sent += 1
-            member = _Member(self, envelope, self._sent)
-            self._open[member.number] = member
-            full = self._sent % self.threshold == 0
-        channel.send(envelope, member)
-        if full:
-            self.wait_confirmed()
+            member = Member(self, envelope, self._sent)
+            self._open[self._sent] = member
+            self.is_full = self._sent % threshold == 0
+        return member
 
     def wait_confirmed(self) -> None:
         """Wait until the broker has answered for every message; InDoubt for those it did not take."""
-        with self._changed:
+        with self._changed_lock:
             if not self._changed.wait_for(lambda: not self._open, self._timeout):
                 unanswered = self._messages()
                 raise InDoubtException(
@@ -80,7 +80,7 @@ class Group:
         self._raise_failed()
 
     def _raise_failed(self) -> None:
-        with self._changed:
+        with self._changed_lock:
             if self._told or not self._failed:
                 return
             self._told = True
@@ -93,9 +93,9 @@ class Group:
             f"{len(failed)} messages of the group are not known to be safe: {first}", refused=refused, unknown=unknown
         ) from translate(first)
 
-    def on_answer(self, member: _Member) -> None:
+    def on_answer(self, member: Member) -> None:
         """The broker answered for one."""
-        with self._changed:
+        with self._changed_lock:
             self._open.pop(member.number, None)
             if member.error is not None:
                 self._failed.append(member)
@@ -105,7 +105,7 @@ class Group:
 
     def unacknowledged(self) -> tuple[Any, ...]:
         """Copies of the messages not known to be safe, in send order, under their message ids."""
-        with self._changed:
+        with self._changed_lock:
             return self._messages()
 
     def _messages(self) -> tuple[Any, ...]:
@@ -113,5 +113,5 @@ class Group:
         return tuple(_message(one) for one in members)
 
 
-def _message(member: _Member) -> Any:
+def _message(member: Member) -> Any:
     return message_from_arrival(member.envelope, False, 0, None)

@@ -3,25 +3,27 @@
 import itertools
 import logging
 import os
-import threading
 import weakref
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from jmsbridge.config import Target
 from jmsbridge.core import clock as clocks
+from jmsbridge.core.claims import claims
 from jmsbridge.core.clock import Clock
+from jmsbridge.core.lane import Lane
 from jmsbridge.core.locks import Rank, ranked
 from jmsbridge.core.naming import sequence
 from jmsbridge.core.plan import Plan
 from jmsbridge.core.state import Life, State
 from jmsbridge.core.supervisor import Supervisor
 from jmsbridge.core.temporaries import Temporaries
-from jmsbridge.core.translate import translate
+from jmsbridge.core.translate import raise_first, translate
 from jmsbridge.destinations import TemporaryQueue, TemporaryTopic
 from jmsbridge.errors import IllegalStateException, InvalidClientIDException, JMSException
-from jmsbridge.spi import Address, Backend, BackendError, Link, LinkLost, Native, Subscription
+from jmsbridge.spi import Address, Backend, BackendError, Interest, Link, LinkLost, Native, Subscription
 
 if TYPE_CHECKING:
     from jmsbridge.core.engine import Engine
@@ -30,9 +32,9 @@ __all__ = ["Hub"]
 
 log = logging.getLogger("jmsbridge.connection")
 
+_KEPT_REPORTS = 1000  # the oldest go when an exception listener does not keep up
+
 _hubs: "weakref.WeakSet[Hub]" = weakref.WeakSet()
-_claims_lock = threading.Lock()  # guards _claims
-_claims: set[tuple[str, str]] = set()  # client ids in use by this process on brokers that do not check them
 
 
 class Hub:
@@ -48,7 +50,9 @@ class Hub:
         self.exception_listener: Callable[[Any], None] | None = None
         self.client_id = target.endpoints[0].client_id
         self._configured_id = self.client_id is not None
-        self._claim: tuple[str, str] | None = None
+        self._reports: deque[JMSException] = deque(maxlen=_KEPT_REPORTS)
+        self._exceptions = Lane(f"jmsbridge-{self.name}-exceptions", self._tell_all)
+        self._claim: tuple[str, ...] | None = None
         self.is_used = False
         self.is_forked = False
         self._numbers = itertools.count(1)
@@ -62,8 +66,12 @@ class Hub:
             self.supervisor.connect()
         except BackendError as error:
             raise translate(error) from error
-        if self.client_id is not None:
-            self._claim_client_id(self.client_id)
+        try:
+            if self.client_id is not None:
+                self._claim_client_id(self.client_id)
+        except BaseException:
+            self.supervisor.close()
+            raise
         _hubs.add(self)
 
     # ---- guards
@@ -103,7 +111,7 @@ class Hub:
         try:
             self.supervisor.reopen(client_id)
         except BackendError as error:
-            self._release_client_id()
+            self.release(self._claim)
             raise translate(error) from error
         self.client_id = client_id
         link, plan, epoch = self.wait_link()
@@ -119,21 +127,28 @@ class Hub:
         if plan.outcome(Native.CLIENT_ID) == "native":
             return
         plan.require(Native.CLIENT_ID)
-        one = self.target.endpoints[0]
-        claim = (f"{one.scheme}:{one.host}:{one.port}{one.path}", client_id)
-        with _claims_lock:
-            if claim in _claims:
-                raise InvalidClientIDException(
-                    f"client id {client_id!r} is in use by another connection of this process"
-                )
-            _claims.add(claim)
+        claim = (self._broker_name(), client_id)
+        if not claims.take(claim):
+            raise InvalidClientIDException(f"client id {client_id!r} is in use by another connection of this process")
         self._claim = claim
 
-    def _release_client_id(self) -> None:
-        claim, self._claim = self._claim, None
+    def _broker_name(self) -> str:
+        one = self.target.endpoints[0]
+        return f"{one.scheme}:{one.host}:{one.port}{one.path}"
+
+    def claim_durable(self, interest: Interest, plan: Plan) -> tuple[str, ...] | None:
+        """Hold an unshared durable subscription in this process where the broker does not keep it exclusive."""
+        if not interest.durable or interest.shared or plan.outcome(Native.EXCLUSIVE_DURABLE) == "native":
+            return None
+        claim = (self._broker_name(), self.client_id or "", interest.key or "")
+        if not claims.take(claim):
+            raise JMSException(f"the durable subscription {interest.key!r} has an active consumer")
+        return claim
+
+    def release(self, claim: tuple[str, ...] | None) -> None:
+        """Give a claim back; None is none."""
         if claim is not None:
-            with _claims_lock:
-                _claims.discard(claim)
+            claims.give_back(claim)
 
     # ---- links
 
@@ -157,8 +172,8 @@ class Hub:
 
     def join(self, engine: "Engine", epoch: int) -> bool:
         """Take a session in; False when the link has changed since ``epoch`` and the session must start again."""
-        self.check_open()
         with self._lock:
+            self.check_open()
             if self.supervisor.epoch != epoch:
                 return False
             self._engines = (*self._engines, engine)
@@ -192,7 +207,7 @@ class Hub:
         for engine in engines:
             engine.incoming.stop()
         for engine in engines:
-            engine.incoming.wait_quiet(receives=False)
+            engine.incoming.wait_quiet(receives=False, unless=engine.outgoing.is_awaited_here)
 
     # ---- temporary destinations and subscriptions
 
@@ -248,11 +263,11 @@ class Hub:
         for engine in self._engines:
             engine.interrupted()
 
-    def on_connected(self, link: Link, plan: Plan, epoch: int) -> None:
+    def on_connected(self, link: Link, plan: Plan, epoch: int, patient: bool) -> None:
         """Phases two and three: destinations, channels and subscriptions, with no credit."""
         self.temporaries.make_again(link, plan)
         for engine in self._engines:
-            engine.recover_on(link, plan, epoch)
+            engine.recover_on(link, plan, epoch, patient=patient)
 
     def on_restored(self) -> None:
         """Phase four: credit, and senders go on."""
@@ -264,19 +279,24 @@ class Hub:
         failure = translate(error)
         for engine in self._engines:
             engine.failed(failure)
-        self._tell(failure)
+        self.report(failure)
 
     def on_subscription_lost(self, subscription: Subscription, error: BackendError) -> None:
         """One consumer is at its end."""
         for engine in self._engines:
             for receiver in engine.incoming.receivers:
                 if receiver.inbox.subscription is subscription:
-                    receiver.close()
-        self._tell(translate(error))
+                    receiver.end(error)
+        self.report(translate(error))
 
     def report(self, error: JMSException) -> None:
-        """Tell the exception listener, on the supervisor's thread (rule CN-8)."""
-        self.supervisor.submit(lambda: self._tell(error))
+        """Tell the exception listener, on its own thread, so that it may use the connection (rule CN-8)."""
+        self._reports.append(error)
+        self._exceptions.wake()
+
+    def _tell_all(self) -> None:
+        while self._reports:
+            self._tell(self._reports.popleft())
 
     def _tell(self, error: JMSException) -> None:
         listener = self.exception_listener
@@ -296,23 +316,27 @@ class Hub:
             return
         if self._in_callback():
             raise IllegalStateException("close is not allowed in a callback of the connection's own sessions")
-        if not self.life.wait_begin_close(wait=not self.supervisor.lane.is_current()):
+        if not self.life.wait_begin_close(wait=not self._exceptions.is_current()):
             return
-        errors: list[Exception] = []
+        errors: list[BaseException] = []
+        with self._lock:
+            engines = self._engines
+        for step in (*(engine.close for engine in engines), self._end):
+            try:
+                step()
+            except BaseException as error:  # an interrupt too: what is half closed helps nobody
+                errors.append(error)
+        self.release(self._claim)
+        self.exception_listener = None
+        self._exceptions.close()
+        self.life.end_close()
+        raise_first(errors)
+
+    def _end(self) -> None:
         try:
-            for engine in self._engines:
-                try:
-                    engine.close()
-                except JMSException as error:
-                    errors.append(error)
             self.temporaries.delete_all(self.supervisor.link)
         finally:
             self.supervisor.close()
-            self._release_client_id()
-            self.exception_listener = None
-            self.life.end_close()
-        if errors:
-            raise errors[0]
 
     def abandon(self) -> None:
         """In a forked child: the parent's link must not be touched."""

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum, auto
 
-from jmsbridge.core.clock import Clock
+from jmsbridge.core.clock import LONGEST_WAIT, Clock
 from jmsbridge.core.locks import Rank, ranked
 from jmsbridge.selectors import Selector
 from jmsbridge.spi import Arrival, BackendError, LinkLost, Outcome, Subscription, Ticket
@@ -29,13 +29,15 @@ class Nothing(Enum):
 class Delivery:
     """One message handed, or about to be handed, to the application."""
 
-    __slots__ = ("arrival", "count", "inbox", "local_failures", "redelivered")
+    __slots__ = ("arrival", "count", "due", "inbox", "local_failures", "redelivered", "spent")
 
     def __init__(self, arrival: Arrival, inbox: "Inbox") -> None:
         self.arrival = arrival
         self.inbox = inbox
         self.count = arrival.delivery_count
         self.redelivered = arrival.redelivered
+        self.due = 0.0  # monotonic time before which it is not delivered again
+        self.spent = False  # its credit was counted when it was first handed out
         self.local_failures = 0  # deliveries that failed here and that the broker has not been told of
 
     def failed(self) -> None:
@@ -53,10 +55,11 @@ class Inbox:
 
     def __init__(self, window: int, clock: Clock, wake: Callable[[], None] | None) -> None:
         self._clock = clock
-        self._ready = threading.Condition(ranked(Rank.INBOX))  # guards everything below
+        self._ready_lock = ranked(Rank.INBOX)
+        self._ready = threading.Condition(self._ready_lock)  # guards everything below
         self._queue: deque[Arrival] = deque()
         self._again: deque[Delivery] = deque()  # to be redelivered, before anything in _queue
-        self._again_due = 0.0  # monotonic time before which _again waits
+        self._in_hand: Delivery | None = None  # taken, and not yet handed to the application
         self._wake = wake
         self._open = False  # the connection is started
         self._end: Nothing | None = None
@@ -77,7 +80,7 @@ class Inbox:
 
     def put(self, arrival: Arrival) -> None:
         """One arrival; called by the backend on any thread."""
-        with self._ready:
+        with self._ready_lock:
             if self.sorts:
                 self._insert(arrival)
             else:
@@ -100,7 +103,7 @@ class Inbox:
 
     def start(self) -> None:
         """The connection is started: let messages out, and ask for the first ones."""
-        with self._ready:
+        with self._ready_lock:
             self._open = True
             wanted = self.window or (1 if self._parked else 0)  # without a window, one for a waiting receive
             first = wanted > 0 and not self._credit and self._end is None and self.subscription is not None
@@ -114,19 +117,19 @@ class Inbox:
 
     def stop(self) -> None:
         """Let no further message out; credit stays with the broker."""
-        with self._ready:
+        with self._ready_lock:
             self._open = False
 
     def listen(self, wake: Callable[[], None] | None) -> None:
         """Set what to wake when a message is there: the delivery lane, or nothing."""
-        with self._ready:
+        with self._ready_lock:
             self._wake = wake
         if wake is not None:
             wake()
 
     def fetch(self) -> None:
         """With a window of 0: ask for one message, unless one is already on the way."""
-        with self._ready:
+        with self._ready_lock:
             if self.window or self._credit or self._queue or self._again or not self._open or self._end is not None:
                 return
             self._credit = True
@@ -148,13 +151,13 @@ class Inbox:
             ticket.succeed()
             return
         subscription.drain(ticket)
-        with self._ready:
+        with self._ready_lock:
             self._credit = False
             self._spent = 0
 
     def regrant(self) -> None:
         """After a drain: fill the window again."""
-        with self._ready:
+        with self._ready_lock:
             count = self.window - len(self._queue)
             wanted = self.window > 0 and self._open and self._end is None and not self._credit
             self._credit = self._credit or wanted
@@ -165,9 +168,16 @@ class Inbox:
         """Whether messages may leave."""
         return self._open and self._end is None
 
-    def spend(self) -> None:
-        """One message was handed to the application: ask for more when half the window is spent."""
-        self._spent += 1  # by the one thread that receives
+    def handed(self, delivery: Delivery) -> None:
+        """The application has it, or it was dropped: ask for more when half the window is spent.
+
+        Called by the one thread that receives; a message that comes again costs no credit again.
+        """
+        self._in_hand = None
+        if delivery.spent:
+            return
+        delivery.spent = True
+        self._spent += 1
         if self._spent >= self._refill and self.window:
             count, self._spent = self._spent, 0
             self._grant(count)
@@ -176,22 +186,27 @@ class Inbox:
 
     def wait_next(self, deadline: float | None) -> Delivery | Nothing:
         """The next message, waiting until the monotonic ``deadline`` (None: for ever)."""
-        with self._ready:
+        with self._ready_lock:
+            if self._in_hand is not None:  # an interrupt kept it from the application
+                self._again.appendleft(self._in_hand)
+                self._held -= 1
+                self._in_hand = None
             while True:
                 if self._end is not None:
                     return self._end
                 pause: float | None = None
                 if self._open:
                     if self._again:
-                        pause = self._again_due - self._clock.monotonic()
+                        pause = self._again[0].due - self._clock.monotonic()
                         if pause <= 0:
-                            self._held += 1
-                            return self._again.popleft()
+                            self._in_hand = self._again.popleft()
                     elif self._queue:
-                        self._held += 1
+                        self._in_hand = Delivery(self._queue.popleft(), self)
                         if not self.window:
                             self._credit = False
-                        return Delivery(self._queue.popleft(), self)
+                    if self._in_hand is not None:
+                        self._held += 1
+                        return self._in_hand
                 if deadline is not None:
                     left = deadline - self._clock.monotonic()
                     if left <= 0:
@@ -199,22 +214,25 @@ class Inbox:
                     pause = left if pause is None else min(pause, left)
                 self._parked += 1
                 try:
-                    self._ready.wait(pause)
+                    self._ready.wait(None if pause is None else min(pause, LONGEST_WAIT))
                 finally:
                     self._parked -= 1
 
     def is_parked(self) -> bool:
         """Whether a receiver is waiting in ``wait_next``, so has nothing in hand."""
-        with self._ready:
+        with self._ready_lock:
             return self._parked > 0
 
     def put_back(self, deliveries: Iterable[Delivery], delay: float) -> None:
         """Deliver these again, in this order, before anything newer, not before ``delay`` seconds from now."""
         batch = list(deliveries)
-        with self._ready:
+        due = self._clock.monotonic() + delay if delay else 0.0
+        with self._ready_lock:
+            for delivery in batch:
+                delivery.due = due
             self._again.extendleft(reversed(batch))
             self._held -= len(batch)
-            self._again_due = max(self._again_due, self._clock.monotonic() + delay) if delay else 0.0
+            self._in_hand = None
             self._ready.notify_all()
             wake = self._wake
         if wake is not None:
@@ -224,17 +242,18 @@ class Inbox:
 
     # ---- settlement
 
-    def settle(self, deliveries: Sequence[Delivery], outcome: Outcome, ticket: Ticket | None = None) -> None:
+    def settle(self, deliveries: Sequence[Delivery], outcome: Outcome, ticket: Ticket | None = None) -> bool:
         """Say what became of them, in delivery order.
 
-        A dead link's tokens are dropped and counted: the broker sends them again.
+        A dead link's tokens are dropped and counted, and the answer is False: the broker sends them again.
         """
         subscription = self.subscription
         if subscription is None or self._end is Nothing.MOVED:
             self.stale += len(deliveries)
             if ticket is not None:
                 ticket.fail(LinkLost("the connection was lost before the acknowledgement; the broker delivers again"))
-            return
+            return False
+        settled = True
         try:
             if outcome is Outcome.FAILED:
                 for delivery in deliveries:
@@ -247,11 +266,13 @@ class Inbox:
             self.stale += len(deliveries)
             if ticket is not None:
                 ticket.fail(error)
+            settled = False
         self.forget(len(deliveries))
+        return settled
 
     def forget(self, count: int) -> None:
         """That many taken messages need no settlement."""
-        with self._ready:
+        with self._ready_lock:
             self._held -= count
             last = self._retired and self._held <= 0 and not self._finished
             self._finished = self._finished or last
@@ -260,20 +281,20 @@ class Inbox:
 
     def reopen(self, count: int) -> None:
         """That many settled messages may become unsettled again."""
-        with self._ready:
+        with self._ready_lock:
             self._held += count
 
     # ---- ends
 
     def close(self) -> None:
         """No more messages leave; a blocked ``wait_next`` returns ``Nothing.CLOSED``."""
-        with self._ready:
+        with self._ready_lock:
             self._end = self._end or Nothing.CLOSED
             self._ready.notify_all()
 
     def lose(self) -> None:
         """The link died: empty, and send receivers to the next inbox."""
-        with self._ready:
+        with self._ready_lock:
             self._queue.clear()
             self._again.clear()
             self._end = self._end or Nothing.MOVED
@@ -285,17 +306,19 @@ class Inbox:
 
     def unseen(self) -> tuple[list[Arrival], list[Delivery]]:
         """Take out what the application has not seen (again): fresh arrivals, and waiting redeliveries."""
-        with self._ready:
+        with self._ready_lock:
             fresh, again = list(self._queue), list(self._again)
             self._queue.clear()
             self._again.clear()
             self._held += len(again)
-            self._again_due = 0.0
+            if self._in_hand is not None and self._in_hand.spent is False:
+                again.insert(0, self._in_hand)
+            self._in_hand = None
         return fresh, again
 
     def retire(self) -> None:
         """End the subscription once its last taken message is settled; at once when none is (rule AC-11)."""
-        with self._ready:
+        with self._ready_lock:
             self._retired = True
             last = self._held <= 0 and not self._finished
             self._finished = self._finished or last

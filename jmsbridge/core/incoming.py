@@ -17,8 +17,8 @@ from jmsbridge.core.lane import Lane
 from jmsbridge.core.locks import Rank, assert_unlocked, ranked
 from jmsbridge.core.receiver import Receiver
 from jmsbridge.core.unsettled import Lazy, Policy
-from jmsbridge.errors import IllegalStateException
-from jmsbridge.spi import BackendError, Channel, Interest, Native, Outcome
+from jmsbridge.errors import IllegalStateException, MessageFormatException
+from jmsbridge.spi import AddressInUse, BackendError, Channel, Interest, Native, Outcome, SubscriptionRefused
 
 __all__ = ["Incoming", "Redelivery"]
 
@@ -57,7 +57,8 @@ class Incoming:
         self._clock = clock
         self._redelivery = redelivery
         self._make_message = make_message
-        self._idle = threading.Condition(ranked(Rank.CONSUMER))  # guards _watchers; notified when a handling ends
+        self._idle_lock = ranked(Rank.CONSUMER)
+        self._idle = threading.Condition(self._idle_lock)  # guards _watchers; notified when a handling ends
         self._watchers = 0
         self._receivers: tuple[Receiver, ...] = ()
         self._native = Native.NONE
@@ -100,7 +101,7 @@ class Incoming:
         if delivery.count > 1 and self._redelivery.is_exhausted(delivery.count) and Native.REJECT in self._native:
             log.warning("message %s failed %d times: dead-letter queue", envelope.message_id, delivery.count - 1)
             delivery.inbox.settle((delivery,), Outcome.REJECTED)
-            delivery.inbox.spend()
+            delivery.inbox.handed(delivery)
             return False
         selector = delivery.inbox.selector
         if selector is not None and not selector.matches_envelope(envelope):
@@ -113,18 +114,19 @@ class Incoming:
             self.policy.handing(delivery)  # it goes when the transaction commits
         else:
             delivery.inbox.settle((delivery,), Outcome.ACCEPTED)
-        delivery.inbox.spend()
+        delivery.inbox.handed(delivery)
 
     # ---- receive
 
     def enter_receive(self, receiver: Receiver) -> None:
         """Begin a receive; IllegalState for a second thread and beside a listener (rule TH-3)."""
-        if self._receiving is not None:
+        me = threading.get_ident()
+        if self._receiving is not None and self._receiving[0] != me:  # its own one was left by an interrupt
             raise IllegalStateException("another thread is receiving on this session; a session serves one thread")
         for one in self._receivers:
             if one.listener is not None:
                 raise IllegalStateException("this session has a message listener; receive belongs to another session")
-        self._receiving = (threading.get_ident(), receiver)
+        self._receiving = (me, receiver)
 
     def leave_receive(self) -> None:
         """End it, whatever it brought."""
@@ -134,19 +136,31 @@ class Incoming:
 
     def hand(self, delivery: Delivery) -> Any:
         """The message for a delivery that the application gets now; settled as the mode says."""
-        message = self._make_message(delivery)
+        message = self.peek(delivery)
         self.handed(delivery)
         return message
 
     def handed(self, delivery: Delivery) -> None:
         """The application has it: settle as the mode says."""
         self.policy.handing(delivery)
-        delivery.inbox.spend()
+        delivery.inbox.handed(delivery)
         self.policy.handled(delivery)
 
     def peek(self, delivery: Delivery) -> Any:
-        """The message, without handing it out."""
-        return self._make_message(delivery)
+        """The message, without handing it out. One that cannot be read is put aside, and MessageFormat says so."""
+        try:
+            return self._make_message(delivery)
+        except Exception as error:
+            name = delivery.arrival.envelope.message_id
+            log.exception("message %s cannot be read", name)
+            self._put_aside(delivery)
+            raise MessageFormatException(f"message {name} cannot be read: {error}") from error
+
+    def _put_aside(self, delivery: Delivery) -> None:
+        delivery.failed()
+        outcome = Outcome.REJECTED if Native.REJECT in self._native else Outcome.FAILED
+        delivery.inbox.settle((delivery,), outcome)
+        delivery.inbox.handed(delivery)
 
     def unhand(self, delivery: Delivery) -> None:
         """The application did not get it after all: first in line again, unmarked (rule BO-18)."""
@@ -184,9 +198,12 @@ class Incoming:
         if listener is None:
             self.unhand(delivery)
             return
-        message = self._make_message(delivery)
+        try:
+            message = self.peek(delivery)
+        except MessageFormatException:
+            return  # logged and put aside
         self.policy.handing(delivery)
-        delivery.inbox.spend()
+        delivery.inbox.handed(delivery)
         self._in_progress, self._recovered = delivery, False
         failed = False
         try:
@@ -254,12 +271,18 @@ class Incoming:
         for receiver in self._receivers:
             receiver.inbox.stop()
 
-    def wait_quiet(self, receiver: Receiver | None = None, *, receives: bool = True) -> None:
+    def wait_quiet(
+        self,
+        receiver: Receiver | None = None,
+        *,
+        receives: bool = True,
+        unless: Callable[[], bool] = lambda: False,
+    ) -> None:
         """Wait until no listener is running and no receive that has a message is in progress: of one receiver, or any.
 
         From the listener itself there is nothing to wait for. The user's own listener may take long: that is logged.
         """
-        while not self._wait(lambda: not self._is_busy(receiver, receives=receives), _PATIENCE):
+        while not self._wait(lambda: unless() or not self._is_busy(receiver, receives=receives), _PATIENCE):
             log.warning("still waiting for a message listener or a receive to return")
 
     def _is_busy(self, receiver: Receiver | None, *, receives: bool) -> bool:
@@ -275,7 +298,7 @@ class Incoming:
 
     def _wait(self, done: Callable[[], bool], timeout: float) -> bool:
         deadline = self._clock.monotonic() + timeout
-        with self._idle:
+        with self._idle_lock:
             self._watchers += 1
             try:
                 while not done():
@@ -288,7 +311,7 @@ class Incoming:
                 self._watchers -= 1
 
     def _notify_idle(self) -> None:
-        with self._idle:
+        with self._idle_lock:
             self._idle.notify_all()
 
     # ---- links
@@ -299,13 +322,28 @@ class Incoming:
             receiver.interrupted()
         self.policy.lose()
 
-    def resume(self, channel: Channel) -> None:
-        """Subscribe everything again, with no credit yet; raises BackendError."""
+    def resume(self, channel: Channel, patient: bool) -> list[BackendError]:
+        """Subscribe everything again, with no credit yet.
+
+        What cannot be had again ends its consumer, and comes back for the exception listener. A link that dies raises;
+        so does, while ``patient``, a subscription that the broker may still count as the lost link's.
+        """
+        problems = []
         for receiver in self._receivers:
             if receiver.closed:
                 continue
-            subscription = channel.subscribe(receiver.wanted(self._native), receiver.inbox)
+            try:
+                subscription = channel.subscribe(receiver.interest, receiver.inbox)
+            except BackendError as error:
+                if error.retriable or (patient and isinstance(error, SubscriptionRefused | AddressInUse)):
+                    raise
+                receiver.end(error)
+                problems.append(error)
+                continue
             receiver.attach(subscription)
+            if receiver.closed:  # meanwhile, by the application
+                subscription.close()
+        return problems
 
     def give_back(self) -> None:
         """At the end of the session: unseen messages unmarked, delivered ones marked as failed, all in place."""

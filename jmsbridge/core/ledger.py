@@ -12,6 +12,7 @@ from collections.abc import Callable
 from jmsbridge.core.lane import Lane
 from jmsbridge.core.locks import Rank, assert_unlocked, ranked
 from jmsbridge.core.ticket import AnswerMissing
+from jmsbridge.errors import IllegalStateException
 from jmsbridge.spi import BackendError
 
 __all__ = ["Entry", "Ledger"]
@@ -63,16 +64,18 @@ class Ledger:
         self._window = window
         self._window_bytes = window_bytes
         self._entries: deque[Entry] = deque()  # appended by senders, popped by the lane
-        self._changed = threading.Condition(ranked(Rank.LEAF))  # guards _targets; waited on by senders and closers
+        self._changed_lock = ranked(Rank.LEAF)
+        self._changed = threading.Condition(self._changed_lock)  # guards _targets; waited on by senders and closers
         self._targets: list[int] = []
         self._entered = 0
         self._finished = 0  # written by the lane only
         self._bytes = 0  # in flight; guarded by _changed
+        self._closed = False
 
     @property
-    def is_idle(self) -> bool:
-        """Whether every send entered so far has been called back."""
-        return self._finished >= self._entered
+    def is_awaited(self) -> bool:
+        """Whether somebody waits for callbacks."""
+        return bool(self._targets)
 
     @property
     def last(self) -> int:
@@ -82,11 +85,15 @@ class Ledger:
     def enter(self, entry: Entry, timeout: float) -> None:
         """Add a send, waiting for room in the window; AnswerMissing when there is none within ``timeout`` seconds.
 
+        IllegalState after ``close``.
+
         A callback is never made to wait: it would wait for itself.
         """
         if self._is_full(entry.size) and not self.lane.is_current():
             self._wait_room(entry.size, timeout)
-        with self._changed:
+        with self._changed_lock:
+            if self._closed:
+                raise IllegalStateException("the session is closed")
             self._entered += 1
             entry.number = self._entered
             self._bytes += entry.size
@@ -122,7 +129,7 @@ class Ledger:
                 )
 
     def _wait(self, target: int, timeout: float | None) -> bool:
-        with self._changed:
+        with self._changed_lock:
             self._targets.append(target)
             try:
                 return self._changed.wait_for(lambda: self._finished >= target, timeout)
@@ -140,16 +147,23 @@ class Ledger:
             except BaseException:  # user code; even SystemExit must not end the lane
                 log.exception("a completion listener raised; the send's outcome stands")
             if entry.size:
-                with self._changed:
+                with self._changed_lock:
                     self._bytes -= entry.size
             self._finished += 1
             if self._targets:
                 self._notify()
 
     def _notify(self) -> None:
-        with self._changed:
+        with self._changed_lock:
             if self._targets and self._finished >= min(self._targets):
                 self._changed.notify_all()
+
+    def close(self, *, when_idle: bool) -> bool:
+        """Take no more sends; with ``when_idle`` only if every one so far was called back, and say whether that was so."""
+        with self._changed_lock:
+            idle = self._finished >= self._entered
+            self._closed = self._closed or idle or not when_idle
+            return idle
 
     def wait_finished(self, number: int, timeout: float, give_up: Callable[[], BackendError]) -> None:
         """Wait until send ``number`` and all before it have been called back.
@@ -164,3 +178,4 @@ class Ledger:
                 entry.fail(give_up())
         while not self._wait(number, _PATIENCE):
             log.warning("still waiting for a completion listener to return")
+            self.lane.wake()  # in case its thread could not be started

@@ -62,9 +62,9 @@ class DupsOk(msgspec.Struct, frozen=True):
 
 def session_mode(value: object) -> int:
     """A valid session mode; JMSException otherwise."""
-    if value not in _MODES or isinstance(value, bool):
+    if not isinstance(value, int) or isinstance(value, bool) or value not in _MODES:
         raise JMSException(f"{value!r} is no session mode")
-    return int(value)
+    return value
 
 
 def make_policy(

@@ -1,5 +1,6 @@
 """A session's way out: stamp, freeze, and hand to the backend under the guarantee asked for."""
 
+import copy
 import logging
 import threading
 from collections import deque
@@ -19,7 +20,7 @@ from jmsbridge.core.translate import translate
 from jmsbridge.destinations import Destination
 from jmsbridge.errors import InDoubtException, JMSException, unchecked
 from jmsbridge.message import Message
-from jmsbridge.spi import BackendError, Channel, Envelope, LinkLost, Native
+from jmsbridge.spi import BackendError, BodyKind, Channel, Envelope, LinkLost, Native, Ticket
 
 __all__ = ["Completion", "Outgoing", "Sender"]
 
@@ -27,8 +28,13 @@ log = logging.getLogger("jmsbridge.send")
 
 _NON_PERSISTENT = 1
 _PERSISTENT = 2
+_GROUPACK = 3
 
 _KEPT_FAILURES = 1000
+
+_NEEDED_TO_SEND = (
+    Native.SEND_CONFIRM | Native.DELAY | Native.DUPLICATE_DETECTION | Native.TYPED_PROPERTIES | Native.BODY_KINDS
+)
 
 
 class Completion(Protocol):
@@ -48,6 +54,7 @@ class Sender(Protocol):
     _no_timestamp: bool
     _last_async: int
     _unchecked: bool
+    _group: Group | None
 
 
 class _AsyncSend(Entry):
@@ -79,7 +86,7 @@ class _Acknowledged(Entry):
 
     __slots__ = ("message", "owner", "waiter")
 
-    def __init__(self, owner: "Outgoing", size: int, message: Any, waiter: Waiter | None) -> None:
+    def __init__(self, owner: "Outgoing", size: int, message: Any, waiter: Ticket | None) -> None:
         super().__init__(owner.ledger, size)
         self.owner = owner
         self.message = message
@@ -120,6 +127,25 @@ class _Unwatched:
             self._owner.report(self._message, error)
 
 
+class _Transacted:
+    """The ticket of a plain send inside a transaction: commit waits for it, and a refusal dooms the transaction."""
+
+    __slots__ = ("_owner",)
+
+    def __init__(self, owner: "Outgoing") -> None:
+        self._owner = owner
+
+    def succeed(self) -> None:
+        self._owner.watch_no_more(self)
+
+    def fail(self, error: BackendError) -> None:
+        if self._owner.watch_no_more(self):
+            self._owner.transaction_failure = error
+
+
+_Watched = _Unwatched | _Transacted
+
+
 class Outgoing:
     """Everything about sending that belongs to one session.
 
@@ -137,6 +163,8 @@ class Outgoing:
     ) -> None:
         self.ledger = Ledger(f"jmsbridge-{name}-complete", window, options.confirmation_window_size)
         self.handler: Callable[[Any], None] | None = None
+        self.group_ack_threshold = 1
+        self._groups: list[Group] = []
         self.failed: deque[JMSException] = deque(maxlen=_KEPT_FAILURES)
         self.transaction: Transaction | None = None
         self.transaction_failure: BackendError | None = None
@@ -147,9 +175,12 @@ class Outgoing:
         self._next_id = message_ids()
         self._on_failure = on_failure
         self._plan: Plan | None = None
-        self._up = threading.Condition(ranked(Rank.CONSUMER))  # guards _channel and _down
-        self._answered = threading.Condition(ranked(Rank.LEAF))  # guards _unwatched
-        self._unwatched: dict[_Unwatched, None] = {}
+        self._lacking = Native.NONE
+        self._up_lock = ranked(Rank.CONSUMER)
+        self._up = threading.Condition(self._up_lock)  # guards _channel and _down
+        self._answered_lock = ranked(Rank.LEAF)
+        self._answered = threading.Condition(self._answered_lock)  # guards _watched
+        self._watched: dict[_Watched, None] = {}
         self._channel: Channel | None = None
         self._down: JMSException | None = None
         self._weighed = options.confirmation_window_size is not None
@@ -161,9 +192,10 @@ class Outgoing:
 
     def attach(self, channel: Channel, plan: Plan, transaction: Transaction | None) -> None:
         """Send over this channel from now on."""
-        with self._up:
+        with self._up_lock:
             self._channel = channel
             self._plan = plan
+            self._lacking = _NEEDED_TO_SEND & ~plan.native
             self.transaction = transaction
             self._transacted = transaction is not None
             self._up.notify_all()
@@ -174,14 +206,14 @@ class Outgoing:
 
     def interrupted(self) -> None:
         """The link died: sends wait; a transaction that held sends is lost."""
-        with self._up:
+        with self._up_lock:
             self._channel = None
             if self.transaction is not None and self.transaction.is_busy:
                 self.transaction_failure = LinkLost("the connection was lost during the transaction")
 
     def shut(self, error: JMSException) -> None:
         """There will be no link any more; senders fail with ``error``."""
-        with self._up:
+        with self._up_lock:
             self._channel = None
             self._down = error
             self._up.notify_all()
@@ -191,12 +223,12 @@ class Outgoing:
         channel = self._channel
         if channel is not None:
             return channel
-        with self._up:
+        with self._up_lock:
             self._up.wait_for(lambda: self._channel is not None or self._down is not None, self._timeout)
             if self._channel is not None:
                 return self._channel
             if self._down is not None:
-                raise self._down
+                raise copy.copy(self._down)  # each caller its own traceback
         raise JMSException(f"the connection was not restored within {self._timeout:g} s (option send_timeout)")
 
     # ---- sending
@@ -213,28 +245,28 @@ class Outgoing:
         listener: Completion | None = None,
         duplicate_id: str | None = None,
         foreign: Any = None,
-        group: Group | None = None,
     ) -> None:
         """Send one message; times in milliseconds. Returns when the guarantee asked for is reached (section 7.3)."""
         if message._gate is not None:
             message._refuse()
-        if delay or duplicate_id is not None:
-            self._require(delay, duplicate_id)
         envelope = self._stamp(sender, destination, message, mode, priority, ttl, delay, duplicate_id)
+        if self._lacking:
+            self._require(envelope, delay, confirmed=listener is not None or mode != _NON_PERSISTENT)
         if foreign is not None:
             _write_headers(message, foreign)
         if listener is not None:
             self._send_async(sender, envelope, message, listener, foreign)
         elif self._transacted:
             self._send_in_transaction(envelope)
-        elif group is not None:
-            group.send(self.wait_channel(), envelope)
+        elif mode == _GROUPACK:
+            self._send_in_group(sender, envelope, message if foreign is None else foreign)
         elif self.handler is not None:
             self._send_acknowledged(envelope, message if foreign is None else foreign)
         elif self._block_non_durable if mode == _NON_PERSISTENT else self._block_durable:
             self._send_and_wait(envelope, message)
         else:
-            self._send_unwatched(envelope, message if foreign is None else foreign)
+            ticket = self._watch(_Unwatched(self, message if foreign is None else foreign))
+            self.wait_channel().send(envelope, ticket)
 
     def _stamp(
         self,
@@ -271,15 +303,21 @@ class Outgoing:
         message._delivery_time = due
         return envelope
 
-    def _require(self, delay: int, duplicate_id: str | None) -> None:
-        self.wait_channel()
+    def _require(self, envelope: Envelope, delay: int, *, confirmed: bool) -> None:
+        # only on brokers that lack something a send may need
         plan = self._plan
         if plan is None:
             return
+        if confirmed or self._block_non_durable:
+            plan.require(Native.SEND_CONFIRM)
         if delay:
             plan.require(Native.DELAY)
-        if duplicate_id is not None:
+        if envelope.duplicate_id is not None:
             plan.require(Native.DUPLICATE_DETECTION)
+        if envelope.properties:
+            plan.require(Native.TYPED_PROPERTIES)
+        if envelope.kind not in (BodyKind.TEXT, BodyKind.BYTES):
+            plan.require(Native.BODY_KINDS)
 
     def _send_and_wait(self, envelope: Envelope, message: Any) -> None:
         deadline = self._clock.monotonic() + self._timeout
@@ -299,7 +337,7 @@ class Outgoing:
                 self._wait_replaced(channel, error, deadline)
 
     def _wait_replaced(self, channel: Channel, error: BackendError, deadline: float) -> None:
-        with self._up:
+        with self._up_lock:
             self._up.wait_for(
                 lambda: self._channel is not channel or self._down is not None,
                 max(0.0, deadline - self._clock.monotonic()),
@@ -310,16 +348,13 @@ class Outgoing:
     def _send_async(
         self, sender: Sender, envelope: Envelope, message: Message, listener: Completion, foreign: Any
     ) -> None:
-        channel = self.wait_channel()
+        self.wait_channel()
         size = _weigh(envelope) if self._weighed else 0
         entry = _AsyncSend(self.ledger, size, message, listener, foreign, sender._unchecked)
         try:
-            self.ledger.enter(entry, self._timeout)
-        except AnswerMissing as error:
-            raise translate(error) from error
-        message._gate = entry
-        sender._last_async = entry.number
-        try:
+            channel = self._enter(entry)
+            message._gate = entry
+            sender._last_async = entry.number
             if self._transacted and self.transaction is not None:
                 self.transaction.send(envelope, entry)
             else:
@@ -333,35 +368,55 @@ class Outgoing:
         self.wait_channel()
         transaction = self.transaction
         assert transaction is not None
-        transaction.send(envelope, _TransactedSend(self))
+        transaction.send(envelope, self._watch(_Transacted(self)))
+
+    def _send_in_group(self, sender: Sender, envelope: Envelope, message: Any) -> None:
+        group = sender._group
+        if group is None:
+            group = sender._group = Group(self._timeout)
+            self._groups.append(group)
+        channel = self.wait_channel()
+        ticket: Ticket
+        ticket = member = group.enter(envelope, self.group_ack_threshold)
+        if self.handler is not None:
+            entry = _Acknowledged(self, _weigh(envelope) if self._weighed else 0, message, member)
+            self._enter(entry)
+            ticket = entry
+        channel.send(envelope, ticket)
+        if group.is_full:
+            group.wait_confirmed()
+
+    def _enter(self, entry: Entry) -> Channel:
+        try:
+            self.ledger.enter(entry, self._timeout)
+        except AnswerMissing as error:
+            raise translate(error) from error
+        return self.wait_channel()  # only now: the link may have changed while the window was full
 
     def _send_acknowledged(self, envelope: Envelope, message: Any) -> None:
-        channel = self.wait_channel()
+        self.wait_channel()
         blocking = self._block_durable if envelope.persistent else self._block_non_durable
         waiter = Waiter() if blocking else None
         entry = _Acknowledged(self, _weigh(envelope) if self._weighed else 0, message, waiter)
         try:
-            self.ledger.enter(entry, self._timeout)
-            channel.send(envelope, entry)
+            self._enter(entry).send(envelope, entry)
             if waiter is not None:
                 waiter.wait_answer(self._timeout, "a send")
         except BackendError as error:
             raise translate(error, (message,)) from error
 
-    def _send_unwatched(self, envelope: Envelope, message: Any) -> None:
-        channel = self.wait_channel()
-        ticket = _Unwatched(self, message)
-        with self._answered:
-            self._unwatched[ticket] = None
-        channel.send(envelope, ticket)
+    def _watch(self, ticket: _Watched) -> Ticket:
+        with self._answered_lock:
+            self._watched[ticket] = None
+        return ticket
 
-    def watch_no_more(self, ticket: _Unwatched) -> bool:
+    def watch_no_more(self, ticket: _Watched) -> bool:
         """A send that nobody waits for has its answer; false when it had one before."""
-        with self._answered:
-            known = ticket in self._unwatched
+        with self._answered_lock:
+            known = ticket in self._watched
             if known:
-                del self._unwatched[ticket]
-                if not self._unwatched:
+                del self._watched[ticket]
+                if not self._watched:
                     self._answered.notify_all()
             return known
 
@@ -375,44 +430,53 @@ class Outgoing:
 
     # ---- ends
 
+    def is_awaited_here(self) -> bool:
+        """In a completion listener of this session: whether somebody waits for that very callback to return."""
+        return self.ledger.lane.is_current() and self.ledger.is_awaited
+
     def abandon(self, error: JMSException) -> None:
         """In a forked child: locks may be held by threads that do not exist here."""
-        self._up = threading.Condition(ranked(Rank.CONSUMER))
-        self._answered = threading.Condition(ranked(Rank.LEAF))
+        self._up_lock = ranked(Rank.CONSUMER)
+        self._up = threading.Condition(self._up_lock)
+        self._answered_lock = ranked(Rank.LEAF)
+        self._answered = threading.Condition(self._answered_lock)
         self._channel, self._down = None, error
 
     def finish(self, number: int | None = None) -> None:
         """Wait for asynchronous sends up to ``number`` (all) and their callbacks; stragglers fail (rule CL-8)."""
-        ledger, timeout = self.ledger, self._options.close_timeout
-        if number is not None:
-            ledger.wait_finished(number, timeout, _give_up)
-            return
-        self._wait_unwatched(timeout)
-        deadline = self._clock.monotonic() + timeout
-        while not ledger.is_idle:  # a callback may have sent again
-            ledger.wait_finished(ledger.last, max(0.0, deadline - self._clock.monotonic()), _give_up)
+        if number is None:
+            self._wait_watched(self._options.close_timeout)
+            number = self.ledger.last
+        self.ledger.wait_finished(number, self._options.close_timeout, _give_up)
 
-    def _wait_unwatched(self, timeout: float) -> None:
-        with self._answered:
-            self._answered.wait_for(lambda: not self._unwatched, timeout)
-            late = list(self._unwatched)
+    def close(self) -> None:
+        """Finish everything, what callbacks send meanwhile included, and take no more sends.
+
+        After ``close_timeout`` callbacks may send no more, so that the chain ends.
+        """
+        deadline = self._clock.monotonic() + self._options.close_timeout
+        self.finish()
+        while not self.ledger.close(when_idle=self._clock.monotonic() < deadline):
+            self.ledger.wait_finished(self.ledger.last, max(0.0, deadline - self._clock.monotonic()), _give_up)
+
+    def wait_groups(self) -> None:
+        """Wait for the confirmation of group-acknowledged sends; InDoubt for the first producer that had failures."""
+        groups, self._groups = self._groups, []
+        problems = []
+        for group in groups:
+            try:
+                group.wait_confirmed()
+            except JMSException as error:
+                problems.append(error)
+        if problems:
+            raise problems[0]
+
+    def _wait_watched(self, timeout: float) -> None:
+        with self._answered_lock:
+            self._answered.wait_for(lambda: not self._watched, timeout)
+            late = list(self._watched)
         for ticket in late:
             ticket.fail(_give_up())
-
-
-class _TransactedSend:
-    """The ticket of a plain send inside a transaction: a refusal dooms the transaction."""
-
-    __slots__ = ("_owner",)
-
-    def __init__(self, owner: Outgoing) -> None:
-        self._owner = owner
-
-    def succeed(self) -> None:
-        """Part of the transaction."""
-
-    def fail(self, error: BackendError) -> None:
-        self._owner.transaction_failure = error
 
 
 def _give_up() -> BackendError:

@@ -4,8 +4,6 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
 from jmsbridge.core.clock import Clock
 from jmsbridge.core.inbox import Delivery, Inbox, Nothing
 from jmsbridge.core.ticket import Waiter
@@ -36,14 +34,13 @@ class Receiver:
         self._wake: Callable[[], None] | None = None
         self._drains = True
         self.closed = False
+        self.claim: tuple[str, ...] | None = None  # what it holds in the process, see ``claims``
+        self.error: BackendError | None = None
+        """Why the broker ended it."""
         self.inbox = self._new_inbox()
 
     def _new_inbox(self) -> Inbox:
         return Inbox(self.interest.window, self._clock, self._wake)
-
-    def wanted(self, native: Native) -> Interest:
-        """The interest to subscribe with: without a selector that the broker would not apply."""
-        return self.interest if self._is_filtered(native) else msgspec.structs.replace(self.interest, selector=None)
 
     def _is_filtered(self, native: Native) -> bool:
         feature = Native.TOPIC_SELECTORS if self.interest.address.topic else Native.QUEUE_SELECTORS
@@ -77,6 +74,11 @@ class Receiver:
         """No more messages, on this link or a later one; a blocked ``next`` returns None."""
         self.closed = True  # before the inbox is looked up: ``interrupted`` may be changing it
         self.inbox.close()
+
+    def end(self, error: BackendError) -> None:
+        """The broker ended it: receives say why."""
+        self.error = error
+        self.close()
 
     def abandon(self) -> None:
         """In a forked child: locks may be held by threads that do not exist here."""

@@ -19,15 +19,16 @@ class State(Enum):
 class Life:
     """One object's state. The first closer closes, later ones wait until it is done."""
 
-    __slots__ = ("_changed", "state")
+    __slots__ = ("_changed", "_changed_lock", "state")
 
     def __init__(self, rank: Rank) -> None:
-        self._changed = threading.Condition(ranked(rank))  # guards state
+        self._changed_lock = ranked(rank)
+        self._changed = threading.Condition(self._changed_lock)  # guards state
         self.state = State.OPEN
 
     def wait_begin_close(self, *, wait: bool = True) -> bool:
         """Whether the caller is to close; if not, returns when the first closer is done, at once without ``wait``."""
-        with self._changed:
+        with self._changed_lock:
             if self.state is State.OPEN:
                 self.state = State.CLOSING
                 return True
@@ -38,6 +39,6 @@ class Life:
 
     def end_close(self) -> None:
         """Closing is done."""
-        with self._changed:
+        with self._changed_lock:
             self.state = State.CLOSED
             self._changed.notify_all()

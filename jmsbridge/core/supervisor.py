@@ -6,12 +6,14 @@ an old epoch still says is ignored. Recovery is phased: *interrupted* (inboxes e
 granted, senders go on).
 """
 
+import copy
+import itertools
 import logging
 import random
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -26,6 +28,8 @@ __all__ = ["Supervised", "Supervisor"]
 
 log = logging.getLogger("jmsbridge.link")
 
+_PATIENT_ATTEMPTS = 5  # so long the broker may still hold subscriptions for the link that died
+
 
 class Supervised(Protocol):
     """What the supervisor asks of the connection; all but ``on_lost`` on the supervisor's own thread."""
@@ -36,8 +40,11 @@ class Supervised(Protocol):
     def on_interrupted(self, error: BackendError) -> None:
         """The link died: empty what hangs on it."""
 
-    def on_connected(self, link: Link, plan: Plan, epoch: int) -> None:
-        """Rebuild everything on the new link, with no credit; BackendError makes the supervisor try again."""
+    def on_connected(self, link: Link, plan: Plan, epoch: int, patient: bool) -> None:
+        """Rebuild everything on the new link, with no credit; an error makes the supervisor try again.
+
+        ``patient`` says that the broker may not have noticed the death of the old link yet.
+        """
 
     def on_restored(self) -> None:
         """Grant credit, wake senders."""
@@ -50,24 +57,34 @@ class Supervised(Protocol):
 
 
 class _Events:
-    """One link's way to speak up; deaf once a later epoch began."""
+    """One link's way to speak up; deaf unless its epoch is the current one."""
 
     def __init__(self, supervisor: "Supervisor", epoch: int) -> None:
         self._supervisor = supervisor
-        self._epoch = epoch
+        self.epoch = epoch
+        self.death: BackendError | None = None
 
     def lost(self, error: BackendError) -> None:
-        self._supervisor.lose(self._epoch, error)
+        self.death = error
+        self._supervisor.lose(self.epoch, error)
 
     def channel_lost(self, channel: Channel, error: BackendError) -> None:
         # a session without its channel can do nothing; the whole link is made anew, so that no order is broken
-        self._supervisor.lose(self._epoch, error)
+        self.lost(error)
 
     def subscription_lost(self, subscription: Subscription, error: BackendError) -> None:
-        self._supervisor.subscription_lost(self._epoch, subscription, error)
+        self._supervisor.subscription_lost(self.epoch, subscription, error)
 
     def throttled(self, active: bool) -> None:
         log.warning("the broker asks senders to %s", "pause" if active else "go on")
+
+
+class _Opened(NamedTuple):
+    """A fresh link."""
+
+    link: Link
+    plan: Plan
+    events: _Events
 
 
 class Supervisor:
@@ -85,12 +102,16 @@ class Supervisor:
     ) -> None:
         self.lane = Lane(f"jmsbridge-{name}-supervisor", self._work)
         self._backend = backend
-        self._endpoints = endpoints
+        self._endpoints = tuple(
+            msgspec.structs.replace(one, connect_timeout=options.connect_timeout) for one in endpoints
+        )
+        self._numbers = itertools.count(1)
         self._options = options
         self._backend_options = backend_options
         self._clock = clock
         self._owner = owner
-        self._changed = threading.Condition(ranked(Rank.LEAF))  # guards the fields below
+        self._changed_lock = ranked(Rank.LEAF)
+        self._changed = threading.Condition(self._changed_lock)  # guards the fields below
         self._tasks: deque[Callable[[], None]] = deque()
         self._link: Link | None = None
         self._plan: Plan | None = None
@@ -104,47 +125,55 @@ class Supervisor:
 
     def connect(self) -> None:
         """Make the first link, trying each endpoint once; BackendError of the last one that failed."""
-        link, plan = self._open_any()
-        with self._changed:
-            self._link, self._plan = link, plan
-            self._ready = self._lost_epoch != self.epoch
+        opened = self._open_any(self._endpoints)
+        self.epoch = opened.events.epoch
+        self._install(opened)
 
     def reopen(self, client_id: str) -> None:
         """Replace the link by one with this client id (rule CI-3); the old one stays when that is refused."""
-        old, endpoints = self._link, self._endpoints
-        self._endpoints = tuple(msgspec.structs.replace(one, client_id=client_id) for one in endpoints)
-        try:
-            self.connect()
-        except BackendError:
-            self._endpoints = endpoints
-            raise
+        endpoints = tuple(msgspec.structs.replace(one, client_id=client_id) for one in self._endpoints)
+        opened = self._open_any(endpoints)
+        old, self._endpoints = self._link, endpoints
+        self.epoch = opened.events.epoch
+        self._install(opened)
         if old is not None:
             old.close()
 
-    def _open_any(self) -> tuple[Link, Plan]:
+    def _install(self, opened: _Opened) -> bool:
+        with self._changed_lock:
+            if self._closed:
+                return False
+            self._link, self._plan = opened.link, opened.plan
+            self._ready = opened.events.death is None
+            self._changed.notify_all()
+        if opened.events.death is not None and self._lost_epoch != opened.events.epoch:
+            self.lose(opened.events.epoch, opened.events.death)
+        return True
+
+    def _open_any(self, endpoints: tuple[Endpoint, ...]) -> _Opened:
         problem: BackendError | None = None
-        for endpoint in self._endpoints:
-            with self._changed:
-                self.epoch += 1
-                events = _Events(self, self.epoch)
+        for endpoint in endpoints:
+            events = _Events(self, next(self._numbers))
             try:
                 link = self._backend.open(endpoint, self._backend_options, events)
             except BackendError as error:
                 log.info("no link to %s: %s", endpoint, error)
                 problem = error
                 continue
-            log.info("link %d to %s (%s)", self.epoch, endpoint, link.broker)
-            return link, resolve(link.native, self._options.emulation, link.broker)
+            log.info("link %d to %s (%s)", events.epoch, endpoint, link.broker)
+            return _Opened(link, resolve(link.native, self._options.emulation, link.broker), events)
         assert problem is not None
         raise problem
 
     def wait_link(self, timeout: float) -> tuple[Link, Plan, int]:
         """The usable link, waiting for a reconnect; LinkLost when there is none within ``timeout`` seconds."""
-        with self._changed:
+        with self._changed_lock:
             self._changed.wait_for(lambda: self._ready or self._closed or self._failure is not None, timeout)
             if self._ready and self._link is not None and self._plan is not None:
                 return self._link, self._plan, self.epoch
-            raise self._failure or LinkLost(f"no link to the broker within {timeout:g} s")
+            if self._failure is not None:
+                raise copy.copy(self._failure)  # each caller its own traceback
+        raise LinkLost(f"no link to the broker within {timeout:g} s")
 
     @property
     def link(self) -> Link | None:
@@ -153,7 +182,7 @@ class Supervisor:
 
     def wait_replaced(self, epoch: int, timeout: float) -> bool:
         """Wait until the link of ``epoch`` is known to be dead; False after ``timeout`` seconds."""
-        with self._changed:
+        with self._changed_lock:
             return self._changed.wait_for(
                 lambda: self.epoch != epoch or self._lost_epoch == epoch or self._closed, timeout
             )
@@ -162,7 +191,7 @@ class Supervisor:
 
     def lose(self, epoch: int, error: BackendError) -> None:
         """The link of ``epoch`` died."""
-        with self._changed:
+        with self._changed_lock:
             if epoch != self.epoch or self._closed:
                 return
             self._ready = False
@@ -174,14 +203,14 @@ class Supervisor:
 
     def subscription_lost(self, epoch: int, subscription: Subscription, error: BackendError) -> None:
         """The broker ended a subscription."""
-        with self._changed:
+        with self._changed_lock:
             if epoch != self.epoch:
                 return
         self.submit(lambda: self._owner.on_subscription_lost(subscription, error))
 
     def submit(self, task: Callable[[], None]) -> None:
         """Run ``task`` on the supervisor's thread, after what is queued there."""
-        with self._changed:
+        with self._changed_lock:
             if self._closed:
                 return
             self._tasks.append(task)
@@ -189,7 +218,7 @@ class Supervisor:
 
     def _work(self) -> None:
         while True:
-            with self._changed:
+            with self._changed_lock:
                 if not self._tasks:
                     return
                 task = self._tasks.popleft()
@@ -213,45 +242,42 @@ class Supervisor:
                 return
             attempts += 1
             try:
-                if self._try_restore():
-                    return
+                self._try_restore(patient=attempts <= _PATIENT_ATTEMPTS)
+                return
+            except AuthenticationFailed as problem:  # asking again with the same password would lock the account
+                self._fail(problem)
+                return
             except BackendError as problem:
                 log.info("reconnect attempt %d failed: %s", attempts, problem)
                 error = problem
-                if isinstance(problem, AuthenticationFailed):
-                    attempts = limit = attempts  # asking again with the same password would lock the account
+            except Exception:
+                log.exception("reconnect attempt %d failed", attempts)
             self._pause(delay * random.uniform(0.5, 1.0))
             delay = min(delay * 2, self._options.reconnect_delay_max)
 
-    def _try_restore(self) -> bool:
-        link, plan = self._open_any()
-        epoch = self.epoch
+    def _try_restore(self, patient: bool) -> None:
+        opened = self._open_any(self._endpoints)
+        self.epoch = epoch = (
+            opened.events.epoch
+        )  # before anything is rebuilt: sessions that join later start on this one
         try:
-            self._owner.on_connected(link, plan, epoch)
-        except BackendError:
-            link.close()
+            self._owner.on_connected(opened.link, opened.plan, epoch, patient)
+        except BaseException:
+            opened.link.close()
             raise
-        with self._changed:
-            closed = self._closed
-            if not closed:
-                self._link, self._plan = link, plan
-                # had this link died meanwhile, its own recovery is already queued behind this one
-                self._ready = self._lost_epoch != epoch
-                self._changed.notify_all()
-        if closed:
-            link.close()
-            return True
+        if not self._install(opened):
+            opened.link.close()
+            return
         self._owner.on_restored()
         log.info("restored on link %d", epoch)
-        return True
 
     def _pause(self, delay: float) -> None:
-        with self._changed:
+        with self._changed_lock:
             self._changed.wait_for(lambda: self._closed, delay)
 
     def _fail(self, error: BackendError) -> None:
         log.error("no reconnect: %s", error)
-        with self._changed:
+        with self._changed_lock:
             self._failure = error
             self._changed.notify_all()
         self._owner.on_failed(error)
@@ -260,7 +286,7 @@ class Supervisor:
 
     def close(self) -> None:
         """Close the link and stop supervising; idempotent."""
-        with self._changed:
+        with self._changed_lock:
             self._closed = True
             self._ready = False
             self._failure = self._failure or LinkLost("the connection is closed")
@@ -273,5 +299,6 @@ class Supervisor:
 
     def abandon(self, error: BackendError) -> None:
         """In a forked child: no link of the parent may be used or closed."""
-        self._changed = threading.Condition(ranked(Rank.LEAF))
+        self._changed_lock = ranked(Rank.LEAF)
+        self._changed = threading.Condition(self._changed_lock)
         self._closed, self._ready, self._link, self._failure = True, False, None, error

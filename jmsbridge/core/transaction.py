@@ -55,7 +55,8 @@ class Native:
         # counted as held until the commit is answered: a closed consumer's subscription must outlive a failed commit
         for delivery in deliveries:
             delivery.inbox.reopen(1)
-        settle_all(deliveries, Outcome.ACCEPTED)
+        if not settle_all(deliveries, Outcome.ACCEPTED):
+            raise TransactionRolledBack("the connection was lost during the transaction")
         waiter = Waiter()
         self._channel.commit(waiter)
         waiter.wait_answer(timeout, "a commit")

@@ -28,7 +28,7 @@ from jmsbridge.spi import (
     TransactionRolledBack,
 )
 
-__all__ = ["translate"]
+__all__ = ["raise_first", "translate"]
 
 _CLASSES: dict[type[BackendError], type[JMSException]] = {
     AccessDenied: JMSSecurityException,
@@ -56,3 +56,10 @@ def translate(error: BackendError, unknown: Sequence[Any] = ()) -> JMSException:
         made = _CLASSES.get(type(error), JMSException)(str(error), code)
     made.__cause__ = error
     return made
+
+
+def raise_first(errors: list[BaseException]) -> None:
+    """Raise what a closing met: an interrupt before anything else, else the first problem; nothing when there was none."""
+    if errors:
+        first = min(errors, key=lambda error: isinstance(error, Exception))
+        raise translate(first) if isinstance(first, BackendError) else first

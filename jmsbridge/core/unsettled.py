@@ -18,23 +18,26 @@ __all__ = ["Automatic", "Deferred", "Early", "Individual", "Lazy", "Never", "Pol
 _TOO_LATE = "the connection was lost before these messages were acknowledged; the broker delivers them again"
 
 
-def settle_all(deliveries: Iterable[Delivery], outcome: Outcome, wait: float | None = None) -> None:
+def settle_all(deliveries: Iterable[Delivery], outcome: Outcome, wait: float | None = None) -> bool:
     """Settle in delivery order, one step per subscription; with ``wait`` until the broker has answered, that many
     seconds at most.
 
-    Without ``wait``, a link that died meanwhile is no error: the broker will deliver again. With it, that is LinkLost.
+    Without ``wait``, a link that died meanwhile is no error: the broker delivers again, and the answer is False. With it,
+    that is LinkLost.
     """
     groups: dict[Inbox, list[Delivery]] = {}
     for delivery in deliveries:
         groups.setdefault(delivery.inbox, []).append(delivery)
     waiters = []
+    settled = True
     for inbox, group in groups.items():
         waiter = None if wait is None else Waiter()
-        inbox.settle(group, outcome, waiter)
+        settled = inbox.settle(group, outcome, waiter) and settled
         if waiter is not None:
             waiters.append(waiter)
     for waiter in waiters:
         waiter.wait_answer(wait or 0, "an acknowledgement")
+    return settled
 
 
 class Policy(Protocol):

@@ -57,6 +57,16 @@ class Headers:
     _timestamp: int
     _type: str | None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What a pickled or copied message is made of: not its session, nor a send in flight."""
+        names = [name for kind in type(self).__mro__ for name in getattr(kind, "__slots__", ())]
+        state = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        return state | {"_acknowledger": None, "_gate": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
+
     def _refuse(self) -> NoReturn:
         raise JMSException("message is being sent asynchronously; wait for its completion")
 

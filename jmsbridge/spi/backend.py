@@ -148,4 +148,4 @@ class Backend(Protocol):
     """Typed options of this backend, all with defaults, beside those of the facade."""
 
     def open(self, endpoint: Endpoint, options: Any, events: LinkEvents) -> Link:
-        """Connect and authenticate (blocks, within ``connect_timeout`` of the facade's options)."""
+        """Connect and authenticate (blocks, for at most ``endpoint.connect_timeout``)."""

@@ -95,7 +95,8 @@ class Interest(msgspec.Struct, frozen=True, kw_only=True):
     ``key`` is the subscription's name (durable and shared ones); with the link's client id it is the identity.
     ``window`` is the prefetch for brokers that only count unsettled messages, ``deferred`` says that settlements come
     late (client acknowledgement, transactions), ``presettled`` that none will come at all. ``selector`` has been
-    checked and is never empty. ``start`` is a position, on brokers that have them.
+    checked and is never empty; a backend that cannot apply it takes it as part of the subscription's definition only, and
+    the facade filters. ``start`` is a position, on brokers that have them.
     """
 
     address: Address
@@ -112,7 +113,10 @@ class Interest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """Where and as whom to connect; one element of a failover list. Its text never shows the password."""
+    """Where and as whom to connect; one element of a failover list. Its text never shows the password.
+
+    ``open`` gives up after ``connect_timeout`` seconds.
+    """
 
     scheme: str
     host: str | None = None
@@ -121,6 +125,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     user: str | None = None
     password: str | None = None
     client_id: str | None = None
+    connect_timeout: float = 15.0
 
     def __str__(self) -> str:
         if self.host is None:

@@ -31,7 +31,7 @@ class Native(Flag):
     DELAY = auto()  # nothing is delivered or browsed before its delivery time
     PRIORITY = auto()  # among waiting messages a higher priority is delivered first
     EXPIRY = auto()  # an expired message is not delivered
-    DELIVERY_COUNT = auto()  # an arrival's delivery_count is exact, over links too
+    DELIVERY_COUNT = auto()  # an arrival's delivery_count is exact, over links too; a link's death counts at most once
     DUPLICATE_DETECTION = auto()  # a second send with the same duplicate id is confirmed and dropped
     DRAIN = auto()  # drain is answered after everything that was available has arrived
     CREDIT = auto()  # arrivals never exceed what was granted

@@ -48,7 +48,9 @@ class Nodes:
         batch.effects.append((lambda address: self._presence.remove(peer.token, address), peer.socket))
 
     def leave(self, batch: Batch) -> None:
-        """This process closes the file."""
+        """This process closes the file; what the dead left is tidied by whoever goes last, if not before."""
+        for peer in self.dead():
+            self.bury(batch, peer)
         self._clear(batch, self._catalog.node)
 
     def _clear(self, batch: Batch, node: int) -> None:

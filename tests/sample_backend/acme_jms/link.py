@@ -101,7 +101,6 @@ class Channel:
         unsupported = {
             "durable subscriptions": interest.durable,
             "shared subscriptions": interest.shared,
-            "selectors": interest.selector is not None,
             "browsing": interest.mode is Mode.BROWSE,
             "no_local": interest.no_local,
         }

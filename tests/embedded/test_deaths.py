@@ -1,0 +1,20 @@
+"""Messages that nobody saw survive any number of dying links."""
+
+import jmsbridge
+import jmsbridge_embedded
+
+
+def test_deaths_of_links_never_send_an_unseen_message_to_the_dead_letter_queue() -> None:
+    with jmsbridge.connect("embedded:?broker=deaths", reconnect_delay=0.001, reconnect_delay_max=0.001) as connection:
+        connection.start()
+        session = connection.create_session()
+        queue = session.create_queue("orders")
+        consumer = session.create_consumer(queue)
+        session.create_producer(queue).send("unseen")
+        for _ in range(9):
+            jmsbridge_embedded.cut("deaths")
+            connection.create_session().close()  # waits until the link is back
+        message = consumer.receive(timeout=5)
+        assert message.text == "unseen"
+        assert message.jms_redelivered
+        assert message.get_int_property("JMSXDeliveryCount") == 2
