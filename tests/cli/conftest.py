@@ -8,11 +8,8 @@ from typer.testing import CliRunner, Result
 import jmsbridge
 from jmsbridge import Connection
 from jmsbridge.cli import app
-from jmsbridge.errors import UnsupportedFeature
-from jmsbridge.spi import registry
-from tests.cli.administered import Administered
 
-__all__ = ["administered", "broker", "connection", "either_broker", "own_folders", "run"]
+__all__ = ["broker", "connection", "either_broker", "own_folders", "run"]
 
 _numbers = itertools.count(1)
 
@@ -52,20 +49,6 @@ def run(broker: str) -> Callable[..., Result]:
         return CliRunner().invoke(app, list(arguments), input=text)
 
     return call
-
-
-@pytest.fixture
-def administered(connection: Connection) -> Iterator[None]:
-    """The commands find a broker that offers administration, be it in memory or in a file."""
-    try:
-        offered = connection.admin is not None
-    except UnsupportedFeature:
-        offered = False
-    if not offered:
-        registry.register("embedded", Administered())
-    yield
-    if not offered:
-        registry.unregister("embedded")
 
 
 @pytest.fixture(params=["memory", "file"])

@@ -21,8 +21,6 @@ def broker(either_broker: str) -> str:
 
 REASON, ORIGIN = "JMS_jmsbridge_dead_letter_reason", "JMS_jmsbridge_dead_letter_origin"
 
-pytestmark = pytest.mark.usefixtures("administered")
-
 
 @pytest.fixture
 def dead(run: Run) -> None:

@@ -30,7 +30,6 @@ def bodies(run: Run, queue: str) -> list[Any]:
     return [json.loads(line)["body"] for line in result.stdout.splitlines()]
 
 
-@pytest.mark.usefixtures("administered")
 class TestWithAdministration:
     def test_list(self, run: Run) -> None:
         fill(run, "orders", "one", "two")
