@@ -15,6 +15,7 @@ from jmsbridge.core.modes import INDIVIDUAL_ACKNOWLEDGE, SESSION_TRANSACTED, Dup
 from jmsbridge.core.outgoing import Outgoing
 from jmsbridge.core.plan import Plan
 from jmsbridge.core.receiver import Receiver
+from jmsbridge.core.sends import Fate
 from jmsbridge.core.state import Life, State
 from jmsbridge.core.transaction import Buffered, Transaction
 from jmsbridge.core.transaction import Native as NativeTransaction
@@ -148,8 +149,9 @@ class Engine:
         """The link died (supervisor's thread)."""
         with self._lock:
             self._channel = None
-        if self.transacted and self.incoming.policy.take_unsettled():
-            self.outgoing.transaction_failure = LinkLost("the connection was lost during the transaction")
+            # one step: a commit or rollback meanwhile has either the deliveries or the failure
+            if self.transacted and self.incoming.policy.take_unsettled():
+                self.outgoing.fate.error = LinkLost("the connection was lost during the transaction")
         self.outgoing.interrupted()
         self.incoming.interrupted()
 
@@ -306,9 +308,16 @@ class Engine:
         """See ``Session.commit``."""
         self._check_transacted("commit")
         self.outgoing.finish()
+        try:
+            self._commit()
+        finally:
+            self.outgoing.fate = Fate()
+
+    def _commit(self) -> None:
         transaction = self.outgoing.transaction
-        deliveries = self.incoming.policy.take_unsettled()
-        failure, self.outgoing.transaction_failure = self.outgoing.transaction_failure, None
+        with self._lock:
+            deliveries = self.incoming.policy.take_unsettled()
+            failure = self.outgoing.fate.error
         if failure is None and any(delivery.inbox.is_lost() for delivery in deliveries):
             failure = LinkLost("the connection was lost during the transaction")
         doomed = failure is not None
@@ -329,7 +338,6 @@ class Engine:
             raise TransactionRolledBackException(f"the transaction was rolled back: {failure}") from failure
 
     def _undo(self, deliveries: list[Delivery]) -> None:
-        self.outgoing.transaction_failure = None
         transaction = self.outgoing.transaction
         if transaction is not None:
             try:
@@ -342,7 +350,12 @@ class Engine:
         """See ``Session.rollback``."""
         self._check_transacted("rollback")
         self.outgoing.finish()
-        self._undo(self.incoming.policy.take_unsettled())
+        with self._lock:
+            deliveries = self.incoming.policy.take_unsettled()
+        try:
+            self._undo(deliveries)
+        finally:
+            self.outgoing.fate = Fate()
 
     def recover(self) -> None:
         """See ``Session.recover``."""

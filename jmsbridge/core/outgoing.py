@@ -5,7 +5,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from jmsbridge.config import Options
 from jmsbridge.core.clock import Clock
@@ -14,15 +14,26 @@ from jmsbridge.core.ledger import Entry, Ledger
 from jmsbridge.core.locks import Rank, ranked
 from jmsbridge.core.naming import message_ids
 from jmsbridge.core.plan import Plan
+from jmsbridge.core.sends import (
+    AcknowledgedSend,
+    AsyncSend,
+    Completion,
+    Fate,
+    Sender,
+    TransactedSend,
+    UnwatchedSend,
+    Watched,
+    write_headers,
+)
 from jmsbridge.core.ticket import AnswerMissing, Waiter
 from jmsbridge.core.transaction import Transaction
 from jmsbridge.core.translate import translate
 from jmsbridge.destinations import Destination
-from jmsbridge.errors import InDoubtException, JMSException, unchecked
+from jmsbridge.errors import InDoubtException, JMSException
 from jmsbridge.message import Message
 from jmsbridge.spi import BackendError, BodyKind, Channel, Envelope, LinkLost, Native, Ticket
 
-__all__ = ["Completion", "Outgoing", "Sender"]
+__all__ = ["Outgoing"]
 
 log = logging.getLogger("jmsbridge.send")
 
@@ -35,115 +46,6 @@ _KEPT_FAILURES = 1000
 _NEEDED_TO_SEND = (
     Native.SEND_CONFIRM | Native.DELAY | Native.DUPLICATE_DETECTION | Native.TYPED_PROPERTIES | Native.BODY_KINDS
 )
-
-
-class Completion(Protocol):
-    """A completion listener."""
-
-    def on_completion(self, message: Any) -> None:
-        """The broker has the message."""
-
-    def on_exception(self, message: Any, error: Any) -> None:
-        """It has not, or nobody knows."""
-
-
-class Sender(Protocol):
-    """What the way out needs of a producer."""
-
-    _no_id: bool
-    _no_timestamp: bool
-    _last_async: int
-    _unchecked: bool
-    _group: Group | None
-
-
-class _AsyncSend(Entry):
-    __slots__ = ("foreign", "listener", "message", "simplified")
-
-    def __init__(
-        self, ledger: Ledger, size: int, message: Message, listener: Completion, foreign: Any, simplified: bool
-    ) -> None:
-        super().__init__(ledger, size)
-        self.message = message
-        self.listener = listener
-        self.foreign = foreign
-        self.simplified = simplified
-
-    def complete(self) -> None:
-        message = self.message
-        message._gate = None
-        target = message if self.foreign is None else self.foreign
-        if self.error is None:
-            message._reset_for_reading()
-            self.listener.on_completion(target)
-            return
-        error = translate(self.error, (target,))
-        self.listener.on_exception(target, unchecked(error) if self.simplified else error)
-
-
-class _Acknowledged(Entry):
-    """A send watched by the session's send-acknowledgement handler; ``waiter`` is the blocking sender, if it waits."""
-
-    __slots__ = ("message", "owner", "waiter")
-
-    def __init__(self, owner: "Outgoing", size: int, message: Any, waiter: Ticket | None) -> None:
-        super().__init__(owner.ledger, size)
-        self.owner = owner
-        self.message = message
-        self.waiter = waiter
-
-    def succeed(self) -> None:
-        if self.waiter is not None:
-            self.waiter.succeed()
-        super().succeed()
-
-    def fail(self, error: BackendError) -> None:
-        if self.waiter is not None:
-            self.waiter.fail(error)
-        super().fail(error)
-
-    def complete(self) -> None:
-        handler = self.owner.handler
-        if self.error is None and handler is not None:
-            handler(self.message)
-        elif self.error is not None and self.waiter is None:
-            self.owner.report(self.message, self.error)
-
-
-class _Unwatched:
-    """The ticket of a send that nobody waits for, but the end of the session: only a failure has consequences."""
-
-    __slots__ = ("_message", "_owner")
-
-    def __init__(self, owner: "Outgoing", message: Any) -> None:
-        self._owner = owner
-        self._message = message
-
-    def succeed(self) -> None:
-        self._owner.watch_no_more(self)
-
-    def fail(self, error: BackendError) -> None:
-        if self._owner.watch_no_more(self):
-            self._owner.report(self._message, error)
-
-
-class _Transacted:
-    """The ticket of a plain send inside a transaction: commit waits for it, and a refusal dooms the transaction."""
-
-    __slots__ = ("_owner",)
-
-    def __init__(self, owner: "Outgoing") -> None:
-        self._owner = owner
-
-    def succeed(self) -> None:
-        self._owner.watch_no_more(self)
-
-    def fail(self, error: BackendError) -> None:
-        if self._owner.watch_no_more(self):
-            self._owner.transaction_failure = error
-
-
-_Watched = _Unwatched | _Transacted
 
 
 class Outgoing:
@@ -167,7 +69,7 @@ class Outgoing:
         self._groups: list[Group] = []
         self.failed: deque[JMSException] = deque(maxlen=_KEPT_FAILURES)
         self.transaction: Transaction | None = None
-        self.transaction_failure: BackendError | None = None
+        self.fate = Fate()
         self._transacted = False
         self._clock = clock
         self._now_ms = clock.now_ms
@@ -180,7 +82,7 @@ class Outgoing:
         self._up = threading.Condition(self._up_lock)  # guards _channel and _down
         self._answered_lock = ranked(Rank.LEAF)
         self._answered = threading.Condition(self._answered_lock)  # guards _watched
-        self._watched: dict[_Watched, None] = {}
+        self._watched: dict[Watched, None] = {}
         self._channel: Channel | None = None
         self._down: JMSException | None = None
         self._weighed = options.confirmation_window_size is not None
@@ -207,9 +109,10 @@ class Outgoing:
     def interrupted(self) -> None:
         """The link died: sends wait; a transaction that held sends is lost."""
         with self._up_lock:
+            fate = self.fate  # read first: a rollback empties the transaction, then begins a new one
             self._channel = None
             if self.transaction is not None and self.transaction.is_busy:
-                self.transaction_failure = LinkLost("the connection was lost during the transaction")
+                fate.error = LinkLost("the connection was lost during the transaction")
 
     def shut(self, error: JMSException) -> None:
         """There will be no link any more; senders fail with ``error``."""
@@ -253,7 +156,7 @@ class Outgoing:
         if self._lacking:
             self._require(envelope, delay, confirmed=listener is not None or mode != _NON_PERSISTENT)
         if foreign is not None:
-            _write_headers(message, foreign)
+            write_headers(message, foreign)
         if listener is not None:
             self._send_async(sender, envelope, message, listener, foreign)
         elif self._transacted:
@@ -265,7 +168,7 @@ class Outgoing:
         elif self._block_non_durable if mode == _NON_PERSISTENT else self._block_durable:
             self._send_and_wait(envelope, message)
         else:
-            ticket = self._watch(_Unwatched(self, message if foreign is None else foreign))
+            ticket = self._watch(UnwatchedSend(self, message if foreign is None else foreign))
             self.wait_channel().send(envelope, ticket)
 
     def _stamp(
@@ -350,7 +253,7 @@ class Outgoing:
     ) -> None:
         self.wait_channel()
         size = _weigh(envelope) if self._weighed else 0
-        entry = _AsyncSend(self.ledger, size, message, listener, foreign, sender._unchecked)
+        entry = AsyncSend(self.ledger, size, message, listener, foreign, sender._unchecked)
         try:
             channel = self._enter(entry)
             message._gate = entry
@@ -368,7 +271,7 @@ class Outgoing:
         self.wait_channel()
         transaction = self.transaction
         assert transaction is not None
-        transaction.send(envelope, self._watch(_Transacted(self)))
+        transaction.send(envelope, self._watch(TransactedSend(self)))
 
     def _send_in_group(self, sender: Sender, envelope: Envelope, message: Any) -> None:
         group = sender._group
@@ -379,7 +282,7 @@ class Outgoing:
         ticket: Ticket
         ticket = member = group.enter(envelope, self.group_ack_threshold)
         if self.handler is not None:
-            entry = _Acknowledged(self, _weigh(envelope) if self._weighed else 0, message, member)
+            entry = AcknowledgedSend(self, _weigh(envelope) if self._weighed else 0, message, member)
             self._enter(entry)
             ticket = entry
         channel.send(envelope, ticket)
@@ -397,7 +300,7 @@ class Outgoing:
         self.wait_channel()
         blocking = self._block_durable if envelope.persistent else self._block_non_durable
         waiter = Waiter() if blocking else None
-        entry = _Acknowledged(self, _weigh(envelope) if self._weighed else 0, message, waiter)
+        entry = AcknowledgedSend(self, _weigh(envelope) if self._weighed else 0, message, waiter)
         try:
             self._enter(entry).send(envelope, entry)
             if waiter is not None:
@@ -405,12 +308,12 @@ class Outgoing:
         except BackendError as error:
             raise translate(error, (message,)) from error
 
-    def _watch(self, ticket: _Watched) -> Ticket:
+    def _watch(self, ticket: Watched) -> Ticket:
         with self._answered_lock:
             self._watched[ticket] = None
         return ticket
 
-    def watch_no_more(self, ticket: _Watched) -> bool:
+    def watch_no_more(self, ticket: Watched) -> bool:
         """A send that nobody waits for has its answer; false when it had one before."""
         with self._answered_lock:
             known = ticket in self._watched
@@ -486,14 +389,3 @@ def _give_up() -> BackendError:
 def _weigh(envelope: Envelope) -> int:
     body = envelope.body
     return len(body) if isinstance(body, str | bytes) else 64 * (1 + len(body) if body else 1)
-
-
-def _write_headers(message: Message, foreign: Any) -> None:
-    # another provider's message gets its headers through its own setters (rule BO-8)
-    foreign.jms_destination = message._destination
-    foreign.jms_delivery_mode = message._delivery_mode
-    foreign.jms_message_id = message._message_id
-    foreign.jms_timestamp = message._timestamp
-    foreign.jms_priority = message._priority
-    foreign.jms_expiration = message._expiration
-    foreign.jms_delivery_time = message._delivery_time

@@ -198,9 +198,10 @@ class Deferred:
         """Settle all that the session consumed; ignored in a transaction (rule AC-4)."""
         if self.transacted:
             return
-        with self._lock:
+        with self._lock:  # one step: a link that dies meanwhile leaves either the deliveries or the loss
             lost, self._lost = self._lost, False
-        settle_all(self.take_unsettled(), Outcome.ACCEPTED, self._wait)
+            held, self._held = self._held, []
+        settle_all(held, Outcome.ACCEPTED, self._wait)
         if lost and self._wait is not None:
             raise LinkLost(_TOO_LATE)
 
@@ -213,7 +214,7 @@ class Deferred:
     def lose(self) -> None:
         """Forget it."""
         with self._lock:
-            self._lost = bool(self._held)
+            self._lost = self._lost or bool(self._held)
             self._held = []
 
 
