@@ -129,8 +129,8 @@ class Batch:
 
     # -- giving back ---------------------------------------------------------------------------------------------
 
-    def give_back(self, line: int, held: list[tuple[int, int]], failures: int) -> None:
-        """Messages, given by id and rank, wait again in their places."""
+    def give_back(self, line: int, held: list[tuple[int, int]], failures: int | None) -> None:
+        """Messages, given by id and rank, wait again in their places; no number of failures means a death."""
         if not held:
             return
         self.entries.give_back([number for number, _ in held], failures)

@@ -29,6 +29,9 @@ _COLUMNS: Final = "INSERT INTO entry(id, line, rank, count, due, expires, bucket
 _SIZES: Final = (128, 32, 8, 1)
 _INSERT: Final = {size: _COLUMNS + ",".join(["(?, ?, ?, 0, ?, ?, ?, ?, ?, ?)"] * size) for size in _SIZES}
 _FIELDS: Final = 9
+_DEATH: Final = "max(count, 1)"
+"""Nobody knows what a dead link or process had seen of what it held: marked as redelivered, but deaths alone never use
+up the redeliveries of a message."""
 _LIST: Final = "(SELECT value FROM json_each(?))"
 _PAGE: Final = """
     SELECT id, rank, count, expires, bucket, coalesce(body, (SELECT data FROM body WHERE body.id = entry.id))
@@ -157,18 +160,17 @@ class Entries:
         """A node holds these from now on."""
         self.sql.execute(f"UPDATE entry SET owner = ? WHERE id IN {_LIST}", (node, _json(ids))).fetchall()
 
-    def give_back(self, ids: list[int], failures: int) -> None:
-        """These wait again, in their places, each counting that many failures."""
+    def give_back(self, ids: list[int], failures: int | None) -> None:
+        """These wait again, in their places, each counting that many failures; None is a death, see ``_DEATH``."""
         self.flush()
-        self.sql.execute(
-            f"UPDATE entry SET owner = NULL, count = count + ? WHERE id IN {_LIST}", (failures, _json(ids))
-        ).fetchall()
+        count = _DEATH if failures is None else f"count + {int(failures)}"
+        self.sql.execute(f"UPDATE entry SET owner = NULL, count = {count} WHERE id IN {_LIST}", (_json(ids),))
 
     def give_back_all(self, node: int) -> list[int]:
-        """Everything that a dead node held waits again and counts one failure; the lines where that happened."""
+        """Everything that a dead node held waits again; the lines where that happened."""
         self.flush()
         lines = self.sql.execute("SELECT DISTINCT line FROM entry WHERE owner = ?", (node,)).fetchall()
-        self.sql.execute("UPDATE entry SET owner = NULL, count = count + 1 WHERE owner = ?", (node,)).fetchall()
+        self.sql.execute(f"UPDATE entry SET owner = NULL, count = {_DEATH} WHERE owner = ?", (node,))
         return [line for (line,) in lines]
 
     # -- time ----------------------------------------------------------------------------------------------------

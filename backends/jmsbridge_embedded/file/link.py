@@ -104,17 +104,17 @@ class FileLink(FileAdmin):
 
     # -- for the store -------------------------------------------------------------------------------------------
 
-    def end(self, batch: Batch, lost: str) -> None:
+    def end(self, batch: Batch, lost: str, *, death: bool = False) -> None:
         """Give everything back."""
         if self not in batch.store.links:
             return
         self.lost = lost
-        self.end_channels(batch, list(self.channels), lost)
+        self.end_channels(batch, list(self.channels), lost, death=death)
         batch.store.nodes.end_link(self.id)
         batch.store.links.discard(self)
         batch.on_undo(lambda: batch.store.links.add(self))
 
-    def end_channels(self, batch: Batch, channels: Sequence[FileChannel], lost: str) -> None:
+    def end_channels(self, batch: Batch, channels: Sequence[FileChannel], lost: str, *, death: bool = False) -> None:
         """Roll these back and give back what they hold, together: nothing comes to one of them on the way.
 
         May be called again after its transaction was rolled back: ``lost`` and ``ended`` stay, the rest is undone.
@@ -134,7 +134,7 @@ class FileLink(FileAdmin):
             for token, consumer in (channel.accepted or {}).values():
                 back.setdefault(consumer.line.id, {})[token.id] = token.rank
         for line, held in back.items():
-            batch.give_back(line, list(held.items()), 1)
+            batch.give_back(line, list(held.items()), None if death else 1)
         for consumer in consumers:
             if not batch.catalog.leave(consumer.id, consumer.line.id):
                 batch.available.add(consumer.line.id)  # its groups are free

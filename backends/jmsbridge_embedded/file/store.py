@@ -168,7 +168,7 @@ class Store:
         def act(batch: Batch) -> None:
             ended.extend(self.links)
             for link in ended:
-                link.end(batch, reason)
+                link.end(batch, reason, death=True)
 
         self.end(act)
         for link in dict.fromkeys(ended):
