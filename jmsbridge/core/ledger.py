@@ -159,7 +159,7 @@ class Ledger:
                 self._changed.notify_all()
 
     def close(self, *, when_idle: bool) -> bool:
-        """Take no more sends; with ``when_idle`` only if every one so far was called back, and say whether that was so."""
+        """Take no more sends; with ``when_idle`` only if all so far were called back. Says whether they were."""
         with self._changed_lock:
             idle = self._finished >= self._entered
             self._closed = self._closed or idle or not when_idle

@@ -59,7 +59,7 @@ def translate(error: BackendError, unknown: Sequence[Any] = ()) -> JMSException:
 
 
 def raise_first(errors: list[BaseException]) -> None:
-    """Raise what a closing met: an interrupt before anything else, else the first problem; nothing when there was none."""
+    """Raise what a closing met: an interrupt first, else the first problem; nothing when there was none."""
     if errors:
         first = min(errors, key=lambda error: isinstance(error, Exception))
         raise translate(first) if isinstance(first, BackendError) else first

@@ -22,8 +22,8 @@ def settle_all(deliveries: Iterable[Delivery], outcome: Outcome, wait: float | N
     """Settle in delivery order, one step per subscription; with ``wait`` until the broker has answered, that many
     seconds at most.
 
-    Without ``wait``, a link that died meanwhile is no error: the broker delivers again, and the answer is False. With it,
-    that is LinkLost.
+    Without ``wait``, a link that died meanwhile is no error: the broker delivers again, and the answer is False. With
+    it, that is LinkLost.
     """
     groups: dict[Inbox, list[Delivery]] = {}
     for delivery in deliveries:

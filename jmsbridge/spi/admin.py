@@ -16,8 +16,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     """A queue, a topic, or a durable or shared subscription of a topic.
 
     ``depth`` counts the messages in it, delayed and delivered but unsettled ones included; 0 for a topic, which holds
-    none itself. ``oldest`` is the JMSTimestamp of the oldest one, in milliseconds since the epoch. ``subscription`` is the
-    name of a subscription, ``client_id`` its client id.
+    none itself. ``oldest`` is the JMSTimestamp of the oldest one, in milliseconds since the epoch. ``subscription``
+    is the name of a subscription, ``client_id`` its client id.
     """
 
     address: Address
@@ -48,4 +48,4 @@ class Admin(Protocol):
         """Delete the messages of a queue that match and that nobody holds; how many it were."""
 
     def move(self, source: Address, target: Address, selector: str | None = None, limit: int | None = None) -> int:
-        """Move messages that match and that nobody holds, in order, each in one step, to another queue; how many it were."""
+        """Move matching messages that nobody holds to another queue, in order, each in one step; how many it were."""

@@ -95,8 +95,8 @@ class Interest(msgspec.Struct, frozen=True, kw_only=True):
     ``key`` is the subscription's name (durable and shared ones); with the link's client id it is the identity.
     ``window`` is the prefetch for brokers that only count unsettled messages, ``deferred`` says that settlements come
     late (client acknowledgement, transactions), ``presettled`` that none will come at all. ``selector`` has been
-    checked and is never empty; a backend that cannot apply it takes it as part of the subscription's definition only, and
-    the facade filters. ``start`` is a position, on brokers that have them.
+    checked and is never empty; a backend that cannot apply it takes it as part of the subscription's definition only,
+    and the facade filters. ``start`` is a position, on brokers that have them.
     """
 
     address: Address
