@@ -5,7 +5,7 @@ import logging
 import os
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -319,9 +319,7 @@ class Hub:
         if not self.life.wait_begin_close(wait=not self._exceptions.is_current()):
             return
         errors: list[BaseException] = []
-        with self._lock:
-            engines = self._engines
-        for step in (*(engine.close for engine in engines), self._end):
+        for step in self._ends():
             try:
                 step()
             except BaseException as error:  # an interrupt too: what is half closed helps nobody
@@ -331,6 +329,13 @@ class Hub:
         self._exceptions.close()
         self.life.end_close()
         raise_first(errors)
+
+    def _ends(self) -> Iterator[Callable[[], None]]:
+        done: set[Engine] = set()
+        while engines := [one for one in self._engines if one not in done]:  # callbacks may make further sessions
+            done.update(engines)
+            yield from (engine.close for engine in engines)
+        yield self._end
 
     def _end(self) -> None:
         try:

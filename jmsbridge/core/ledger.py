@@ -106,11 +106,15 @@ class Ledger:
 
     def on_answer(self, entry: Entry) -> None:
         """An entry has its answer; called once each, from any thread."""
+        self._wake_lane()
+
+    def _wake_lane(self) -> None:
+        # also for a head that was answered before: the lane's thread may not have started then
         try:
-            head = self._entries[0] is entry
+            due = self._entries[0].answered
         except IndexError:
-            head = True
-        if head:
+            due = True
+        if due:
             self.lane.wake()
 
     def _is_full(self, size: int) -> bool:
@@ -171,7 +175,10 @@ class Ledger:
         After ``timeout`` seconds those without an answer are failed, in order, with ``give_up()``; a callback that is
         running is waited for however long it takes, and logged.
         """
-        if self._finished >= number or self._wait(number, timeout):
+        if self._finished >= number:
+            return
+        self._wake_lane()
+        if self._wait(number, timeout):
             return
         for entry in tuple(self._entries):
             if entry.number <= number and not entry.answered:
