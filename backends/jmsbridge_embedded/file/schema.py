@@ -113,7 +113,7 @@ def _prepare(connection: sqlite3.Connection, path: Path, verify: bool) -> None:
         connection.execute(f"PRAGMA user_version = {_VERSION}")
     connection.execute("COMMIT")
     if verify:
-        found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        found = " ".join(str(connection.execute("PRAGMA quick_check(1)").fetchone()[0]).split())
         if found != "ok":
             raise ConnectFailed(f"{path} is damaged ({found}); {_REPAIR}")
 

@@ -228,7 +228,8 @@ class Store:
             _log.exception("the broker in %s failed", self.path)
             self._die([], LinkLost(f"the broker in {self.path} failed: {error}"), damaged=False)
             return
-        self._close()
+        if self.death is None:
+            self._close()
 
     def _open(self) -> None:
         self._sql = open_file(self.path, self._verify)
