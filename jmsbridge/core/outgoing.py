@@ -131,7 +131,7 @@ class Outgoing:
             if self._channel is not None:
                 return self._channel
             if self._down is not None:
-                raise copy.copy(self._down)  # each caller its own traceback
+                raise copy.copy(self._down) from self._down.__cause__  # each caller its own traceback
         raise JMSException(f"the connection was not restored within {self._timeout:g} s (option send_timeout)")
 
     # ---- sending
@@ -211,7 +211,7 @@ class Outgoing:
         plan = self._plan
         if plan is None:
             return
-        if confirmed or self._block_non_durable:
+        if confirmed or self._block_non_durable or self.handler is not None:
             plan.require(Native.SEND_CONFIRM)
         if delay:
             plan.require(Native.DELAY)
@@ -282,9 +282,8 @@ class Outgoing:
         ticket: Ticket
         ticket = member = group.enter(envelope, self.group_ack_threshold)
         if self.handler is not None:
-            entry = AcknowledgedSend(self, _weigh(envelope) if self._weighed else 0, message, member)
-            self._enter(entry)
-            ticket = entry
+            ticket = entry = AcknowledgedSend(self, _weigh(envelope) if self._weighed else 0, message, member)
+            channel = self._enter(entry)
         channel.send(envelope, ticket)
         if group.is_full:
             group.wait_confirmed()
@@ -292,9 +291,12 @@ class Outgoing:
     def _enter(self, entry: Entry) -> Channel:
         try:
             self.ledger.enter(entry, self._timeout)
-        except AnswerMissing as error:
-            raise translate(error) from error
-        return self.wait_channel()  # only now: the link may have changed while the window was full
+            return self.wait_channel()  # only now: the link may have changed while the window was full
+        except BaseException as error:
+            self.ledger.withdraw(entry)  # it was not sent: nobody is called back, no group waits for it
+            if isinstance(error, AnswerMissing):
+                raise translate(error) from error
+            raise
 
     def _send_acknowledged(self, envelope: Envelope, message: Any) -> None:
         self.wait_channel()

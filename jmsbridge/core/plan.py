@@ -131,6 +131,8 @@ class Plan:
     def __init__(self, native: Native, settings: Mapping[str, str] | str, broker: str = "this broker") -> None:
         self.native = native
         self.broker = broker
+        self.is_quiet = False
+        """While a link is restored there is no caller to warn: the prices go to the log."""
         self._settings = settings
         self._lock = threading.Lock()  # guards _warned
         self._warned: set[Native] = set()
@@ -165,6 +167,9 @@ class Plan:
         if outcome == "refused":
             remedy = f'; emulation = {{ {row.name} = "allow" }} permits it' if row.emulation else ""
             raise UnsupportedFeatureException(f"{self.broker} has no {row.text}: {row.price}{remedy}", row.name)
+        if self.is_quiet:
+            log.warning("%s has no %s; %s: %s", self.broker, row.text, row.emulation, row.price)
+            return outcome
         with self._lock:
             first = feature not in self._warned
             self._warned.add(feature)

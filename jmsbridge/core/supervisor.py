@@ -260,11 +260,13 @@ class Supervisor:
         self.epoch = epoch = (
             opened.events.epoch
         )  # before anything is rebuilt: sessions that join later start on this one
+        opened.plan.is_quiet = True
         try:
             self._owner.on_connected(opened.link, opened.plan, epoch, patient)
         except BaseException:
             opened.link.close()
             raise
+        opened.plan.is_quiet = False
         if not self._install(opened):
             opened.link.close()
             return
