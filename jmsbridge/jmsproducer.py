@@ -254,7 +254,10 @@ class JMSProducer:
 
     def _set_header(self, name: str, value: Any) -> Self:
         self._check()
-        setattr(self._template, name, value)  # checks the type, and copies
+        try:
+            setattr(self._template, name, value)  # checks the type, and copies
+        except JMSException as error:
+            raise unchecked(error) from error
         if value is None:
             self._headers.pop(name, None)
         else:

@@ -109,7 +109,7 @@ class Session(Creating):
     @group_ack_threshold.setter
     def group_ack_threshold(self, threshold: int) -> None:
         self._check_open()
-        if threshold < 1:
+        if arguments.count(threshold, "group_ack_threshold") < 1:
             raise ValueError("group_ack_threshold is 1 or more")
         self._engine.outgoing.group_ack_threshold = threshold
 

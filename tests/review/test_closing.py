@@ -60,9 +60,7 @@ def test_callbacks_that_always_send_again_are_ended(broker: Embedded) -> None:
     assert len(called) == len(sent)
 
 
-def test_callbacks_that_always_send_again_without_answers_are_ended(
-    backend: ScriptedBackend, connect: Connect
-) -> None:
+def test_callbacks_that_always_send_again_without_answers_are_ended(backend: ScriptedBackend, connect: Connect) -> None:
     session = connect(close_timeout=0.1).create_session()
     producer = session.create_producer(QUEUE)
     outcomes: list[str] = []
