@@ -40,7 +40,7 @@ format: $(VENV)/.stamp-dev  ## let ruff format and fix
 rules: $(VENV)/.stamp-dev  ## every rule of the specification with its tests
 	@$(PY) -m jmsbridge.testing.rules
 
-bench: $(VENV)/.stamp-run  ## speed on this machine; `make bench ARGS=--write` updates docs/performance.md
+bench: $(VENV)/.stamp-bench  ## speed on this machine; `make bench ARGS=--write` updates docs/performance.md
 	@$(PY) -m bench $(ARGS)
 
 docs: $(VENV)/.stamp-dev  ## regenerate what the documentation takes from the code
@@ -70,4 +70,9 @@ $(VENV)/.stamp-run: pyproject.toml | $(PY)
 $(VENV)/.stamp-dev: pyproject.toml | $(PY)
 	@echo "Installing jmsbridge and the tools of its development into $(VENV)"
 	@$(PIP) install --editable '.[dev]'
+	@touch $@ $(VENV)/.stamp-run
+
+$(VENV)/.stamp-bench: pyproject.toml | $(PY)
+	@echo "Installing jmsbridge and the peers of its benchmarks into $(VENV)"
+	@$(PIP) install --editable '.[bench]'
 	@touch $@ $(VENV)/.stamp-run

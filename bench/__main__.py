@@ -4,7 +4,7 @@ import sys
 
 from rich.console import Console
 
-from bench import cost, memory, report, throughput
+from bench import cost, file_broker, memory, report, throughput
 from bench.measuring import Figure, cpu_loop, windows
 
 
@@ -25,9 +25,14 @@ def main(arguments: list[str]) -> int:
                 status.update(f"after: {figure.name}")
         status.update("memory")
         figures.append(memory.flatness(1_000_000 // share))
+        in_file: list[Figure] = []
+        for figure in file_broker.figures(20_000 // share, 1_000_000 // share):
+            in_file.append(figure)
+            status.update(f"file broker, after: {figure.name}")
     report.show(figures)
+    report.show(in_file)
     if "--write" in arguments:
-        print(f"written to {report.write(figures, 'make bench ARGS=--write')}")
+        print(f"written to {report.write(figures, in_file, 'make bench ARGS=--write')}")
     return 0
 
 

@@ -1,7 +1,7 @@
 """Rates of the broker in a file, fsync on, beside Python's usual queues in a file: ``python -m bench.file_broker``.
 
-The peers are ``persist-queue`` and ``litequeue``, where they are installed, with the same durability (WAL,
-``synchronous = FULL``) and the same 256 bytes; they have no headers, no types and no acknowledgement modes.
+The peers are ``persist-queue``, ``litequeue`` and kombu's SQLAlchemy transport, where they are installed, with the same
+durability (``synchronous = FULL``) and the same 256 bytes; they have no headers, no types and no acknowledgement modes.
 """
 
 import importlib
@@ -12,6 +12,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -194,30 +195,39 @@ def _open(path: Path) -> float:
 
 
 def _peers(folder: Path, count: int) -> Iterator[Figure]:
-    try:
-        litequeue = importlib.import_module("litequeue")
-    except ImportError:
-        print("litequeue is not installed", file=sys.stderr)
-    else:
-        queue = litequeue.LiteQueue(str(folder / "lite.db"))
-        queue.conn.execute("PRAGMA synchronous = FULL")
-        yield windows("litequeue: put", "messages/s", None, lambda: _timed(count, lambda: queue.put(BODY)))
-        yield windows(
-            "litequeue: pop and done",
-            "messages/s",
-            None,
-            lambda: _timed(count, lambda: queue.done(queue.pop().message_id)),
-        )
-    try:
-        persistqueue = importlib.import_module("persistqueue")
-    except ImportError:
-        print("persist-queue is not installed", file=sys.stderr)
-        return
-    acked = persistqueue.SQLiteAckQueue(str(folder / "persist"), auto_commit=True)
-    yield windows("persist-queue: put", "messages/s", None, lambda: _timed(count, lambda: acked.put(BODY)))
-    yield windows(
-        "persist-queue: get and ack", "messages/s", None, lambda: _timed(count, lambda: acked.ack(acked.get()))
-    )
+    for name, module, peer in (
+        ("litequeue", "litequeue", _litequeue),
+        ("persist-queue", "persistqueue", _persistqueue),
+        ("kombu, SQLAlchemy", "kombu.transport.sqlalchemy", _kombu),
+    ):
+        try:
+            importlib.import_module(module)
+        except ImportError:
+            print(f"{name} is not installed: pip install 'jmsbridge[bench]'", file=sys.stderr)
+            continue
+        put, take = peer(folder)
+        yield windows(f"{name}: put", "messages/s", None, partial(_timed, count, put))
+        yield windows(f"{name}: take and acknowledge", "messages/s", None, partial(_timed, count, take))
+
+
+_Acts = tuple[Callable[[], Any], Callable[[], Any]]
+
+
+def _litequeue(folder: Path) -> _Acts:
+    queue = importlib.import_module("litequeue").LiteQueue(str(folder / "lite.db"))
+    queue.conn.execute("PRAGMA synchronous = FULL")
+    return lambda: queue.put(BODY), lambda: queue.done(queue.pop().message_id)
+
+
+def _persistqueue(folder: Path) -> _Acts:
+    queue = importlib.import_module("persistqueue").SQLiteAckQueue(str(folder / "persist"), auto_commit=True)
+    return lambda: queue.put(BODY), lambda: queue.ack(queue.get())
+
+
+def _kombu(folder: Path) -> _Acts:
+    # SQLite's own defaults below it: a rollback journal and synchronous = FULL
+    queue = importlib.import_module("kombu").Connection(f"sqla+sqlite:///{folder}/kombu.db").SimpleQueue("bench")
+    return lambda: queue.put(BODY), lambda: queue.get(block=False).ack()
 
 
 def _timed(count: int, act: Callable[[], Any]) -> float:

@@ -26,6 +26,16 @@ that only counts tells what a core of this machine is worth: scale by it before 
 | what | median | lowest | highest | asked for | unit |
 |---|---:|---:|---:|---:|---|
 {rows}
+
+## The broker in a file
+
+`embedded:PATH` on a local disk with fsync on, and Python's usual queues in a file in the same run, each with
+`synchronous = FULL` and the same 256 bytes. The peers put and take one message at a time; they have no headers, no types,
+no acknowledgement modes and no transactions, and their figures are to be read beside "one at a time".
+
+| what | median | lowest | highest | asked for | unit |
+|---|---:|---:|---:|---:|---|
+{file_rows}
 """
 
 
@@ -43,12 +53,17 @@ def show(figures: list[Figure]) -> None:
     Console(width=120, highlight=False).print(table)
 
 
-def write(figures: list[Figure], command: str) -> Path:
+def write(figures: list[Figure], in_file: list[Figure], command: str) -> Path:
     """Write the page; what it says about the machine is what was measured on."""
-    rows = [f"| {figure.name} | {' | '.join(_numbers(figure))} | {figure.unit} |" for figure in figures]
     made = f"Made by `{command}` on {datetime.date.today().isoformat()}. {_machine()}."
-    _PAGE.write_text(_TEXT.format(made=made, windows=WINDOWS, rows="\n".join(rows)), encoding="utf-8")
+    _PAGE.write_text(
+        _TEXT.format(made=made, windows=WINDOWS, rows=_rows(figures), file_rows=_rows(in_file)), encoding="utf-8"
+    )
     return _PAGE
+
+
+def _rows(figures: list[Figure]) -> str:
+    return "\n".join(f"| {figure.name} | {' | '.join(_numbers(figure))} | {figure.unit} |" for figure in figures)
 
 
 def _numbers(figure: Figure) -> list[str]:
