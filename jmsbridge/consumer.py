@@ -67,7 +67,7 @@ class MessageConsumer(Child):
 
     # ---- receiving
 
-    def receive(self, timeout: float | timedelta | None = None) -> Any:
+    def receive(self, *, timeout: float | timedelta | None = None) -> Any:
         """The next message; None when ``timeout`` seconds passed or the consumer was closed meanwhile.
 
         Without ``timeout`` waits for ever; 0 is ``receive_no_wait``. IllegalState when the session has a listener or
@@ -91,20 +91,33 @@ class MessageConsumer(Child):
         if timeout is not None:
             timeout = arguments.seconds(timeout)
             deadline = engine.hub.clock.monotonic() + timeout if timeout < math.inf else None
-        incoming = engine.incoming
-        incoming.enter_receive(self._receiver)
+        incoming, receiver = engine.incoming, self._receiver
+        me = incoming.check_receive()
+        # an interrupt may come at the end of any call: what is said by a store alone, without one, holds
         try:
-            while delivery := self._receiver.next_now() if timeout == 0 else self._receiver.next(deadline):
+            incoming.receiving = (me, receiver)
+            if receiver.inbox.unsure:
+                receiver.make_sure()
+            result = None
+            while delivery := receiver.next_now() if timeout == 0 else receiver.next(deadline):
                 try:
-                    return hand(delivery)
+                    result = hand(delivery)
+                    break
                 except LinkLost:
                     continue  # an acknowledgement that had to be confirmed was not: the message comes again
-            self._check_alive()
-            return None
-        except BackendError as error:
-            raise translate(error) from error
+            else:
+                self._check_alive()
+        except Exception as error:
+            receiver.inbox.in_hand = None
+            if isinstance(error, BackendError):
+                raise translate(error) from error
+            raise
         finally:
-            incoming.leave_receive()
+            incoming.receiving = None
+            incoming.left_receive()
+        if delivery is not None:
+            delivery.inbox.in_hand = None
+        return result
 
     def _check_alive(self) -> None:
         broken = self._engine.broken

@@ -205,6 +205,7 @@ class Engine:
     def acknowledge(self, delivery: Delivery | None) -> None:
         """``Message.acknowledge`` and ``JMSContext.acknowledge``."""
         self.check_open()
+        self.incoming.reclaim()
         try:
             self.incoming.policy.acknowledge(delivery)
         except BackendError as error:
@@ -307,6 +308,7 @@ class Engine:
     def commit(self) -> None:
         """See ``Session.commit``."""
         self._check_transacted("commit")
+        self.incoming.reclaim()
         self.outgoing.finish()
         try:
             self._commit()
@@ -349,6 +351,7 @@ class Engine:
     def rollback(self) -> None:
         """See ``Session.rollback``."""
         self._check_transacted("rollback")
+        self.incoming.reclaim()
         self.outgoing.finish()
         with self._lock:
             deliveries = self.incoming.policy.take_unsettled()
@@ -362,6 +365,7 @@ class Engine:
         self.check_open()
         if self.transacted:
             raise IllegalStateException("recover needs a session that is not transacted; rollback is for transactions")
+        self.incoming.reclaim()
         try:
             self.incoming.recover()
         except BackendError as error:
@@ -390,10 +394,12 @@ class Engine:
                 step()
             except BaseException as error:  # an interrupt too: what is half closed helps nobody
                 errors.append(error)
+                if not isinstance(error, Exception) and step in (self._shut_children, self._give_back):
+                    step()
         self.incoming.lane.close()
         self.outgoing.ledger.lane.close()
-        self.life.end_close()
         self.hub.leave(self)
+        self.life.end_close()
         raise_first(errors)
 
     def _quiet(self) -> None:

@@ -9,6 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum, auto
+from typing import Any
 
 from jmsbridge.core.clock import LONGEST_WAIT, Clock
 from jmsbridge.core.locks import Rank, ranked
@@ -29,7 +30,7 @@ class Nothing(Enum):
 class Delivery:
     """One message handed, or about to be handed, to the application."""
 
-    __slots__ = ("arrival", "count", "due", "inbox", "local_failures", "redelivered", "spent")
+    __slots__ = ("arrival", "count", "due", "handing", "inbox", "local_failures", "redelivered", "settled", "spent")
 
     def __init__(self, arrival: Arrival, inbox: "Inbox") -> None:
         self.arrival = arrival
@@ -38,6 +39,8 @@ class Delivery:
         self.redelivered = arrival.redelivered
         self.due = 0.0  # monotonic time before which it is not delivered again
         self.spent = False  # its credit was counted when it was first handed out
+        self.handing = False  # its handing out has begun
+        self.settled = False  # by a receive that an interrupt kept from returning it
         self.local_failures = 0  # deliveries that failed here and that the broker has not been told of
 
     def failed(self) -> None:
@@ -59,7 +62,10 @@ class Inbox:
         self._ready = threading.Condition(self._ready_lock)  # guards everything below
         self._queue: deque[Arrival] = deque()
         self._again: deque[Delivery] = deque()  # to be redelivered, before anything in _queue
-        self._in_hand: Delivery | None = None  # taken, and not yet handed to the application
+        self.in_hand: Delivery | None = None
+        """Taken, and not yet handed to the application. What an interrupt leaves here comes again."""
+        self.unsure = False
+        """An interrupt came while credit was given or taken: nobody knows how much the broker counts."""
         self._wake = wake
         self._open = False  # the connection is started
         self._end: Nothing | None = None
@@ -86,7 +92,7 @@ class Inbox:
             else:
                 self._queue.append(arrival)
             if self._parked:
-                self._ready.notify()
+                self._ready.notify_all()  # an interrupt may have left a waiter behind that nobody waits on
             wake = self._wake
         if wake is not None:
             wake()
@@ -129,11 +135,15 @@ class Inbox:
 
     def fetch(self) -> None:
         """With a window of 0: ask for one message, unless one is already on the way."""
-        with self._ready_lock:
-            if self.window or self._credit or self._queue or self._again or not self._open or self._end is not None:
-                return
-            self._credit = True
-        self._grant(1)
+        try:
+            with self._ready_lock:
+                if self.window or self._credit or self._queue or self._again or not self._open or self._end is not None:
+                    return
+                self._credit = True
+            self._grant(1)
+        except BaseException:  # an interrupt
+            self.unsure = True
+            raise
 
     def _grant(self, count: int) -> None:
         subscription = self.subscription
@@ -158,7 +168,7 @@ class Inbox:
     def regrant(self) -> None:
         """After a drain: fill the window again."""
         with self._ready_lock:
-            count = self.window - len(self._queue)
+            count = self.window - len(self._queue) - sum(not delivery.spent for delivery in self._again)
             wanted = self.window > 0 and self._open and self._end is None and not self._credit
             self._credit = self._credit or wanted
         if wanted and count > 0:
@@ -169,28 +179,42 @@ class Inbox:
         return self._open and self._end is None
 
     def handed(self, delivery: Delivery) -> None:
-        """The application has it, or it was dropped: ask for more when half the window is spent.
+        """The application has it, or it was dropped: ask for more when half the window is spent."""
+        self.in_hand = None
+        self.spend(delivery)
+
+    def spend(self, delivery: Delivery) -> None:
+        """Count its credit: as ``handed``, but it is still in hand.
 
         Called by the one thread that receives; a message that comes again costs no credit again.
         """
-        self._in_hand = None
         if delivery.spent:
             return
         delivery.spent = True
         self._spent += 1
         if self._spent >= self._refill and self.window:
-            count, self._spent = self._spent, 0
-            self._grant(count)
+            try:
+                count, self._spent = self._spent, 0
+                self._grant(count)
+            except BaseException:  # an interrupt
+                self.unsure = True
+                raise
+
+    def reclaim(self) -> None:
+        """What an interrupt left in hand is first in line again; called by the thread that was interrupted."""
+        with self._ready_lock:
+            delivery = self.in_hand
+            if delivery is not None:
+                delivery.handing = False
+                self._held -= not delivery.settled
+                self.in_hand = None  # from here to the next line no interrupt comes: it waits for the end of a call
+                self._again.appendleft(delivery)
 
     # ---- the receiver's side
 
     def wait_next(self, deadline: float | None) -> Delivery | Nothing:
         """The next message, waiting until the monotonic ``deadline`` (None: for ever)."""
         with self._ready_lock:
-            if self._in_hand is not None:  # an interrupt kept it from the application
-                self._again.appendleft(self._in_hand)
-                self._held -= 1
-                self._in_hand = None
             while True:
                 if self._end is not None:
                     return self._end
@@ -199,14 +223,9 @@ class Inbox:
                     if self._again:
                         pause = self._again[0].due - self._clock.monotonic()
                         if pause <= 0:
-                            self._in_hand = self._again.popleft()
+                            return self._take(self._again[0], self._again)
                     elif self._queue:
-                        self._in_hand = Delivery(self._queue.popleft(), self)
-                        if not self.window:
-                            self._credit = False
-                    if self._in_hand is not None:
-                        self._held += 1
-                        return self._in_hand
+                        return self._take(Delivery(self._queue[0], self), self._queue)
                 if deadline is not None:
                     left = deadline - self._clock.monotonic()
                     if left <= 0:
@@ -217,6 +236,15 @@ class Inbox:
                     self._ready.wait(None if pause is None else min(pause, LONGEST_WAIT))
                 finally:
                     self._parked -= 1
+
+    def _take(self, delivery: Delivery, line: deque[Any]) -> Delivery:
+        # signals are seen at the end of a call, so after popleft: an interrupt finds it in line or in hand
+        fresh = line is self._queue
+        self._held += 1
+        self._credit = self._credit and not (fresh and not self.window)
+        self.in_hand = delivery
+        line.popleft()
+        return delivery
 
     def is_parked(self) -> bool:
         """Whether a receiver is waiting in ``wait_next``, so has nothing in hand."""
@@ -232,7 +260,7 @@ class Inbox:
                 delivery.due = due
             self._again.extendleft(reversed(batch))
             self._held -= len(batch)
-            self._in_hand = None
+            self.in_hand = None
             self._ready.notify_all()
             wake = self._wake
         if wake is not None:
@@ -311,9 +339,9 @@ class Inbox:
             self._queue.clear()
             self._again.clear()
             self._held += len(again)
-            if self._in_hand is not None and self._in_hand.spent is False:
-                again.insert(0, self._in_hand)
-            self._in_hand = None
+            if self.in_hand is not None and not self.in_hand.handing:
+                again.insert(0, self.in_hand)
+            self.in_hand = None
         return fresh, again
 
     def retire(self) -> None:

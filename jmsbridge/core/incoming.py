@@ -63,7 +63,9 @@ class Incoming:
         self._receivers: tuple[Receiver, ...] = ()
         self._native = Native.NONE
         self.running = False
-        self._receiving: tuple[int, Receiver] | None = None  # thread and receiver of a receive in progress
+        self.receiving: tuple[int, Receiver] | None = None
+        """Thread and receiver of a receive in progress."""
+        self._receiver_thread: int | None = None  # of the last receive
         self._current: Receiver | None = None  # the receiver whose listener may be running
         self._in_progress: Delivery | None = None
         self._recovered = False
@@ -94,14 +96,16 @@ class Incoming:
     # ---- checks on every arrival
 
     def _accept(self, delivery: Delivery) -> bool:
+        if delivery.settled:  # was accepted before, see ``reclaim``
+            return True
         envelope = delivery.arrival.envelope
         if envelope.expiration and envelope.expiration <= self._clock.now_ms():
             self._drop(delivery)
             return False
         if delivery.count > 1 and self._redelivery.is_exhausted(delivery.count) and Native.REJECT in self._native:
             log.warning("message %s failed %d times: dead-letter queue", envelope.message_id, delivery.count - 1)
-            delivery.inbox.settle((delivery,), Outcome.REJECTED)
             delivery.inbox.handed(delivery)
+            delivery.inbox.settle((delivery,), Outcome.REJECTED)
             return False
         selector = delivery.inbox.selector
         if selector is not None and not selector.matches_envelope(envelope):
@@ -110,29 +114,43 @@ class Incoming:
         return True
 
     def _drop(self, delivery: Delivery) -> None:
+        delivery.inbox.handed(delivery)
         if self.policy.transacted:
             self.policy.handing(delivery)  # it goes when the transaction commits
         else:
             delivery.inbox.settle((delivery,), Outcome.ACCEPTED)
-        delivery.inbox.handed(delivery)
 
     # ---- receive
 
-    def enter_receive(self, receiver: Receiver) -> None:
-        """Begin a receive; IllegalState for a second thread and beside a listener (rule TH-3)."""
+    def check_receive(self) -> int:
+        """Before a receive: the calling thread. IllegalState for a second thread and beside a listener (rule TH-3)."""
         me = threading.get_ident()
-        if self._receiving is not None and self._receiving[0] != me:  # its own one was left by an interrupt
+        if self.receiving is not None and self.receiving[0] != me:
             raise IllegalStateException("another thread is receiving on this session; a session serves one thread")
         for one in self._receivers:
             if one.listener is not None:
                 raise IllegalStateException("this session has a message listener; receive belongs to another session")
-        self._receiving = (me, receiver)
+            if one.inbox.in_hand is not None:
+                self.reclaim()
+        self._receiver_thread = me
+        return me
 
-    def leave_receive(self) -> None:
-        """End it, whatever it brought."""
-        self._receiving = None
+    def left_receive(self) -> None:
+        """A receive has ended, whatever it brought."""
         if self._watchers:
             self._notify_idle()
+
+    def reclaim(self) -> None:
+        """What an interrupt kept a receive from returning is first in line again, and counts as not delivered."""
+        if threading.get_ident() != self._receiver_thread:
+            return  # the thread that receives may be about to return it
+        for receiver in self._receivers:
+            inbox = receiver.inbox
+            delivery = inbox.in_hand
+            if delivery is not None:
+                if delivery.handing:
+                    delivery.settled = not self.policy.disown(delivery)
+                inbox.reclaim()
 
     def hand(self, delivery: Delivery) -> Any:
         """The message for a delivery that the application gets now; settled as the mode says."""
@@ -141,9 +159,13 @@ class Incoming:
         return message
 
     def handed(self, delivery: Delivery) -> None:
-        """The application has it: settle as the mode says."""
+        """The application is about to get it: settle as the mode says. It stays in hand until its receive returns."""
+        if delivery.settled:
+            delivery.inbox.spend(delivery)
+            delivery.inbox.forget(1)
+            return
         self.policy.handing(delivery)
-        delivery.inbox.handed(delivery)
+        delivery.inbox.spend(delivery)
         self.policy.handled(delivery)
 
     def peek(self, delivery: Delivery) -> Any:
@@ -159,8 +181,8 @@ class Incoming:
     def _put_aside(self, delivery: Delivery) -> None:
         delivery.failed()
         outcome = Outcome.REJECTED if Native.REJECT in self._native else Outcome.FAILED
-        delivery.inbox.settle((delivery,), outcome)
         delivery.inbox.handed(delivery)
+        delivery.inbox.settle((delivery,), outcome)
 
     def unhand(self, delivery: Delivery) -> None:
         """The application did not get it after all: first in line again, unmarked (rule BO-18)."""
@@ -286,7 +308,7 @@ class Incoming:
             log.warning("still waiting for a message listener or a receive to return")
 
     def _is_busy(self, receiver: Receiver | None, *, receives: bool) -> bool:
-        current, receiving = self._current, self._receiving
+        current, receiving = self._current, self.receiving
         if current is not None and not self.lane.is_current() and (receiver is None or current is receiver):
             return True
         if receiving is None or receiving[0] == threading.get_ident():

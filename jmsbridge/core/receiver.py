@@ -131,20 +131,36 @@ class Receiver:
         if not self._drains or not inbox.is_running():
             return None
         waiter = Waiter()
-        inbox.drain(waiter)
         try:
+            inbox.drain(waiter)
             waiter.wait_answer(15.0, "a drain")
-        except LinkLost:
-            return None
-        except BackendError as error:
-            raise translate(error) from error
-        try:
             while isinstance(found := inbox.wait_next(0.0), Delivery):
                 if self._accept(found):
                     return found
             return None
+        except LinkLost:
+            return None
+        except BackendError as error:
+            raise translate(error) from error
+        except BaseException:  # an interrupt
+            inbox.unsure = True
+            raise
         finally:
             inbox.regrant()
+
+    def make_sure(self) -> None:
+        """After an interrupt: agree with the broker again on how much credit there is."""
+        inbox = self.inbox
+        if not inbox.unsure:
+            return
+        waiter = Waiter()
+        inbox.drain(waiter)
+        try:
+            waiter.wait_answer(15.0, "a drain")
+        except LinkLost:
+            return
+        inbox.regrant()
+        inbox.unsure = False
 
     # ---- ends
 
@@ -166,4 +182,7 @@ class Receiver:
         except LinkLost:
             return
         for delivery in again:  # put back unseen (rule BO-18), or waiting for its redelivery
-            inbox.settle((delivery,), Outcome.FAILED if delivery.local_failures else Outcome.RELEASED)
+            if delivery.settled:
+                inbox.forget(1)
+            else:
+                inbox.settle((delivery,), Outcome.FAILED if delivery.local_failures else Outcome.RELEASED)

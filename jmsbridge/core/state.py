@@ -19,18 +19,24 @@ class State(Enum):
 class Life:
     """One object's state. The first closer closes, later ones wait until it is done."""
 
-    __slots__ = ("_changed", "_changed_lock", "state")
+    __slots__ = ("_changed", "_changed_lock", "_closer", "state")
 
     def __init__(self, rank: Rank) -> None:
         self._changed_lock = ranked(rank)
         self._changed = threading.Condition(self._changed_lock)  # guards state
         self.state = State.OPEN
+        self._closer: int | None = None  # the thread that closes
 
     def wait_begin_close(self, *, wait: bool = True) -> bool:
-        """Whether the caller is to close; if not, returns when the first closer is done, at once without ``wait``."""
+        """Whether the caller is to close; if not, returns when the first closer is done, at once without ``wait``.
+
+        The first closer is to close again when it comes back without having been done: it was interrupted.
+        """
+        me = threading.get_ident()
         with self._changed_lock:
-            if self.state is State.OPEN:
+            if self.state is State.OPEN or (self.state is State.CLOSING and self._closer == me):
                 self.state = State.CLOSING
+                self._closer = me
                 return True
             if wait:
                 while self.state is not State.CLOSED:

@@ -58,6 +58,9 @@ class Policy(Protocol):
     def handled(self, delivery: Delivery) -> None:
         """The application got it, or its listener returned normally."""
 
+    def disown(self, delivery: Delivery) -> bool:
+        """An interrupt kept the application from getting it: forget it. False when it may be settled already."""
+
     def acknowledge(self, delivery: Delivery | None) -> None:
         """The application called ``acknowledge``: on this delivery's message, or on the session (None)."""
 
@@ -84,10 +87,15 @@ class Automatic:
 
     def handled(self, delivery: Delivery) -> None:
         """Settle it."""
+        delivery.handing = True
         if self._wait is None:
             delivery.inbox.settle((delivery,), Outcome.ACCEPTED)
         else:
             settle_all((delivery,), Outcome.ACCEPTED, self._wait)
+
+    def disown(self, delivery: Delivery) -> bool:
+        """It is settled."""
+        return False
 
     def acknowledge(self, delivery: Delivery | None) -> None:
         """Ignored (rule AC-4)."""
@@ -131,6 +139,7 @@ class Lazy:
     def handled(self, delivery: Delivery) -> None:
         """Add it to the batch; settle the batch when it is full."""
         with self._lock:
+            delivery.handing = True
             self._done.append(delivery)
             full = 0 < self._messages <= len(self._done)
             arm = not full and self._interval > 0 and self._timer is None
@@ -157,6 +166,14 @@ class Lazy:
             timer.cancel()
         if batch:
             settle_all(batch, Outcome.ACCEPTED, self._wait)
+
+    def disown(self, delivery: Delivery) -> bool:
+        """Take it out of the batch, unless that was settled."""
+        with self._lock:
+            known = delivery in self._done
+            if known:
+                self._done.remove(delivery)
+            return known
 
     def acknowledge(self, delivery: Delivery | None) -> None:
         """Ignored (rule AC-4)."""
@@ -189,10 +206,18 @@ class Deferred:
     def handing(self, delivery: Delivery) -> None:
         """Remember it."""
         with self._lock:
+            delivery.handing = True
             self._held.append(delivery)
 
     def handled(self, delivery: Delivery) -> None:
         """Nothing: the application decides."""
+
+    def disown(self, delivery: Delivery) -> bool:
+        """Take it out."""
+        with self._lock:
+            if delivery in self._held:
+                self._held.remove(delivery)
+        return True
 
     def acknowledge(self, delivery: Delivery | None) -> None:
         """Settle all that the session consumed; ignored in a transaction (rule AC-4)."""
@@ -234,10 +259,17 @@ class Individual:
     def handing(self, delivery: Delivery) -> None:
         """Remember it."""
         with self._lock:
+            delivery.handing = True
             self._held[id(delivery)] = delivery
 
     def handled(self, delivery: Delivery) -> None:
         """Nothing: the application decides."""
+
+    def disown(self, delivery: Delivery) -> bool:
+        """Take it out."""
+        with self._lock:
+            self._held.pop(id(delivery), None)
+        return True
 
     def acknowledge(self, delivery: Delivery | None) -> None:
         """Settle this one; None settles all."""
@@ -286,10 +318,15 @@ class Never:
 
     def handing(self, delivery: Delivery) -> None:
         """No settlement; only the inbox counts it out."""
+        delivery.handing = True
         delivery.inbox.forget(1)
 
     def handled(self, delivery: Delivery) -> None:
         """Nothing."""
+
+    def disown(self, delivery: Delivery) -> bool:
+        """It is settled."""
+        return False
 
     def acknowledge(self, delivery: Delivery | None) -> None:
         """Ignored."""

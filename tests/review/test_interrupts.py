@@ -1,0 +1,184 @@
+"""Ctrl-C while receiving, acknowledging, committing and closing: nothing is lost, nothing hangs."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from jmsbridge import CLIENT_ACKNOWLEDGE, SESSION_TRANSACTED, IllegalStateException, MessageConsumer, Queue, Session
+from jmsbridge.testing.suite.support import LONG, eventually, run_thread, send_texts
+from tests.review.interrupting import Interrupter
+from tests.review.support import Embedded, Gate, interrupt
+
+QUEUE = Queue("orders")
+_MOST = 2000
+
+
+def _each_point(act: Callable[[], object], only: str = "/jmsbridge/") -> Iterator[bool]:
+    """Run ``act`` again and again, interrupted one point later each time, until it is not interrupted at all."""
+    for point in range(_MOST):
+        interrupted = False
+        with Interrupter(point, only) as interrupter:
+            try:
+                act()
+            except KeyboardInterrupt:
+                interrupted = True
+        assert interrupted == interrupter.fired
+        yield interrupted
+        if not interrupter.fired:
+            return
+    raise AssertionError("never finished")
+
+
+def _drain(consumer: MessageConsumer) -> list[str]:
+    texts = []
+    while (message := consumer.receive_no_wait()) is not None:
+        texts.append(message.text)
+    return texts
+
+
+@pytest.mark.parametrize("mode", [CLIENT_ACKNOWLEDGE, SESSION_TRANSACTED])
+@pytest.mark.parametrize("prefetch", [0, 1, 100])
+@pytest.mark.parametrize("timeout", [None, 0.0])
+def test_an_interrupted_receive_loses_nothing(
+    broker: Embedded, mode: int, prefetch: int, timeout: float | None
+) -> None:
+    connection = broker.connect(redelivery_delay=0.0, max_redeliveries=1000)
+    session = connection.create_session(session_mode=mode)
+    other = connection.create_session()
+    consumer = session.create_consumer(QUEUE, prefetch=prefetch)
+    sent: list[str] = []
+    got: list[str] = []
+
+    def receive() -> None:
+        message = consumer.receive(timeout=timeout)
+        assert message is not None
+        got.append(message.text)
+
+    def give() -> None:
+        sent.append(f"m{len(sent)}")
+        send_texts(other, QUEUE, sent[-1])
+
+    give()
+    points = 0
+    for _ in _each_point(receive):
+        points += 1
+        give()
+    assert points > 20
+    session.rollback() if mode == SESSION_TRANSACTED else session.recover()
+    again = _drain(consumer)
+    assert sorted(again) == sorted(sent), set(sent) ^ set(again)
+
+
+def test_an_interrupted_automatic_receive_loses_nothing(broker: Embedded) -> None:
+    connection = broker.connect()
+    session = connection.create_session()
+    other = connection.create_session()
+    consumer = session.create_consumer(QUEUE)
+    got: Counter[str] = Counter()
+    sent: list[str] = []
+    points = 0
+
+    def receive() -> None:
+        got.update([consumer.receive(timeout=LONG).text])
+
+    sent.append("m0")
+    send_texts(other, QUEUE, "m0")
+    for _ in _each_point(receive):  # what was settled and not returned comes from the session itself
+        points += 1
+        sent.append(f"m{points}")
+        send_texts(other, QUEUE, sent[-1])
+    got.update(_drain(consumer))
+    session.close()
+    got.update(_drain(other.create_consumer(QUEUE)))
+    assert [text for text in sent if not got[text]] == []
+
+
+@pytest.mark.parametrize("mode", [CLIENT_ACKNOWLEDGE, SESSION_TRANSACTED])
+def test_an_interrupted_session_close_gives_everything_back(broker: Embedded, mode: int) -> None:
+    connection = broker.connect()
+    other = connection.create_session()
+    keeper = other.create_consumer(Queue("elsewhere"))
+    made: list[Session] = []
+
+    def prepare() -> None:
+        session = connection.create_session(session_mode=mode)
+        consumer = session.create_consumer(QUEUE)
+        send_texts(other, QUEUE, "seen", "unseen")
+        assert consumer.receive(timeout=LONG).text == "seen"
+        made.append(session)
+
+    def close() -> None:
+        made[-1].close()
+
+    prepare()
+    points = 0
+    for interrupted in _each_point(close):
+        points += 1
+        if interrupted:
+            made[-1].close()  # whatever was left to do
+        with pytest.raises(IllegalStateException):
+            made[-1].create_message()
+        with other.create_consumer(QUEUE) as taker:
+            assert _drain(taker) == ["seen", "unseen"]
+        prepare()
+    assert points > 20
+    assert keeper.receive_no_wait() is None
+
+
+def test_an_interrupted_connection_close_closes_everything(broker: Embedded) -> None:
+    connection = broker.connect()
+    slow, idle = connection.create_session(), connection.create_session()
+    gate = Gate()
+    send_texts(slow, QUEUE, "m")
+    slow.create_consumer(QUEUE).message_listener = gate
+    gate.wait_entered()
+    waiter = idle.create_consumer(Queue("empty"))
+    receiving = run_thread(waiter.receive)
+    eventually(waiter._receiver.inbox.is_parked)
+    outcome: list[BaseException] = []
+
+    def close() -> None:
+        try:
+            connection.close()
+        except BaseException as error:  # what is tested
+            outcome.append(error)
+
+    closing = threading.Thread(target=close, daemon=True)
+    closing.start()
+    eventually(lambda: slow._engine.incoming._watchers)
+    interrupt(closing)
+    closing.join(LONG)
+    assert [type(error) for error in outcome] == [KeyboardInterrupt]
+    assert receiving.result(LONG) is None
+    for session in (slow, idle):
+        with pytest.raises(IllegalStateException):
+            session.create_message()
+    with pytest.raises(IllegalStateException):
+        connection.create_session()
+    gate.open.set()
+    run_thread(connection.close).result(LONG)
+
+
+def test_an_interrupted_wait_for_a_message_leaves_the_session_usable(broker: Embedded) -> None:
+    session = broker.connect().create_session()
+    consumer = session.create_consumer(QUEUE)
+    outcome: list[str] = []
+
+    def receive() -> None:
+        try:
+            while consumer.receive(timeout=0.02) is None:  # asynchronous exceptions come between bytecodes
+                pass
+        except KeyboardInterrupt:
+            outcome.append("interrupted")
+        outcome.append(consumer.receive(timeout=LONG).text)
+
+    receiving = threading.Thread(target=receive, daemon=True)
+    receiving.start()
+    eventually(consumer._receiver.inbox.is_parked)
+    interrupt(receiving)
+    eventually(lambda: outcome == ["interrupted"])
+    send_texts(broker.connect().create_session(), QUEUE, "m")
+    receiving.join(LONG)
+    assert outcome == ["interrupted", "m"]
