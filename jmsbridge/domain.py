@@ -3,18 +3,21 @@
 What belongs to the other domain raises IllegalState before anything else is looked at (rules DF-2, DF-3).
 """
 
+from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any, NoReturn
+from types import TracebackType
+from typing import Any, NoReturn, Self
 
 from jmsbridge.config import Target
 from jmsbridge.connection import Connection
 from jmsbridge.consumer import QueueReceiver, TopicSubscriber
 from jmsbridge.core import arguments
 from jmsbridge.core.engine import Engine
-from jmsbridge.core.modes import AUTO_ACKNOWLEDGE, CLIENT_ACKNOWLEDGE, SESSION_TRANSACTED, session_mode
+from jmsbridge.core.modes import AUTO_ACKNOWLEDGE, SESSION_TRANSACTED, session_mode
 from jmsbridge.destinations import Destination, Queue, Topic
 from jmsbridge.errors import IllegalStateException, InvalidDestinationException
 from jmsbridge.factory import ConnectionFactory
+from jmsbridge.message import message_for_body
 from jmsbridge.producer import MessageProducer
 from jmsbridge.session import Session
 from jmsbridge.spi import Backend, registry
@@ -207,15 +210,28 @@ class _Requestor:
         self._consumer = session.create_consumer(reply_to)
 
     def request(self, message: Any, *, timeout: float | timedelta | None = None) -> Any:
-        """Send and wait for the reply; for ever, as the specification has it, unless ``timeout`` seconds are given."""
+        """Send and wait for the reply; for ever, as the specification has it, unless ``timeout`` seconds are given.
+
+        ``message`` may be a plain body.
+        """
+        if isinstance(message, str | bytes | Mapping):
+            message = message_for_body(message)
         message.jms_reply_to = self._reply_to
         self._producer.send(message)
-        return self._consumer.receive(timeout)
+        return self._consumer.receive(timeout=timeout)
 
     def close(self) -> None:
         """Close the session, then delete the temporary destination."""
         self._session.close()
         self._reply_to.delete()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
 
 def _check_requestor(session: Session, destination: Any) -> None:
@@ -223,7 +239,7 @@ def _check_requestor(session: Session, destination: Any) -> None:
     engine.check_open()
     if destination is None:
         raise InvalidDestinationException("a requestor needs a destination")
-    if engine.mode in (SESSION_TRANSACTED, CLIENT_ACKNOWLEDGE):
+    if not engine.incoming.policy.automatic:
         raise IllegalStateException("a requestor needs a session that acknowledges by itself")
 
 

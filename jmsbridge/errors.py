@@ -316,7 +316,8 @@ _TWINS: dict[type[JMSException], type[JMSRuntimeException]] = {
 
 def unchecked(error: JMSException) -> JMSRuntimeException:
     """The simplified API's twin of a classic exception, with everything it carries and the original as its cause."""
-    twin = _TWINS.get(type(error), JMSRuntimeException)(error.reason, error.error_code)
+    kind = next(_TWINS[base] for base in type(error).__mro__ if base in _TWINS)
+    twin = kind(error.reason, error.error_code)
     twin.__dict__.update(error.__dict__)
     twin.__cause__ = error
     return twin

@@ -41,9 +41,9 @@ class JMSConsumer:
         self._consumer.message_listener = listener
 
     @simplified
-    def receive(self, timeout: float | timedelta | None = None) -> Any:
+    def receive(self, *, timeout: float | timedelta | None = None) -> Any:
         """See ``MessageConsumer.receive``."""
-        return self._consumer.receive(timeout)
+        return self._consumer.receive(timeout=timeout)
 
     @simplified
     def receive_no_wait(self) -> Any:
@@ -51,7 +51,7 @@ class JMSConsumer:
         return self._consumer.receive_no_wait()
 
     @simplified
-    def receive_body(self, kind: type, timeout: float | timedelta | None = None) -> Any:
+    def receive_body(self, kind: type, *, timeout: float | timedelta | None = None) -> Any:
         """The next message's body as ``kind``: str, bytes, dict, object; None when nothing came.
 
         MessageFormatRuntimeException when the message has no body, is a stream, or the type does not fit. In AUTO and
@@ -62,7 +62,7 @@ class JMSConsumer:
 
     def receive_body_no_wait(self, kind: type) -> Any:
         """``receive_body`` of what the broker has right now."""
-        return self.receive_body(kind, 0)
+        return self.receive_body(kind, timeout=0)
 
     def _body(self, delivery: Delivery, kind: type) -> Any:
         incoming = self._consumer._engine.incoming
@@ -80,7 +80,11 @@ class JMSConsumer:
 
     def __iter__(self) -> Iterator[Any]:
         """Receive until the consumer is closed."""
-        return iter(self._consumer)
+        while not self._consumer._closed:
+            message = self.receive()
+            if message is None:
+                return
+            yield message
 
     @simplified
     def close(self) -> None:

@@ -1,6 +1,6 @@
 """The simplified API's producer (Jakarta Messaging 3.1 section 7.2)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Set
 from datetime import timedelta
 from typing import Any, Self
 
@@ -64,7 +64,9 @@ class JMSProducer:
         try:
             self._engine.check_open()
             if not isinstance(destination, Destination):
-                raise InvalidDestinationRuntimeException(f"{destination!r} is no destination")
+                raise InvalidDestinationRuntimeException(
+                    f"{destination!r} is no destination; create_queue or create_topic makes one"
+                )
             foreign = None
             if not isinstance(message, Message):
                 message, foreign = own_message(message, objects=True)
@@ -336,8 +338,12 @@ class JMSProducer:
         return self._get("string", name)
 
 
-class _Names:
+class _Names(Set[str]):
     """A live, unchangeable set of property names."""
+
+    @classmethod
+    def _from_iterable(cls, names: Iterable[str]) -> "frozenset[str]":  # type: ignore[override]
+        return frozenset(names)  # what ``|`` and the like give
 
     def __init__(self, template: Message) -> None:
         self._template = template

@@ -31,12 +31,10 @@ class _FutureCompletion:
         self.future = future
 
     def on_completion(self, message: Any) -> None:
-        if self.future.set_running_or_notify_cancel():
-            self.future.set_result(message)
+        self.future.set_result(message)
 
     def on_exception(self, message: Any, error: Any) -> None:
-        if self.future.set_running_or_notify_cancel():
-            self.future.set_exception(error)
+        self.future.set_exception(error)
 
 
 def as_completion(listener: Any) -> Any:
@@ -51,7 +49,8 @@ def as_completion(listener: Any) -> Any:
 
 
 def future_completion(future: "Future[Any]") -> Any:
-    """The listener behind ``send_async``."""
+    """The listener behind ``send_async``; what is on its way cannot be cancelled."""
+    future.set_running_or_notify_cancel()
     return _FutureCompletion(future)
 
 

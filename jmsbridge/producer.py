@@ -168,7 +168,9 @@ class MessageProducer(Child):
             if self._destination is not None:
                 raise UnsupportedOperationError("a producer with a destination needs send(message)")
             if not isinstance(destination, Destination):
-                raise InvalidDestinationException(f"{destination!r} is no destination")
+                raise InvalidDestinationException(
+                    f"{destination!r} is no destination; create_queue or create_topic makes one"
+                )
         mode = self._delivery_mode if delivery_mode is None else arguments.delivery_mode(delivery_mode)
         level = self._priority if priority is None else arguments.priority(priority)
         ttl = self._ttl if time_to_live is None else arguments.milliseconds(time_to_live)
@@ -179,17 +181,30 @@ class MessageProducer(Child):
             raise ValueError(f"duplicate_id is text, not {duplicate_id!r}")
         self._outgoing.send(self, destination, message, mode, level, ttl, self._delay, listener, duplicate_id, foreign)
 
-    def send_async(self, first: Any, second: Any = _MISSING, /, **options: Any) -> "Future[Any]":
+    def send_async(
+        self,
+        first: Any,
+        second: Any = _MISSING,
+        /,
+        *,
+        delivery_mode: int | None = None,
+        priority: int | None = None,
+        time_to_live: float | timedelta | None = None,
+        duplicate_id: str | None = None,
+    ) -> "Future[Any]":
         """``send`` with a future instead of a listener; completed in send order, on the completion thread.
 
         The result is the message, the exception what ``on_exception`` would get. What ``send`` would raise is raised.
         """
         future: Future[Any] = Future()
-        options["completion_listener"] = future_completion(future)
-        if second is _MISSING:
-            self.send(first, **options)
-        else:
-            self.send(first, second, **options)
+        self.send(
+            *((first,) if second is _MISSING else (first, second)),
+            delivery_mode=delivery_mode,
+            priority=priority,
+            time_to_live=time_to_live,
+            completion_listener=future_completion(future),
+            duplicate_id=duplicate_id,
+        )
         return future
 
     # ---- end

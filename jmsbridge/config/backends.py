@@ -38,6 +38,9 @@ def backend_for(scheme: str) -> Backend:
             f"the backend for {scheme!r} lacks its client library ({error}): {install_hint(scheme)}"
         ) from error
     if scheme in EXTRAS:
-        raise ConfigurationError(f"no backend for {scheme!r} is installed: {install_hint(scheme)}")
+        raise ConfigurationError(
+            f"no backend for {scheme!r} is installed: this version of jmsbridge has none; one that has it comes with "
+            f"{install_hint(scheme)}"
+        )
     hint = nearest(scheme, [*registry.names(), *EXTRAS], "schemes")
     raise ConfigurationError(f"unknown scheme {scheme!r}: {hint}")

@@ -59,6 +59,8 @@ class Headers:
 
     def __getstate__(self) -> dict[str, Any]:
         """What a pickled or copied message is made of: not its session, nor a send in flight."""
+        if self._gate is not None:
+            self._refuse()
         names = [name for kind in type(self).__mro__ for name in getattr(kind, "__slots__", ())]
         state = {name: getattr(self, name) for name in names if hasattr(self, name)}
         return state | {"_acknowledger": None, "_gate": None}

@@ -15,6 +15,8 @@ from jmsbridge.cli.output import Format, Writer
 from jmsbridge.cli.receive import pump
 
 PRELOADED = """
+import signal as _signal
+_signal.signal(_signal.SIGINT, _signal.default_int_handler)  # a background job inherits it ignored
 import sys, jmsbridge
 from jmsbridge import Queue
 from jmsbridge.cli import main

@@ -31,6 +31,7 @@ def test_what_a_killed_process_held_comes_back(crew: Crew) -> None:
     assert not [file for file in crew.path.parent.iterdir() if file.name not in ("logs", "orders.db")]
 
 
+@pytest.mark.long  # measures time and CPU: for a quiet machine
 def test_others_see_a_message_at_once_and_do_nothing_until_then(crew: Crew) -> None:
     waiting = crew.start("idle")
     crew.wait(lambda: crew.words("ready"))

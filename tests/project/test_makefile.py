@@ -16,7 +16,8 @@ MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
 def make(*arguments: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    own = {"PYTHON", "VENV", "ARGS"}  # the Makefile's settings, should this very run have been given some
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE") and name not in own}
     if path is not None:
         environment["PATH"] = path
     return subprocess.run(
