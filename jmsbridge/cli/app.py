@@ -16,8 +16,9 @@ from jmsbridge.cli.importing import import_configuration
 from jmsbridge.cli.moving import move
 from jmsbridge.cli.places import create, list_places, purge, remove
 from jmsbridge.cli.receive import browse, receive
-from jmsbridge.cli.running import guarded
+from jmsbridge.cli.running import ERROR, complain, guarded
 from jmsbridge.cli.send import send
+from jmsbridge.cli.streams import replace_closed_streams
 
 __all__ = ["app", "main"]
 
@@ -70,4 +71,9 @@ def _options(
 
 def main(arguments: list[str] | None = None) -> None:
     """The console script."""
-    app(args=arguments)
+    replace_closed_streams()
+    try:
+        app(args=arguments)
+    except OSError as error:  # from what the commands do not guard, such as --help
+        complain(str(error))
+        raise SystemExit(ERROR) from None

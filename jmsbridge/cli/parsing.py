@@ -37,6 +37,8 @@ def from_line(line: str | bytes, session: Session) -> Outgoing:
         document = json.loads(line)
     except ValueError as error:
         raise BadLine(f"not JSON: {error} (for lines of plain text use --format text)") from None
+    except RecursionError:
+        raise BadLine("nested too deeply") from None
     if not isinstance(document, dict):
         raise BadLine("a message is a JSON object")
     for name in document:

@@ -69,6 +69,8 @@ def _exit_code(command: Callable[[], int | None]) -> int:
         return PIPE_CLOSED
     except ConfigurationError as error:
         return _failed(error, USAGE)
+    except RecursionError:
+        return _failed(ValueError("the input is nested too deeply"), ERROR)
     except (JMSError, BackendError, OSError, ValueError) as error:
         return _failed(error, ERROR)
 

@@ -78,7 +78,6 @@ def test_an_interrupted_automatic_receive_loses_nothing(broker: Embedded) -> Non
     consumer = session.create_consumer(QUEUE)
     got: Counter[str] = Counter()
     sent: list[str] = []
-    points = 0
 
     def receive() -> None:
         got.update([consumer.receive(timeout=LONG).text])
@@ -86,8 +85,7 @@ def test_an_interrupted_automatic_receive_loses_nothing(broker: Embedded) -> Non
     sent.append("m0")
     send_texts(other, QUEUE, "m0")
     for _ in _each_point(receive):  # what was settled and not returned comes from the session itself
-        points += 1
-        sent.append(f"m{points}")
+        sent.append(f"m{len(sent)}")
         send_texts(other, QUEUE, sent[-1])
     got.update(_drain(consumer))
     session.close()
