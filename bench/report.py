@@ -30,8 +30,8 @@ that only counts tells what a core of this machine is worth: scale by it before 
 ## The broker in a file
 
 `embedded:PATH` on a local disk with fsync on, and Python's usual queues in a file in the same run, each with
-`synchronous = FULL` and the same 256 bytes. The peers put and take one message at a time; they have no headers, no types,
-no acknowledgement modes and no transactions, and their figures are to be read beside "one at a time".
+`synchronous = FULL` and the same 256 bytes. The peers put and take one message at a time; they have no headers,
+no types, no acknowledgement modes and no transactions: their figures are to be read beside "one at a time".
 
 | what | median | lowest | highest | asked for | unit |
 |---|---:|---:|---:|---:|---|
