@@ -38,7 +38,7 @@ def _stack() -> list[Rank]:
 
 
 class OrderedLock:
-    """A lock that refuses to be taken out of order."""
+    """A lock that refuses to be taken out of order. For tests: an interrupt inside it may leave it held."""
 
     def __init__(self, rank: Rank, *, yielding: bool = False) -> None:
         self._lock = threading.Lock()
