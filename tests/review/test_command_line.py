@@ -58,10 +58,10 @@ def test_closed_input_is_empty(url: str) -> None:
 
 def test_closed_output_costs_no_message(url: str) -> None:
     assert _run(url, ">&- <&-", "send", "orders", "hello").returncode == 0
-    refused = _run(url, ">&-", "receive", "orders", "--timeout", "20ms")
+    refused = _run(url, ">&-", "receive", "orders", "-n", "1", "--timeout", "5")
     assert refused.returncode == 1
     assert b"standard output is closed" in refused.stderr
-    received = _run(url, "", "receive", "orders", "--timeout", "20ms", "--format", "text")
+    received = _run(url, "", "receive", "orders", "-n", "1", "--timeout", "5", "--format", "text")
     assert received.stdout == b"hello\n"
 
 
