@@ -3,9 +3,9 @@
 import contextlib
 from collections import deque
 from collections.abc import Iterator
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from jmsbridge.closing import Closing
 from jmsbridge.core.engine import Child, Engine
 from jmsbridge.core.ticket import Waiter
 from jmsbridge.core.translate import translate
@@ -30,7 +30,7 @@ class _Page:
         self.arrivals.append(arrival)
 
 
-class QueueBrowser(Child):
+class QueueBrowser(Closing, Child):
     """Each iteration shows the queue anew, in the order of receiving; on a stopped connection too."""
 
     def __init__(self, engine: Engine, queue: Queue, selector: str | None) -> None:
@@ -106,14 +106,6 @@ class QueueBrowser(Child):
         self._closed = True
         while self._open:
             _end(self._open.pop())
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _end(subscription: Subscription) -> None:

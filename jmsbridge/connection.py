@@ -1,9 +1,9 @@
 """A client's active connection to its broker (Jakarta Messaging 3.1 section 6.1)."""
 
 from datetime import timedelta
-from types import TracebackType
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn
 
+from jmsbridge.closing import Closing
 from jmsbridge.config import Target
 from jmsbridge.core import arguments
 from jmsbridge.core.engine import SessionSettings
@@ -19,7 +19,7 @@ from jmsbridge.spi import Admin, Backend
 __all__ = ["Connection"]
 
 
-class Connection:
+class Connection(Closing):
     """Made stopped; delivers nothing before ``start``. Thread-safe.
 
     Reconnects by itself after the link was lost, as the ``reconnect_…`` options say. Every method of a closed
@@ -146,14 +146,6 @@ class Connection:
         Waits as ``Session.close`` does. IllegalState from a callback of one of its sessions. Idempotent.
         """
         self._core.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         core = self._core

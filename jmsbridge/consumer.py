@@ -3,9 +3,9 @@
 import math
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from jmsbridge.closing import Closing
 from jmsbridge.core import arguments
 from jmsbridge.core.engine import Child, Engine
 from jmsbridge.core.inbox import Delivery
@@ -21,7 +21,7 @@ from jmsbridge.spi import BackendError, LinkLost
 __all__ = ["MessageConsumer", "QueueReceiver", "TopicSubscriber"]
 
 
-class MessageConsumer(Child):
+class MessageConsumer(Closing, Child):
     """Receives the messages of a queue or of a topic subscription, one after the other or by a listener.
 
     Belongs to its session's thread; only ``close`` may be called from another one (section 8.8). Iterating receives
@@ -160,14 +160,6 @@ class MessageConsumer(Child):
     def _shut(self) -> None:
         """The session is closing and takes care of the rest."""
         self._closed = True
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class QueueReceiver(MessageConsumer):

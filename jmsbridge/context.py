@@ -1,10 +1,10 @@
 """The simplified API: a connection and a session in one object (Jakarta Messaging 3.1 section 2.8)."""
 
 import threading
-from types import TracebackType
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn
 
 from jmsbridge.browser import QueueBrowser
+from jmsbridge.closing import Closing
 from jmsbridge.connection import Connection
 from jmsbridge.consumer import MessageConsumer
 from jmsbridge.core.modes import AUTO_ACKNOWLEDGE
@@ -41,7 +41,7 @@ class _Shared:
             return first and self._contexts == 0
 
 
-class JMSContext(Creating):
+class JMSContext(Closing, Creating):
     """A connection and one session on it; further sessions on the same connection by ``create_context``.
 
     Not thread-safe, but for ``close`` and ``create_context``. Starts its connection with its first consumer unless
@@ -279,14 +279,6 @@ class JMSContext(Creating):
         finally:
             if self._session._engine.life.state is State.CLOSED and self._shared.leave(self):
                 self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<JMSContext on {self._connection!r}>"

@@ -5,9 +5,9 @@ What belongs to the other domain raises IllegalState before anything else is loo
 
 from collections.abc import Mapping
 from datetime import timedelta
-from types import TracebackType
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn
 
+from jmsbridge.closing import Closing
 from jmsbridge.config import Target
 from jmsbridge.connection import Connection
 from jmsbridge.consumer import QueueReceiver, TopicSubscriber
@@ -200,7 +200,7 @@ def _open(factory: ConnectionFactory, user_name: str | None, password: str | Non
     return target, registry.load(target.scheme)
 
 
-class _Requestor:
+class _Requestor(Closing):
     """Sends a request with a temporary reply destination and waits for the first reply (section 9.2.3)."""
 
     def __init__(self, session: Session, destination: Any, reply_to: Any) -> None:
@@ -224,14 +224,6 @@ class _Requestor:
         """Close the session, then delete the temporary destination."""
         self._session.close()
         self._reply_to.delete()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _check_requestor(session: Session, destination: Any) -> None:

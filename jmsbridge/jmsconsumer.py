@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from jmsbridge.closing import Closing
 from jmsbridge.consumer import MessageConsumer
 from jmsbridge.core.inbox import Delivery
 from jmsbridge.errors import JMSException, MessageFormatException
@@ -14,7 +14,7 @@ from jmsbridge.unchecked import simplified
 __all__ = ["JMSConsumer"]
 
 
-class JMSConsumer:
+class JMSConsumer(Closing):
     """A consumer whose exceptions are unchecked; see ``MessageConsumer`` for everything else."""
 
     def __init__(self, consumer: MessageConsumer) -> None:
@@ -90,14 +90,6 @@ class JMSConsumer:
     def close(self) -> None:
         """See ``MessageConsumer.close``."""
         self._consumer.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _body_of(message: Any, kind: type) -> Any:

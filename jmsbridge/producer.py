@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from concurrent.futures import Future
 from datetime import timedelta
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from jmsbridge.closing import Closing
 from jmsbridge.core import arguments
 from jmsbridge.core.engine import Child, Engine
 from jmsbridge.core.group import Group
@@ -25,7 +25,7 @@ __all__ = ["MessageProducer", "own_message"]
 _MISSING: Any = object()
 
 
-class MessageProducer(Child):
+class MessageProducer(Closing, Child):
     """Sends messages to one destination, or, when anonymous, to the destination that each ``send`` names.
 
     Belongs to its session's thread. ``send`` reaches the broker in call order over all producers of a session (rule
@@ -227,14 +227,6 @@ class MessageProducer(Child):
     def _shut(self) -> None:
         """The session is closing; its sends are finished."""
         self._closed = True
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def own_message(value: Any, *, objects: bool) -> tuple[Message, Any]:

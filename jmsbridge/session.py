@@ -1,10 +1,10 @@
 """A single-threaded context for producing and consuming (Jakarta Messaging 3.1 section 6.2)."""
 
 from collections.abc import Callable
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from jmsbridge.browser import QueueBrowser
+from jmsbridge.closing import Closing
 from jmsbridge.consumer import MessageConsumer, TopicSubscriber
 from jmsbridge.core import arguments
 from jmsbridge.core.engine import Engine, SessionSettings
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 
-class Session(Creating):
+class Session(Closing, Creating):
     """One thread's producers and consumers, with their order, acknowledgements and transaction.
 
     Not thread-safe: one thread uses a session at a time, a listener's thread included. Only ``close`` may be called
@@ -307,14 +307,6 @@ class Session(Creating):
         from the session's own listener or completion listener. From any thread; idempotent.
         """
         self._engine.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._engine.name} {self._engine.life.state.name.lower()}>"

@@ -302,8 +302,7 @@ class Inbox:
         """That many taken messages need no settlement."""
         with self._ready_lock:
             self._held -= count
-            last = self._retired and self._held <= 0 and not self._finished
-            self._finished = self._finished or last
+            last = self._is_last()
         if last:
             self._end_subscription()
 
@@ -348,10 +347,15 @@ class Inbox:
         """End the subscription once its last taken message is settled; at once when none is (rule AC-11)."""
         with self._ready_lock:
             self._retired = True
-            last = self._held <= 0 and not self._finished
-            self._finished = self._finished or last
+            last = self._is_last()
         if last:
             self._end_subscription()
+
+    def _is_last(self) -> bool:
+        # under the lock: whether the subscription is to be ended now; true once
+        last = self._retired and self._held <= 0 and not self._finished
+        self._finished = self._finished or last
+        return last
 
     @property
     def retired(self) -> bool:

@@ -102,16 +102,23 @@ class Incoming:
         if envelope.expiration and envelope.expiration <= self._clock.now_ms():
             self._drop(delivery)
             return False
-        if delivery.count > 1 and self._redelivery.is_exhausted(delivery.count) and Native.REJECT in self._native:
-            log.warning("message %s failed %d times: dead-letter queue", envelope.message_id, delivery.count - 1)
+        if delivery.count > 1 and self._is_dead(delivery):
             delivery.inbox.handed(delivery)
-            delivery.inbox.settle((delivery,), Outcome.REJECTED)
+            self._dead_letter(delivery)
             return False
         selector = delivery.inbox.selector
         if selector is not None and not selector.matches_envelope(envelope):
             self._drop(delivery)
             return False
         return True
+
+    def _is_dead(self, delivery: Delivery) -> bool:
+        return self._redelivery.is_exhausted(delivery.count) and Native.REJECT in self._native
+
+    def _dead_letter(self, delivery: Delivery) -> None:
+        name = delivery.arrival.envelope.message_id
+        log.warning("message %s failed %d times: dead-letter queue", name, delivery.count - 1)
+        delivery.inbox.settle((delivery,), Outcome.REJECTED)
 
     def _drop(self, delivery: Delivery) -> None:
         delivery.inbox.handed(delivery)
@@ -261,13 +268,8 @@ class Incoming:
                 continue
             again = []
             for delivery in group:
-                if self._redelivery.is_exhausted(delivery.count) and Native.REJECT in self._native:
-                    log.warning(
-                        "message %s failed %d times: dead-letter queue",
-                        delivery.arrival.envelope.message_id,
-                        delivery.count - 1,
-                    )
-                    inbox.settle((delivery,), Outcome.REJECTED)
+                if self._is_dead(delivery):
+                    self._dead_letter(delivery)
                 else:
                     again.append(delivery)
             if again:
