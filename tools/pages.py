@@ -40,7 +40,7 @@ def capabilities() -> str:
             "|---|---|---|---|---|",
             *rows,
             "",
-            "Two flags describe clients that need help rather than brokers that give it:",
+            "Flags without a row of their own:",
             "",
             *others,
             "",

@@ -4,5 +4,5 @@ from jmsbridge.spi import Native
 
 __all__ = ["NATIVE"]
 
-NATIVE: Native = ~(Native.SELF_HEALING | Native.EARLY_ENLIST)
-"""All but two, which describe clients that need help rather than brokers that give it."""
+NATIVE: Native = ~Native.EARLY_ENLIST
+"""All but one, which describes brokers that need help rather than give it."""

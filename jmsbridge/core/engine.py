@@ -238,7 +238,7 @@ class Engine:
         while True:
             channel, epoch = self.channel()
             try:
-                subscription = channel.subscribe(receiver.interest, receiver.inbox)
+                subscription = channel.subscribe(receiver.wanted(self.incoming.native), receiver.inbox)
             except LinkLost:
                 self.hub.wait_changed(epoch)
                 continue

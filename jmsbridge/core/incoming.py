@@ -61,7 +61,7 @@ class Incoming:
         self._idle = threading.Condition(self._idle_lock)  # guards _watchers; notified when a handling ends
         self._watchers = 0
         self._receivers: tuple[Receiver, ...] = ()
-        self._native = Native.NONE
+        self.native = Native.NONE
         self.running = False
         self.receiving: tuple[int, Receiver] | None = None
         """Thread and receiver of a receive in progress."""
@@ -91,7 +91,7 @@ class Incoming:
 
     def adopt(self, native: Native) -> None:
         """Note what the current link offers."""
-        self._native = native
+        self.native = native
 
     # ---- checks on every arrival
 
@@ -113,7 +113,7 @@ class Incoming:
         return True
 
     def _is_dead(self, delivery: Delivery) -> bool:
-        return self._redelivery.is_exhausted(delivery.count) and Native.REJECT in self._native
+        return self._redelivery.is_exhausted(delivery.count) and Native.REJECT in self.native
 
     def _dead_letter(self, delivery: Delivery) -> None:
         name = delivery.arrival.envelope.message_id
@@ -187,7 +187,7 @@ class Incoming:
 
     def _put_aside(self, delivery: Delivery) -> None:
         delivery.failed()
-        outcome = Outcome.REJECTED if Native.REJECT in self._native else Outcome.FAILED
+        outcome = Outcome.REJECTED if Native.REJECT in self.native else Outcome.FAILED
         delivery.inbox.handed(delivery)
         delivery.inbox.settle((delivery,), outcome)
 
@@ -357,7 +357,7 @@ class Incoming:
             if receiver.closed:
                 continue
             try:
-                subscription = channel.subscribe(receiver.interest, receiver.inbox)
+                subscription = channel.subscribe(receiver.wanted(self.native), receiver.inbox)
             except BackendError as error:
                 if error.retriable or (patient and isinstance(error, SubscriptionRefused | AddressInUse)):
                     raise

@@ -4,6 +4,8 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from jmsbridge.core.clock import Clock
 from jmsbridge.core.inbox import Delivery, Inbox, Nothing
 from jmsbridge.core.ticket import Waiter
@@ -45,6 +47,10 @@ class Receiver:
     def _is_filtered(self, native: Native) -> bool:
         feature = Native.TOPIC_SELECTORS if self.interest.address.topic else Native.QUEUE_SELECTORS
         return self.interest.selector is None or feature in native
+
+    def wanted(self, native: Native) -> Interest:
+        """What to ask of a link that offers ``native``: the definition as it is, and whether to filter by it."""
+        return msgspec.structs.replace(self.interest, select=self._is_filtered(native))
 
     def attach(self, subscription: Subscription) -> None:
         """Go on with this subscription of the current link; what its broker cannot filter is filtered here."""

@@ -17,7 +17,7 @@ A backend promises, and ``jmsbridge.testing.suite`` tests:
 4. no arrival after ``drain``'s answer or ``close``;
 5. ``settle`` of several tokens is one step in that order;
 6. a link never reconnects: it dies once and says so once;
-7. after death every verb fails fast with ``LinkLost``;
+7. after death every verb fails fast with ``LinkLost``, those of a channel that died alone with ``ChannelLost``;
 8. no user code runs on its threads, which are daemon and named ``jmsbridge-…-io``;
 9. links share nothing but the broker;
 10. errors are ``BackendError`` subclasses with their cause.
@@ -61,7 +61,11 @@ class LinkEvents(Protocol):
         """The link is dead; said once, after every open ticket was answered."""
 
     def channel_lost(self, channel: "Channel", error: BackendError) -> None:
-        """One channel died alone."""
+        """One channel died alone, after its open tickets were answered; the facade makes the whole link anew.
+
+        A blocking verb that the broker refuses leaves its channel usable: a backend whose broker closes a channel to
+        say no asks over another one.
+        """
 
     def subscription_lost(self, subscription: "Subscription", error: BackendError) -> None:
         """The broker ended one subscription."""
@@ -76,17 +80,25 @@ class Subscription(Protocol):
     native: Native
 
     def grant(self, count: int) -> None:
-        """Allow at most ``count`` more arrivals (path)."""
+        """Allow at most ``count`` more arrivals (path).
+
+        A flow that cannot start, or does not within the backend's own deadline, is ``subscription_lost``.
+        """
 
     def settle(self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1) -> None:
         """Say what became of these arrivals, in delivery order (path).
 
-        On a transacted channel ACCEPTED joins the transaction, the others take effect at once. ``failures`` counts the
-        deliveries that FAILED stands for, used where the broker counts exactly.
+        Without SETTLE_CONFIRM the ticket is answered after the write. On a transacted channel ACCEPTED joins the
+        transaction, the others take effect at once, and the ticket may be answered at once: ``commit`` confirms.
+        ``failures`` counts the deliveries that FAILED stands for, used where the broker counts exactly.
         """
 
     def drain(self, ticket: Ticket) -> None:
-        """Take credit to zero; answered after the last arrival owed (path)."""
+        """Take credit to zero; answered after the last arrival owed (path).
+
+        With DRAIN that is everything which was available and which credit allowed, also when the window was full of
+        unsettled messages. Without DRAIN it is what was on its way: the answer need not wait for anything else.
+        """
 
     def close(self) -> None:
         """End the flow (blocks). Called only when no token of it is unsettled; idempotent."""
@@ -96,10 +108,18 @@ class Channel(Protocol):
     """An order and, when transacted, a transaction."""
 
     def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
-        """Send; reaches the broker in call order (path). No ticket: no confirmation asked."""
+        """Send; reaches the broker in call order (path). No ticket: no confirmation asked.
+
+        A message that has nowhere to go is ``AddressRefused``, one that the broker will not take ``SendRefused``. On a
+        transacted channel the ticket may be answered at once: ``commit`` confirms.
+        """
 
     def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
-        """Start a subscription with zero credit (blocks)."""
+        """Start a subscription with zero credit (blocks).
+
+        Before its first ``grant`` it keeps no message of a queue from other consumers. A backend whose broker pushes
+        beyond the credit may hold the surplus, and then claims CREDIT; it hands nothing of it up.
+        """
 
     def commit(self, ticket: Ticket) -> None:
         """Make sends and ACCEPTED settlements since the last commit effective (path)."""
@@ -125,7 +145,8 @@ class Link(Protocol):
         """Make the temporary destination; the broker's name for it comes back (blocks).
 
         That is the name asked for, unless it is taken: a link that follows a lost one asks for the same names again.
-        A backend whose broker makes up the names does not claim TEMPORARY, and the facade's unique names do.
+        A backend whose broker makes up the names does not claim TEMPORARY, and the facade's unique names do. Where the
+        broker has temporary queues but no temporary topics, an ordinary topic under that unique name will do.
         """
 
     def delete(self, address: Address) -> None:

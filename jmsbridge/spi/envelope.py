@@ -79,7 +79,7 @@ class Outcome(Enum):
     ACCEPTED = "accepted"  # done, gone
     RELEASED = "released"  # never seen by the application: back to its place, no count
     FAILED = "failed"  # seen, not processed: back to its place, delivery count raised
-    REJECTED = "rejected"  # give up: to the dead-letter queue
+    REJECTED = "rejected"  # give up: to the dead-letter queue, by a confirmed copy and an acceptance if need be
 
 
 class Mode(Enum):
@@ -93,10 +93,15 @@ class Interest(msgspec.Struct, frozen=True, kw_only=True):
     """What a consumer or browser wants.
 
     ``key`` is the subscription's name (durable and shared ones); with the link's client id it is the identity.
-    ``window`` is the prefetch for brokers that only count unsettled messages, ``deferred`` says that settlements come
-    late (client acknowledgement, transactions), ``presettled`` that none will come at all. ``selector`` has been
-    checked and is never empty; a backend that cannot apply it takes it as part of the subscription's definition only,
-    and the facade filters. ``start`` is a position, on brokers that have them.
+    Topic, ``selector`` and ``no_local`` are a subscription's definition, which the backend compares or remembers, and
+    are always handed over. ``selector`` has been checked and is never empty. ``select`` says that the broker is to
+    filter by it; otherwise the facade does, and the backend need not. ``no_local`` has an effect only with NO_LOCAL.
+
+    ``window`` is the prefetch for brokers that only count unsettled messages; 0 leaves it to the backend, which takes
+    a small one. ``deferred`` says that settlements come late (client acknowledgement, transactions): credit beyond
+    the window is served nevertheless. ``presettled`` says that none will come at all: a backend whose broker has no
+    flow control for that acknowledges at hand-over, as credit allows, so that nothing beyond the credit can be lost.
+    ``start`` is a position, on brokers that have them.
     """
 
     address: Address
@@ -105,6 +110,7 @@ class Interest(msgspec.Struct, frozen=True, kw_only=True):
     durable: bool = False
     shared: bool = False
     selector: str | None = None
+    select: bool = True
     no_local: bool = False
     window: int = 250
     deferred: bool = False

@@ -2,11 +2,12 @@
 
     BackendError
     ├── LinkLost               the link died, or was opened in another process
+    │   └── ChannelLost        one channel of it died alone
     ├── ConnectFailed          nobody answered, or the answer was no protocol of ours
     ├── AuthenticationFailed   the broker refused the credentials
     ├── AccessDenied           authenticated, but not allowed to do this
     ├── ClientIdRefused        invalid, or in use by another live link
-    ├── AddressRefused         the destination is unknown, deleted or malformed
+    ├── AddressRefused         the destination is unknown, deleted or malformed; a send has nowhere to go
     ├── AddressInUse           it has consumers, or belongs to another connection
     ├── SubscriptionRefused    in use, or defined otherwise by an active consumer
     ├── SubscriptionUnknown    no durable subscription of that name
@@ -25,6 +26,7 @@ __all__ = [
     "AddressRefused",
     "AuthenticationFailed",
     "BackendError",
+    "ChannelLost",
     "ClientIdRefused",
     "ConnectFailed",
     "LinkLost",
@@ -57,6 +59,10 @@ class LinkLost(BackendError):
     retriable = True
 
 
+class ChannelLost(LinkLost):
+    """One channel died while its link lives on: to that channel and its subscriptions the same as a dead link."""
+
+
 class ConnectFailed(BackendError):
     """No usable link could be made to this endpoint."""
 
@@ -76,7 +82,7 @@ class ClientIdRefused(BackendError):
 
 
 class AddressRefused(BackendError):
-    """The destination is unknown, deleted or not a legal name on this broker."""
+    """The destination is unknown, deleted or not a legal name here, or a message sent to it has nowhere to go."""
 
 
 class AddressInUse(BackendError):

@@ -14,7 +14,7 @@ class Native(Flag):
 
     NONE = 0
     SEND_CONFIRM = auto()  # a send's ticket is answered only after the broker took responsibility
-    SETTLE_CONFIRM = auto()  # a settle's ticket is answered only after the broker recorded the outcome
+    SETTLE_CONFIRM = auto()  # a settle's ticket is answered only once no lost link or crashed broker undoes it
     TYPED_PROPERTIES = auto()  # the eight property types arrive as they were set
     BODY_KINDS = auto()  # the six body kinds arrive as they were sent
     TRANSACTIONS = auto()  # sends and settlements of a transacted channel take effect together at commit, or never
@@ -33,10 +33,10 @@ class Native(Flag):
     EXPIRY = auto()  # an expired message is not delivered
     DELIVERY_COUNT = auto()  # an arrival's delivery_count is exact, over links too; a link's death counts at most once
     DUPLICATE_DETECTION = auto()  # a second send with the same duplicate id is confirmed and dropped
-    DRAIN = auto()  # drain is answered after everything that was available has arrived
+    DRAIN = auto()  # drain is answered after everything available has arrived, also when the window was full
     CREDIT = auto()  # arrivals never exceed what was granted
     RELEASE = auto()  # RELEASED puts a message back in its place without counting a delivery
+    HAND_BACK = auto()  # FAILED puts a message back for whoever comes next, however often, and never drops or moves it
     REJECT = auto()  # REJECTED moves a message to a dead-letter queue
     NO_LOCAL = auto()  # a no_local interest does not see its own link's (client id's) messages
-    SELF_HEALING = auto()  # the link reconnects below the border; the supervisor only watches
     EARLY_ENLIST = auto()  # transacted tokens must be settled on delivery, not just before commit

@@ -21,8 +21,10 @@ __all__ = [
     "test_contract_receive_close_ends_the_flow",
     "test_contract_receive_close_is_idempotent",
     "test_contract_receive_credit_adds_up",
+    "test_contract_receive_deferred_beyond_the_window",
     "test_contract_receive_drain_brings_what_is_there",
     "test_contract_receive_drain_ends_the_credit",
+    "test_contract_receive_drain_of_a_full_window",
     "test_contract_receive_drain_of_an_empty_queue",
     "test_contract_receive_each_message_goes_to_one_consumer",
     "test_contract_receive_first_delivery_is_unflagged",
@@ -30,8 +32,11 @@ __all__ = [
     "test_contract_receive_keeps_order",
     "test_contract_receive_more_than_the_window",
     "test_contract_receive_presettled",
+    "test_contract_receive_presettled_loses_nothing_beyond_credit",
     "test_contract_receive_queue_selector_leaves_the_rest",
     "test_contract_receive_starts_without_credit",
+    "test_contract_receive_window_of_the_backends_choice",
+    "test_contract_receive_without_credit_keeps_nothing_from_others",
 ]
 
 NUMBERS = tuple(str(number) for number in range(20))
@@ -69,7 +74,7 @@ def test_contract_receive_credit_adds_up(harness: Harness) -> None:
 def test_contract_receive_keeps_order(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
-    _, box = subscribe(link.channel(False), address, 300)
+    _, box = subscribe(link.channel(False), address, 300, window=300)
     texts = [str(number) for number in range(300)]
     send_texts_to(link, address, *texts)
     assert [arrival.envelope.body for arrival in box.wait(300)] == texts
@@ -91,6 +96,50 @@ def test_contract_receive_more_than_the_window(harness: Harness) -> None:
 
 
 @level("contract")
+def test_contract_receive_deferred_beyond_the_window(harness: Harness) -> None:
+    """Settlements come late: what is unsettled must not stop what credit allows."""
+    address = harness.address()
+    link = harness.open_link()
+    texts = [str(number) for number in range(40)]
+    send_texts_to(link, address, *texts)
+    subscription, box = subscribe(link.channel(False), address, 10, window=10, deferred=True)
+    for count in (10, 20, 30):
+        box.wait(count)
+        subscription.grant(10)
+    assert [arrival.envelope.body for arrival in box.wait(40)] == texts
+    drain(subscription)
+    settle(subscription, box.tokens, Outcome.ACCEPTED)
+    subscription.close()
+    assert peek(link, address) == []
+
+
+@level("contract")
+def test_contract_receive_window_of_the_backends_choice(harness: Harness) -> None:
+    """A window of 0 means a small one, neither none nor an unbounded one that takes all from the others."""
+    address = harness.address()
+    link = harness.open_link()
+    texts = [str(number) for number in range(1500)]
+    send_texts_to(link, address, *texts)
+    subscription, box = subscribe(link.channel(False), address, 1, window=0)
+    for count in range(1, 6):
+        box.wait(count)
+        settle(subscription, box.tokens[count - 1 : count], Outcome.ACCEPTED)
+        subscription.grant(1)
+    _, other = subscribe(harness.open_link().channel(False), address, 1)
+    assert int(other.wait(1)[0].envelope.body) < 1000
+    assert box.bodies[:5] == texts[:5]
+
+
+@level("contract")
+def test_contract_receive_without_credit_keeps_nothing_from_others(harness: Harness) -> None:
+    address = harness.address()
+    link = harness.open_link()
+    subscribe(link.channel(False), address)
+    send_texts_to(link, address, *NUMBERS)
+    assert fetch(harness.open_link(), address, len(NUMBERS)) == list(NUMBERS)
+
+
+@level("contract")
 def test_contract_receive_first_delivery_is_unflagged(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
@@ -109,6 +158,21 @@ def test_contract_receive_drain_brings_what_is_there(harness: Harness) -> None:
     subscription, box = subscribe(link.channel(False), address, 100)
     drain(subscription)
     assert box.bodies == list(NUMBERS)
+
+
+@level("contract")
+@requires(Native.DRAIN)
+def test_contract_receive_drain_of_a_full_window(harness: Harness) -> None:
+    """What is settled makes room in the window; the next drain must bring the next message, not miss it."""
+    address = harness.address()
+    link = harness.open_link()
+    send_texts_to(link, address, *NUMBERS)
+    subscription, box = subscribe(link.channel(False), address, window=1)
+    for number in range(20):
+        subscription.grant(1)
+        drain(subscription)
+        assert box.bodies[number:] == [NUMBERS[number]]
+        settle(subscription, box.tokens[number:], Outcome.ACCEPTED)
 
 
 @level("contract")
@@ -221,3 +285,16 @@ def test_contract_receive_presettled(harness: Harness) -> None:
     subscription.close()
     channel.close()
     assert peek(link, address) == []
+
+
+@level("contract")
+def test_contract_receive_presettled_loses_nothing_beyond_credit(harness: Harness) -> None:
+    """A lost link takes nothing with it that had not arrived."""
+    address = harness.address()
+    send_texts_to(harness.open_link(), address, *NUMBERS)
+    _, box = subscribe(harness.open_link().channel(False), address, 5, presettled=True)
+    box.wait(5)
+    harness.cut()
+    left = peek(harness.open_link(), address, 100)
+    assert sorted({*box.bodies, *left}, key=int) == list(NUMBERS)
+    assert len(box.arrivals) == 5 or Native.CREDIT not in harness.native

@@ -8,6 +8,7 @@ from jmsbridge.testing.suite.contract_support import (
     Answer,
     drain,
     fetch,
+    give_back,
     peek,
     send_texts_to,
     settle,
@@ -19,6 +20,7 @@ __all__ = [
     "test_contract_settle_answers_once",
     "test_contract_settle_channel_close_gives_back",
     "test_contract_settle_failed_comes_again",
+    "test_contract_settle_failed_is_never_dropped",
     "test_contract_settle_failures_are_counted",
     "test_contract_settle_is_confirmed",
     "test_contract_settle_link_loss_gives_back",
@@ -47,8 +49,9 @@ def test_contract_settle_without_ticket(harness: Harness) -> None:
     channel = link.channel(False)
     subscription, box = subscribe(channel, address, 1)
     box.wait(1)
-    subscription.settle(box.tokens, Outcome.ACCEPTED)
+    subscription.settle(box.tokens[:1], Outcome.ACCEPTED)
     drain(subscription)
+    give_back(subscription, box, 1)
     subscription.close()
     channel.close()
     assert fetch(link, address, 1) == ["b"]
@@ -114,6 +117,24 @@ def test_contract_settle_failed_comes_again(harness: Harness) -> None:
     second = box.wait(2)[1]
     assert (second.envelope.body, second.redelivered) == ("a", True)
     assert second.delivery_count >= 2
+
+
+@level("contract")
+@requires(Native.HAND_BACK)
+def test_contract_settle_failed_is_never_dropped(harness: Harness) -> None:
+    """Thirty times is more than any delivery limit that brokers have by default."""
+    address = harness.address()
+    link = harness.open_link()
+    send_texts_to(link, address, "a")
+    subscription, box = subscribe(link.channel(False), address)
+    for delivery in range(30):
+        subscription.grant(1)
+        box.wait(delivery + 1)
+        settle(subscription, box.tokens[delivery:], Outcome.FAILED)
+    drain(subscription)
+    give_back(subscription, box, 30)
+    subscription.close()
+    assert fetch(harness.open_link(), address, 1) == ["a"]
 
 
 @level("contract")

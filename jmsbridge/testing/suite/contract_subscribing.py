@@ -1,5 +1,7 @@
 """Contract: topics, durable and shared subscriptions, temporary destinations, client ids."""
 
+from typing import Any
+
 import pytest
 
 from jmsbridge.spi.envelope import Address
@@ -9,6 +11,7 @@ from jmsbridge.testing.harness import Harness
 from jmsbridge.testing.marks import level, requires
 from jmsbridge.testing.suite.contract_support import drain, envelope, fetch, peek, send, send_texts_to, subscribe
 from jmsbridge.testing.suite.support import eventually
+from jmsbridge.values import Long
 
 __all__ = [
     "test_contract_client_id_is_exclusive",
@@ -16,11 +19,13 @@ __all__ = [
     "test_contract_durable_unshared_is_exclusive",
     "test_contract_shared_consumers_divide_messages",
     "test_contract_shared_durable_keeps_while_away",
+    "test_contract_shared_ends_with_its_last_consumer",
     "test_contract_temporary_belongs_to_its_link",
     "test_contract_temporary_is_protected_by_consumers",
     "test_contract_topic_copies_to_each_subscription",
     "test_contract_topic_no_local",
     "test_contract_topic_selector",
+    "test_contract_topic_selector_knows_types",
     "test_contract_topic_subscription_begins_when_made",
     "test_contract_unsubscribe_forgets",
 ]
@@ -56,6 +61,37 @@ def test_contract_topic_selector(harness: Harness) -> None:
     sent = [envelope(address, str(n), properties={"n": n, "kind": "x"}) for n in range(4)]
     send(link.channel(False), *sent)
     assert [arrival.envelope.body for arrival in box.wait(2)] == ["2", "3"]
+
+
+@level("contract")
+@requires(Native.TOPIC_SELECTORS | Native.TYPED_PROPERTIES)
+def test_contract_topic_selector_knows_types(harness: Harness) -> None:
+    """Values of different kinds are never equal nor unequal, and a property that is not there never matches."""
+    address = harness.address(topic=True)
+    link = harness.open_link()
+    selectors = {
+        "v = 1": ["int", "long", "double"],
+        "v = '1'": ["str"],
+        "v = TRUE": ["bool"],
+        "v <> 1": ["half"],
+        "v > 0.5 AND v < 1.5": ["int", "long", "double"],
+        "v IS NULL": ["none"],
+        "v LIKE '__'": ["long text"],
+        "JMSCorrelationID = 'int' OR JMSPriority = 7": ["int", "none"],
+    }
+    boxes = {text: subscribe(link.channel(False), address, 20, selector=text)[1] for text in selectors}
+    values: dict[str, Any] = {"int": 1, "long": Long(1), "double": 1.0, "str": "1", "bool": True, "half": 0.5}
+    values["long text"] = "ab"
+    channel = link.channel(False)
+    for kind, value in values.items():
+        send(channel, envelope(address, kind, properties={"v": value}, correlation_id=kind))
+    send(channel, envelope(address, "none", priority=7))
+    for text, expected in selectors.items():
+        boxes[text].wait(len(expected))
+        boxes[text].wait_quiet()
+    assert {text: sorted(box.bodies) for text, box in boxes.items()} == {
+        text: sorted(expected) for text, expected in selectors.items()
+    }
 
 
 @level("contract")
@@ -125,6 +161,21 @@ def test_contract_shared_consumers_divide_messages(harness: Harness) -> None:
     assert sorted(one.bodies + two.bodies, key=int) == texts
     assert one.bodies
     assert two.bodies
+
+
+@level("contract")
+@requires(Native.SHARED)
+def test_contract_shared_ends_with_its_last_consumer(harness: Harness) -> None:
+    address, key = harness.address(topic=True), harness.name("sub")
+    link = harness.open_link()
+    channel = link.channel(False)
+    subscription, _ = subscribe(channel, address, key=key, shared=True)
+    drain(subscription)
+    subscription.close()
+    send_texts_to(link, address, "meanwhile")
+    _, box = subscribe(channel, address, 10, key=key, shared=True)
+    send_texts_to(link, address, "after")
+    assert [arrival.envelope.body for arrival in box.wait(1)] == ["after"]
 
 
 @level("contract")

@@ -8,9 +8,22 @@ from typing import Any
 from jmsbridge.spi.backend import Channel, Link, Subscription
 from jmsbridge.spi.envelope import Address, Arrival, BodyKind, Envelope, Interest, Outcome
 from jmsbridge.spi.errors import BackendError
-from jmsbridge.testing.suite.support import LONG
+from jmsbridge.spi.native import Native
+from jmsbridge.testing.suite.support import LONG, SHORT
 
-__all__ = ["Answer", "Box", "drain", "envelope", "fetch", "peek", "send", "send_texts_to", "settle", "subscribe"]
+__all__ = [
+    "Answer",
+    "Box",
+    "drain",
+    "envelope",
+    "fetch",
+    "give_back",
+    "peek",
+    "send",
+    "send_texts_to",
+    "settle",
+    "subscribe",
+]
 
 _numbers = itertools.count(1)
 
@@ -67,6 +80,12 @@ class Box:
             arrived = self._more.wait_for(lambda: len(self.arrivals) >= count, timeout)
             assert arrived, f"{len(self.arrivals)} of {count} messages arrived within {timeout} s"
             return list(self.arrivals)
+
+    def wait_quiet(self) -> None:
+        """Return once nothing more has arrived for a short while."""
+        with self._more:
+            while self._more.wait(SHORT):
+                pass
 
     @property
     def bodies(self) -> list[Any]:
@@ -132,21 +151,29 @@ def fetch(link: Link, address: Address, count: int, **interest: Any) -> list[Any
     channel = link.channel(False)
     subscription, box = subscribe(channel, address, count, **interest)
     arrivals = box.wait(count)
-    settle(subscription, box.tokens, Outcome.ACCEPTED)
+    settle(subscription, box.tokens[:count], Outcome.ACCEPTED)
     drain(subscription)
+    give_back(subscription, box, count)
     subscription.close()
     channel.close()
-    return [arrival.envelope.body for arrival in arrivals]
+    return [arrival.envelope.body for arrival in arrivals[:count]]
+
+
+def give_back(subscription: Subscription, box: Box, settled: int) -> None:
+    """Release what came after the first ``settled`` ones: without CREDIT a prefetch may have brought more."""
+    if box.tokens[settled:]:
+        settle(subscription, box.tokens[settled:], Outcome.RELEASED)
 
 
 def peek(link: Link, address: Address, credit: int = 10, **interest: Any) -> list[Any]:
     """What a new consumer gets until the broker has no more; it is given back."""
     channel = link.channel(False)
     subscription, box = subscribe(channel, address, credit, **interest)
+    if Native.DRAIN not in subscription.native:
+        box.wait_quiet()
     drain(subscription)
     bodies = box.bodies
-    if box.tokens:
-        settle(subscription, box.tokens, Outcome.RELEASED)
+    give_back(subscription, box, 0)
     subscription.close()
     channel.close()
     return bodies
