@@ -7,7 +7,8 @@ end what ran natively, what was emulated, what was refused, and what does not ap
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -16,8 +17,10 @@ from jmsbridge.errors import UnsupportedFeature
 from jmsbridge.spi.errors import NotSupported
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
+from jmsbridge.testing.proxy import FaultProxy
 
 __all__ = [
+    "fault_proxy",
     "pytest_addoption",
     "pytest_collection_modifyitems",
     "pytest_configure",
@@ -38,6 +41,13 @@ _REFUSABLE = Native.TRANSACTIONS | Native.BROWSE | Native.DURABLE | Native.SHARE
 """What a backend without it must refuse with ``NotSupported``; lacking another one breaks no promise of the SPI."""
 _UNASKED = Native.GROUPS
 """What a program uses without asking, so that nothing can be refused: a header that has no effect."""
+
+
+@pytest.fixture
+def fault_proxy() -> Iterator[Callable[..., FaultProxy]]:
+    """``fault_proxy(url)`` makes a ``FaultProxy`` in front of that broker, which ends with the test."""
+    with ExitStack() as proxies:
+        yield lambda url, **settings: proxies.enter_context(FaultProxy.to(url, **settings))
 
 
 class _Tally:

@@ -1,0 +1,186 @@
+"""The fault proxy's public face, and the thread behind it."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from types import TracebackType
+from typing import Any, Self, TypeVar
+from urllib.parse import urlsplit
+
+from jmsbridge.testing.proxy.loop import Cut, Loop
+from jmsbridge.testing.proxy.relay import Direction, End
+
+__all__ = ["FaultProxy"]
+
+_PATIENCE = 10.0  # seconds within which the proxy's thread does what it is told
+T = TypeVar("T")
+
+
+class FaultProxy:
+    """Stands between clients and the broker at ``host:port``, and is as bad a network as it is told to be.
+
+    ``delay`` (seconds, there and back) and ``bandwidth`` (bytes per second, each direction of each connection) may be
+    set at any time and hold for what comes from then on; neither limits how much is on its way. ``watch`` is called on
+    the proxy's thread with the connection's number, the direction and the bytes. Every method may be called from any
+    thread, and what it says has happened when it returns. Nothing that the proxy holds grows without bound.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        *,
+        listen: int = 0,
+        delay: float = 0.0,
+        bandwidth: float | None = None,
+        watch: Callable[[int, Direction, bytes], None] | None = None,
+    ) -> None:
+        self._target = f"{host}:{port}"
+        self._loop = Loop((host, port), listen, delay, bandwidth, watch)
+        self.host, self.port = self._loop.host, self._loop.port
+        self._commands: deque[Callable[[], None]] = deque()
+        self._stopping = False
+        self._alarm, self._bell = socket.socketpair()
+        for one in (self._alarm, self._bell):
+            one.setblocking(False)
+        self._loop.accept()
+        self._thread = threading.Thread(target=self._run, name=f"jmsbridge-proxy-{self.port}", daemon=True)
+        self._thread.start()
+
+    @classmethod
+    def to(cls, url: str, **settings: Any) -> Self:
+        """A proxy in front of the broker that a URL names; the URL must carry a port."""
+        parts = urlsplit(url)
+        if parts.hostname is None or parts.port is None:
+            raise ValueError(f"a proxy needs to know where the broker listens: {parts.scheme}://HOST:PORT")
+        return cls(parts.hostname, parts.port, **settings)
+
+    def through(self, url: str) -> str:
+        """The same URL, but by way of this proxy."""
+        parts = urlsplit(url)
+        user, at, _ = parts.netloc.rpartition("@")
+        return parts._replace(netloc=f"{user}{at}{self.host}:{self.port}").geturl()
+
+    # -- what happens to the network ---------------------------------------------------------------------------------
+
+    def cut(self, how: End = End.RESET) -> int:
+        """End every connection now, and say how many there were; new ones are let through."""
+        return self._do(lambda: self._loop.cut_all(how))
+
+    def cut_after(
+        self,
+        count: int,
+        direction: Direction = Direction.OUT,
+        *,
+        connection: int | None = None,
+        how: End = End.RESET,
+    ) -> None:
+        """Cut the first connection that has passed exactly ``count`` bytes in a direction, once.
+
+        A connection that exists counts from now. ``connection`` is a number as ``watch`` gets it: only that one.
+        """
+        self._do(lambda: self._loop.limit(Cut(count, direction, connection, how)))
+
+    def stall(self) -> None:
+        """Half-open from now: connections are accepted and stay, and nothing is passed on, until ``resume``."""
+        self._do(self._loop.stall)
+
+    def refuse(self) -> None:
+        """Refuse new connections until ``resume``; those that exist go on."""
+        self._do(self._loop.refuse)
+
+    def resume(self) -> None:
+        """Be an ordinary network again: what stalled goes on, connections are accepted, no cut is pending."""
+        self._do(self._loop.resume)
+
+    @property
+    def delay(self) -> float:
+        """Seconds there and back."""
+        return self._loop.delay
+
+    @delay.setter
+    def delay(self, seconds: float) -> None:
+        self._loop.delay = seconds
+
+    @property
+    def bandwidth(self) -> float | None:
+        """Bytes per second of each direction of each connection; None is unlimited."""
+        return self._loop.bandwidth
+
+    @bandwidth.setter
+    def bandwidth(self, rate: float | None) -> None:
+        self._loop.bandwidth = rate
+
+    @property
+    def connections(self) -> int:
+        """How many connections there are."""
+        return len(self._loop.pairs)
+
+    @property
+    def accepted(self) -> int:
+        """How many connections there have been: the number of the newest."""
+        return self._loop.accepted
+
+    def passed(self, direction: Direction) -> int:
+        """How many bytes have come from that side, over the connections that there are."""
+        return self._do(lambda: sum(pair.way(direction).passed for pair in self._loop.pairs))
+
+    def close(self) -> None:
+        """End every connection and the proxy. Idempotent."""
+        self._stopping = True
+        self._ring()
+        self._thread.join(_PATIENCE)
+        if self._thread.is_alive():
+            raise RuntimeError(f"{self!r} does not stop: its watch has not returned")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<FaultProxy {self.host}:{self.port} to {self._target}>"
+
+    # -- from other threads to the proxy's ---------------------------------------------------------------------------
+
+    def _do(self, command: Callable[[], T]) -> T:
+        if threading.current_thread() is self._thread:  # a watch that cuts
+            return command()
+        done: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                done.set_result(command())
+            except BaseException as error:
+                done.set_exception(error)
+
+        self._commands.append(run)
+        self._ring()
+        if not self._thread.is_alive():
+            raise RuntimeError(f"{self!r} is closed")
+        return done.result(_PATIENCE)
+
+    def _ring(self) -> None:
+        with contextlib.suppress(OSError):  # full: it is awake anyway; closed: nobody listens
+            self._bell.send(b"!")
+
+    # -- on the proxy's thread ---------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        with self._alarm, self._bell:
+            self._loop.run(self._alarm, self._hear)
+
+    def _hear(self) -> bool:
+        with contextlib.suppress(BlockingIOError):  # nobody rang: it was a socket's turn
+            self._alarm.recv(4096)
+        while self._commands:
+            self._commands.popleft()()
+        return not self._stopping

@@ -1,0 +1,218 @@
+"""The proxy's loop: accepts, connects, waits for what each socket can do, and ends what has to end.
+
+Everything here runs on the proxy's own thread.
+"""
+
+from __future__ import annotations
+
+import selectors
+import socket
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+from jmsbridge.testing.proxy.relay import CHUNK, Direction, End, Pair, Way
+
+__all__ = ["Cut", "Loop"]
+
+
+class Cut(NamedTuple):
+    """Where a connection is to be cut: after so many bytes in a direction, this connection or the first to do so."""
+
+    after: int
+    direction: Direction
+    connection: int | None
+    how: End
+
+
+class Loop:
+    """All connections of one proxy and what the network is like for them.
+
+    ``delay``, ``bandwidth`` and ``watch`` may be set by any thread; the methods are for the proxy's own.
+    """
+
+    def __init__(
+        self,
+        target: tuple[str, int],
+        listen: int,
+        delay: float,
+        bandwidth: float | None,
+        watch: Callable[[int, Direction, bytes], None] | None,
+    ) -> None:
+        self.delay = delay
+        self.bandwidth = bandwidth
+        self.watch = watch
+        self.scratch = memoryview(bytearray(CHUNK))
+        self.pairs: set[Pair] = set()
+        self.accepted = 0
+        self._stalled = False
+        self._cut: Cut | None = None
+        found = socket.getaddrinfo(*target, type=socket.SOCK_STREAM)[0]
+        self._family, self._address = found[0], found[4]
+        self._selector = selectors.DefaultSelector()
+        self._door = _bound(listen)
+        self.host, self.port = self._door.getsockname()[:2]
+
+    def run(self, alarm: socket.socket, hear: Callable[[], bool]) -> None:
+        """Carry bytes until ``hear``, called whenever ``alarm`` can be read, says False."""
+        self._selector.register(alarm, selectors.EVENT_READ, lambda mask: None)
+        try:
+            while hear():
+                for key, mask in self._selector.select(self._pass_on()):
+                    key.data(mask)
+        finally:
+            self.cut_all(End.RESET)
+            self._selector.close()
+            self._door.close()
+
+    # -- what happens to the network ---------------------------------------------------------------------------------
+
+    def cut_all(self, how: End) -> int:
+        """End every connection."""
+        ended = list(self.pairs)
+        for pair in ended:
+            self._end(pair, how)
+        return len(ended)
+
+    def limit(self, cut: Cut | None) -> None:
+        """Cut there, and nowhere else."""
+        self._cut = cut
+        for pair in list(self.pairs):
+            for way in pair.ways:
+                way.limit = None
+            if cut is not None:
+                self._apply(cut, pair)
+            self._look_after(pair)
+
+    def stall(self) -> None:
+        """Pass nothing on."""
+        self._stalled = True
+        for pair in list(self.pairs):
+            self._look_after(pair)
+
+    def resume(self) -> None:
+        """Pass everything on, accept connections, forget the cut."""
+        self._stalled = False
+        self.limit(None)
+        self.accept()
+
+    def accept(self) -> None:
+        """Let connections in."""
+        self._door.listen(128)
+        if self._selector.get_map().get(self._door) is None:
+            self._selector.register(self._door, selectors.EVENT_READ, self._on_door)
+
+    def refuse(self) -> None:
+        """Let no connection in."""
+        if self._selector.get_map().get(self._door) is not None:
+            self._selector.unregister(self._door)
+            self._door.close()
+            self._door = _bound(self.port)  # bound and not listening: nobody else gets the port, connecting is refused
+
+    # -- connections -------------------------------------------------------------------------------------------------
+
+    def _pass_on(self) -> float | None:
+        """Pass on what is due; the seconds until there is more to do."""
+        if self._stalled:
+            return None
+        now, soonest = time.monotonic(), None
+        for pair in list(self.pairs):
+            waits = [due for due in (pair.out.due, pair.into.due) if due is not None]
+            if waits and min(waits) <= now:
+                for way in pair.ways:
+                    way.pass_on(now)
+                self._look_after(pair)
+                waits = [due for due in (pair.out.due, pair.into.due) if due is not None]
+            soonest = min(waits if soonest is None else [*waits, soonest], default=None)
+        return None if soonest is None else max(0.0, soonest - time.monotonic())
+
+    def _on_door(self, mask: int) -> None:
+        try:
+            client, _ = self._door.accept()
+        except OSError:  # the client has left already, or a watch has shut the door
+            return
+        broker = socket.socket(self._family, socket.SOCK_STREAM)
+        for one in (client, broker):
+            one.setblocking(False)
+            one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.accepted += 1
+        pair = Pair(self.accepted, client, broker)
+        self.pairs.add(pair)
+        if self._cut is not None:
+            self._apply(self._cut, pair)
+        broker.connect_ex(self._address)  # what comes of it is asked when the socket says that it is ready
+        self._look_after(pair)
+
+    def _on_client(self, pair: Pair, mask: int) -> None:
+        self._on_socket(pair, pair.out, pair.into, mask)
+
+    def _on_broker(self, pair: Pair, mask: int) -> None:
+        if pair in self.pairs and not pair.is_connected:
+            if pair.broker.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+                self._end(pair, End.RESET)
+                return
+            pair.is_connected = True
+        self._on_socket(pair, pair.into, pair.out, mask)
+
+    def _on_socket(self, pair: Pair, as_source: Way, as_sink: Way, mask: int) -> None:
+        if pair not in self.pairs or self._stalled:
+            return  # ended or stalled by what the same turn of the loop did before
+        if mask & selectors.EVENT_WRITE and as_sink.blocked:
+            as_sink.blocked = False
+            as_sink.pass_on(time.monotonic())
+        if mask & selectors.EVENT_READ and as_source.wants_more(self):
+            as_source.read(self)
+        if pair in self.pairs:  # a watch may have cut it
+            self._look_after(pair)
+
+    def _look_after(self, pair: Pair) -> None:
+        """End the connection if it is over, else wait for what it can do next."""
+        if pair.is_connected and not self._stalled:
+            at_limit = End.RESET if self._cut is None else self._cut.how
+            end = pair.verdict(at_limit)
+            if end is not None:
+                self._end(pair, end)
+                return
+        self._await(pair.client, self._on_client, pair, pair.out, pair.into)
+        self._await(pair.broker, self._on_broker, pair, pair.into, pair.out)
+
+    def _await(
+        self, one: socket.socket, call: Callable[[Pair, int], None], pair: Pair, as_source: Way, as_sink: Way
+    ) -> None:
+        if not pair.is_connected:
+            wanted = selectors.EVENT_WRITE if one is pair.broker else 0
+        elif self._stalled:
+            wanted = 0
+        else:
+            wanted = selectors.EVENT_READ if as_source.wants_more(self) else 0
+            wanted |= selectors.EVENT_WRITE if as_sink.blocked else 0
+        known = self._selector.get_map().get(one)
+        if known is None and wanted:
+            self._selector.register(one, wanted, partial(call, pair))
+        elif known is not None and not wanted:
+            self._selector.unregister(one)
+        elif known is not None and known.events != wanted:
+            self._selector.modify(one, wanted, known.data)
+
+    def _end(self, pair: Pair, end: End) -> None:
+        self.pairs.discard(pair)
+        for one in (pair.client, pair.broker):
+            if self._selector.get_map().get(one) is not None:
+                self._selector.unregister(one)
+        if any(way.limit is not None and way.passed >= way.limit for way in pair.ways):
+            self.limit(None)  # once
+        pair.close(end)
+
+    def _apply(self, cut: Cut, pair: Pair) -> None:
+        if cut.connection in (None, pair.number):
+            way = pair.way(cut.direction)
+            way.limit = way.passed + cut.after
+
+
+def _bound(port: int) -> socket.socket:
+    door = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    door.bind(("127.0.0.1", port))
+    door.setblocking(False)
+    return door
