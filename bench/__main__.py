@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> int:
         status.update("memory")
         figures.append(memory.flatness(1_000_000 // share))
         in_file: list[Figure] = []
-        for figure in file_broker.figures(20_000 // share, 1_000_000 // share):
+        for figure in file_broker.figures(50_000 // share, 1_000_000 // share, 100_000 // share):
             in_file.append(figure)
             status.update(f"file broker, after: {figure.name}")
     report.show(figures)

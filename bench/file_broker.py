@@ -4,8 +4,7 @@ The peers are ``persist-queue``, ``litequeue`` and kombu's SQLAlchemy transport,
 durability (``synchronous = FULL``) and the same 256 bytes; they have no headers, no types and no acknowledgement modes.
 """
 
-import importlib
-import itertools
+import gc
 import multiprocessing
 import sys
 import tempfile
@@ -18,7 +17,8 @@ from typing import Any
 
 import jmsbridge
 import jmsbridge_embedded
-from bench.measuring import BODY, Figure, windows
+from bench.file_peers import peers
+from bench.measuring import BODY, WINDOWS, Figure, figure_of, in_turn, resident, windows
 from jmsbridge import Connection, Message, Queue
 from jmsbridge.session import AUTO_ACKNOWLEDGE, DUPS_OK_ACKNOWLEDGE
 from jmsbridge.spi import registry
@@ -27,7 +27,12 @@ __all__ = ["figures"]
 
 _PATIENCE = 300.0
 _ROUND = 100
-_names = itertools.count(1)
+_QUEUE = Queue("bench")
+_TIMES = 10
+"""How many times the rate of sends confirmed one at a time the asynchronous ones have to reach."""
+_KEPT = 0.7
+"""What a backlog must leave of a rate."""
+_GROWTH = 10.0  # MiB
 
 
 class _Counter:
@@ -52,48 +57,51 @@ class _Counter:
             raise RuntimeError(f"the window did not end: {self._failed or 'no answer'}")
 
 
-def figures(count: int, backlog: int) -> Iterator[Figure]:
-    """All figures, with what is asked for."""
+def figures(count: int, backlog: int, moved: int) -> Iterator[Figure]:
+    """All figures, with what is asked for; what is compared is measured in turn, window by window."""
     if "embedded" not in registry.names():
         registry.register("embedded", jmsbridge_embedded.backend)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "bench.db"
-        with jmsbridge.connect(f"embedded:{path}") as connection:
-            connection.start()
-            yield from _rates(connection, count, "")
-            yield from _two_processes(connection, str(path), count)
-            _send_async(connection, Queue("backlog"), backlog)
-        yield windows("open with a backlog", "s", 1.0, lambda: _open(path), more=False)
-        with jmsbridge.connect(f"embedded:{path}") as connection:
-            connection.start()
-            yield from _rates(connection, count, f", {backlog:,} waiting", Queue("backlog"))
-        yield from _peers(Path(folder), count // 10)
+        empty, full = Path(folder) / "empty.db", Path(folder) / "full.db"
+        with jmsbridge.connect(f"embedded:{full}") as connection:
+            _send_async(connection, _QUEUE, backlog)
+        yield windows("open with a backlog", "s", 1.0, lambda: _open(full), more=False)
+        yield _memory(empty, full, count, backlog)
+        with jmsbridge.connect(f"embedded:{empty}") as one, jmsbridge.connect(f"embedded:{full}") as other:
+            one.start()
+            other.start()
+            yield from _rates(one, other, count, f", {backlog:,} waiting")
+            yield from _moves(one, str(empty), moved)
+        yield from peers(Path(folder), count // 25)
 
 
-def _rates(connection: Connection, count: int, label: str, queue: Queue | None = None) -> Iterator[Figure]:
-    def measure(name: str, bar: float | None, number: int, act: Callable[[Connection, Queue, int], None]) -> Figure:
-        return windows(f"{name}{label}", "messages/s", bar, lambda: _rate(connection, queue, number, act))
+def _rates(empty: Connection, full: Connection, count: int, label: str) -> Iterator[Figure]:
+    single = 0.0
+    for name, bar, number, act in (
+        ("confirmed one at a time", None, count // 10, _send_sync),
+        ("asynchronous sends", 20_000, count, _send_async),
+        (f"transactions of {_ROUND}", 20_000, count, _send_transacted),
+        ("receive, AUTO", 10_000, count, _receive_auto),
+        ("receive, DUPS_OK", 25_000, count, _receive_dups_ok),
+    ):
+        first, second = in_turn(partial(_rate, empty, number, act), partial(_rate, full, number, act))
+        least = max(bar or 0, _TIMES * single) if act is _send_async else bar
+        made = figure_of(name, "messages/s", first, least)
+        yield made
+        yield figure_of(f"{name}{label}", "messages/s", second, _KEPT * made.median)
+        single = single or made.median
 
-    yield measure("confirmed one at a time", None, count // 10, _send_sync)
-    yield measure("asynchronous sends", 20_000, count, _send_async)
-    yield measure(f"transactions of {_ROUND}", 20_000, count, _send_transacted)
-    yield measure("receive, AUTO", 10_000, count, _receive_auto)
-    yield measure("receive, DUPS_OK", 25_000, count, _receive_dups_ok)
 
-
-def _rate(
-    connection: Connection, queue: Queue | None, count: int, act: Callable[[Connection, Queue, int], None]
-) -> float:
+def _rate(connection: Connection, count: int, act: Callable[[Connection, Queue, int], None]) -> float:
     """Messages per second; what is sent is received afterwards, and the other way round."""
-    place = queue or Queue(f"bench.{next(_names)}")
     takes = act in (_receive_auto, _receive_dups_ok)
     if takes:
-        _send_async(connection, place, count)
+        _send_async(connection, _QUEUE, count)
     started = time.perf_counter()
-    act(connection, place, count)
+    act(connection, _QUEUE, count)
     seconds = time.perf_counter() - started
     if not takes:
-        _receive_dups_ok(connection, place, count)
+        _receive_dups_ok(connection, _QUEUE, count)
     return count / seconds
 
 
@@ -147,15 +155,12 @@ def _move(connection: Connection, queue: Queue, count: int) -> float:
     return count / (time.perf_counter() - started)
 
 
-def _two_processes(connection: Connection, path: str, count: int) -> Iterator[Figure]:
-    alone = windows("moved by one process", "messages/s", None, lambda: _move(connection, Queue("moved"), count))
-    yield alone
-    yield windows(
-        "moved by two processes",
-        "messages/s",
-        alone.median / 2,
-        lambda: _share(connection, path, Queue("moved"), count),
-    )
+def _moves(connection: Connection, path: str, count: int) -> Iterator[Figure]:
+    queue = Queue("moved")
+    alone, shared = in_turn(partial(_move, connection, queue, count), partial(_share, connection, path, queue, count))
+    made = figure_of(f"{count:,} moved by one process", "messages/s", alone)
+    yield made
+    yield figure_of(f"{count:,} moved by two processes", "messages/s", shared, made.median / 2)
 
 
 def _share(connection: Connection, path: str, queue: Queue, count: int) -> float:
@@ -171,6 +176,9 @@ def _share(connection: Connection, path: str, queue: Queue, count: int) -> float
     _receive_dups_ok(connection, queue, count)
     seconds = time.perf_counter() - started
     other.join(_PATIENCE)
+    with connection.create_session() as session:
+        if session.create_consumer(queue).receive_no_wait() is not None:
+            raise RuntimeError("a message came twice")
     return count / seconds
 
 
@@ -189,57 +197,33 @@ def _open(path: Path) -> float:
     started = time.perf_counter()
     with jmsbridge.connect(f"embedded:{path}") as connection, connection.create_session(True) as session:
         connection.start()
-        if session.create_consumer(Queue("backlog")).receive(timeout=_PATIENCE) is None:
+        if session.create_consumer(_QUEUE).receive(timeout=_PATIENCE) is None:
             raise RuntimeError("the backlog is gone")
         return time.perf_counter() - started
 
 
-def _peers(folder: Path, count: int) -> Iterator[Figure]:
-    for name, module, peer in (
-        ("litequeue", "litequeue", _litequeue),
-        ("persist-queue", "persistqueue", _persistqueue),
-        ("kombu, SQLAlchemy", "kombu.transport.sqlalchemy", _kombu),
-    ):
-        try:
-            importlib.import_module(module)
-        except ImportError:
-            print(f"{name} is not installed: pip install 'jmsbridge[bench]'", file=sys.stderr)
-            continue
-        put, take = peer(folder)
-        yield windows(f"{name}: put", "messages/s", None, partial(_timed, count, put))
-        yield windows(f"{name}: take and acknowledge", "messages/s", None, partial(_timed, count, take))
+def _memory(empty: Path, full: Path, count: int, backlog: int) -> Figure:
+    """MiB that a process needs more for the same work because of the backlog."""
+    with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
+        pairs = [[pool.apply(_size_after, (str(path), count)) for path in (empty, full)] for _ in range(WINDOWS)]
+    name = f"memory, {backlog:,} waiting, more than without"
+    return figure_of(name, "MiB", [second - first for first, second in pairs], _GROWTH, more=False)
 
 
-_Acts = tuple[Callable[[], Any], Callable[[], Any]]
-
-
-def _litequeue(folder: Path) -> _Acts:
-    queue = importlib.import_module("litequeue").LiteQueue(str(folder / "lite.db"))
-    queue.conn.execute("PRAGMA synchronous = FULL")
-    return lambda: queue.put(BODY), lambda: queue.done(queue.pop().message_id)
-
-
-def _persistqueue(folder: Path) -> _Acts:
-    queue = importlib.import_module("persistqueue").SQLiteAckQueue(str(folder / "persist"), auto_commit=True)
-    return lambda: queue.put(BODY), lambda: queue.ack(queue.get())
-
-
-def _kombu(folder: Path) -> _Acts:
-    # SQLite's own defaults below it: a rollback journal and synchronous = FULL
-    queue = importlib.import_module("kombu").Connection(f"sqla+sqlite:///{folder}/kombu.db").SimpleQueue("bench")
-    return lambda: queue.put(BODY), lambda: queue.get(block=False).ack()
-
-
-def _timed(count: int, act: Callable[[], Any]) -> float:
-    started = time.perf_counter()
-    for _ in range(count):
-        act()
-    return count / (time.perf_counter() - started)
+def _size_after(path: str, count: int) -> float:
+    if "embedded" not in registry.names():
+        registry.register("embedded", jmsbridge_embedded.backend)
+    with jmsbridge.connect(f"embedded:{path}") as connection:
+        connection.start()
+        _send_async(connection, _QUEUE, count)
+        _receive_auto(connection, _QUEUE, count)
+        gc.collect()
+        return resident()
 
 
 def _main(arguments: list[str]) -> int:
     share = 10 if "--quick" in arguments else 1
-    for figure in figures(20_000 // share, 1_000_000 // share):
+    for figure in figures(50_000 // share, 1_000_000 // share, 100_000 // share):
         bar = "" if figure.bar is None else f"  asked for {figure.bar:,.0f}: {'met' if figure.met else 'MISSED'}"
         print(f"{figure.name:48} {figure.median:12,.2f} {figure.unit}{bar}", flush=True)
     return 0

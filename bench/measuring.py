@@ -1,6 +1,8 @@
 """Windows, medians, and what this machine is worth."""
 
+import resource
 import statistics
+import sys
 import time
 from collections.abc import Callable
 
@@ -8,7 +10,19 @@ import msgspec
 
 from jmsbridge import Message, Session, TextMessage
 
-__all__ = ["BODY", "WINDOWS", "Figure", "cpu_loop", "median_rate", "message", "read", "windows"]
+__all__ = [
+    "BODY",
+    "WINDOWS",
+    "Figure",
+    "cpu_loop",
+    "figure_of",
+    "in_turn",
+    "median_rate",
+    "message",
+    "read",
+    "resident",
+    "windows",
+]
 
 WINDOWS = 5
 BODY = "x" * 256
@@ -54,8 +68,19 @@ def read(received: Message) -> None:
 
 def windows(name: str, unit: str, bar: float | None, measure: Callable[[], float], *, more: bool = True) -> Figure:
     """The median of five windows, after one that warms up."""
-    measure()
-    values = [measure() for _ in range(WINDOWS)]
+    return figure_of(name, unit, in_turn(measure)[0], bar, more=more)
+
+
+def in_turn(*measures: Callable[[], float]) -> list[list[float]]:
+    """Five windows of each after one that warms up, in turn: what is compared sees the same moments of the machine."""
+    for measure in measures:
+        measure()
+    rounds = [[measure() for measure in measures] for _ in range(WINDOWS)]
+    return [list(values) for values in zip(*rounds, strict=True)]
+
+
+def figure_of(name: str, unit: str, values: list[float], bar: float | None = None, *, more: bool = True) -> Figure:
+    """What the windows gave."""
     return Figure(name, unit, statistics.median(values), min(values), max(values), bar, more)
 
 
@@ -72,3 +97,13 @@ def cpu_loop() -> float:
     for number in range(turns):
         total += number & 3
     return turns / (time.perf_counter() - started) / 1e6
+
+
+def resident() -> float:
+    """MiB of memory that this process has."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as status:
+            return int(status.read().split()[1]) * resource.getpagesize() / (1 << 20)
+    except OSError:  # No /proc: the largest size so far, which also shows growth.
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak / (1 << 20) if sys.platform == "darwin" else peak / 1024

@@ -1,11 +1,9 @@
 """Whether memory stays flat while messages pass through."""
 
 import gc
-import resource
-import sys
 
 import jmsbridge
-from bench.measuring import Figure, message
+from bench.measuring import Figure, message, resident
 
 __all__ = ["flatness"]
 
@@ -29,16 +27,7 @@ def flatness(total: int) -> Figure:
                     if consumer.receive(timeout=60) is None:
                         raise RuntimeError("a message did not come")
             gc.collect()
-            sizes.append(_resident())
+            sizes.append(resident())
     growth = [size - sizes[0] for size in sizes[1:]]
     name = f"memory growth over {total:,} messages"
     return Figure(name, "MiB", growth[-1], min(growth), max(growth), _BAR, more_is_better=False)
-
-
-def _resident() -> float:
-    try:
-        with open("/proc/self/statm", encoding="ascii") as status:
-            return int(status.read().split()[1]) * resource.getpagesize() / (1 << 20)
-    except OSError:  # No /proc: the largest size so far, which also shows growth.
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak / (1 << 20) if sys.platform == "darwin" else peak / 1024
