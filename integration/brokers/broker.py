@@ -1,0 +1,220 @@
+"""A started broker in the hands of a test or of the command line."""
+
+import itertools
+import os
+import shutil
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from urllib.parse import quote
+
+from integration.brokers import places, ports, state
+from integration.brokers.admin import Rest
+from integration.brokers.certificates import Certificates, make_certificates
+from integration.brokers.errors import BrokerError, BrokerFailed, BrokerUnavailable
+from integration.brokers.install import Say
+from integration.brokers.probes import wait_ready
+from integration.brokers.processes import myself, spawn, wait_gone
+from integration.brokers.rabbitmq import RabbitMQ, RabbitMQ3, rabbitmqctl
+from integration.brokers.server import Run, Server
+from integration.brokers.state import State
+from integration.brokers.table import HOST, PASSWORD, USER, Kind, kind
+
+__all__ = ["SERVERS", "Broker", "fetch", "find", "start"]
+
+SERVERS: dict[str, Server] = {server.kind.name: server for server in (RabbitMQ(), RabbitMQ3())}
+
+_numbers = itertools.count(1)
+
+
+class Broker:
+    """One real broker on this machine. Calls block; errors are BrokerError. As a context manager it stops."""
+
+    user = USER
+    password = PASSWORD
+
+    def __init__(self, written: State) -> None:
+        self._state = written
+
+    def __repr__(self) -> str:
+        return f"Broker({self.instance!r}, {self.url(user=None)!r})"
+
+    def __enter__(self) -> "Broker":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def instance(self) -> str:
+        """Its name among the brokers that run."""
+        return self._state.instance
+
+    @property
+    def kind(self) -> Kind:
+        """What it is."""
+        return kind(self._state.name)
+
+    @property
+    def folder(self) -> Path:
+        """Its private folder: configuration, data, logs."""
+        return self._state.folder
+
+    @property
+    def ports(self) -> dict[str, int]:
+        """Listener to port; the same after a restart."""
+        return dict(self._state.ports)
+
+    @property
+    def running(self) -> bool:
+        """Whether its process is there."""
+        return self._state.running
+
+    @property
+    def certificates(self) -> Certificates:
+        """Its authority, and a client certificate that logs in as `user` (EXTERNAL)."""
+        return self._run.certificates
+
+    @property
+    def admin(self) -> Rest:
+        """The broker's own administration over HTTP: `broker.admin.get("/api/queues")`."""
+        login = (USER, PASSWORD) if self.kind.login else (None, "")
+        return Rest(f"http://{HOST}:{self._state.ports['admin']}", *login)
+
+    def url(
+        self, scheme: str | None = None, *, user: str | None = USER, password: str | None = PASSWORD, path: str = ""
+    ) -> str:
+        """A URL of that scheme, the kind's first one if not said; `user=None` leaves the login out.
+
+        Schemes with TLS name localhost, which is what the certificate says.
+        """
+        wanted = scheme or next(iter(self.kind.schemes))
+        listener = self.kind.schemes.get(wanted)
+        if listener is None:
+            raise ValueError(f"{self.kind.title} has no {wanted}; it has {', '.join(self.kind.schemes)}")
+        secret = "" if password is None else f":{quote(password, safe='')}"
+        login = "" if user is None or not self.kind.login else f"{quote(user, safe='')}{secret}@"
+        host = "localhost" if wanted.endswith(("s", "+ssl")) else HOST
+        return f"{wanted}://{login}{host}:{self._state.ports[listener]}{path}"
+
+    def kill(self) -> None:
+        """SIGKILL: what a power cut looks like to clients. Data stay; `restart` brings it back."""
+        self._state.kill()
+
+    def terminate(self) -> None:
+        """End it in good order; data stay."""
+        if not self._state.running:
+            return self._state.kill()
+        self._state.processes[-1].signal(signal.SIGTERM)
+        wait_gone(self._state.processes[-1:], self._server.stop_timeout)
+        return self._state.kill()
+
+    def restart(self, *, kill: bool = False) -> None:
+        """End it, if it runs, with SIGKILL when `kill`, and start it again until ready: same ports, same data."""
+        if kill:
+            self.kill()
+        else:
+            self.terminate()
+        self._launch()
+
+    def stop(self) -> None:
+        """End it and remove everything of it; a second time nothing happens."""
+        if state.load(self.instance) is not None:
+            self.terminate()
+            state.remove(self._state)
+
+    def purge(self) -> None:
+        """Remove every destination and message that clients made; close the clients first."""
+        self._server.purge(self._run)
+
+    def ctl(self, *arguments: str) -> str:
+        """What rabbitmqctl prints: `broker.ctl("eval", …)`. RabbitMQ only."""
+        if not isinstance(self._server, RabbitMQ):
+            raise BrokerError(f"{self.kind.title} has no rabbitmqctl")
+        return rabbitmqctl(self._run, *arguments)
+
+    def log(self) -> str:
+        """Everything that it has printed."""
+        return _log(self._state.folder).read_text(errors="replace")
+
+    @property
+    def _server(self) -> Server:
+        return SERVERS[self._state.name]
+
+    @property
+    def _run(self) -> Run:
+        return Run(Path(self._state.home), self._state.folder, self._state.ports, self._state.sync)
+
+    def _launch(self) -> None:
+        run = self._run
+        shutil.rmtree(run.folder / "tmp", ignore_errors=True)
+        for needed in ("tmp", "data", "logs"):
+            (run.folder / needed).mkdir(mode=0o700, exist_ok=True)
+        make_certificates(run.folder / "tls")
+        self._state = self._state.with_processes()
+
+        def begin(command: Sequence[str | Path], env: dict[str, str]) -> None:
+            process = spawn(command, env, run.folder, _log(run.folder))
+            self._state = self._state.with_processes(*self._state.processes, process)
+
+        try:
+            self._server.configure(run)
+            self._server.launch(run, begin)
+            wait_ready(self._server.probes(run), lambda: self.running, self._server.start_timeout)
+        except BaseException as error:
+            self._state.kill()
+            if isinstance(error, BrokerFailed):
+                raise BrokerFailed(self._story(error)) from error
+            raise
+
+    def _story(self, error: BrokerFailed) -> str:
+        lines = self.log().strip().splitlines()[-15:] if _log(self.folder).exists() else []
+        return "\n  ".join([f"{self.kind.title} ({self.instance}): {error}; the end of its log:", *lines])
+
+
+def start(name: str, *, sync: bool = True, instance: str | None = None, keep: bool = False) -> Broker:
+    """Start a broker of that name, on free ports, with no data, and return when every listener answers.
+
+    It belongs to this process: what this process leaves running ends at the next start of any broker, unless
+    `keep`. `sync=False` lets the Java brokers confirm before the disk has it: for speed, never where loss matters.
+    BrokerUnavailable when it was not fetched.
+    """
+    server = SERVERS[kind(name).name]
+    home = server.installed()
+    if home is None:
+        raise BrokerUnavailable(f"{server.kind.title} is not fetched: python -m integration.brokers fetch {name}")
+    state.sweep()
+    chosen = instance or f"{name}-{os.getpid()}-{next(_numbers)}"
+    with places.file_lock("runs"):
+        if state.load(chosen) is not None:
+            raise BrokerError(f"a broker {chosen!r} is there already")
+        taken = [port for other in state.every_state() for port in other.ports.values()]
+        (places.runs() / chosen).mkdir(mode=0o700)
+        owner = None if keep else myself()
+        written = State(chosen, name, str(home), ports.choose(server.kind, taken), sync, owner)
+        written.save()
+    broker = Broker(written)
+    try:
+        broker._launch()
+    except BaseException:
+        state.remove(broker._state)
+        raise
+    return broker
+
+
+def find(instance: str) -> Broker | None:
+    """A broker that was started before, by whatever process, or None."""
+    written = state.load(instance)
+    return None if written is None else Broker(written)
+
+
+def fetch(name: str, say: Say = lambda text: None) -> Path:
+    """Fetch a broker into the user's cache, unless it is there; `say` is told what is going on."""
+    return SERVERS[kind(name).name].fetch(say)
+
+
+def _log(folder: Path) -> Path:
+    return folder / "logs" / "broker.log"

@@ -1,0 +1,98 @@
+"""Operating-system processes that outlive whoever started them, known by number and start time."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Process", "inside", "kill_all", "myself", "spawn", "wait_gone"]
+
+_PROC = Path("/proc")
+_children: dict[int, subprocess.Popen[bytes]] = {}  # ours to reap, so that none stays a zombie
+
+
+@dataclass(frozen=True)
+class Process:
+    """One process; the start time tells it from a later one with the same number."""
+
+    pid: int
+    started: str
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs still; one that only waits to be reaped does not."""
+        child = _children.get(self.pid)
+        if child is not None and child.poll() is not None:
+            del _children[self.pid]
+        return _look(self.pid) == self.started
+
+    def signal(self, number: signal.Signals, *, group: bool = False) -> None:
+        """Send a signal, with `group` to all that it started; nothing happens when it is gone."""
+        if self.alive:
+            with suppress(ProcessLookupError):
+                (os.killpg if group else os.kill)(self.pid, number)
+
+
+def spawn(command: Sequence[str | Path], env: Mapping[str, str], folder: Path, log: Path) -> Process:
+    """Start a process in a session of its own, working in `folder`, its output appended to `log`."""
+    with log.open("ab") as output:
+        child = subprocess.Popen(
+            [str(part) for part in command],
+            env=dict(env),
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    _children[child.pid] = child
+    return Process(child.pid, _look(child.pid))
+
+
+def myself() -> Process:
+    """The process that runs this line."""
+    return Process(os.getpid(), _look(os.getpid()))
+
+
+def wait_gone(processes: Iterable[Process], timeout: float) -> bool:
+    """Wait until all are gone; False when the time was not enough."""
+    deadline = time.monotonic() + timeout
+    while any(process.alive for process in processes):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)  # sleep: it may be another process's child
+    return True
+
+
+def kill_all(processes: Iterable[Process], timeout: float = 10.0) -> bool:
+    """SIGKILL all of them with what they started; False when one is not gone after `timeout` seconds."""
+    every = list(processes)
+    for process in every:
+        process.signal(signal.SIGKILL, group=os.getpgid(process.pid) == process.pid if process.alive else False)
+    return wait_gone(every, timeout)
+
+
+def inside(folder: Path) -> Iterator[Process]:
+    """Every process of this user that works in or below a folder, whoever started it (Linux only)."""
+    for entry in _PROC.iterdir() if _PROC.is_dir() else ():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            with suppress(OSError):  # not ours, or gone meanwhile
+                if (entry / "cwd").readlink().is_relative_to(folder):
+                    yield Process(int(entry.name), _look(int(entry.name)))
+
+
+def _look(pid: int) -> str:
+    """The start time as text, empty for what is no running process."""
+    if _PROC.is_dir():
+        try:
+            fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return ""
+        return "" if fields[0] in "ZX" else fields[19]
+    listed = subprocess.run(["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    status, _, started = listed.stdout.strip().partition(" ")
+    return "" if status.startswith("Z") else started.strip()

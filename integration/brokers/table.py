@@ -1,0 +1,74 @@
+"""The brokers that can be had: versions, listeners, default ports, users; `docker/compose.yaml` says the same."""
+
+from dataclasses import dataclass, field
+
+__all__ = ["HOST", "KINDS", "PASSWORD", "USER", "Kind", "kind"]
+
+HOST = "127.0.0.1"
+USER = "jb"
+PASSWORD = "jbpass"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One broker: what it is called, and where it listens unless those ports are taken."""
+
+    name: str
+    title: str
+    version: str
+    ports: dict[str, int]
+    """Listener to default port; the first one is the broker's main protocol."""
+    schemes: dict[str, str]
+    """URL scheme to listener; the first one is what `url()` gives."""
+    internal: frozenset[str] = field(default=frozenset())
+    """Listeners that no client uses."""
+    login: bool = True
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that names an external server of this kind."""
+        return f"JMSBRIDGE_{self.name.upper()}_URL"
+
+
+def _rabbitmq(name: str, title: str, version: str, base: int) -> Kind:
+    return Kind(
+        name,
+        title,
+        version,
+        {
+            "amqp": base + 672,
+            "amqps": base + 671,
+            "stomp": base + 613,
+            "stomps": base + 612,
+            "admin": base + 680,
+            "dist": base + 690,
+            "epmd": base + 669,
+        },
+        {
+            "rabbitmq": "amqp",
+            "rabbitmqs": "amqps",
+            "amqp": "amqp",
+            "amqps": "amqps",
+            "stomp": "stomp",
+            "stomp+ssl": "stomps",
+            "http": "admin",
+        },
+        frozenset({"dist", "epmd"}),
+    )
+
+
+KINDS: dict[str, Kind] = {
+    made.name: made
+    for made in (
+        _rabbitmq("rabbitmq", "RabbitMQ 4", "4.0.5", 23000),
+        _rabbitmq("rabbitmq3", "RabbitMQ 3.10", "3.10.8", 24000),
+    )
+}
+
+
+def kind(name: str) -> Kind:
+    """The broker of that name; a ValueError lists the names."""
+    try:
+        return KINDS[name]
+    except KeyError:
+        raise ValueError(f"there is no broker {name!r}; there are {', '.join(KINDS)}") from None
