@@ -4,7 +4,7 @@
         url = broker.url()                             # rabbitmq://jb:jbpass@127.0.0.1:23672
         broker.restart(kill=True)                      # also kill(), purge(), admin.get("/api/queues"), ctl(…), stop()
 
-In pytest: `pytest_plugins = ["integration.brokers.fixtures"]` and a fixture named as the broker. On the command
+In pytest: `from integration.brokers.fixtures import own_broker, rabbitmq` in a conftest.py. On the command
 line: `python -m integration.brokers --help`. For users: `docs/brokers.md`.
 """
 

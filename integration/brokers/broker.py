@@ -15,13 +15,13 @@ from integration.brokers.certificates import Certificates, make_certificates
 from integration.brokers.errors import BrokerError, BrokerFailed, BrokerUnavailable
 from integration.brokers.install import Say
 from integration.brokers.probes import wait_ready
-from integration.brokers.processes import myself, spawn, wait_gone
+from integration.brokers.processes import spawn, wait_gone
 from integration.brokers.rabbitmq import RabbitMQ, RabbitMQ3, rabbitmqctl
 from integration.brokers.server import Run, Server
 from integration.brokers.state import State
 from integration.brokers.table import HOST, PASSWORD, USER, Kind, kind
 
-__all__ = ["SERVERS", "Broker", "fetch", "find", "start"]
+__all__ = ["SERVERS", "Broker", "fetch", "find", "join", "leave", "start"]
 
 SERVERS: dict[str, Server] = {server.kind.name: server for server in (RabbitMQ(), RabbitMQ3())}
 
@@ -193,9 +193,10 @@ def start(name: str, *, sync: bool = True, instance: str | None = None, keep: bo
             raise BrokerError(f"a broker {chosen!r} is there already")
         taken = [port for other in state.every_state() for port in other.ports.values()]
         (places.runs() / chosen).mkdir(mode=0o700)
-        owner = None if keep else myself()
-        written = State(chosen, name, str(home), ports.choose(server.kind, taken), sync, owner)
+        written = State(chosen, name, str(home), ports.choose(server.kind, taken), sync)
         written.save()
+        if not keep:
+            written.own()
     broker = Broker(written)
     try:
         broker._launch()
@@ -203,6 +204,27 @@ def start(name: str, *, sync: bool = True, instance: str | None = None, keep: bo
         state.remove(broker._state)
         raise
     return broker
+
+
+def join(name: str, instance: str) -> Broker:
+    """The broker that several processes share under one name, started by the first; each calls `leave` at its end."""
+    with places.file_lock(f"share-{name}"):
+        written = state.load(instance)
+        if written is None:
+            return start(name, instance=instance)
+        written.own()
+        broker = Broker(written)
+        if not broker.running:
+            broker.restart()
+        return broker
+
+
+def leave(broker: Broker) -> None:
+    """This process needs a shared broker no longer; the last one stops it."""
+    with places.file_lock(f"share-{broker.kind.name}"):
+        written = state.load(broker.instance)
+        if written is not None and written.disown():
+            broker.stop()
 
 
 def find(instance: str) -> Broker | None:

@@ -9,29 +9,45 @@ from typing import Any
 from integration.brokers import places
 from integration.brokers.errors import BrokerFailed
 from integration.brokers.ports import wait_free
-from integration.brokers.processes import Process, inside, kill_all
+from integration.brokers.processes import Process, inside, kill_all, myself
 
 __all__ = ["State", "every_state", "load", "remove", "sweep"]
 
 _FILE = "state.json"
+_OWNERS = "owners"
 
 
 @dataclass(frozen=True)
 class State:
-    """One started broker. With an owner it ends with that process at the latest, without one it stays up."""
+    """One started broker. It ends some time after the last of its owners; without any it stays up."""
 
     instance: str
     name: str
     home: str
     ports: dict[str, int]
     sync: bool
-    owner: Process | None
     processes: tuple[Process, ...] = field(default=())
 
     @property
     def folder(self) -> Path:
         """Its private folder."""
         return places.runs() / self.instance
+
+    def own(self) -> None:
+        """Make this process one of its owners."""
+        self._mark(myself()).parent.mkdir(mode=0o700, exist_ok=True)
+        self._mark(myself()).touch()
+
+    def disown(self) -> bool:
+        """This process needs it no longer; True when no living process does."""
+        self._mark(myself()).unlink(missing_ok=True)
+        return self.abandoned
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether it had owners, and none of them is alive."""
+        marks = self.folder / _OWNERS
+        return marks.is_dir() and not any(_owner(mark.name).alive for mark in marks.iterdir())
 
     @property
     def running(self) -> bool:
@@ -53,9 +69,13 @@ class State:
 
     def kill(self) -> None:
         """SIGKILL every process that belongs to it, and wait until its ports are free."""
-        if not kill_all({*self.processes, *inside(self.folder)}):
-            raise BrokerFailed(f"{self.instance}: a process survived SIGKILL")
+        while found := {process for process in (*self.processes, *inside(self.folder)) if process.alive}:
+            if not kill_all(found):
+                raise BrokerFailed(f"{self.instance}: a process survived SIGKILL")
         wait_free(self.ports.values())
+
+    def _mark(self, owner: Process) -> Path:
+        return self.folder / _OWNERS / f"{owner.pid} {owner.started}"
 
 
 def load(instance: str) -> State | None:
@@ -64,8 +84,6 @@ def load(instance: str) -> State | None:
         fields: dict[str, Any] = json.loads((places.runs() / instance / _FILE).read_text())
     except FileNotFoundError:
         return None
-    owner = fields["owner"]
-    fields["owner"] = None if owner is None else Process(**owner)
     fields["processes"] = tuple(Process(**process) for process in fields["processes"])
     return State(**fields)
 
@@ -91,7 +109,7 @@ def sweep() -> list[str]:
             if state is None:
                 kill_all(inside(folder))
                 shutil.rmtree(folder, ignore_errors=True)
-            elif state.owner is not None and not state.owner.alive:
+            elif state.abandoned:
                 remove(state)
             else:
                 continue
@@ -99,16 +117,17 @@ def sweep() -> list[str]:
     return swept
 
 
-def _plain(state: State) -> dict[str, Any]:
-    def process(one: Process) -> dict[str, Any]:
-        return {"pid": one.pid, "started": one.started}
+def _owner(mark: str) -> Process:
+    pid, _, started = mark.partition(" ")
+    return Process(int(pid), started)
 
+
+def _plain(state: State) -> dict[str, Any]:
     return {
         "instance": state.instance,
         "name": state.name,
         "home": state.home,
         "ports": state.ports,
         "sync": state.sync,
-        "owner": None if state.owner is None else process(state.owner),
-        "processes": [process(one) for one in state.processes],
+        "processes": [{"pid": one.pid, "started": one.started} for one in state.processes],
     }

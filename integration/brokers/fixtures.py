@@ -1,0 +1,73 @@
+"""pytest fixtures: one real broker of each kind for all workers of a run, and brokers of one's own.
+
+A fixture named as the broker gives a `Broker` that other tests use at the same time: take fresh names, and never kill
+it. `own_broker("rabbitmq")` starts one that only this test has. With `JMSBRIDGE_RABBITMQ_URL` set, the shared one is
+that external server. A broker that cannot be had skips the test with what would make it run; with
+`JMSBRIDGE_REQUIRE_BROKERS=1` that is a failure. In a conftest.py:
+
+    from integration.brokers.fixtures import own_broker, rabbitmq
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from integration.brokers.broker import Broker, join, leave, start
+from integration.brokers.errors import BrokerUnavailable
+from integration.brokers.external import External
+from integration.brokers.table import kind
+
+__all__ = ["StartBroker", "own_broker", "rabbitmq", "rabbitmq3", "unavailable"]
+
+StartBroker = Callable[[str], Broker]
+
+
+@pytest.fixture(scope="session")
+def rabbitmq() -> Iterator[Broker | External]:
+    """RabbitMQ 4, shared."""
+    yield from _shared("rabbitmq")
+
+
+@pytest.fixture(scope="session")
+def rabbitmq3() -> Iterator[Broker | External]:
+    """RabbitMQ 3.10, shared."""
+    yield from _shared("rabbitmq3")
+
+
+@pytest.fixture
+def own_broker() -> Iterator[StartBroker]:
+    """Starts brokers that only this test has: it may kill and restart them; they end with the test."""
+    with ExitStack() as stack:
+
+        def begin(name: str) -> Broker:
+            try:
+                return stack.enter_context(start(name))
+            except BrokerUnavailable as error:
+                unavailable(str(error))
+                raise
+
+        yield begin
+
+
+def unavailable(why: str) -> None:
+    """Skip the test for want of a broker, or fail where every broker is required."""
+    if os.environ.get("JMSBRIDGE_REQUIRE_BROKERS", "0") not in ("", "0"):
+        pytest.fail(f"{why} (required by JMSBRIDGE_REQUIRE_BROKERS)", pytrace=False)
+    pytest.skip(why)
+
+
+def _shared(name: str) -> Iterator[Broker | External]:
+    address = os.environ.get(kind(name).variable)
+    if address:
+        yield External(kind(name), address)
+        return
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    try:
+        broker = join(name, f"{name}-shared-{run[:16]}")
+    except BrokerUnavailable as error:
+        unavailable(str(error))
+        raise
+    yield broker
+    leave(broker)
