@@ -64,7 +64,7 @@ class EmbeddedBackend:
         _authenticate(endpoint, options.credentials)
         limit, window = options.max_messages, options.duplicate_window
         if endpoint.path:
-            return file.open_link(endpoint.path, endpoint.client_id, events, limit, window)
+            return file.open_link(endpoint, events, limit, window)
         return _named(options.broker).open(endpoint.client_id, events, limit or _IN_MEMORY, window)
 
 

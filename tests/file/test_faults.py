@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -169,13 +170,30 @@ def test_a_lock_of_another_program_is_waited_for_and_then_named(path: Path, monk
     link.close()
 
 
-def test_a_locked_file_is_not_opened(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_of_a_link_wait_as_long_as_it_may_take_to_connect(path: Path) -> None:
+    keeper, link = connect(path), connect(path, timeout=0.3)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(BackendError, match=r"did not answer within 0\.3 s; another program may have locked it"):
+        link.channel(False)
+    with pytest.raises(ConnectFailed, match=r"within 0\.3 s"):
+        connect(path, timeout=0.3)
+    other.execute("ROLLBACK")
+    other.close()
+    send(link.channel(False), message("1"))
+    link.close()
+    keeper.close()
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_a_locked_file_is_not_opened(path: Path) -> None:
     connect(path).close()
-    monkeypatch.setattr(schema, "LOCK_WAIT", 0.2)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
-    with pytest.raises(ConnectFailed, match="locked the file"):
-        connect(path)
+    started = time.monotonic()
+    with pytest.raises(ConnectFailed, match=r"locked the file for 0\.3 s; end it"):
+        connect(path, timeout=0.3)
+    assert 0.3 <= time.monotonic() - started < 5.0
     other.execute("ROLLBACK")
     other.close()
     connect(path).close()

@@ -108,9 +108,15 @@ class Inbox:
         return [arrival.envelope.body for arrival in list(self.arrivals)]
 
 
-def connect(path: object, events: LinkEvents | None = None, client_id: str | None = None, **options: Any) -> Link:
+def connect(
+    path: object,
+    events: LinkEvents | None = None,
+    client_id: str | None = None,
+    timeout: float = 15.0,
+    **options: Any,
+) -> Link:
     """A link of this process."""
-    endpoint = Endpoint(scheme="embedded", path=str(path), client_id=client_id)
+    endpoint = Endpoint(scheme="embedded", path=str(path), client_id=client_id, connect_timeout=timeout)
     return backend.open(endpoint, EmbeddedOptions(**options), events or Heard())
 
 

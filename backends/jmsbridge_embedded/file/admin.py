@@ -1,7 +1,7 @@
 """Administration of a broker in a file, while others use it."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from jmsbridge.spi import Address, AddressInUse, AddressRefused, NotSupported, Place
 from jmsbridge_embedded.file.batch import Batch
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["FileAdmin"]
 
 _PAGE: Final = 250
+_T = TypeVar("_T")
 
 
 class FileAdmin:
@@ -24,27 +25,30 @@ class FileAdmin:
 
     dead_letters: Address | None = DEAD_LETTERS
 
-    def __init__(self, store: "Store") -> None:
+    def __init__(self, store: "Store", timeout: float) -> None:
         self.store = store
+        self._timeout = timeout
 
     def check(self) -> None:
         """Raise when the link is dead."""
         raise NotImplementedError
 
+    def call(self, act: Callable[[Batch], _T], *, sync: bool = False) -> _T:
+        """Do this in a transaction and wait for it, as long as connecting may take."""
+        self.check()
+        return self.store.call(act, sync=sync, timeout=self._timeout)
+
     def places(self) -> list[Place]:
         """Everything that there is, temporary destinations included, sorted by name."""
-        self.check()
-        return self.store.call(_places)
+        return self.call(_places)
 
     def create(self, address: Address) -> None:
         """Make a queue or topic; no error when it exists."""
-        self.check()
-        self.store.call(lambda batch: _create(batch, address), sync=True)
+        self.call(lambda batch: _create(batch, address), sync=True)
 
     def remove(self, address: Address) -> None:
         """Remove a queue or topic with its messages; ``AddressInUse`` while it has consumers."""
-        self.check()
-        self.store.call(lambda batch: _remove(batch, address), sync=True)
+        self.call(lambda batch: _remove(batch, address), sync=True)
 
     def purge(self, address: Address, selector: str | None = None) -> int:
         """Delete the messages of a queue that match and that nobody holds; how many it were."""
@@ -69,10 +73,9 @@ class FileAdmin:
     def _walk(
         self, address: Address, selector: str | None, limit: int | None, act: Callable[[Batch, list[Row]], None]
     ) -> int:
-        self.check()
         walk = _Walk(address, compiled(selector), limit, act)
-        while self.store.call(walk.step, sync=True):
-            self.check()
+        while self.call(walk.step, sync=True):
+            pass
         return walk.count
 
 

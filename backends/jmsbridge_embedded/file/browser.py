@@ -68,7 +68,7 @@ class FileBrowser:
         """End it."""
         if self.lost is None:
             self._channel.end_browser(self)
-            self._channel.store.call(lambda batch: None)  # what was under way has arrived
+            self._channel.link.call(lambda batch: None)  # what was under way has arrived
 
     def show(self, batch: Batch, count: int) -> tuple[int, bool]:
         """The next ``count`` ones; how many are left to be shown, and whether there may be more to look at."""

@@ -83,7 +83,7 @@ class FileChannel:
             batch.check_room(self.link, waiting)
 
         try:
-            self.store.call(check)
+            self.link.call(check)
         except BackendError as error:
             if ticket is not None:
                 ticket.fail(SendRefused(str(error)) if type(error) is BackendError else error)
@@ -102,10 +102,10 @@ class FileChannel:
         if interest.mode is Mode.BROWSE:
             if interest.address.topic:
                 raise NotSupported(f"{interest.address} is a topic; only queues can be browsed")
-            return self.store.call(lambda batch: self._browse(batch, interest, inbox))
+            return self.link.call(lambda batch: self._browse(batch, interest, inbox))
         if interest.address.topic and interest.durable and not interest.shared and self.link.client_id is None:
             raise SubscriptionRefused(f"durable subscription {interest.key!r} needs a client id, or must be shared")
-        return self.store.call(lambda batch: self._consume(batch, interest, inbox), sync=interest.durable)
+        return self.link.call(lambda batch: self._consume(batch, interest, inbox), sync=interest.durable)
 
     def commit(self, ticket: Ticket) -> None:
         """Make sends and accepted settlements since the last commit effective, in one step."""

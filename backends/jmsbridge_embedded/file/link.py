@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from jmsbridge.spi import Address, AddressInUse, AddressRefused, BackendError, LinkEvents, LinkLost, Native
+from jmsbridge.spi import Address, AddressInUse, AddressRefused, BackendError, Endpoint, LinkEvents, LinkLost, Native
 from jmsbridge.spi import Channel as ChannelProtocol
 from jmsbridge_embedded.file.admin import FileAdmin
 from jmsbridge_embedded.file.batch import Batch
@@ -26,12 +26,12 @@ class FileLink(FileAdmin):
     """
 
     def __init__(
-        self, store: "Store", client_id: str | None, events: LinkEvents, max_messages: int | None, window: int
+        self, store: "Store", endpoint: Endpoint, events: LinkEvents, max_messages: int | None, window: int
     ) -> None:
-        super().__init__(store)
+        super().__init__(store, endpoint.connect_timeout)
         self.native: Native = NATIVE
         self.broker: str = store.product
-        self.client_id = client_id
+        self.client_id = endpoint.client_id
         self.max_messages = max_messages
         self.duplicate_window = window
         self.id = 0
@@ -43,9 +43,8 @@ class FileLink(FileAdmin):
 
     def channel(self, transacted: bool) -> ChannelProtocol:
         """Open an order and transaction domain."""
-        self.check()
         channel = FileChannel(self, transacted)
-        self.store.call(lambda batch: self._join(channel))
+        self.call(lambda batch: self._join(channel))
         return channel
 
     def _join(self, channel: FileChannel) -> None:
@@ -54,8 +53,7 @@ class FileLink(FileAdmin):
 
     def declare(self, address: Address) -> Address:
         """Make a temporary destination of this link."""
-        self.check()
-        return self.store.call(lambda batch: self._declare(batch, address))
+        return self.call(lambda batch: self._declare(batch, address))
 
     def _declare(self, batch: Batch, address: Address) -> Address:
         self.check()
@@ -71,8 +69,7 @@ class FileLink(FileAdmin):
 
     def delete(self, address: Address) -> None:
         """Remove a temporary destination of this link that has no consumers."""
-        self.check()
-        self.store.call(lambda batch: self._delete(batch, address))
+        self.call(lambda batch: self._delete(batch, address))
 
     def _delete(self, batch: Batch, address: Address) -> None:
         self.check()
@@ -94,8 +91,7 @@ class FileLink(FileAdmin):
 
     def unsubscribe(self, key: str) -> None:
         """Forget a durable subscription of this link's client id."""
-        self.check()
-        self.store.call(lambda batch: batch.catalog.unsubscribe(self.client_id, key), sync=True)
+        self.call(lambda batch: batch.catalog.unsubscribe(self.client_id, key), sync=True)
 
     def close(self) -> None:
         """End the link; its temporary destinations go with it, and with the last link the file is closed."""

@@ -1,9 +1,10 @@
 """The files that this process has open, one store for each."""
 
 import threading
+import time
 from pathlib import Path
 
-from jmsbridge.spi import ConnectFailed, LinkEvents
+from jmsbridge.spi import ConnectFailed, Endpoint, LinkEvents
 from jmsbridge_embedded.file.link import FileLink
 from jmsbridge_embedded.file.store import Store
 
@@ -16,23 +17,26 @@ _left_behind: list[Store] = []
 """Stores of a parent process: their connections must not be closed in the child."""
 
 
-def open_link(
-    text: str, client_id: str | None, events: LinkEvents, max_messages: int | None, duplicate_window: int
-) -> FileLink:
-    """A link to the broker in this file, which is made when it is not there."""
-    path = _real(text)
-    with fork_lock:
+def open_link(endpoint: Endpoint, events: LinkEvents, max_messages: int | None, duplicate_window: int) -> FileLink:
+    """A link to the broker in the endpoint's file, which is made when it is not there."""
+    path, timeout = _real(endpoint.path), endpoint.connect_timeout
+    deadline = time.monotonic() + timeout
+    if not fork_lock.acquire(timeout=min(timeout, threading.TIMEOUT_MAX)):
+        raise ConnectFailed(f"{path}: this process was busy opening or closing another file for {timeout:g} s")
+    try:
         store = _stores.get(path)
         if store is None or store.death is not None:
             store = Store(path, store is not None and store.damaged, _release)
-            store.start()
+            store.start(timeout)
             _stores[path] = store
-        link = FileLink(store, client_id, events, max_messages, duplicate_window)
+        link = FileLink(store, endpoint, events, max_messages, duplicate_window)
         try:
-            store.enter(link)
+            store.enter(link, max(0.0, deadline - time.monotonic()))
         except BaseException:
             _close_idle(store)
             raise
+    finally:
+        fork_lock.release()
     return link
 
 

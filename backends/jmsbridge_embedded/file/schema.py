@@ -23,7 +23,7 @@ __all__ = [
 _APPLICATION: Final = 0x6A6D7362
 _VERSION: Final = 1
 LOCK_WAIT: Final = 10.0
-"""Seconds for which another program may hold the file."""
+"""Seconds for which another program may hold a file that is open here."""
 
 _BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _CORRUPT: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
@@ -69,28 +69,28 @@ CREATE TRIGGER entry_body AFTER DELETE ON entry WHEN old.body IS NULL
 # NON_PERSISTENT ones, and body lies in its own table when it is large, so that a claim does not write it again
 
 
-def open_file(path: Path, verify: bool) -> sqlite3.Connection:
+def open_file(path: Path, verify: bool, timeout: float) -> sqlite3.Connection:
     """A connection to the broker in ``path``, made when it is not there; ``ConnectFailed`` says what is wrong.
 
-    ``verify`` has every page read, because the file was found damaged before.
+    ``verify`` has every page read, because the file was found damaged before. For ``timeout`` seconds another program
+    may hold it.
     """
     try:
         connection = sqlite3.connect(path, timeout=0.0, isolation_level=None, cached_statements=256)
     except sqlite3.Error as error:
-        raise ConnectFailed(f"{path}: {_text(error, path)}") from error
+        raise ConnectFailed(f"{path}: {_text(error, path, timeout)}") from error
     try:
-        _prepare(connection, path, verify)
+        _prepare(connection, path, verify, time.monotonic() + timeout)
     except sqlite3.Error as error:
         connection.close()
-        raise ConnectFailed(f"{path}: {_text(error, path)}") from error
+        raise ConnectFailed(f"{path}: {_text(error, path, timeout)}") from error
     except BackendError:
         connection.close()
         raise
     return connection
 
 
-def _prepare(connection: sqlite3.Connection, path: Path, verify: bool) -> None:
-    deadline = time.monotonic() + LOCK_WAIT
+def _prepare(connection: sqlite3.Connection, path: Path, verify: bool, deadline: float) -> None:
     _patiently(connection, "SELECT count(*) FROM sqlite_master", deadline)
     _check(connection, path)
     for pragma in (
@@ -185,20 +185,20 @@ def explained(error: Exception, path: Path, *, in_doubt: bool = False) -> Backen
     if isinstance(error, BackendError):
         return error
     if isinstance(error, sqlite3.Error) and not is_fatal(error):
-        return SendRefused(f"{path}: {_text(error, path)}")
-    made = LinkLost(f"{path}: {_text(error, path)}", in_doubt=in_doubt)
+        return SendRefused(f"{path}: {_text(error, path, LOCK_WAIT)}")
+    made = LinkLost(f"{path}: {_text(error, path, LOCK_WAIT)}", in_doubt=in_doubt)
     made.__cause__ = error
     return made
 
 
-def _text(error: Exception, path: Path) -> str:
+def _text(error: Exception, path: Path, waited: float) -> str:
     if not isinstance(error, sqlite3.Error):
         return f"{error}; {_REPAIR}"
     code = _code(error)
     if code == sqlite3.SQLITE_FULL:
         return "the disk is full; make room, what was confirmed is safe"
     if code in _BUSY:
-        return f"another program has locked the file for {LOCK_WAIT:g} s; end it, or wait"
+        return f"another program has locked the file for {waited:g} s; end it, or wait"
     if code == sqlite3.SQLITE_NOTADB:
         return "the file is not a database; choose another file for the embedded broker"
     if code == sqlite3.SQLITE_CORRUPT:

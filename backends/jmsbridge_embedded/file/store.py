@@ -46,7 +46,8 @@ _log = logging.getLogger("jmsbridge.embedded")
 _numbers = itertools.count(1)
 _T = TypeVar("_T")
 
-_PATIENCE: Final = 30.0  # seconds that a blocking verb waits
+_PATIENCE: Final = 30.0  # seconds that closing and waiting for room may take
+_SLACK: Final = 1.0  # seconds for the reason why the file could not be opened in time
 _LINGER: Final = 0.002  # seconds in which what nobody waits for is collected
 _HOUSEKEEPING: Final = 500  # milliseconds between two looks at other processes, while there are any
 _LONGEST_WAIT: Final = 30.0  # seconds; the wall clock may be set while the thread waits
@@ -95,19 +96,24 @@ class Store:
         self._swept = 0
         self._looked = 0
         self._seen_version = 0
-        self._thread = threading.Thread(target=self._run, name=f"jmsbridge-embedded-{self._number}-io", daemon=True)
         self._ready: Future[None] = Future()
 
     # -- for other threads ---------------------------------------------------------------------------------------
 
-    def start(self) -> None:
+    def start(self, timeout: float) -> None:
         """Open the file; ``ConnectFailed`` says why that is not possible."""
+        self._thread = threading.Thread(
+            target=self._run, args=(timeout,), name=f"jmsbridge-embedded-{self._number}-io", daemon=True
+        )
         self._thread.start()
         try:
-            self._ready.result(_PATIENCE)
+            self._ready.result(timeout + _SLACK)
         except TimeoutError:
             self._stopping = True
-            raise ConnectFailed(f"{self.path} could not be opened within {_PATIENCE:g} s") from None
+            raise ConnectFailed(
+                f"{self.path} could not be opened within {timeout:g} s; see what else uses its disk, or raise the "
+                "option connect_timeout"
+            ) from None
 
     def submit(self, operation: Operation) -> None:
         """Have it done; what is ``lazy`` some milliseconds later, if there is nothing more urgent."""
@@ -122,22 +128,22 @@ class Store:
                     self._idle = 0
                     self._changed.notify_all()
 
-    def call(self, act: Callable[[Batch], _T], *, sync: bool = False) -> _T:
+    def call(self, act: Callable[[Batch], _T], *, sync: bool = False, timeout: float = _PATIENCE) -> _T:
         """Do this in a transaction and wait for it."""
-        return self._wait_for(Call(act, sync=sync))
+        return self._wait_for(Call(act, sync=sync), timeout)
 
     def end(self, act: Callable[[Batch], None]) -> None:
         """The same for what ends something: it is done later if it cannot be done now."""
-        self._wait_for(End(act, self._again_later))
+        self._wait_for(End(act, self._again_later), _PATIENCE)
 
-    def _wait_for(self, call: Call[_T]) -> _T:
+    def _wait_for(self, call: Call[_T], timeout: float) -> _T:
         self.submit(call)
         try:
-            return call.future.result(_PATIENCE)
+            return call.future.result(timeout)
         except TimeoutError:
             call.future.cancel()
             raise BackendError(
-                f"{self.path} did not answer within {_PATIENCE:g} s; another program may have locked it"
+                f"{self.path} did not answer within {timeout:.3g} s; another program may have locked it"
             ) from None
 
     def _wait_for_room(self, timeout: float) -> None:
@@ -146,7 +152,7 @@ class Store:
             self._changed.wait_for(lambda: len(self._waiting) <= _FULL or self._over, timeout)
             self._crowd -= 1
 
-    def enter(self, link: FileLink) -> None:
+    def enter(self, link: FileLink, timeout: float) -> None:
         """A new link."""
 
         def add(batch: Batch) -> None:
@@ -154,7 +160,13 @@ class Store:
             self.links.add(link)
             batch.on_undo(lambda: self.links.discard(link))
 
-        self.call(add)
+        try:
+            self.call(add, timeout=timeout)
+        except BackendError as error:
+            self.submit(End(partial(link.end, lost=str(error)), self._again_later))  # it may be there all the same
+            if type(error) is BackendError:
+                raise ConnectFailed(str(error)) from error
+            raise
 
     def leave(self, link: FileLink, reason: str) -> None:
         """End a link, and with the last one everything."""
@@ -206,9 +218,9 @@ class Store:
 
     # -- the thread ----------------------------------------------------------------------------------------------
 
-    def _run(self) -> None:
+    def _run(self, timeout: float) -> None:
         try:
-            self._open()
+            self._open(timeout)
         except Exception as error:  # whatever it is, the one who opens gets it
             self._over = True
             failure = error if isinstance(error, BackendError) else ConnectFailed(f"{self.path}: {error}")
@@ -231,8 +243,8 @@ class Store:
         if self.death is None:
             self._close()
 
-    def _open(self) -> None:
-        self._sql = open_file(self.path, self._verify)
+    def _open(self, timeout: float) -> None:
+        self._sql = open_file(self.path, self._verify, timeout)
         try:
             self.presence = Presence(self.path, str(self._number), self.heard)
         except OSError as error:
