@@ -121,9 +121,8 @@ class Broker:
         self._launch()
 
     def stop(self) -> None:
-        """End it and remove everything of it; a second time nothing happens."""
+        """End it, at once, and remove everything of it; a second time nothing happens."""
         if state.load(self.instance) is not None:
-            self.terminate()
             state.remove(self._state)
 
     def purge(self) -> None:
@@ -138,7 +137,20 @@ class Broker:
 
     def log(self) -> str:
         """Everything that it has printed."""
-        return _log(self._state.folder).read_text(errors="replace")
+        return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
+
+    @property
+    def log_file(self) -> Path:
+        """Where everything that it prints goes."""
+        return self._state.folder / "logs" / "broker.log"
+
+    def variables(self) -> dict[str, str]:
+        """The environment variables by which tests and programs find it."""
+        prefix = self.kind.variable.removesuffix("_URL")
+        found = {self.kind.variable: self.url()}
+        for scheme in list(self.kind.schemes)[1:]:
+            found[f"{prefix}_{scheme.upper().replace('+', '_')}_URL"] = self.url(scheme)
+        return found | {f"{prefix}_CA": str(self.certificates.ca)}
 
     @property
     def _server(self) -> Server:
@@ -157,7 +169,7 @@ class Broker:
         self._state = self._state.with_processes()
 
         def begin(command: Sequence[str | Path], env: dict[str, str]) -> None:
-            process = spawn(command, env, run.folder, _log(run.folder))
+            process = spawn(command, env, run.folder, self.log_file)
             self._state = self._state.with_processes(*self._state.processes, process)
 
         try:
@@ -171,7 +183,7 @@ class Broker:
             raise
 
     def _story(self, error: BrokerFailed) -> str:
-        lines = self.log().strip().splitlines()[-15:] if _log(self.folder).exists() else []
+        lines = self.log().strip().splitlines()[-15:]
         return "\n  ".join([f"{self.kind.title} ({self.instance}): {error}; the end of its log:", *lines])
 
 
@@ -193,7 +205,7 @@ def start(name: str, *, sync: bool = True, instance: str | None = None, keep: bo
             raise BrokerError(f"a broker {chosen!r} is there already")
         taken = [port for other in state.every_state() for port in other.ports.values()]
         (places.runs() / chosen).mkdir(mode=0o700)
-        written = State(chosen, name, str(home), ports.choose(server.kind, taken), sync)
+        written = State(chosen, name, str(home), ports.choose(server.kind, taken, usual=keep), sync)
         written.save()
         if not keep:
             written.own()
@@ -236,7 +248,3 @@ def find(instance: str) -> Broker | None:
 def fetch(name: str, say: Say = lambda text: None) -> Path:
     """Fetch a broker into the user's cache, unless it is there; `say` is told what is going on."""
     return SERVERS[kind(name).name].fetch(say)
-
-
-def _log(folder: Path) -> Path:
-    return folder / "logs" / "broker.log"

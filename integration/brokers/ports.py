@@ -24,10 +24,10 @@ def is_free(port: int) -> bool:
         return True
 
 
-def choose(kind: Kind, taken: Iterable[int] = ()) -> dict[str, int]:
-    """A port for each listener: the default ports when all are free, others else; `taken` are promised already."""
+def choose(kind: Kind, taken: Iterable[int] = (), *, usual: bool = False) -> dict[str, int]:
+    """A free port for each listener, with `usual` the default ones if possible; `taken` are promised already."""
     used = set(taken)
-    if used.isdisjoint(kind.ports.values()) and all(is_free(port) for port in kind.ports.values()):
+    if usual and used.isdisjoint(kind.ports.values()) and all(is_free(port) for port in kind.ports.values()):
         return dict(kind.ports)
     chosen: dict[str, int] = {}
     candidates = iter(random.sample(range(_LOW, _HIGH), _HIGH - _LOW))

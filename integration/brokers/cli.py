@@ -1,0 +1,219 @@
+"""The launcher's command line."""
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, ParamSpec
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from integration.brokers import state
+from integration.brokers.broker import SERVERS, Broker, fetch, find, start
+from integration.brokers.checking import check_all
+from integration.brokers.errors import BrokerError, BrokerUnavailable
+from integration.brokers.progress import doing, stderr
+from integration.brokers.table import KINDS, kind
+
+__all__ = ["app"]
+
+_P = ParamSpec("_P")
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def _about() -> None:
+    """Real brokers on this machine: fetched once into your cache, listening on 127.0.0.1, without Docker.
+
+    [bold]Examples[/]
+
+      python -m integration.brokers fetch                  [dim]all of them, once[/]
+      python -m integration.brokers up rabbitmq artemis    [dim]started, ready, left running[/]
+      eval "$(python -m integration.brokers env rabbitmq)" [dim]JMSBRIDGE_RABBITMQ_URL and more[/]
+      python -m integration.brokers restart rabbitmq --kill
+      python -m integration.brokers logs rabbitmq --follow
+      python -m integration.brokers down                   [dim]nothing is left but what was fetched[/]
+
+    $JMSBRIDGE_BROKERS_CACHE says where they are kept. Exit codes: 0 done, 1 a broker could not be had or failed,
+    2 wrong command line, 130 Ctrl-C.
+    """
+
+
+def _command(function: Callable[_P, int | None]) -> Callable[_P, None]:
+    """Register a command that ends with an exit code, and with one line for an error."""
+
+    @wraps(function)
+    def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
+        try:
+            code = function(*args, **kwargs) or 0
+            sys.stdout.flush()
+        except KeyboardInterrupt:
+            stderr().print("stopped by Ctrl-C; what was half done is removed")
+            code = 130
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at exit
+            code = 141
+        except (BrokerError, OSError) as error:
+            stderr().print("error:", style="bold red", end=" ")
+            stderr().print(str(error), markup=False)
+            code = 1
+        raise typer.Exit(code)
+
+    return app.command(function.__name__.rstrip("_"))(run)
+
+
+def _known(names: list[str] | None) -> list[str]:
+    for name in names or []:
+        try:
+            kind(name)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+    return names or []
+
+
+_Names = Annotated[list[str] | None, typer.Argument(callback=_known, help=f"Of {', '.join(KINDS)}.")]
+_Name = Annotated[str, typer.Argument(callback=lambda name: _known([name])[0], help=f"One of {', '.join(KINDS)}.")]
+
+
+@_command
+def up(
+    names: _Names = None,
+    unsafe: Annotated[
+        bool, typer.Option("--no-sync", help="Java brokers confirm before the disk has it: for speed only.")
+    ] = False,
+) -> None:
+    """Start brokers, fetching them first if need be, and leave them running. Without names: all that are fetched."""
+    chosen = names or [name for name, server in SERVERS.items() if server.installed()]
+    if not chosen:
+        raise BrokerUnavailable("no broker is fetched yet; name those to start, or fetch them first")
+    for name in chosen:
+        broker = find(name)
+        if broker is not None and broker.running:
+            stderr().print(f"{broker.kind.title} is up already")
+        else:
+            with doing(kind(name).title, "up") as say:
+                fetch(name, say)
+                say("starting")
+                broker = _start(name, broker, sync=not unsafe)
+        print(f"{name} {broker.url(user=None)}")
+
+
+def _start(name: str, known: Broker | None, *, sync: bool) -> Broker:
+    if known is None:
+        return start(name, instance=name, keep=True, sync=sync)
+    known.restart()
+    return known
+
+
+@_command
+def down(names: _Names = None) -> None:
+    """Stop what `up` started and remove its data. Without names: all of them, and what killed processes left behind."""
+    for name in names or KINDS:
+        broker = find(name)
+        if broker is not None:
+            with doing(kind(name).title, "down"):
+                broker.stop()
+        elif names:
+            stderr().print(f"{kind(name).title} is not up")
+    for leftover in state.sweep():
+        stderr().print(f"removed what was left of {leftover}")
+
+
+@_command
+def restart(
+    name: _Name,
+    kill: Annotated[bool, typer.Option("--kill", help="With SIGKILL, as a crash; its data stay.")] = False,
+) -> None:
+    """Restart a broker on the same ports with the same data."""
+    with doing(kind(name).title, "ready"):
+        _up(name).restart(kill=kill)
+
+
+@_command
+def status() -> None:
+    """What is fetched, what runs, and where it listens."""
+    table = Table("broker", "version", "fetched", "running", "listeners", box=None, pad_edge=False)
+    for name, server in SERVERS.items():
+        table.add_row(name, server.kind.version, "yes" if server.installed() else "no", *_running(name))
+    for written in state.every_state():
+        if written.instance not in KINDS:
+            table.add_row(written.name, "", "", *_running(written.instance))
+    Console(width=None if sys.stdout.isatty() else 200).print(table)
+
+
+def _running(instance: str) -> tuple[str, str]:
+    broker = find(instance)
+    if broker is None:
+        return "no", ""
+    shown = {name: port for name, port in broker.ports.items() if name not in broker.kind.internal}
+    listeners = " ".join(f"{name}:{port}" for name, port in shown.items())
+    return ("yes" if broker.running else "crashed") if instance in KINDS else f"by {instance}", listeners
+
+
+@_command
+def env(names: _Names = None) -> None:
+    """Print the variables by which tests and programs find what is up, for a shell's `eval`."""
+    for name in names or [name for name in KINDS if find(name)]:
+        broker = _up(name)
+        for variable, value in broker.variables().items():
+            print(f"export {variable}='{value}'")
+
+
+@_command
+def logs(
+    name: _Name,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="How many of the last lines.")] = 40,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
+) -> None:
+    """Print what a broker has logged."""
+    broker = _up(name)
+    text = broker.log()
+    print("\n".join(text.splitlines()[-lines:] if lines else []), flush=True)
+    if follow:
+        _follow(broker.log_file, len(text.encode()))
+
+
+def _follow(path: Path, offset: int) -> None:
+    with path.open(errors="replace") as file:
+        file.seek(offset)
+        while path.exists():
+            print(file.read(), end="", flush=True)
+            time.sleep(0.2)  # sleep: a file tells nobody that it grew
+
+
+@_command
+def fetch_(names: _Names = None) -> int:
+    """Fetch brokers into your cache, unless they are there. Without names: all of them."""
+    failed: list[str] = []
+    for name in names or KINDS:
+        try:
+            with doing(kind(name).title, "fetched") as say:
+                fetch(name, say)
+        except BrokerError as error:
+            stderr().print(f"{kind(name).title}: {error}", markup=False)
+            failed.append(name)
+    return 1 if failed else 0
+
+
+@_command
+def check(names: _Names = None) -> int:
+    """Fetch, start, ask every listener, stop; then a table of what can be had here. Without names: all of them."""
+    return check_all(names or list(KINDS))
+
+
+def _up(name: str) -> Broker:
+    broker = find(name)
+    if broker is None:
+        raise BrokerError(f"{kind(name).title} is not up: python -m integration.brokers up {name}")
+    return broker
