@@ -126,6 +126,11 @@ class FaultProxy:
         """How many connections there have been: the number of the newest."""
         return self._loop.accepted
 
+    @property
+    def cuts(self) -> int:
+        """How many connections it has cut, now or after so many bytes."""
+        return self._loop.cuts
+
     def passed(self, direction: Direction) -> int:
         """How many bytes have come from that side, over the connections that there are."""
         return self._do(lambda: sum(pair.way(direction).passed for pair in self._loop.pairs))

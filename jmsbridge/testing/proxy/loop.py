@@ -46,6 +46,7 @@ class Loop:
         self.scratch = memoryview(bytearray(CHUNK))
         self.pairs: set[Pair] = set()
         self.accepted = 0
+        self.cuts = 0
         self._stalled = False
         self._cut: Cut | None = None
         found = socket.getaddrinfo(*target, type=socket.SOCK_STREAM)[0]
@@ -73,6 +74,7 @@ class Loop:
         ended = list(self.pairs)
         for pair in ended:
             self._end(pair, how)
+        self.cuts += len(ended)
         return len(ended)
 
     def limit(self, cut: Cut | None) -> None:
@@ -201,6 +203,7 @@ class Loop:
             if self._selector.get_map().get(one) is not None:
                 self._selector.unregister(one)
         if any(way.limit is not None and way.passed >= way.limit for way in pair.ways):
+            self.cuts += 1
             self.limit(None)  # once
         pair.close(end)
 

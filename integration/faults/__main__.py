@@ -1,0 +1,53 @@
+"""Carry out a fault run: ``python -m integration.faults --help``."""
+
+import random
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from integration.faults.report import text
+from integration.faults.run import Plan, run
+
+_PLAN = Plan("")  # for its defaults
+
+
+def main(
+    broker: Annotated[str, typer.Argument(help="URL, or a name of python -m integration.brokers")],
+    messages: int = 10_000,
+    cuts: int = 10,
+    kills: int = 0,
+    seed: Annotated[int | None, typer.Option(help="the same disturbances again; drawn if not said")] = None,
+    producers: Annotated[str, typer.Option(help="async, sync, transacted: one process each")] = ",".join(
+        _PLAN.producers
+    ),
+    consumers: Annotated[
+        str, typer.Option(help="listener, receive, dups_ok, client, transacted: one process each")
+    ] = ",".join(_PLAN.consumers),
+    options: Annotated[str, typer.Option(help="options of jmsbridge for every process, as in a URL's query")] = "",
+    folder: Annotated[Path | None, typer.Option(help="where ledgers and report.json stay")] = None,
+) -> None:
+    """Send messages through cuts and kills, and judge what became of them."""
+    plan = Plan(
+        broker,
+        messages,
+        cuts,
+        kills,
+        random.randrange(1 << 30) if seed is None else seed,
+        tuple(producers.split(",")),
+        tuple(consumers.split(",")),
+        options,
+    )
+    with tempfile.TemporaryDirectory(prefix="jmsbridge-faults-") as made:
+        where = Path(made) if folder is None else folder
+        where.mkdir(parents=True, exist_ok=True)
+        report = run(plan, where, print)
+        (where / "report.json").write_bytes(msgspec.json.format(msgspec.json.encode(report)))
+    print(text(report))
+    raise typer.Exit(0 if report.ok else 1)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,64 @@
+"""What is done to the network and the broker, and when: drawn from a seed, so that a run can be repeated."""
+
+import random
+import threading
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from integration.faults.verdict import Disturbance
+from jmsbridge.testing.proxy import Direction, End, FaultProxy
+
+__all__ = ["Act", "Kind", "draw", "perform"]
+
+Kind = str
+_PATIENCE = 5.0  # a cut in the middle of the stream has come by then, or is made at once
+
+
+class Act(msgspec.Struct, frozen=True):
+    """One disturbance to come: once ``after`` (0 to 1) of the work is done."""
+
+    after: float
+    kind: Kind
+    count: int = 0
+
+
+def draw(seed: int, cuts: int, kills: int) -> list[Act]:
+    """What will happen, in order: cuts of several kinds and SIGKILLs of the broker, spread over the run."""
+    chance = random.Random(seed)
+    kinds = ["reset", "close", "out", "in", "stall"]
+    acts = [Act(chance.random(), chance.choice(kinds), chance.randrange(1, 20_000)) for _ in range(cuts)]
+    # kills stay clear of the ends: there must be something to lose, and time to lose it
+    acts += [Act(0.1 + 0.8 * chance.random(), "kill") for _ in range(kills)]
+    return sorted(acts, key=lambda act: act.after)
+
+
+def perform(act: Act, proxy: FaultProxy, kill: Callable[[], None]) -> Disturbance:
+    """Do it, and return when the network is whole again."""
+    at = time.monotonic()
+    if act.kind == "kill":
+        kill()
+    elif act.kind in ("reset", "close"):
+        proxy.cut(End(act.kind))
+    elif act.kind == "stall":
+        proxy.stall()
+        threading.Event().wait(0.2)
+        proxy.cut()
+        proxy.resume()
+    else:
+        cuts = proxy.cuts
+        proxy.cut_after(act.count, Direction(act.kind))
+        if not _becomes(lambda: proxy.cuts > cuts):
+            proxy.resume()
+            proxy.cut()
+    return Disturbance(act.kind, at, time.monotonic())
+
+
+def _becomes(condition: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + _PATIENCE
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        threading.Event().wait(0.005)
+    return True

@@ -1,0 +1,114 @@
+"""A consumer in a process of its own, until its standard input ends.
+
+Run by ``integration.faults.run`` as ``python -m integration.faults.consuming SETTINGS``, the settings as JSON.
+"""
+
+import sys
+import threading
+from pathlib import Path
+
+import msgspec
+
+import jmsbridge
+from integration.faults.ledger import Ledger, Step
+from integration.faults.producing import Settings
+from jmsbridge import AUTO_ACKNOWLEDGE, CLIENT_ACKNOWLEDGE, DUPS_OK_ACKNOWLEDGE, InDoubt, JMSException, Message, Session
+
+__all__ = ["main"]
+
+_PREFETCH = 100
+_BATCH = 50
+_TICK = 0.2
+
+
+class _Book:
+    """Writes down what comes."""
+
+    def __init__(self, settings: Settings, holds: int) -> None:
+        self._ledger = Ledger(Path(settings.ledger))
+        self._ledger.write(Step.HOLDS, number=holds)
+
+    def write(self, step: Step, messages: list[Message], detail: str = "") -> None:
+        """This happened to these."""
+        for message in messages:
+            producer = message.get_string_property("producer")
+            key = f"{producer}:{message.get_int_property('number')}"
+            self._ledger.write(step, key, message.get_int_property("call"), detail)
+
+
+def _listening(session: Session, queue: jmsbridge.Queue, book: _Book, stop: threading.Event) -> None:
+    def listen(message: Message) -> None:
+        book.write(Step.GOT, [message])
+        book.write(Step.DONE, [message])
+
+    session.create_consumer(queue).message_listener = listen
+    stop.wait()
+
+
+def _receiving(session: Session, queue: jmsbridge.Queue, book: _Book, stop: threading.Event) -> None:
+    consumer = session.create_consumer(queue)
+    while not stop.is_set():
+        message = consumer.receive(timeout=_TICK)
+        if message is not None:
+            book.write(Step.GOT, [message])
+            book.write(Step.DONE, [message])
+
+
+def _acknowledging(session: Session, queue: jmsbridge.Queue, book: _Book, stop: threading.Event) -> None:
+    consumer = session.create_consumer(queue)
+    got: list[Message] = []
+    while not stop.is_set() or got:
+        message = None if stop.is_set() else consumer.receive(timeout=_TICK)
+        if message is not None:
+            book.write(Step.GOT, [message])
+            got.append(message)
+        if got and (message is None or len(got) >= _BATCH):
+            _settle(session, got, book)
+            got = []
+
+
+def _settle(session: Session, got: list[Message], book: _Book) -> None:
+    try:
+        if session.transacted:
+            session.commit()
+        else:
+            got[-1].acknowledge()
+    except InDoubt as error:
+        book.write(Step.MAYBE, got, repr(error))
+    except JMSException:
+        if session.transacted:  # rolled back: all of it comes again
+            session.rollback()
+    else:
+        book.write(Step.DONE, got)
+
+
+ROLES = {
+    "listener": (AUTO_ACKNOWLEDGE, _listening, _PREFETCH),
+    "receive": (AUTO_ACKNOWLEDGE, _receiving, _PREFETCH),
+    "dups_ok": (DUPS_OK_ACKNOWLEDGE, _listening, 2 * _PREFETCH),
+    "client": (CLIENT_ACKNOWLEDGE, _acknowledging, _PREFETCH + _BATCH),
+    "transacted": (jmsbridge.SESSION_TRANSACTED, _acknowledging, _PREFETCH + _BATCH),
+}
+
+
+def main(settings: Settings) -> None:
+    """Receive until the standard input ends."""
+    mode, work, holds = ROLES[settings.role]
+    book = _Book(settings, holds)
+    stop = threading.Event()
+
+    def listen_for_the_end() -> None:
+        sys.stdin.read()
+        stop.set()
+
+    threading.Thread(target=listen_for_the_end, name="faults-stop", daemon=True).start()
+    connection = jmsbridge.connect(
+        settings.url, prefetch=_PREFETCH, dups_ok_messages=_PREFETCH, max_redeliveries=100, reconnect_delay_max=0.5
+    )
+    with connection:
+        connection.start()
+        work(connection.create_session(acknowledge_mode=mode), jmsbridge.Queue(settings.queue), book, stop)
+
+
+if __name__ == "__main__":
+    main(msgspec.json.decode(sys.argv[1], type=Settings))

@@ -1,0 +1,76 @@
+"""What a process did, a line for each step, in a file that outlives it."""
+
+import enum
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+__all__ = ["Entry", "Ledger", "Reader", "Step"]
+
+
+class Step(enum.StrEnum):
+    """What happened to a message in this process."""
+
+    SENT = "sent"
+    """It is about to be handed to jmsbridge."""
+    CONFIRMED = "confirmed"
+    """The broker has it."""
+    REFUSED = "refused"
+    """The broker certainly has it not."""
+    UNKNOWN = "unknown"
+    """Nobody knows."""
+    GOT = "got"
+    """The application received it."""
+    DONE = "done"
+    """The application is done with it, and jmsbridge took its acknowledgement."""
+    MAYBE = "maybe"
+    """Whether its acknowledgement reached the broker is in doubt, and jmsbridge has said so."""
+    HOLDS = "holds"
+    """``number`` messages at most can be unacknowledged in this consumer at a time."""
+
+
+class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One line. ``key`` is producer and message, ``number`` counts the producer's calls of ``send`` from 0."""
+
+    at: float
+    step: Step
+    key: str = ""
+    number: int = 0
+    detail: str = ""
+
+
+class Ledger:
+    """Writes down one process. Thread-safe; a line is with the operating system before ``write`` returns."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        self._encoder = msgspec.json.Encoder()
+
+    def write(self, step: Step, key: str = "", number: int = 0, detail: str = "") -> None:
+        """Now, this; time is the machine's clock, which all processes share."""
+        entry = Entry(time.monotonic(), step, key, number, detail)
+        os.write(self._file, self._encoder.encode(entry) + b"\n")
+
+
+class Reader:
+    """Reads a ledger while it grows."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._at = 0
+        self._decoder = msgspec.json.Decoder(Entry)
+
+    def more(self) -> Iterator[Entry]:
+        """What was written since the last call."""
+        if not self._path.exists():
+            return
+        with self._path.open("rb") as file:
+            file.seek(self._at)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    return
+                self._at += len(line)
+                yield self._decoder.decode(line)

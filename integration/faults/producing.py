@@ -1,0 +1,162 @@
+"""A producer in a process of its own: every message until it is confirmed, sent again as often as that takes.
+
+Run by ``integration.faults.run`` as ``python -m integration.faults.producing SETTINGS``, the settings as JSON.
+"""
+
+import contextlib
+import sys
+import threading
+from collections import deque
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+import jmsbridge
+from integration.faults.ledger import Ledger, Step
+from jmsbridge import InDoubt, JMSException, Message, MessageProducer, Session
+
+__all__ = ["Settings", "main"]
+
+_BATCH = 100
+_BODY = "x" * 256
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What a process of the run is to do."""
+
+    name: str
+    role: str
+    url: str
+    queue: str
+    ledger: str
+    count: int = 0
+
+
+class _Work:
+    """Messages by number, each until it is confirmed; what failed comes first again."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.ledger = Ledger(Path(settings.ledger))
+        self._settings = settings
+        self._again: deque[int] = deque()
+        self._next = 0
+        self._calls = 0
+        self._open = settings.count
+        self._changed = threading.Condition()  # guards the fields above
+
+    def take(self) -> int | None:
+        """The next message to send, waiting while all are under way; None when all are confirmed."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._again or self._next < self._settings.count or not self._open)
+            return self.take_now()
+
+    def take_now(self) -> int | None:
+        """The next message to send; None when all are under way or confirmed."""
+        with self._changed:
+            if self._again:
+                return self._again.popleft()
+            if self._next < self._settings.count:
+                self._next += 1
+                return self._next - 1
+            return None
+
+    def message(self, session: Session, number: int) -> Message:
+        """The message, made for one call of ``send``, which is written down."""
+        message = session.create_text_message(_BODY)
+        message.set_int_property("number", number)
+        message.set_int_property("call", self._calls)
+        message.set_string_property("producer", self._settings.name)
+        self.ledger.write(Step.SENT, f"{self._settings.name}:{number}", self._calls)
+        self._calls += 1
+        return message
+
+    def outcome(self, step: Step, messages: Iterable[Message], error: BaseException | None = None) -> None:
+        """What became of these."""
+        for message in messages:
+            number, call = message.get_int_property("number"), message.get_int_property("call")
+            self.ledger.write(step, f"{self._settings.name}:{number}", call, "" if error is None else repr(error))
+            with self._changed:
+                if step is Step.CONFIRMED:
+                    self._open -= 1
+                else:
+                    self._again.append(number)
+                self._changed.notify_all()
+
+    def failed(self, messages: Iterable[Message], error: BaseException) -> None:
+        """The calls ended in this."""
+        self.outcome(Step.UNKNOWN if isinstance(error, InDoubt) else Step.REFUSED, messages, error)
+
+    # a completion listener
+
+    def on_completion(self, message: Message) -> None:
+        """The broker has it."""
+        self.outcome(Step.CONFIRMED, [message])
+
+    def on_exception(self, message: Message, error: Exception) -> None:
+        """The broker has it not, or nobody knows."""
+        self.failed([message], error)
+
+
+def _asynchronously(session: Session, producer: MessageProducer, work: _Work) -> None:
+    while (number := work.take()) is not None:
+        producer.send(work.message(session, number), completion_listener=work)
+
+
+def _synchronously(session: Session, producer: MessageProducer, work: _Work) -> None:
+    while (number := work.take()) is not None:
+        message = work.message(session, number)
+        try:
+            producer.send(message)
+        except JMSException as error:
+            work.failed([message], error)
+        else:
+            work.outcome(Step.CONFIRMED, [message])
+
+
+def _in_transactions(session: Session, producer: MessageProducer, work: _Work) -> None:
+    while (number := work.take()) is not None:
+        sent: list[Message] = []
+        try:
+            while number is not None:
+                sent.append(work.message(session, number))
+                producer.send(sent[-1])
+                number = work.take_now() if len(sent) < _BATCH else None
+            session.commit()
+        except InDoubt as error:
+            _sort_out(work, sent, error)
+        except JMSException as error:
+            with contextlib.suppress(JMSException):  # it is rolled back already, or there is no link: the same
+                session.rollback()
+            work.outcome(Step.REFUSED, sent, error)
+        else:
+            work.outcome(Step.CONFIRMED, sent)
+
+
+def _sort_out(work: _Work, sent: list[Message], error: InDoubt) -> None:
+    """A commit whose outcome is unknown says of each message what is known."""
+
+    def calls(messages: Iterable[Message]) -> set[int]:
+        return {message.get_int_property("call") for message in messages}
+
+    there, refused = calls(error.sent), calls(error.refused)
+    for message in sent:
+        call = message.get_int_property("call")
+        step = Step.CONFIRMED if call in there else Step.REFUSED if call in refused else Step.UNKNOWN
+        work.outcome(step, [message], error)
+
+
+ROLES = {"async": _asynchronously, "sync": _synchronously, "transacted": _in_transactions}
+
+
+def main(settings: Settings) -> None:
+    """Send everything; return when all of it is confirmed."""
+    work = _Work(settings)
+    with jmsbridge.connect(settings.url, reconnect_delay_max=0.5, send_window=200) as connection:
+        connection.start()
+        session = connection.create_session(transacted=settings.role == "transacted")
+        ROLES[settings.role](session, session.create_producer(jmsbridge.Queue(settings.queue)), work)
+
+
+if __name__ == "__main__":
+    main(msgspec.json.decode(sys.argv[1], type=Settings))

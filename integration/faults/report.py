@@ -1,0 +1,28 @@
+"""A fault run for a reader."""
+
+from collections import Counter
+
+from integration.faults.run import Report
+
+__all__ = ["text"]
+
+
+def text(report: Report) -> str:
+    """A few lines: what was done, what came of it, which promises were broken."""
+    plan, verdict = report.plan, report.verdict
+    kinds = Counter(one.kind for one in report.disturbances)
+    disturbances = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) or "none"
+    lines = [
+        f"{'kept' if report.ok else 'BROKEN'} with seed {plan.seed}, in {report.seconds:.0f} s",
+        f"processes: producers {', '.join(plan.producers)}; consumers {', '.join(plan.consumers)}",
+        f"disturbances: {disturbances}",
+        f"messages: {verdict.messages:,}, confirmed {verdict.confirmed:,}, received {verdict.received:,} times",
+        f"sends that failed, and were made again: {verdict.refused:,} refused, {verdict.unknown:,} in doubt",
+        f"received from two sends, the first in doubt: {verdict.sent_twice:,}",
+        f"received again after a cut that left the settlement in doubt: {verdict.settled_in_doubt:,}",
+    ]
+    for kind, count in sorted(verdict.counts.items()):
+        lines.append(f"{kind}: {count:,}")
+        lines += [f"    {example}" for example in verdict.broken[kind]]
+    lines += [f"failed: {failure}" for failure in report.failures]
+    return "\n".join(lines)

@@ -1,0 +1,232 @@
+"""Directs a fault run: starts the processes, disturbs them, waits until all is received, and judges."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+
+from integration import brokers
+from integration.faults import chaos
+from integration.faults.ledger import Entry, Reader, Step
+from integration.faults.producing import Settings
+from integration.faults.verdict import Disturbance, Verdict, judge
+from jmsbridge.testing.proxy import FaultProxy
+
+__all__ = ["FaultRunError", "Plan", "Report", "run"]
+
+_ROOT = Path(__file__).resolve().parents[2]
+_TICK = 0.02
+
+
+class FaultRunError(RuntimeError):
+    """The run could not be carried out; it says nothing about promises."""
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """A run. ``broker`` is a URL, or the name of a broker that the launcher starts (only such a one can be killed)."""
+
+    broker: str
+    messages: int = 10_000
+    cuts: int = 10
+    kills: int = 0
+    seed: int = 0
+    producers: tuple[str, ...] = ("async", "async", "sync", "transacted")
+    consumers: tuple[str, ...] = ("listener", "dups_ok", "client", "transacted")
+    options: str = ""
+    """More options for every URL, as in a query."""
+    patience: float = 90.0
+    """Seconds without any progress after which the run ends as it is."""
+
+
+class Report(msgspec.Struct):
+    """A run, what was done to it, and the verdict."""
+
+    plan: Plan
+    seconds: float
+    disturbances: list[Disturbance]
+    verdict: Verdict
+    failures: list[str]
+    """Processes that ended badly, and work that was not finished."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything was finished and every promise kept."""
+        return self.verdict.ok and not self.failures
+
+
+def run(plan: Plan, folder: Path, say: Callable[[str], None] = lambda text: None) -> Report:
+    """Carry out a run; ledgers and output of its processes stay in ``folder``."""
+    with contextlib.ExitStack() as stack:
+        url, kill = _broker(plan, stack)
+        proxy = None
+        if urlsplit(url).port is not None:
+            proxy = stack.enter_context(FaultProxy.to(url))
+            url = proxy.through(url)
+        elif plan.cuts or plan.kills:
+            raise FaultRunError(f"no cut and no kill without a network: {url} has no port")
+        if plan.options:
+            url += ("&" if "?" in url else "?") + plan.options
+        cast = stack.enter_context(_Cast(plan, url, folder))
+        return _Director(plan, cast, proxy, kill, say).direct()
+
+
+def _broker(plan: Plan, stack: contextlib.ExitStack) -> tuple[str, Callable[[], None]]:
+    if ":" in plan.broker:
+
+        def refuse() -> None:
+            raise FaultRunError("only a broker that this run started can be killed: give its name, not a URL")
+
+        if plan.kills:
+            refuse()
+        return plan.broker, refuse
+    broker = stack.enter_context(brokers.start(plan.broker))
+    return broker.url(), lambda: broker.restart(kill=True)
+
+
+class _Cast:
+    """The processes of a run, by name."""
+
+    def __init__(self, plan: Plan, url: str, folder: Path) -> None:
+        self.producers: dict[str, subprocess.Popen[bytes]] = {}
+        self.consumers: dict[str, subprocess.Popen[bytes]] = {}
+        self._folder = folder
+        self._queue = f"faults-{os.getpid()}-{plan.seed}"
+        share, rest = divmod(plan.messages, len(plan.producers))
+        self._settings: list[tuple[str, Settings]] = []
+        for number, role in enumerate(plan.consumers):
+            self._add("consuming", f"c{number}", role, url, 0)
+        for number, role in enumerate(plan.producers):
+            self._add("producing", f"p{number}", role, url, share + (number < rest))
+        self.readers = {settings.name: Reader(Path(settings.ledger)) for _, settings in self._settings}
+
+    def _add(self, module: str, name: str, role: str, url: str, count: int) -> None:
+        ledger = self._folder / f"{name}-{role}.ledger"
+        self._settings.append((module, Settings(name, role, url, self._queue, str(ledger), count)))
+
+    def __enter__(self) -> "_Cast":
+        path = os.pathsep.join([str(_ROOT), str(_ROOT / "backends"), os.environ.get("PYTHONPATH", "")])
+        for module, settings in self._settings:
+            with self.output(settings.name).open("wb") as output:
+                process = subprocess.Popen(
+                    [sys.executable, "-m", f"integration.faults.{module}", msgspec.json.encode(settings).decode()],
+                    stdin=subprocess.PIPE,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    cwd=_ROOT,
+                    env={**os.environ, "PYTHONPATH": path},
+                )
+            (self.producers if module == "producing" else self.consumers)[settings.name] = process
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        for process in self._all():
+            if process.poll() is None:
+                process.send_signal(signal.SIGKILL)
+            process.wait()
+            if process.stdin is not None:
+                process.stdin.close()
+
+    def _all(self) -> Iterator[subprocess.Popen[bytes]]:
+        yield from self.producers.values()
+        yield from self.consumers.values()
+
+    def output(self, name: str) -> Path:
+        """What that process printed."""
+        return self._folder / f"{name}.out"
+
+    def finish(self, patience: float) -> None:
+        """Let the consumers come to their end."""
+        for process in self.consumers.values():
+            if process.stdin is not None:
+                process.stdin.close()
+        for process in self.consumers.values():
+            with contextlib.suppress(subprocess.TimeoutExpired):  # told by ``failures``
+                process.wait(patience)
+
+    def failures(self) -> list[str]:
+        """Who did not end well, with the last line of what it printed."""
+        found = []
+        for name, process in {**self.producers, **self.consumers}.items():
+            if process.poll() != 0:
+                lines = self.output(name).read_text(errors="replace").strip().splitlines() or ["nothing printed"]
+                how = "did not end" if process.poll() is None else f"ended with {process.poll()}"
+                found.append(f"{name} {how}: {lines[-1]}")
+        return found
+
+
+class _Director:
+    """Watches the ledgers, disturbs when the time has come, and knows when all is done."""
+
+    def __init__(
+        self, plan: Plan, cast: _Cast, proxy: FaultProxy | None, kill: Callable[[], None], say: Callable[[str], None]
+    ) -> None:
+        self._plan = plan
+        self._cast = cast
+        self._proxy = proxy
+        self._kill = kill
+        self._say = say
+        self._ledgers: dict[str, list[Entry]] = {name: [] for name in cast.readers}
+        self._wanted: set[tuple[str, int]] = set()  # confirmed, not yet done with
+        self._done: set[tuple[str, int]] = set()
+        self._confirmed = 0
+        self._acts = chaos.draw(plan.seed, plan.cuts, plan.kills)
+        self._disturbances: list[Disturbance] = []
+
+    def direct(self) -> Report:
+        started = time.monotonic()
+        failures: list[str] = []
+        progress, since = -1, started
+        while not self._finished():
+            self._read()
+            if self._confirmed + len(self._done) != progress:
+                progress, since = self._confirmed + len(self._done), time.monotonic()
+                self._disturb()
+            elif time.monotonic() - since > self._plan.patience:
+                failures.append(f"no progress for {self._plan.patience:g} s; {len(self._wanted)} confirmed are missing")
+                break
+            threading.Event().wait(_TICK)
+        seconds = time.monotonic() - started
+        self._cast.finish(self._plan.patience)
+        self._read()
+        failures += self._cast.failures()
+        verdict = judge(
+            {name: self._ledgers[name] for name in self._cast.producers},
+            {name: self._ledgers[name] for name in self._cast.consumers},
+            self._disturbances,
+        )
+        return Report(self._plan, seconds, self._disturbances, verdict, failures)
+
+    def _finished(self) -> bool:
+        ended = [process.poll() for process in self._cast.producers.values()]
+        if any(code not in (None, 0) for code in ended):
+            return True
+        return None not in ended and not self._wanted and self._confirmed >= self._plan.messages and not self._acts
+
+    def _read(self) -> None:
+        for name, reader in self._cast.readers.items():
+            for entry in reader.more():
+                self._ledgers[name].append(entry)
+                call = (entry.key.partition(":")[0], entry.number)
+                if entry.step is Step.CONFIRMED:
+                    self._confirmed += 1
+                    if call not in self._done:
+                        self._wanted.add(call)
+                elif entry.step in (Step.DONE, Step.MAYBE):
+                    self._done.add(call)
+                    self._wanted.discard(call)
+
+    def _disturb(self) -> None:
+        """At most one at a time: the next one waits for progress, so that it hits something that lives."""
+        part = (self._confirmed + len(self._done)) / (2 * self._plan.messages)
+        if self._acts and self._acts[0].after <= part and self._proxy is not None:
+            act = self._acts.pop(0)
+            self._disturbances.append(chaos.perform(act, self._proxy, self._kill))
+            self._say(f"{part:4.0%} {act.kind}")

@@ -1,0 +1,212 @@
+"""The verdict over a fault run, from the ledgers alone.
+
+A message is one call of ``send``: a producer and the number of the call. What is sent again after a failure keeps its
+key and gets a new number. Broken promises are
+
+* *lost*: a key was confirmed, and nobody ever received it;
+* *refused, yet there*: a call that was reported as refused was received;
+* *duplicate without doubt*: a call was received again although it was done with, and no cut explains it; or two calls
+  of one key were received although the first was not in doubt;
+* *from nowhere*: a call was received that was never made;
+* *out of order*: completion callbacks of a producer came in another order than its sends;
+* *without an answer*, *answered twice*: a call has not exactly one outcome.
+
+A cut explains that a message comes again when it could not have been settled for certain: the consumer had received
+fewer messages after it, up to the cut, than it may hold unacknowledged. With more, the broker must have had the
+acknowledgement, or it would not have sent on.
+"""
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+
+import msgspec
+
+from integration.faults.ledger import Entry, Step
+
+__all__ = ["Disturbance", "Verdict", "judge"]
+
+GRACE = 2.0
+"""Seconds after a cut within which a process may not have noticed it."""
+_OUTCOMES = (Step.CONFIRMED, Step.REFUSED, Step.UNKNOWN)
+_SHOWN = 20  # of each kind of broken promise
+
+_Call = tuple[str, int]  # producer, number
+
+
+class Disturbance(msgspec.Struct, frozen=True):
+    """Something bad that was done to the network or the broker, from ``at`` to ``until``."""
+
+    kind: str
+    at: float
+    until: float
+
+
+class Verdict(msgspec.Struct):
+    """What the ledgers prove. ``broken`` holds the broken promises by kind, the first of each."""
+
+    messages: int = 0
+    confirmed: int = 0
+    received: int = 0
+    refused: int = 0
+    unknown: int = 0
+    sent_twice: int = 0
+    """Keys that were received from two calls, the first of which was in doubt."""
+    settled_in_doubt: int = 0
+    """Receipts that a cut explains, of messages that were done with."""
+    broken: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    counts: dict[str, int] = msgspec.field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        """Whether every promise was kept."""
+        return not self.counts
+
+    def breaks(self, kind: str, text: str) -> None:
+        """One more broken promise."""
+        self.counts[kind] = self.counts.get(kind, 0) + 1
+        if self.counts[kind] <= _SHOWN:
+            self.broken.setdefault(kind, []).append(text)
+
+
+class _Receipt(msgspec.Struct):
+    """One message received once."""
+
+    consumer: str
+    at: float
+    position: int
+    done_at: float | None = None
+    maybe: bool = False
+
+
+def judge(
+    producers: Mapping[str, Sequence[Entry]],
+    consumers: Mapping[str, Sequence[Entry]],
+    disturbances: Iterable[Disturbance],
+) -> Verdict:
+    """The verdict; ``producers`` and ``consumers`` are ledgers by name."""
+    verdict = Verdict()
+    keys: dict[_Call, str] = {}
+    outcomes: dict[_Call, Step] = {}
+    for name, entries in producers.items():
+        _judge_calls(name, entries, keys, outcomes, verdict)
+    receipts: dict[_Call, list[_Receipt]] = defaultdict(list)
+    times: dict[str, list[float]] = {}
+    holds: dict[str, int] = {}
+    for name, entries in consumers.items():
+        times[name], holds[name] = _collect(name, entries, receipts)
+    _judge_receipts(keys, outcomes, receipts, verdict)
+    explains = _Explaining(sorted(disturbances, key=lambda one: one.at), times, holds)
+    for call, found in receipts.items():
+        _judge_again(f"{keys.get(call, '?')} call {call[1]}", sorted(found, key=lambda one: one.at), explains, verdict)
+    verdict.messages = len(set(keys.values()))
+    verdict.received = sum(map(len, receipts.values()))
+    return verdict
+
+
+def _judge_calls(
+    name: str, entries: Sequence[Entry], keys: dict[_Call, str], outcomes: dict[_Call, Step], verdict: Verdict
+) -> None:
+    last = -1
+    for entry in entries:
+        call = (name, entry.number)
+        if entry.step is Step.SENT:
+            keys[call] = entry.key
+        elif entry.step in _OUTCOMES:
+            if call in outcomes:
+                verdict.breaks("answered twice", f"{entry.key} call {entry.number}")
+            if entry.number < last:
+                verdict.breaks("out of order", f"{entry.key} call {entry.number} was called back after call {last}")
+            last = max(last, entry.number)
+            outcomes[call] = entry.step
+    for call, key in keys.items():
+        if call[0] == name and call not in outcomes:
+            verdict.breaks("without an answer", f"{key} call {call[1]}")
+    counted = Counter(step for call, step in outcomes.items() if call[0] == name)
+    verdict.refused += counted[Step.REFUSED]
+    verdict.unknown += counted[Step.UNKNOWN]
+
+
+def _collect(name: str, entries: Sequence[Entry], receipts: dict[_Call, list[_Receipt]]) -> tuple[list[float], int]:
+    """Add the receipts of one consumer; when each was, and how many messages it may hold."""
+    times: list[float] = []
+    holds = 0
+    latest: dict[_Call, _Receipt] = {}
+    for entry in entries:
+        call = (entry.key.partition(":")[0], entry.number)
+        if entry.step is Step.HOLDS:
+            holds = entry.number
+        elif entry.step is Step.GOT:
+            latest[call] = _Receipt(name, entry.at, len(times))
+            receipts[call].append(latest[call])
+            times.append(entry.at)
+        elif entry.step is Step.DONE:
+            latest[call].done_at = entry.at
+        elif entry.step is Step.MAYBE:
+            latest[call].maybe = True
+    return times, holds
+
+
+def _judge_receipts(
+    keys: Mapping[_Call, str],
+    outcomes: Mapping[_Call, Step],
+    receipts: Mapping[_Call, Sequence[_Receipt]],
+    verdict: Verdict,
+) -> None:
+    """What was received against what was sent: lost, refused yet there, from nowhere, and calls of the same key."""
+    calls: dict[str, list[_Call]] = defaultdict(list)
+    for call, key in keys.items():
+        calls[key].append(call)
+    for call in receipts:
+        if call not in keys:
+            verdict.breaks("from nowhere", f"{call[0]} call {call[1]}")
+    for key, made in calls.items():
+        there = [call for call in made if any(one.done_at or one.maybe for one in receipts.get(call, ()))]
+        certain = [call for call in made if outcomes.get(call) is Step.CONFIRMED]
+        verdict.confirmed += bool(certain)
+        for call in certain:
+            if call not in there:
+                verdict.breaks("lost", f"{key} call {call[1]}")
+        for call in made:
+            if outcomes.get(call) is Step.REFUSED and call in receipts:
+                verdict.breaks("refused, yet there", f"{key} call {call[1]}")
+        twice = [call for call in made if call in receipts]
+        if len(twice) > 1:
+            verdict.sent_twice += 1
+            if any(outcomes.get(call) is Step.CONFIRMED for call in twice[:-1]):
+                verdict.breaks("duplicate without doubt", f"{key}: calls {[number for _, number in twice]}")
+
+
+class _Explaining:
+    """Says whether a cut explains that a message came again."""
+
+    def __init__(
+        self, disturbances: Sequence[Disturbance], times: Mapping[str, Sequence[float]], holds: Mapping[str, int]
+    ) -> None:
+        self._disturbances = disturbances
+        self._times = times
+        self._holds = holds
+
+    def __call__(self, first: _Receipt, again: _Receipt) -> bool:
+        for one in self._disturbances:
+            if one.at > again.at or one.until + GRACE < first.at:
+                continue
+            until = bisect_right(self._times[first.consumer], one.at)
+            if until - first.position <= self._holds[first.consumer]:
+                return True
+        return False
+
+
+def _judge_again(what: str, found: Sequence[_Receipt], explains: _Explaining, verdict: Verdict) -> None:
+    """Receipts of one call, in time order: each further one needs a reason."""
+    for first, again in pairwise(found):
+        if first.done_at is None:
+            continue  # given back, rolled back or in doubt: it was to come again
+        if explains(first, again):
+            verdict.settled_in_doubt += 1
+        else:
+            verdict.breaks(
+                "duplicate without doubt",
+                f"{what}: {first.consumer} at {first.at:.3f}, then {again.consumer} at {again.at:.3f}",
+            )

@@ -1,0 +1,33 @@
+"""A fault run without faults, on a broker without a server: processes, ledgers, director and report work together."""
+
+from pathlib import Path
+
+import pytest
+
+from integration.faults.report import text
+from integration.faults.run import FaultRunError, Plan, run
+
+
+def test_a_small_run_keeps_its_promises(tmp_path: Path) -> None:
+    plan = Plan(f"embedded:{tmp_path / 'broker.db'}", 400, cuts=0, consumers=("receive", "transacted"))
+    report = run(plan, tmp_path)
+    assert report.failures == []
+    assert report.verdict.counts == {}
+    assert (report.verdict.messages, report.verdict.confirmed, report.verdict.received) == (400, 400, 400)
+    assert "kept" in text(report)
+
+
+def test_a_process_that_fails_is_told_and_nothing_is_left_running(tmp_path: Path) -> None:
+    plan = Plan(
+        f"embedded:{tmp_path / 'nowhere' / 'broker.db'}", 10, cuts=0, producers=("sync",), consumers=("receive",)
+    )
+    report = run(plan, tmp_path)
+    assert [failure.partition(":")[0] for failure in report.failures] == ["p0 ended with 1", "c0 ended with 1"]
+    assert not report.ok
+    assert "failed: p0" in text(report)
+
+
+@pytest.mark.parametrize("plan", [Plan("embedded:", cuts=1), Plan("acme://127.0.0.1:1", cuts=0, kills=1)])
+def test_what_cannot_be_done_is_refused(plan: Plan, tmp_path: Path) -> None:
+    with pytest.raises(FaultRunError, match=r"no cut and no kill|only a broker that this run started"):
+        run(plan, tmp_path)

@@ -1,0 +1,143 @@
+"""The verdict of the fault run, over forged ledgers: it finds each broken promise, and none where there is none."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from integration.faults.chaos import draw
+from integration.faults.ledger import Entry, Step
+from integration.faults.verdict import GRACE, Disturbance, Verdict, judge
+
+HOLDS = 10
+
+
+def sent(*calls: tuple[int, int, Step], at: float = 0.0) -> list[Entry]:
+    """A producer's ledger: message, call and outcome; all calls first, then all outcomes."""
+    entries = [Entry(at, Step.SENT, f"p:{message}", call) for message, call, _ in calls]
+    return entries + [Entry(at + 0.1, step, f"p:{message}", call) for message, call, step in calls]
+
+
+def got(call: int, at: float, *, message: int | None = None, done: Step | None = Step.DONE) -> list[Entry]:
+    """What a consumer writes about one message."""
+    key = f"p:{call if message is None else message}"
+    entries = [Entry(at, Step.GOT, key, call)]
+    return entries if done is None else [*entries, Entry(at + 0.01, done, key, call)]
+
+
+def verdict(producer: Sequence[Entry], *receipts: Sequence[Entry], cuts: Sequence[tuple[float, float]] = ()) -> Verdict:
+    """The verdict over one producer and one consumer."""
+    consumer = [Entry(0.0, Step.HOLDS, number=HOLDS), *(entry for each in receipts for entry in each)]
+    return judge({"p": producer}, {"c": consumer}, [Disturbance("cut", *cut) for cut in cuts])
+
+
+def many(count: int) -> list[Entry]:
+    return sent(*((number, number, Step.CONFIRMED) for number in range(count)))
+
+
+def test_everything_confirmed_and_received_once_is_kept() -> None:
+    found = verdict(many(3), got(0, 1), got(1, 2), got(2, 3))
+    assert found.ok
+    assert (found.messages, found.confirmed, found.received) == (3, 3, 3)
+
+
+def test_a_confirmed_message_that_nobody_received_is_lost() -> None:
+    found = verdict(many(3), got(0, 1), got(2, 3))
+    assert found.counts == {"lost": 1}
+    assert found.broken == {"lost": ["p:1 call 1"]}
+
+
+def test_a_message_received_and_rolled_back_only_is_lost() -> None:
+    assert verdict(many(1), got(0, 1, done=None)).counts == {"lost": 1}
+
+
+def test_a_consumer_in_doubt_about_its_commit_may_have_had_it() -> None:
+    assert verdict(many(1), got(0, 1, done=Step.MAYBE)).ok
+
+
+def test_a_message_in_doubt_may_be_lost() -> None:
+    found = verdict(sent((0, 0, Step.UNKNOWN), (0, 1, Step.CONFIRMED)), got(1, 1, message=0))
+    assert found.ok
+    assert found.unknown == 1
+
+
+def test_a_message_in_doubt_may_come_twice_when_it_was_sent_again() -> None:
+    producer = sent((0, 0, Step.UNKNOWN), (0, 1, Step.CONFIRMED))
+    found = verdict(producer, got(0, 1), got(1, 2, message=0))
+    assert found.ok
+    assert found.sent_twice == 1
+
+
+def test_a_refused_message_must_not_come() -> None:
+    producer = sent((0, 0, Step.REFUSED), (0, 1, Step.CONFIRMED))
+    found = verdict(producer, got(0, 1), got(1, 2, message=0))
+    assert found.counts == {"refused, yet there": 1}
+
+
+def test_two_confirmed_calls_of_one_message_are_a_duplicate() -> None:
+    producer = sent((0, 0, Step.CONFIRMED), (0, 1, Step.CONFIRMED))
+    found = verdict(producer, got(0, 1), got(1, 2, message=0))
+    assert found.counts == {"duplicate without doubt": 1}
+
+
+def test_a_message_that_nobody_sent() -> None:
+    assert verdict(many(1), got(0, 1), got(7, 2)).counts == {"from nowhere": 1}
+
+
+def test_a_duplicate_with_no_cut_at_all() -> None:
+    assert verdict(many(1), got(0, 1), got(0, 2)).counts == {"duplicate without doubt": 1}
+
+
+@pytest.mark.parametrize("cut", [(0.2, 0.5 - GRACE), (2.5, 3.0)], ids=["long before", "afterwards"])
+def test_a_cut_at_another_time_explains_no_duplicate(cut: tuple[float, float]) -> None:
+    assert verdict(many(1), got(0, 1), got(0, 2), cuts=[cut]).counts == {"duplicate without doubt": 1}
+
+
+@pytest.mark.parametrize("cut", [(1.5, 1.6), (0.9, 1.0)], ids=["between", "not yet noticed"])
+def test_a_cut_explains_that_a_message_comes_again(cut: tuple[float, float]) -> None:
+    found = verdict(many(1), got(0, 1), got(0, 2), cuts=[cut])
+    assert found.ok
+    assert found.settled_in_doubt == 1
+
+
+def test_a_cut_does_not_explain_what_must_have_been_settled_long_before() -> None:
+    """The consumer got more messages in between than it may hold: the broker had the acknowledgement."""
+    more = [entry for number in range(1, HOLDS + 1) for entry in got(number, 1 + number / 100)]
+    assert verdict(many(HOLDS + 1), got(0, 1), more, got(0, 9), cuts=[(5.0, 5.1)]).counts == {
+        "duplicate without doubt": 1
+    }
+    assert verdict(many(HOLDS + 1), got(0, 1), more, got(1, 9), cuts=[(5.0, 5.1)]).ok
+
+
+def test_what_was_given_back_may_come_again() -> None:
+    assert verdict(many(1), got(0, 1, done=None), got(0, 2)).ok
+
+
+def test_callbacks_out_of_order() -> None:
+    producer = many(3)
+    producer[-1], producer[-2] = producer[-2], producer[-1]
+    found = verdict(producer, got(0, 1), got(1, 2), got(2, 3))
+    assert found.counts == {"out of order": 1}
+
+
+def test_a_call_without_an_answer() -> None:
+    assert verdict(many(1)[:1]).counts == {"without an answer": 1}
+
+
+def test_a_call_answered_twice() -> None:
+    producer = many(1)
+    assert verdict([*producer, producer[-1]], got(0, 1)).counts == {"answered twice": 1}
+
+
+def test_examples_are_limited_and_counts_are_not() -> None:
+    found = verdict(many(100))
+    assert found.counts == {"lost": 100}
+    assert len(found.broken["lost"]) == 20
+
+
+def test_a_seed_draws_the_same_disturbances_again() -> None:
+    acts = draw(4711, 50, 5)
+    assert acts == draw(4711, 50, 5)
+    assert acts != draw(4712, 50, 5)
+    assert [act.after for act in acts] == sorted(act.after for act in acts)
+    assert sum(act.kind == "kill" for act in acts) == 5
+    assert len(acts) == 55
