@@ -40,6 +40,13 @@ class ObjectMessage(Message):
             self._refuse_write()
         self._data = None if value is None else _encode(value)
 
+    @property
+    def java_stream(self) -> bytes | None:
+        """The object as Java's serialisation stream, for a reader that knows more classes; None where there is none."""
+        if self._gate is not None:
+            self._refuse()
+        return self._data
+
     def _decode(self) -> Any:
         if self._data is None:
             return None

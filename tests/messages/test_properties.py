@@ -26,7 +26,7 @@ def received(count: int = 1, **properties: Any) -> TextMessage:
 
 @pytest.mark.parametrize(("setter", "value"), SETTERS)
 @pytest.mark.parametrize(
-    "name", [None, "", 5, "1x", "a-b", "a.b", "a b", "%x", "NULL", "true", "Between", "JMSPriority", "JMS"]
+    "name", [None, "", 5, "1x", "a-b", "a.b", "a b", "%x", "NULL", "TRUE", "BETWEEN", "JMSPriority", "JMS"]
 )
 @rule("PR-2", "PR-8")
 def test_bad_names(setter: str, value: Any, name: Any) -> None:
@@ -37,7 +37,23 @@ def test_bad_names(setter: str, value: Any, name: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["a", "_a", "$a1", "größe", "名前", "€uro", "ⅷ", "a\u0301", "JMS_acme_x", "JMSXFoo", "nulls", "x" * 5000]
+    "name",
+    [
+        "a",
+        "_a",
+        "$a1",
+        "größe",
+        "名前",
+        "€uro",
+        "ⅷ",
+        "a\u0301",
+        "JMS_acme_x",
+        "JMSXFoo",
+        "nulls",
+        "true",
+        "Is",
+        "x" * 5000,
+    ],
 )
 @rule("PR-2", "PR-8")
 def test_good_names(name: str) -> None:

@@ -1,0 +1,136 @@
+"""Runs Java tests against jmsbridge, in a process of its own: ``python -m integration.conformance.run``.
+
+Writes a line of JSON for each test, and a last one for the run. Ends by force, so that nothing that a test left behind
+can hold it up.
+"""
+
+import argparse
+import faulthandler
+import json
+import os
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, TextIO
+
+import jpype
+
+from integration.conformance import machine
+from integration.conformance.admin import Administrator
+from integration.conformance.errors import UNEXPECTED
+from integration.conformance.faces import Faces
+from integration.conformance.jars import HERE, classpath, compiled
+from integration.conformance.naming import install
+
+__all__ = ["listed", "main"]
+
+_HUNG = 60.0  # seconds after which a test is given up
+_RECEIVE = 5000  # milliseconds that Joram waits for a message that should come, and for one that should not
+
+
+class _Test:
+    """One test on a thread of its own, so that it can be given up."""
+
+    def __init__(self, name: str) -> None:
+        self._class, _, self._method = name.rpartition(".")
+        self._name = name
+        self._trace: str | None = None
+        self._java: Any = None
+
+    def run(self) -> dict[str, Any]:
+        before, begun = len(UNEXPECTED), time.monotonic()
+        thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+        thread.start()
+        thread.join(_HUNG)
+        trace = self._trace
+        if thread.is_alive():
+            where = "".join(f"\n    at {frame}" for frame in self._java.getStackTrace()) if self._java else ""
+            trace = f"hung for {_HUNG:.0f} s, then given up{where}"
+        trace = "\n".join(([trace] if trace else []) + UNEXPECTED[before:])
+        return {"test": self._name, "trace": trace, "seconds": round(time.monotonic() - begun, 3)}
+
+    def _run(self) -> None:
+        thread = jpype.JClass("java.lang.Thread")
+        self._java = thread.currentThread()
+        try:
+            self._trace = _junit(self._class, self._method)
+        except jpype.JException as error:
+            self._trace = error.stacktrace()
+        finally:
+            self._java = None
+            thread.detach()
+
+
+def _junit(class_name: str, method: str) -> str | None:
+    kind = jpype.JClass(class_name).class_
+    request = jpype.JClass("org.junit.runner.Request").method(kind, method)
+    result = jpype.JClass("org.junit.runner.JUnitCore")().run(request)
+    failures = [str(failure.getTrace()) for failure in result.getFailures()]
+    if result.getRunCount() == 0 and not failures:
+        failures = ["there is no such test"]
+    return "\n".join(failures) or None
+
+
+def listed(names: list[str]) -> Iterator[str]:
+    """The tests of some classes, as JUnit finds them."""
+    for name in names:
+        request = jpype.JClass("org.junit.runner.Request").aClass(jpype.JClass(name).class_)
+        for each in request.getRunner().getDescription().getChildren():
+            yield f"{name}.{each.getMethodName()}"
+
+
+def _prepare(folder: Path, api: str, sources: list[Path]) -> None:
+    """Start Java with what Joram wants to find on the class path."""
+    (folder / "provider.properties").write_text("jms.provider.admin.class=PythonAdmin\n", encoding="utf-8")
+    (folder / "test.properties").write_text(f"timeout={_RECEIVE}\n", encoding="utf-8")
+    machine.start([folder, compiled(sources, api), *classpath()])
+
+
+def _report(tests: list[str], out: TextIO) -> None:
+    for name in tests:
+        print(json.dumps(_Test(name).run()), file=out, flush=True)
+
+
+def main() -> None:
+    """See the module."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--url", default="embedded:", help="the broker")
+    parser.add_argument("--api", default="javax.jms", choices=("javax.jms", "jakarta.jms"))
+    parser.add_argument("--source", action="append", default=[], help="a Java file to compile for the tests")
+    parser.add_argument("--results", help="the file to write; else the standard output")
+    parser.add_argument(
+        "--list", action="store_true", help="the tests of the classes that are named, not their results"
+    )
+    parser.add_argument("test", nargs="+", help="package.Class.method, or with --list package.Class")
+    given = parser.parse_args()
+    faulthandler.enable()
+    sources = [HERE / "java" / "PythonAdmin.java", *map(Path, given.source)]
+    with tempfile.TemporaryDirectory() as folder:
+        _prepare(Path(folder), given.api, sources)
+        with open(given.results, "w", encoding="utf-8") if given.results else nullcontext(sys.stdout) as out:
+            if given.list:
+                print(*listed(given.test), sep="\n", file=out, flush=True)
+            else:
+                _run(given.test, given.api, given.url, out)
+    os._exit(0)
+
+
+def _run(tests: list[str], api: str, url: str, out: TextIO) -> None:
+    faces = Faces(api)
+    install(faces, url)
+    administrator = Administrator(faces, url)
+    jpype.JClass("PythonAdmin").delegate = administrator.proxy()
+    jpype.JClass("org.objectweb.jtests.jms.framework.JMSTestCase").startServer = False
+    _report(tests, out)
+    administrator.close()
+    left = faces.close()
+    java = [str(each.getName()) for each in jpype.JClass("java.lang.Thread").getAllStackTraces().keySet()]
+    print(json.dumps({"left": left, "java": sorted(java), "unexpected": UNEXPECTED}), file=out, flush=True)
+
+
+if __name__ == "__main__":
+    main()
