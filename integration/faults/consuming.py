@@ -82,7 +82,7 @@ def _settle(session: Session, got: list[Message], book: _Book) -> None:
         book.write(Step.DONE, got)
 
 
-ROLES = {
+_ROLES = {
     "listener": (AUTO_ACKNOWLEDGE, _listening, _PREFETCH),
     "receive": (AUTO_ACKNOWLEDGE, _receiving, _PREFETCH),
     "dups_ok": (DUPS_OK_ACKNOWLEDGE, _listening, 2 * _PREFETCH),
@@ -93,7 +93,7 @@ ROLES = {
 
 def main(settings: Settings) -> None:
     """Receive until the standard input ends."""
-    mode, work, holds = ROLES[settings.role]
+    mode, work, holds = _ROLES[settings.role]
     book = _Book(settings, holds)
     stop = threading.Event()
 

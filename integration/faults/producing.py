@@ -146,7 +146,7 @@ def _sort_out(work: _Work, sent: list[Message], error: InDoubt) -> None:
         work.outcome(step, [message], error)
 
 
-ROLES = {"async": _asynchronously, "sync": _synchronously, "transacted": _in_transactions}
+_ROLES = {"async": _asynchronously, "sync": _synchronously, "transacted": _in_transactions}
 
 
 def main(settings: Settings) -> None:
@@ -155,7 +155,7 @@ def main(settings: Settings) -> None:
     with jmsbridge.connect(settings.url, reconnect_delay_max=0.5, send_window=200) as connection:
         connection.start()
         session = connection.create_session(transacted=settings.role == "transacted")
-        ROLES[settings.role](session, session.create_producer(jmsbridge.Queue(settings.queue)), work)
+        _ROLES[settings.role](session, session.create_producer(jmsbridge.Queue(settings.queue)), work)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from integration.faults.ledger import Entry, Step
 
 __all__ = ["Disturbance", "Verdict", "judge"]
 
-GRACE = 2.0
+_GRACE = 2.0
 """Seconds after a cut within which a process may not have noticed it."""
 _OUTCOMES = (Step.CONFIRMED, Step.REFUSED, Step.UNKNOWN)
 _SHOWN = 20  # of each kind of broken promise
@@ -190,7 +190,7 @@ class _Explaining:
 
     def __call__(self, first: _Receipt, again: _Receipt) -> bool:
         for one in self._disturbances:
-            if one.at > again.at or one.until + GRACE < first.at:
+            if one.at > again.at or one.until + _GRACE < first.at:
                 continue
             until = bisect_right(self._times[first.consumer], one.at)
             if until - first.position <= self._holds[first.consumer]:
