@@ -134,7 +134,7 @@ class Receiver:
 
     def _last_chance(self, inbox: Inbox) -> Delivery | None:
         # take all credit back, so that whatever was on its way is here; then ask again
-        if not self._drains or not inbox.is_running():
+        if not inbox.is_running():
             return None
         waiter = Waiter()
         try:

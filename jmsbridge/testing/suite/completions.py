@@ -34,7 +34,7 @@ from jmsbridge.errors import (
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
 from jmsbridge.testing.marks import pitfall, requires, rule
-from jmsbridge.testing.suite.redelivery import gone_queue, left
+from jmsbridge.testing.suite.redelivery_support import gone_queue, left
 from jmsbridge.testing.suite.support import LONG, Completions, assert_empty, receive_texts
 
 __all__ = [

@@ -9,7 +9,7 @@ from jmsbridge.errors import InvalidDestinationException, UnsupportedOperationEr
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
 from jmsbridge.testing.marks import requires, rule
-from jmsbridge.testing.suite.redelivery import gone_queue, take
+from jmsbridge.testing.suite.redelivery_support import gone_queue, take
 from jmsbridge.testing.suite.support import LONG
 
 __all__ = [

@@ -10,7 +10,7 @@ from jmsbridge.errors import IllegalState, IllegalStateException, IllegalStateRu
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
 from jmsbridge.testing.marks import pitfall, requires, rule
-from jmsbridge.testing.suite.redelivery import deferred_session, left, take
+from jmsbridge.testing.suite.redelivery_support import deferred_session, left, take
 from jmsbridge.testing.suite.support import (
     LONG,
     SHORT,

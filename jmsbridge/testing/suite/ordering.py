@@ -8,7 +8,7 @@ from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
 from jmsbridge.testing.marks import pitfall, requires, rule
 from jmsbridge.testing.suite.completions_threads import Holding, send_async
-from jmsbridge.testing.suite.redelivery import deferred_session, deliveries, take
+from jmsbridge.testing.suite.redelivery_support import deferred_session, deliveries, take
 from jmsbridge.testing.suite.support import (
     LONG,
     Collector,

@@ -2,7 +2,6 @@
 
 import threading
 import time
-from typing import Any
 
 import pytest
 
@@ -11,19 +10,23 @@ from jmsbridge import (
     CLIENT_ACKNOWLEDGE,
     DUPS_OK_ACKNOWLEDGE,
     SESSION_TRANSACTED,
-    Destination,
-    JMSConsumer,
     Message,
-    MessageConsumer,
     Queue,
     Session,
-    TemporaryQueue,
-    TextMessage,
 )
 from jmsbridge.errors import IllegalStateException, MessageFormatRuntimeException
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
 from jmsbridge.testing.marks import pitfall, requires, rule
+from jmsbridge.testing.suite.redelivery_support import (
+    DEFERRED,
+    deferred_session,
+    deliveries,
+    delivery,
+    left,
+    take,
+    unseen,
+)
 from jmsbridge.testing.suite.support import LONG, SHORT, Collector, assert_empty, receive_texts, send_texts
 
 __all__ = [
@@ -51,57 +54,9 @@ __all__ = [
     "test_redelivery_rollback_is_delayed_from_the_second_on",
 ]
 
-DEFERRED = [
-    pytest.param(CLIENT_ACKNOWLEDGE, id="client"),
-    pytest.param(SESSION_TRANSACTED, id="transacted", marks=requires(Native.TRANSACTIONS)),
-]
-"""The modes in which the application says when."""
-Delivery = tuple[str | None, bool, int]
-"""Text, JMSRedelivered, JMSXDeliveryCount."""
-
 
 class _Refusal(Exception):
     """What the listeners of these cases raise."""
-
-
-def delivery(message: Message) -> Delivery:
-    """What these cases compare of a received text message."""
-    assert isinstance(message, TextMessage), message
-    return message.text, message.jms_redelivered, message.get_int_property("JMSXDeliveryCount")
-
-
-def take(consumer: MessageConsumer | JMSConsumer, timeout: float = LONG) -> TextMessage:
-    """The next message, which must come and be a text message."""
-    message = consumer.receive(timeout=timeout)
-    assert isinstance(message, TextMessage), f"no text message within {timeout} s: {message!r}"
-    return message
-
-
-def deliveries(consumer: MessageConsumer | JMSConsumer, count: int) -> list[Delivery]:
-    """The next ``count`` messages, each of which must come."""
-    return [delivery(take(consumer)) for _ in range(count)]
-
-
-def left(harness: Harness, destination: Destination, count: int) -> list[Delivery]:
-    """What a new connection finds at ``destination``: exactly ``count`` messages, taken away by this call."""
-    with harness.connect() as connection:
-        consumer = connection.create_session().create_consumer(destination)
-        found = deliveries(consumer, count)
-        assert_empty(consumer)
-        return found
-
-
-def deferred_session(harness: Harness, mode: int, **options: Any) -> Session:
-    """A session of a new connection, transacted or with this acknowledgement mode."""
-    return harness.connect(**options).create_session(mode == SESSION_TRANSACTED, mode)
-
-
-def gone_queue(harness: Harness) -> TemporaryQueue:
-    """A temporary queue that its creator deleted; the sender cannot know, only the broker can refuse."""
-    with harness.connect() as creator:
-        temporary = creator.create_session().create_temporary_queue()
-        temporary.delete()
-    return TemporaryQueue(temporary.queue_name)
 
 
 # -- recover ---------------------------------------------------------------------------------------------------------
@@ -174,7 +129,7 @@ def test_redelivery_recovered_then_closed(
     (deferred.rollback if mode == SESSION_TRANSACTED else deferred.recover)()
     close = {"consumer": consumer.close, "session": deferred.close, "connection": deferred.connection.close}[closed]
     close()
-    assert left(harness, queue, 3) == [("a", True, 2), ("b", True, 2), ("c", False, 1)]
+    assert left(harness, queue, 3) == [("a", True, 2), ("b", True, 2), unseen(harness, "c")]
 
 
 @rule("JX-1", "AC-10")
@@ -467,7 +422,7 @@ def test_redelivery_put_back_is_never_counted(harness: Harness, session: Session
         with pytest.raises(MessageFormatRuntimeException):
             consumer.receive_body(bytes, timeout=LONG)
     context.close()
-    assert left(harness, queue, 1) == [("a", False, 1)]
+    assert left(harness, queue, 1) == [unseen(harness, "a")]
 
 
 @rule("BO-18")

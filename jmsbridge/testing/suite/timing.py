@@ -11,7 +11,7 @@ from jmsbridge import Queue, Session, TextMessage, Topic
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
 from jmsbridge.testing.marks import pitfall, requires, rule
-from jmsbridge.testing.suite.redelivery import left, take
+from jmsbridge.testing.suite.redelivery_support import left, take
 from jmsbridge.testing.suite.support import Collector, assert_empty, eventually, receive_texts, send_texts
 
 __all__ = [

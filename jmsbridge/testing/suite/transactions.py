@@ -20,7 +20,7 @@ from jmsbridge.errors import IllegalStateException, IllegalStateRuntimeException
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
 from jmsbridge.testing.marks import pitfall, requires, rule
-from jmsbridge.testing.suite.redelivery import deferred_session, deliveries, delivery, left, take
+from jmsbridge.testing.suite.redelivery_support import deferred_session, deliveries, delivery, left, take, unseen
 from jmsbridge.testing.suite.support import Collector, Completions, assert_empty, receive_texts, send_texts
 
 __all__ = [
@@ -135,7 +135,7 @@ def test_tx_commit_settles_received(harness: Harness, session: Session, queue: Q
     transacted.commit()
     transacted.rollback()
     transacted.close()
-    assert left(harness, queue, 1) == [("c", False, 1)]
+    assert left(harness, queue, 1) == [unseen(harness, "c")]
 
 
 @rule("TX-2")
@@ -309,7 +309,7 @@ def test_tx_close_rolls_back(harness: Harness, session: Session, queue: Queue, c
     assert receive_texts(consumer, 1) == ["a"]
     send_texts(transacted, results, "result")
     (transacted if closed == "session" else connection).close()
-    assert left(harness, queue, 2) == [("a", True, 2), ("b", False, 1)]
+    assert left(harness, queue, 2) == [("a", True, 2), unseen(harness, "b")]
     assert left(harness, results, 0) == []
 
 

@@ -1,0 +1,78 @@
+"""Helpers of the cases about redelivery: messages as text, flag and count, and what is left at a destination."""
+
+from typing import Any
+from unittest.mock import ANY
+
+import pytest
+
+from jmsbridge import (
+    CLIENT_ACKNOWLEDGE,
+    SESSION_TRANSACTED,
+    Destination,
+    JMSConsumer,
+    Message,
+    MessageConsumer,
+    Session,
+    TemporaryQueue,
+    TextMessage,
+)
+from jmsbridge.spi.native import Native
+from jmsbridge.testing.harness import Harness
+from jmsbridge.testing.marks import requires
+from jmsbridge.testing.suite.support import LONG, assert_empty
+
+__all__ = ["DEFERRED", "Delivery", "deferred_session", "deliveries", "delivery", "gone_queue", "left", "take", "unseen"]
+
+DEFERRED = [
+    pytest.param(CLIENT_ACKNOWLEDGE, id="client"),
+    pytest.param(SESSION_TRANSACTED, id="transacted", marks=requires(Native.TRANSACTIONS)),
+]
+"""The modes in which the application says when."""
+Delivery = tuple[str | None, bool, int]
+"""Text, JMSRedelivered, JMSXDeliveryCount."""
+
+
+def delivery(message: Message) -> Delivery:
+    """What these cases compare of a received text message."""
+    assert isinstance(message, TextMessage), message
+    return message.text, message.jms_redelivered, message.get_int_property("JMSXDeliveryCount")
+
+
+def take(consumer: MessageConsumer | JMSConsumer, timeout: float = LONG) -> TextMessage:
+    """The next message, which must come and be a text message."""
+    message = consumer.receive(timeout=timeout)
+    assert isinstance(message, TextMessage), f"no text message within {timeout} s: {message!r}"
+    return message
+
+
+def deliveries(consumer: MessageConsumer | JMSConsumer, count: int) -> list[Delivery]:
+    """The next ``count`` messages, each of which must come."""
+    return [delivery(take(consumer)) for _ in range(count)]
+
+
+def left(harness: Harness, destination: Destination, count: int) -> list[Delivery]:
+    """What a new connection finds at ``destination``: exactly ``count`` messages, taken away by this call."""
+    with harness.connect() as connection:
+        consumer = connection.create_session().create_consumer(destination)
+        found = deliveries(consumer, count)
+        assert_empty(consumer)
+        return found
+
+
+def unseen(harness: Harness, text: str) -> tuple[str, Any, Any]:
+    """How a message looks that was given back before anybody saw it; where that is emulated, flag and count may say
+    more."""
+    return (text, False, 1) if Native.RELEASE in harness.native else (text, ANY, ANY)
+
+
+def deferred_session(harness: Harness, mode: int, **options: Any) -> Session:
+    """A session of a new connection, transacted or with this acknowledgement mode."""
+    return harness.connect(**options).create_session(mode == SESSION_TRANSACTED, mode)
+
+
+def gone_queue(harness: Harness) -> TemporaryQueue:
+    """A temporary queue that its creator deleted; the sender cannot know, only the broker can refuse."""
+    with harness.connect() as creator:
+        temporary = creator.create_session().create_temporary_queue()
+        temporary.delete()
+    return TemporaryQueue(temporary.queue_name)

@@ -1,0 +1,236 @@
+"""The embedded broker behind a mask: what the mask leaves out the broker really cannot do any more.
+
+With it every emulation of the facade is tested without a server, by the whole compliance suite.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+import jmsbridge_embedded
+from jmsbridge.spi import (
+    Address,
+    Arrival,
+    BackendError,
+    Channel,
+    Endpoint,
+    Envelope,
+    Inbox,
+    Interest,
+    Link,
+    LinkEvents,
+    Mode,
+    Native,
+    NotSupported,
+    Outcome,
+    Subscription,
+    Ticket,
+)
+
+__all__ = ["LEAST", "RABBITMQ", "MaskedBackend"]
+
+_HIDDEN = "masked"
+_GROUPING = ("JMSXGroupID", "JMSXGroupSeq")
+
+RABBITMQ = (
+    Native.SEND_CONFIRM
+    | Native.TYPED_PROPERTIES
+    | Native.BODY_KINDS
+    | Native.DURABLE
+    | Native.SHARED
+    | Native.SHARED_DURABLE
+    | Native.EXCLUSIVE_DURABLE
+    | Native.CLIENT_ID
+    | Native.TEMPORARY
+    | Native.DELAY
+    | Native.EXPIRY
+    | Native.DRAIN
+    | Native.CREDIT
+    | Native.REJECT
+    | Native.NO_LOCAL
+    | Native.HAND_BACK
+)
+"""What RabbitMQ's classic queues can do over AMQP 0-9-1."""
+LEAST = (
+    Native.SEND_CONFIRM
+    | Native.TYPED_PROPERTIES
+    | Native.BODY_KINDS
+    | Native.DURABLE
+    | Native.SHARED
+    | Native.SHARED_DURABLE
+    | Native.CREDIT
+    | Native.HAND_BACK
+)
+"""As little as leaves everything else to be emulated."""
+
+
+class MaskedBackend:
+    """The SPI's Backend."""
+
+    options: type[msgspec.Struct] = jmsbridge_embedded.EmbeddedOptions
+
+    def __init__(self, name: str, native: Native) -> None:
+        self.name = name
+        self.native = native
+
+    def open(self, endpoint: Endpoint, options: Any, events: LinkEvents) -> Link:
+        """A link to the embedded broker that the options name."""
+        told = _Events(events)
+        inner = msgspec.structs.replace(endpoint, scheme="embedded")
+        return _Link(self.native, jmsbridge_embedded.backend.open(inner, options, told), told)
+
+
+class _Events:
+    """What the inner link says, about the masked objects."""
+
+    def __init__(self, outer: LinkEvents) -> None:
+        self._outer = outer
+        self.subscriptions: dict[Subscription, _Subscription] = {}
+
+    def lost(self, error: BackendError) -> None:
+        self._outer.lost(error)
+
+    def channel_lost(self, channel: Channel, error: BackendError) -> None:
+        raise NotImplementedError("the embedded broker loses no channel alone")
+
+    def subscription_lost(self, subscription: Subscription, error: BackendError) -> None:
+        self._outer.subscription_lost(self.subscriptions[subscription], error)
+
+    def throttled(self, active: bool) -> None:
+        self._outer.throttled(active)
+
+
+class _Link:
+    def __init__(self, native: Native, inner: Link, events: _Events) -> None:
+        self.native = native
+        self.broker = f"masked {inner.broker}"
+        self.inner = inner
+        self.events = events
+
+    def channel(self, transacted: bool) -> Channel:
+        if transacted and Native.TRANSACTIONS not in self.native:
+            raise NotSupported(f"{self.broker} has no transactions")
+        return _Channel(self, self.inner.channel(transacted))
+
+    def declare(self, address: Address) -> Address:
+        self._check_temporaries()
+        return self.inner.declare(address)
+
+    def delete(self, address: Address) -> None:
+        self._check_temporaries()
+        self.inner.delete(address)
+
+    def _check_temporaries(self) -> None:
+        if Native.TEMPORARY not in self.native:
+            self.inner.channel(False).close()  # a dead link says so
+            raise NotSupported(f"{self.broker} has no temporary destinations")
+
+    def unsubscribe(self, key: str) -> None:
+        self.inner.unsubscribe(key)
+
+    def close(self) -> None:
+        self.inner.close()
+
+    def plain(self, address: Address) -> Address:
+        """The destination as the broker has it."""
+        if address.temporary and Native.TEMPORARY not in self.native:
+            return msgspec.structs.replace(address, temporary=False)
+        return address
+
+
+class _Channel:
+    def __init__(self, link: _Link, inner: Channel) -> None:
+        self.link = link
+        self.inner = inner
+
+    def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
+        self.inner.send(self._hide(envelope), ticket)
+
+    def _hide(self, envelope: Envelope) -> Envelope:
+        """The message as a broker sees it that does not know what the mask leaves out."""
+        native, hidden = self.link.native, dict[str, Any](address=envelope.address)
+        properties = envelope.properties
+        if Native.PRIORITY not in native:
+            hidden["priority"] = 4
+        if Native.DELAY not in native:
+            hidden["delivery_time"] = 0
+        if Native.EXPIRY not in native:
+            hidden["expiration"] = 0
+        if Native.DUPLICATE_DETECTION not in native:
+            hidden["duplicate_id"] = None
+        grouping: dict[str, Any] = {}
+        if Native.GROUPS not in native:
+            grouping = {name: properties[name] for name in _GROUPING if name in properties}
+        true = {name: getattr(envelope, name) for name in hidden}
+        hidden["address"] = self.link.plain(envelope.address)
+        rest = {name: value for name, value in properties.items() if name not in grouping}
+        return msgspec.structs.replace(envelope, properties={**rest, _HIDDEN: (true, grouping)}, **hidden)
+
+    def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
+        native, changes = self.link.native, dict[str, Any]()
+        feature = Native.TOPIC_SELECTORS if interest.address.topic else Native.QUEUE_SELECTORS
+        if interest.mode is Mode.BROWSE and Native.BROWSE not in native:
+            raise NotSupported(f"{self.link.broker} has no browsers")
+        if interest.selector is not None and feature not in native:
+            # part of the definition, without any effect
+            changes["selector"] = f"({interest.selector}) OR 1 = 1" if interest.address.topic else None
+        if Native.NO_LOCAL not in native:
+            changes["no_local"] = False
+        changes["address"] = self.link.plain(interest.address)
+        subscription = _Subscription(native)
+        inner = self.inner.subscribe(msgspec.structs.replace(interest, **changes), _Inbox(native, inbox))
+        subscription.inner = inner
+        self.link.events.subscriptions[inner] = subscription
+        return subscription
+
+    def commit(self, ticket: Ticket) -> None:
+        self.inner.commit(ticket)
+
+    def rollback(self, ticket: Ticket) -> None:
+        self.inner.rollback(ticket)
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+class _Inbox:
+    """Brings back what the mask hid."""
+
+    def __init__(self, native: Native, outer: Inbox) -> None:
+        self._native = native
+        self._outer = outer
+
+    def put(self, arrival: Arrival) -> None:
+        envelope = arrival.envelope
+        true, grouping = envelope.properties[_HIDDEN]
+        properties = {name: value for name, value in envelope.properties.items() if name != _HIDDEN}
+        changes: dict[str, Any] = {"properties": properties | grouping}
+        if envelope.address.name == true["address"].name:  # otherwise the broker moved it, and has changed it
+            changes |= true
+        count = arrival.delivery_count
+        if Native.DELIVERY_COUNT not in self._native:
+            count = 2 if arrival.redelivered else 1
+        shown = msgspec.structs.replace(envelope, **changes)
+        self._outer.put(msgspec.structs.replace(arrival, envelope=shown, delivery_count=count))
+
+
+class _Subscription:
+    inner: Subscription
+
+    def __init__(self, native: Native) -> None:
+        self.native = native
+
+    def grant(self, count: int) -> None:
+        self.inner.grant(count)
+
+    def settle(self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1) -> None:
+        if outcome is Outcome.RELEASED and Native.RELEASE not in self.native:
+            outcome = Outcome.FAILED
+        self.inner.settle(tokens, outcome, ticket, failures)
+
+    def drain(self, ticket: Ticket) -> None:
+        self.inner.drain(ticket)
+
+    def close(self) -> None:
+        self.inner.close()

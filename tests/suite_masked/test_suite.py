@@ -1,0 +1,3 @@
+"""The whole compliance suite, with most of what a broker may lack emulated."""
+
+from jmsbridge.testing.suite import *  # noqa: F403
