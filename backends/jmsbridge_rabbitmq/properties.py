@@ -1,8 +1,18 @@
 """The property list of AMQP 0-9-1's content header, both ways, on bytes."""
 
+import struct
+from typing import Final
+
 import msgspec
 
-__all__ = ["Properties", "copy_for", "decode", "encode"]
+from jmsbridge_rabbitmq.fields import Malformed, Unencodable, text, without
+
+__all__ = ["Properties", "copy_for", "decode", "encode", "shortstr"]
+
+_read_flags: Final = struct.Struct(">H").unpack_from
+_read_size: Final = struct.Struct(">I").unpack_from
+_read_time: Final = struct.Struct(">Q").unpack_from
+_NOT_IN_COPIES: Final = frozenset({"CC", "BCC", "x-delivery-count", "x-acquired-count"})
 
 
 class Properties(msgspec.Struct):
@@ -26,15 +36,107 @@ class Properties(msgspec.Struct):
 
 def decode(data: bytes) -> Properties:
     """The properties in ``Content.properties``; Malformed."""
+    try:
+        found, end = _decode(data)
+    except (IndexError, struct.error) as error:
+        raise Malformed("a property list breaks off") from error
+    if end != len(data):
+        raise Malformed(f"a property list of {len(data)} bytes ends at byte {end}")
+    return found
+
+
+def _decode(data: bytes) -> tuple[Properties, int]:
+    flags = _read_flags(data)[0]
+    if flags & 3:
+        raise Malformed("a property list with properties that AMQP 0-9-1 does not know")
+    found = Properties()
+    offset = 2
+    if flags & 0x8000:
+        offset = (start := offset + 1) + data[offset]
+        found.content_type = text(data[start:offset])
+    if flags & 0x4000:
+        offset = (start := offset + 1) + data[offset]
+        found.content_encoding = text(data[start:offset])
+    if flags & 0x2000:
+        start = offset
+        offset += 4 + _read_size(data, offset)[0]
+        found.headers = data[start:offset]
+    if flags & 0x1000:
+        found.delivery_mode = data[offset]
+        offset += 1
+    if flags & 0x0800:
+        found.priority = data[offset]
+        offset += 1
+    if flags & 0x0400:
+        offset = (start := offset + 1) + data[offset]
+        found.correlation_id = data[start:offset]
+    if flags & 0x0200:
+        offset = (start := offset + 1) + data[offset]
+        found.reply_to = text(data[start:offset])
+    if flags & 0x0100:
+        offset = (start := offset + 1) + data[offset]
+        found.expiration = text(data[start:offset])
+    if flags & 0x0080:
+        offset = (start := offset + 1) + data[offset]
+        found.message_id = text(data[start:offset])
+    if flags & 0x0040:
+        found.timestamp = _read_time(data, offset)[0]
+        offset += 8
+    if flags & 0x003C:
+        offset = _decode_last(data, offset, flags, found)
+    return found, offset
+
+
+def _decode_last(data: bytes, offset: int, flags: int, found: Properties) -> int:
+    for bit, name in ((0x20, "type"), (0x10, "user_id"), (0x08, "app_id"), (0x04, "cluster_id")):
+        if flags & bit:
+            offset = (start := offset + 1) + data[offset]
+            setattr(found, name, text(data[start:offset]))
+    return offset
+
+
+def shortstr(value: str | bytes, name: str) -> bytes:
+    """A text with its one-byte length; Unencodable, naming the property, above 255 bytes."""
+    data = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
+    if len(data) > 255:
+        raise Unencodable(f"the {name} takes {len(data)} bytes, and AMQP 0-9-1 has room for 255")
+    return bytes((len(data),)) + data
 
 
 def encode(properties: Properties) -> bytes:
-    """The raw property list (two or more bytes of flags, then the values); Unencodable."""
+    """The raw property list: two bytes of flags, then the values; Unencodable."""
+    flags = 0
+    parts: list[bytes] = []
+    for position, name in enumerate(Properties.__struct_fields__):
+        value = getattr(properties, name)
+        if value is None:
+            continue
+        flags |= 0x8000 >> position
+        if name == "headers":
+            parts.append(value)
+        elif name == "timestamp":
+            parts.append(value.to_bytes(8, "big"))
+        elif isinstance(value, int):
+            parts.append(bytes((value,)))
+        else:
+            parts.append(shortstr(value, name.replace("_", " ")))
+    return flags.to_bytes(2, "big") + b"".join(parts)
 
 
 def copy_for(data: bytes, message_id: str | None = None) -> bytes:
     """The raw list for sending the same message once more, to a dead-letter queue, say.
 
-    Without what would change its way or get it refused there: expiration, user id, the CC and BCC headers.
-    ``message_id`` is set where the message has none (to match a return). Malformed lists come back as a new, empty one.
+    Without what would change its way or get it refused there (expiration, user id, the CC and BCC headers) or belongs
+    to the queue that it leaves (counts).
+    ``message_id`` is set where the message has none (to match a return). A malformed list becomes a new, empty one.
     """
+    try:
+        found = decode(data)
+        if found.headers is not None:
+            found.headers = without(found.headers, _NOT_IN_COPIES)
+    except Malformed:
+        found = Properties(delivery_mode=2)
+    found.expiration = found.user_id = None
+    if found.message_id is None:
+        found.message_id = message_id
+    return encode(found)
