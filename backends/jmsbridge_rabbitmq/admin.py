@@ -1,0 +1,81 @@
+"""Administration as far as AMQP 0-9-1 goes: it can count, make, delete and empty what is named, and list nothing."""
+
+from typing import Any
+
+from jmsbridge.spi import Address, AddressInUse, NotSupported, Place
+from jmsbridge_rabbitmq import topology
+from jmsbridge_rabbitmq.control import Ask, Conversation
+from jmsbridge_rabbitmq.errors import Refused
+from jmsbridge_rabbitmq.options import RabbitOptions
+
+__all__ = ["RabbitAdmin"]
+
+
+class RabbitAdmin:
+    """The SPI's Admin, for the link that extends it."""
+
+    options: RabbitOptions
+    broker: str
+
+    def ask(self, conversation: Conversation, what: str) -> Any:
+        """Hold a conversation with the broker."""
+        raise NotImplementedError
+
+    @property
+    def dead_letters(self) -> Address | None:
+        """Where rejected messages go."""
+        queue = self.options.dead_letter_queue
+        return Address(queue) if queue else None
+
+    def places(self) -> list[Place]:
+        """Not over AMQP 0-9-1."""
+        raise NotSupported(
+            f"{self.broker} does not list its queues over AMQP 0-9-1; use rabbitmqctl list_queues or its management page"
+        )
+
+    def place(self, address: Address) -> Place:
+        """What waits in one queue; messages that consumers hold are not counted."""
+        if address.topic:
+            return Place(address=address, depth=0, consumers=0)
+        depth, consumers = self.ask(topology.find_queue(address.name), f"looking at {address}")
+        return Place(address=address, depth=depth, consumers=consumers)
+
+    def create(self, address: Address) -> None:
+        """Make a queue; a topic needs nothing but its name."""
+        if address.topic:
+            self.ask(topology.ensure_exchange(topology.TOPICS), f"making {address}")
+        else:
+            self.ask(topology.ensure_queue(address.name, self.options.queue_type), f"making {address}")
+
+    def remove(self, address: Address) -> None:
+        """Remove a queue with its messages; ``AddressInUse`` while it has consumers."""
+        if address.topic:
+            raise NotSupported(f"{address}: a topic of {self.broker} is a name only; remove its subscriptions instead")
+        self.ask(_remove(address), f"removing {address}")
+
+    def purge(self, address: Address, selector: str | None = None) -> int:
+        """Empty a queue; only as a whole."""
+        if address.topic or selector is not None:
+            raise NotSupported(f"{address}: {self.broker} can empty whole queues only; no topics, no selectors")
+        return int(self.ask(_purge(address.name), f"emptying {address}"))
+
+    def move(self, source: Address, target: Address, selector: str | None = None, limit: int | None = None) -> int:
+        """Not in one step over AMQP 0-9-1."""
+        raise NotSupported(
+            f"{self.broker} cannot move messages in one step over AMQP 0-9-1; receive and send them, or use its shovel"
+        )
+
+
+def _remove(address: Address) -> Conversation:
+    yield from topology.find_queue(address.name)
+    try:
+        yield Ask("queue_delete", {"queue": address.name, "if_unused": True})
+    except Refused as no:
+        if no.code != 406:
+            raise
+        raise AddressInUse(f"{address} has consumers; close them before removing it") from no
+
+
+def _purge(queue: str) -> Conversation:
+    answer = yield Ask("queue_purge", {"queue": queue})
+    return answer.message_count

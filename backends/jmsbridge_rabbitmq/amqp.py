@@ -1,0 +1,200 @@
+"""pika's connection as this backend drives it: headers stay bytes, and what a batch of work writes is one write.
+
+pika decodes floats as integers and has no small integers, so content headers must pass it unread. Everything here
+belongs to the I/O thread.
+"""
+
+import logging
+import struct
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pika
+from pika import frame as pika_frame
+from pika import spec
+
+from jmsbridge_rabbitmq.frames import DELIVER, GET_OK, RETURN, Confirm, Content
+
+__all__ = ["Connection", "RawProperties", "quiet_pika"]
+
+_HEADER = struct.Struct(">BHI")
+_FRAME_END = 1
+
+
+class RawProperties:
+    """A property list as bytes, in the place of pika's BasicProperties."""
+
+    INDEX = spec.BasicProperties.INDEX
+    __slots__ = ("raw",)
+
+    def __init__(self, raw: bytes) -> None:
+        self.raw = raw
+
+    def encode(self) -> list[bytes]:
+        """For pika's ``frame.Header``."""
+        return [self.raw]
+
+
+class Connection(pika.SelectConnection):
+    """A connection whose content headers are ``RawProperties``.
+
+    ``on_content`` and ``on_confirm`` are called with what arrives on a channel that ``listen`` named.
+    """
+
+    _batch: list[bytes] | None = None
+
+    # -- batches
+
+    def begin(self) -> bool:
+        """Keep what is written until ``flush``; false when a batch is open already."""
+        if self._batch is not None:
+            return False
+        self._batch = []
+        return True
+
+    def flush(self) -> None:
+        """Write the batch."""
+        batch, self._batch = self._batch, None
+        if batch and not self.is_closed:
+            self._adapter_emit_data(b"".join(batch))
+
+    def _output_marshaled_frames(self, marshaled_frames: Sequence[bytes]) -> None:
+        self.frames_sent += len(marshaled_frames)
+        self.bytes_sent += sum(map(len, marshaled_frames))
+        if self._batch is None:
+            self._adapter_emit_data(b"".join(marshaled_frames))
+        else:
+            self._batch += marshaled_frames
+
+    def _on_data_available(self, data_in: bytes) -> None:
+        first = self.begin()
+        try:
+            self._take(data_in)
+        finally:
+            if first:
+                self.flush()
+
+    def _take(self, data: bytes) -> None:
+        super()._on_data_available(data)
+
+    # -- headers as bytes
+
+    def _read_frame(self) -> tuple[int, Any]:
+        data = self._frame_buffer
+        if len(data) < 7 or data[0] != spec.FRAME_HEADER:
+            return super()._read_frame()
+        _, channel, size = _HEADER.unpack_from(data)
+        end = 7 + size
+        if len(data) <= end or data[end] != spec.FRAME_END:
+            return super()._read_frame()  # not all here yet, or broken: pika says so
+        body_size = int.from_bytes(data[11:19], "big")
+        return end + _FRAME_END, pika_frame.Header(channel, body_size, RawProperties(bytes(data[19:end])))  # type: ignore[arg-type]
+
+    # -- messages
+
+    def listen(
+        self, channel: Any, on_content: Callable[[Content], None], on_confirm: Callable[[Confirm], None] | None = None
+    ) -> None:
+        """Say who gets the messages, returns and confirmations of a channel."""
+        number = channel.channel_number
+        channel.jmsbridge_content = on_content
+        channel.add_on_return_callback(
+            lambda _, method, properties, body: on_content(
+                Content(
+                    method=RETURN, channel=number, consumer_tag="", delivery_tag=0, redelivered=False,
+                    exchange=method.exchange, routing_key=method.routing_key, reply_code=method.reply_code,
+                    reply_text=method.reply_text, properties=properties.raw, body=body,
+                )
+            )
+        )  # fmt: skip
+        if on_confirm is not None:
+
+            def confirmed(frame: Any) -> None:
+                method = frame.method
+                accepted = method.INDEX == spec.Basic.Ack.INDEX
+                on_confirm(Confirm(number, method.delivery_tag, method.multiple, accepted))
+
+            channel.add_callback(confirmed, [spec.Basic.Ack, spec.Basic.Nack], one_shot=False)
+
+    def consume(self, channel: Any, queue: str, exclusive: bool, done: Callable[[Any], None]) -> str:
+        """Start a consumer; its tag."""
+        tag: str = channel.basic_consume(queue, self._delivered, exclusive=exclusive, callback=done)
+        return tag
+
+    def _delivered(self, channel: Any, method: Any, properties: Any, body: bytes) -> None:
+        channel.jmsbridge_content(
+            Content(
+                method=DELIVER, channel=channel.channel_number, consumer_tag=method.consumer_tag,
+                delivery_tag=method.delivery_tag, redelivered=method.redelivered, exchange=method.exchange,
+                routing_key=method.routing_key, reply_code=0, reply_text="", properties=properties.raw, body=body,
+            )
+        )  # fmt: skip
+
+    def get(self, channel: Any, queue: str) -> None:
+        """Ask for one message; it comes as content, or ``empty`` that ``on_empty`` registered is called."""
+        channel.basic_get(queue, self._got)
+
+    def _got(self, channel: Any, method: Any, properties: Any, body: bytes) -> None:
+        channel.jmsbridge_content(
+            Content(
+                method=GET_OK, channel=channel.channel_number, consumer_tag="", delivery_tag=method.delivery_tag,
+                redelivered=method.redelivered, exchange=method.exchange, routing_key=method.routing_key,
+                reply_code=0, reply_text="", properties=properties.raw, body=body,
+            )
+        )  # fmt: skip
+
+    def publish(
+        self, channel: Any, exchange: str, routing_key: str, mandatory: bool, properties: bytes, body: bytes
+    ) -> None:
+        """Publish one message."""
+        channel.basic_publish(exchange, routing_key, body, RawProperties(properties), mandatory=mandatory)
+
+    def ack(self, channel: Any, tag: int, multiple: bool) -> None:
+        """Acknowledge."""
+        channel.basic_ack(tag, multiple)
+
+    def give_back(self, channel: Any, tag: int) -> None:
+        """Hand a message back to its queue."""
+        channel.basic_nack(tag, requeue=True)
+
+    # -- ends
+
+    def break_off(self, error: Exception) -> None:
+        """Close the socket without a word; the close callback follows."""
+        if not self.is_closed:
+            self._terminate_stream(error)
+
+
+class _Ours(logging.Filter):
+    """pika reports refusals and lost connections as errors of its own; here they reach the caller as exceptions."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        name = threading.current_thread().name
+        if not (name.startswith("jmsbridge-rabbitmq") and name.endswith("-io")):
+            return True
+        log = logging.getLogger("jmsbridge.rabbitmq.pika")
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("%s", record.getMessage())
+        return False
+
+
+_LOGGERS = (
+    "pika.adapters.base_connection",
+    "pika.adapters.select_connection",
+    "pika.adapters.utils.connection_workflow",
+    "pika.adapters.utils.io_services_utils",
+    "pika.adapters.utils.selector_ioloop_adapter",
+    "pika.callback",
+    "pika.channel",
+    "pika.connection",
+    "pika.heartbeat",
+)
+
+
+def quiet_pika() -> None:
+    """Let pika log nothing from threads of this backend; other users of pika are not affected."""
+    for name in _LOGGERS:
+        logger = logging.getLogger(name)
+        if not any(isinstance(each, _Ours) for each in logger.filters):
+            logger.addFilter(_Ours())

@@ -1,0 +1,137 @@
+"""One session's ordering domain: a publisher and its subscriptions."""
+
+import uuid
+from typing import TYPE_CHECKING
+
+from jmsbridge.spi import (
+    Address,
+    AddressInUse,
+    AddressRefused,
+    BackendError,
+    Envelope,
+    Inbox,
+    Interest,
+    Mode,
+    NotSupported,
+    Ticket,
+)
+from jmsbridge_rabbitmq import topology
+from jmsbridge_rabbitmq.control import Conversation
+from jmsbridge_rabbitmq.publisher import Publisher
+from jmsbridge_rabbitmq.subscription import Source, Subscription
+
+if TYPE_CHECKING:
+    from jmsbridge_rabbitmq.link import Link
+
+__all__ = ["Channel"]
+
+
+class Channel:
+    """The SPI's Channel."""
+
+    def __init__(self, link: "Link") -> None:
+        self._link = link
+        self._publisher = Publisher(link)
+        link.publishers.add(self._publisher)
+        self._subscriptions: list[Subscription] = []
+        self._closed = False
+
+    def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
+        """Send one message."""
+        self._publisher.send(envelope, ticket)
+
+    def commit(self, ticket: Ticket) -> None:
+        """Not on this broker: what AMQP 0-9-1 calls a transaction is not atomic."""
+        ticket.fail(self._no_transactions())
+
+    def rollback(self, ticket: Ticket) -> None:
+        """Not on this broker."""
+        ticket.fail(self._no_transactions())
+
+    def _no_transactions(self) -> BackendError:
+        return NotSupported(f"{self._link.broker} has no atomic transactions")
+
+    # -- subscribing
+
+    def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
+        """Find or make what is consumed, and a consumer with zero credit."""
+        link = self._link
+        link.check()
+        _refuse(interest, link.broker)
+        what = f"consuming {interest.address}"
+        source = link.ask(self._source(interest), what)
+        made = Subscription(link, interest, inbox, source)
+        link.subscriptions.add(made)
+        try:
+            link.wait(lambda done: made.open(lambda error: done(None, error)), what)
+        except BackendError:
+            link.forget_subscription(made)
+            raise
+        self._subscriptions.append(made)
+        return made
+
+    def _source(self, interest: Interest) -> Conversation:
+        address, options = interest.address, self._link.options
+        if not address.topic:
+            if not address.temporary:
+                yield from topology.ensure_queue(address.name, options.queue_type)
+                return Source(address.name, (yield from topology.kind_of(address.name)), eager=False)
+            yield from topology.find_queue(address.name)
+            return Source(address.name, "classic", eager=False)
+        if address.temporary:
+            yield from self._find_temporary_topic(address)
+        if interest.key is None:
+            return (yield from self._single(address))
+        return (yield from self._named(interest, interest.key))
+
+    def _find_temporary_topic(self, address: Address) -> Conversation:
+        if address not in self._link.temporaries:
+            yield from topology.find_queue(address.name)  # 404 where it is gone, 405 where it is another's
+            raise AddressInUse(f"{address} belongs to another connection, which alone may consume it")
+
+    def _single(self, address: Address) -> Conversation:
+        exchange = topology.TEMPORARY_TOPICS if address.temporary else topology.TOPICS
+        queue = f"jms-cons-{uuid.uuid4()}"
+        yield from topology.exclusive_queue(queue, exchange, address.name)
+        return Source(queue, "classic", eager=True, expires=True)
+
+    def _named(self, interest: Interest, key: str) -> Conversation:
+        if interest.address.temporary:
+            raise AddressRefused(f"{interest.address} is temporary: it has no durable or shared subscriptions")
+        names, options = self._link.names, self._link.options
+        queue = names.durable(key) if interest.durable else names.shared(key)
+        definition = topology.Definition(
+            queue=queue,
+            topic=interest.address.name,
+            durable=interest.durable,
+            shared=interest.shared,
+            selector=interest.selector,
+            no_local=interest.no_local,
+        )
+        yield from topology.define(definition, options.queue_type)
+        kind = "classic"
+        if interest.durable:
+            kind = yield from topology.kind_of(queue)
+        alone = interest.durable and not interest.shared
+        return Source(queue, kind, eager=True, exclusive=alone, expires=not interest.durable)
+
+    # -- the end
+
+    def close(self) -> None:
+        """Close everything of it; what is unsettled goes back."""
+        if self._closed:
+            return
+        self._closed = True
+        for subscription in self._subscriptions:
+            subscription.close()
+        link = self._link
+        if link.loop.ended is None:
+            link.wait(lambda done: self._publisher.close(lambda: done(None, None)), "closing a channel", optional=True)
+        link.publishers.discard(self._publisher)
+
+
+def _refuse(interest: Interest, broker: str) -> None:
+    if interest.mode is Mode.BROWSE:
+        raise NotSupported(f"{broker} cannot show the messages of a queue without taking them")
+    if interest.selector is not None and interest.select:
+        raise NotSupported(f"{broker} cannot select by message properties")

@@ -1,0 +1,64 @@
+"""Which publishes the broker has not answered yet. Pure.
+
+Answers come singly or for all up to a number, and out of order across queues.
+"""
+
+from typing import Generic, TypeVar
+
+__all__ = ["Confirms"]
+
+T = TypeVar("T")
+
+_COMPACT = 1024
+
+
+class Confirms(Generic[T]):
+    """Entries by publish number, which counts from 1 on each channel."""
+
+    def __init__(self) -> None:
+        self._first = 1  # the number of _entries[0]
+        self._head = 0  # everything before this index is answered
+        self._entries: list[T | None] = []
+        self._open = 0
+
+    def __len__(self) -> int:
+        """How many are not answered."""
+        return self._open
+
+    def sent(self, entry: T) -> int:
+        """Remember a publish; its number."""
+        self._entries.append(entry)
+        self._open += 1
+        return self._first + len(self._entries) - 1
+
+    def answered(self, number: int, multiple: bool) -> list[T]:
+        """The entries that an answer settles, in publish order; what is unknown or answered already is left out."""
+        entries = self._entries
+        index = number - self._first
+        if index >= len(entries) or index < self._head:
+            return []
+        if multiple:
+            found = [entry for entry in entries[self._head : index + 1] if entry is not None]
+            self._head = index + 1
+        else:
+            entry = entries[index]
+            found = [] if entry is None else [entry]
+            entries[index] = None
+            while self._head < len(entries) and entries[self._head] is None:
+                self._head += 1
+        self._open -= len(found)
+        if self._head >= _COMPACT and self._head * 2 > len(entries):
+            self._first += self._head
+            del entries[: self._head]
+            self._head = 0
+        return found
+
+    def waiting(self) -> list[T]:
+        """All entries that are not answered, in publish order."""
+        return [entry for entry in self._entries[self._head :] if entry is not None]
+
+    def give_up(self) -> list[T]:
+        """The same, and forget them: the channel is gone."""
+        found = self.waiting()
+        self.__init__()  # type: ignore[misc]
+        return found

@@ -1,0 +1,147 @@
+"""Conversations with the broker: generators that yield questions and get the answers.
+
+A broker that says no closes the channel it was asked on. So questions go over a channel of their own, which is opened
+again after each no; the conversation sees the no as ``Refused`` and may go on. Everything runs on the I/O thread.
+"""
+
+from collections import deque
+from collections.abc import Callable, Generator
+from typing import Any, NamedTuple
+
+from jmsbridge.spi import BackendError
+from jmsbridge_rabbitmq.errors import Refused, refusal
+
+__all__ = ["Ask", "Control", "Conversation", "Done", "converse"]
+
+
+class Ask(NamedTuple):
+    """One question: the name of a method of pika's channel and its arguments."""
+
+    method: str
+    arguments: dict[str, Any]
+
+
+Conversation = Generator[Ask, Any, Any]
+"""Yields questions, is sent the answering methods, and returns its result."""
+
+Done = Callable[[Any, BackendError | None], None]
+"""Gets the result, or the error."""
+
+
+class _Talk:
+    """A conversation under way."""
+
+    def __init__(self, conversation: Conversation, what: str, done: Done) -> None:
+        self.conversation = conversation
+        self.what = what
+        self.done = done
+        self.next: Ask | None = None
+
+    def go_on(self, answer: Any = None, no: Refused | None = None) -> bool:
+        """One step further; false when it is over and ``outcome`` says how."""
+        try:
+            self.next = self.conversation.send(answer) if no is None else self.conversation.throw(no)
+        except StopIteration as end:
+            self.outcome: tuple[Any, BaseException | None] = (end.value, None)
+            return False
+        except (Refused, BackendError) as error:
+            self.outcome = (None, error)
+            return False
+        return True
+
+
+class Control:
+    """The throw-away channel of a connection; one conversation at a time, in order.
+
+    ``name_of`` tells the broker's name for texts, ``lost`` the error for what was open when the connection ended.
+    """
+
+    def __init__(self, connection: Any, name_of: Callable[[], str], lost: Callable[[], BackendError]) -> None:
+        self._connection = connection
+        self._name_of = name_of
+        self._lost = lost
+        self._channel: Any = None
+        self._opening = False
+        self._waiting: deque[_Talk] = deque()
+        self._talk: _Talk | None = None
+
+    def ask(self, conversation: Conversation, what: str, done: Done) -> None:
+        """Hold a conversation; ``done`` is called once, on the I/O thread."""
+        self._waiting.append(_Talk(conversation, what, done))
+        self._begin()
+
+    def _begin(self) -> None:
+        while self._talk is None and self._waiting:
+            talk = self._talk = self._waiting.popleft()
+            if talk.go_on():
+                self._put()
+            else:
+                self._end()
+
+    def _put(self) -> None:
+        talk = self._talk
+        if talk is None or talk.next is None:
+            return
+        if self._channel is None:
+            if not self._opening:
+                self._opening = True
+                self._connection.channel(on_open_callback=self._opened)
+            return
+        question, talk.next = talk.next, None
+        getattr(self._channel, question.method)(callback=self._answered, **question.arguments)
+
+    def _opened(self, channel: Any) -> None:
+        self._opening = False
+        self._channel = channel
+        channel.add_on_close_callback(self._closed)
+        self._put()
+
+    def _answered(self, frame: Any) -> None:
+        if self._talk is not None:
+            self._step(frame.method, None)
+
+    def _closed(self, channel: Any, reason: BaseException) -> None:
+        if channel is self._channel:
+            self._channel = None
+        if self._talk is None or not self._connection.is_open:
+            return
+        self._step(None, Refused(getattr(reason, "reply_code", 0), getattr(reason, "reply_text", str(reason))))
+
+    def _step(self, answer: Any, no: Refused | None) -> None:
+        assert self._talk is not None
+        if self._talk.go_on(answer, no):
+            self._put()
+        else:
+            self._end()
+            self._begin()
+
+    def _end(self) -> None:
+        talk, self._talk = self._talk, None
+        assert talk is not None
+        result, error = talk.outcome
+        if isinstance(error, Refused):
+            error = refusal(error, talk.what, self._name_of())
+        talk.done(result, error)  # type: ignore[arg-type]
+
+    def end(self) -> None:
+        """The connection is gone: answer what was asked."""
+        talks = [*([self._talk] if self._talk is not None else ()), *self._waiting]
+        self._talk = None
+        self._waiting.clear()
+        for talk in talks:
+            talk.conversation.close()
+            talk.done(None, self._lost())
+
+
+def converse(channel: Any, conversation: Conversation, done: Callable[[Any], None]) -> None:
+    """Hold a conversation on a channel of one's own, whose end the caller watches; ``Refused`` never reaches it."""
+
+    def step(answer: Any) -> None:
+        try:
+            question = conversation.send(answer)
+        except StopIteration as end:
+            done(end.value)
+            return
+        getattr(channel, question.method)(callback=lambda frame: step(frame.method), **question.arguments)
+
+    step(None)

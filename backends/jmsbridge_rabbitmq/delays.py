@@ -1,0 +1,46 @@
+"""Delivery delay without a plugin: messages wait in queues by length of delay and are dead-lettered to their target.
+
+One queue for all delays would not do: RabbitMQ expires messages only at the head. Delays are rounded up to two
+significant digits, so there are ninety queues per power of ten at most; each goes when it was not asked for in a while.
+"""
+
+from typing import Any
+
+from jmsbridge_rabbitmq.control import Ask, Conversation
+
+__all__ = ["FRESH", "bucket", "ensure_waiting", "name_of"]
+
+FRESH = 30.0
+"""Seconds for which an asked-for waiting queue is certainly there; it outlives its messages by another 30."""
+_SPARE = 60_000
+
+
+def bucket(delay: int) -> int:
+    """The delay in ms, rounded up to two significant digits; 10 ms at least."""
+    step = 1
+    while delay > 99 * step:
+        step *= 10
+    return max(10, -(-delay // step) * step)
+
+
+def name_of(delay: int, exchange: str) -> str:
+    """The exchange, and the queue, where messages for ``exchange`` wait."""
+    return f"jms.delay.{delay}.{exchange or 'queues'}"
+
+
+def ensure_waiting(delay: int, exchange: str, queue_type: str | None) -> Conversation:
+    """Make the waiting place, or keep it alive."""
+    name = name_of(delay, exchange)
+    yield Ask(
+        "exchange_declare", {"exchange": name, "exchange_type": "fanout", "durable": True, "auto_delete": True}
+    )
+    arguments: dict[str, Any] = {
+        "x-message-ttl": delay,
+        "x-dead-letter-exchange": exchange,
+        "x-expires": delay + _SPARE,
+    }
+    if queue_type == "quorum":
+        safe = {"x-dead-letter-strategy": "at-least-once", "x-overflow": "reject-publish"}
+        arguments |= {"x-queue-type": "quorum", **safe}
+    yield Ask("queue_declare", {"queue": name, "durable": True, "arguments": arguments})
+    yield Ask("queue_bind", {"queue": name, "exchange": name, "routing_key": ""})

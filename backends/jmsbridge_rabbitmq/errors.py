@@ -1,0 +1,172 @@
+"""From what RabbitMQ and pika say to the errors of the border; each names the thing, the broker and a remedy.
+
+A refused question costs an AMQP channel its life, so a refusal is the reply code and text with which it was closed.
+"""
+
+import re
+from collections.abc import Callable
+
+from pika import exceptions as pika_errors
+
+from jmsbridge.spi import (
+    AccessDenied,
+    AddressInUse,
+    AddressRefused,
+    AuthenticationFailed,
+    BackendError,
+    ConnectFailed,
+    Endpoint,
+    LinkLost,
+    NotSupported,
+    SendRefused,
+)
+
+__all__ = ["Refused", "connect_error", "is_exclusive_use", "loss", "oversize", "refusal"]
+
+
+class Refused(Exception):
+    """The broker closed a channel to say no."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(f"{code} {text}")
+        self.code = code
+        self.text = text
+
+
+_OVERSIZE = re.compile(r"message size (\d+) is larger than (?:configured )?max size (\d+)")
+_ACK_TIMEOUT = re.compile(r"delivery acknowledgement .*timed out|consumer ack timed out", re.IGNORECASE)
+
+
+def oversize(text: str) -> tuple[int, int] | None:
+    """Size and limit, where the broker says that a message was too large."""
+    found = _OVERSIZE.search(text)
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def is_exclusive_use(no: Refused) -> bool:
+    """Whether a consumer was refused because of another one, and not because of permissions."""
+    return no.code == 403 and "exclusive" in no.text
+
+
+_Kind = Callable[[str], BackendError]
+
+_BY_CODE: dict[int, tuple[_Kind, str]] = {
+    311: (SendRefused, "send smaller messages, or raise max_message_size on the broker"),
+    402: (NotSupported, "the broker offers no such exchange or queue type"),
+    403: (AccessDenied, "grant the user configure, write and read on it (rabbitmqctl set_permissions)"),
+    404: (AddressRefused, "create it, or check its name and the virtual host"),
+    405: (AddressInUse, "it belongs to another connection, which alone may consume and delete it"),
+    406: (AddressRefused, "declare it as it is, or delete it first"),
+    530: (AccessDenied, "the broker does not allow it for this user or virtual host"),
+    540: (NotSupported, "this version of the broker does not have it"),
+}
+
+
+def refusal(no: Refused, what: str, broker: str) -> BackendError:
+    """The error for a refused question; ``what`` says what was asked for."""
+    kind, remedy = _BY_CODE.get(no.code, (BackendError, "see the broker's log"))
+    if no.code == 406:
+        kind, remedy = _precondition(no.text)
+    made = kind(f"{what}: {broker} refused ({no.code} {no.text}); {remedy}")
+    made.__cause__ = no
+    return made
+
+
+def _precondition(text: str) -> tuple[_Kind, str]:
+    if oversize(text):
+        return SendRefused, "send smaller messages, or raise max_message_size on the broker"
+    if _ACK_TIMEOUT.search(text):
+        return LinkLost, (
+            "a message was held without acknowledgement for longer than the broker's consumer_timeout: acknowledge "
+            "sooner, take a smaller prefetch, or raise consumer_timeout"
+        )
+    if "in use" in text:
+        return AddressInUse, "close its consumers first"
+    return _BY_CODE[406]
+
+
+def loss(error: BaseException | None, where: str, *, in_doubt: bool = False) -> LinkLost:
+    """Why a connection ended, for those who had questions open."""
+    code, text = getattr(error, "reply_code", None), getattr(error, "reply_text", "")
+    if code == 320:
+        reason = f"the broker closed it ({code} {text}): it is shutting down, or an operator closed the connection"
+    elif code in (501, 502, 503, 504, 505):
+        reason = f"the broker saw a broken conversation ({code} {text}); is something between that is no AMQP?"
+    elif code == 541:
+        reason = f"the broker failed ({code} {text}); see its log"
+    elif code is not None:
+        reason = f"the broker closed it ({code} {text})"
+    elif isinstance(error, pika_errors.AMQPHeartbeatTimeout):
+        reason = "nothing was heard from the broker for two heart-beats"
+    else:
+        reason = f"the connection broke ({_plain(error)})"
+    lost = LinkLost(f"the link to {where} is lost: {reason}", in_doubt=in_doubt)
+    lost.__cause__ = error
+    return lost
+
+
+def connect_error(error: BaseException, endpoint: Endpoint, login: str) -> BackendError:
+    """Why no link could be made."""
+    chain = list(_chain(error))
+    made: BackendError | None = None
+    for each in chain:
+        made = made or _from_login(each, endpoint, login) or _from_broker(each, endpoint)
+    if made is None:
+        made = ConnectFailed(f"{endpoint}: {_unreachable(chain)}")
+    made.__cause__ = error
+    return made
+
+
+def _from_login(error: BaseException, endpoint: Endpoint, login: str) -> BackendError | None:
+    kinds = (pika_errors.AuthenticationError, pika_errors.ProbableAuthenticationError)
+    if not isinstance(error, kinds):
+        return None
+    who = f"user {endpoint.user or 'guest'!r}" if login == "plain" else "the client certificate"
+    hint = "check user and password; the user guest may connect from the broker's own host only"
+    if login != "plain" or "EXTERNAL" in str(error):
+        hint = "login=external needs the plugin rabbitmq_auth_mechanism_ssl, and a user named as the certificate"
+    return AuthenticationFailed(f"{endpoint} refused {who}: {hint}")
+
+
+def _from_broker(error: BaseException, endpoint: Endpoint) -> BackendError | None:
+    if isinstance(error, pika_errors.ConnectionClosedByBroker):
+        code, text = error.reply_code, error.reply_text
+        if code == 403:
+            return AuthenticationFailed(f"{endpoint} refused user {endpoint.user or 'guest'!r} ({code} {text})")
+        if code == 530:
+            hint = "the path of the URL is the virtual host: check that it exists and that the user may use it"
+            return AccessDenied(f"{endpoint}: {hint} ({code} {text})")
+        return ConnectFailed(f"{endpoint}: the broker closed the connection ({code} {text})")
+    if isinstance(error, pika_errors.ProbableAccessDeniedError):
+        return AccessDenied(
+            f"{endpoint}: the virtual host was refused: check that it exists and that the user may use it"
+        )
+    if isinstance(error, pika_errors.IncompatibleProtocolError | pika_errors.ProtocolVersionMismatch):
+        return ConnectFailed(f"{endpoint}: what answers there does not speak AMQP 0-9-1; 5672 is the usual port")
+    return None
+
+
+def _unreachable(chain: list[BaseException]) -> str:
+    for each in chain:
+        if isinstance(each, OSError) and not isinstance(each, TimeoutError):
+            return f"no connection: {each.strerror or each}"
+    for each in chain:
+        if "Timeout" in type(each).__name__:
+            return "no answer in time: is it RabbitMQ, and is it listening there?"
+    return f"no connection: {_plain(chain[-1] if chain else None)}"
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """The error and what pika wrapped into it, innermost last."""
+    found: list[BaseException] = []
+    todo: list[BaseException] = [error]
+    while todo and len(found) < 20:
+        each = todo.pop(0)
+        found.append(each)
+        inside = [*getattr(each, "exceptions", ()), getattr(each, "exception", None), each.__cause__, *each.args]
+        todo += [one for one in inside if isinstance(one, BaseException) and one not in found]
+    return found
+
+
+def _plain(error: BaseException | None) -> str:
+    return f"{type(error).__name__}: {error}" if error is not None and str(error) else type(error).__name__

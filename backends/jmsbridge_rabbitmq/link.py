@@ -1,0 +1,360 @@
+"""One life of a connection to RabbitMQ: a socket to consume, a socket to publish, and the thread that serves both.
+
+Publishing has a socket of its own, because a broker under memory or disk pressure stops reading from publishers, and
+acknowledgements must still get through. It is opened with the first send. When either dies, the link does.
+"""
+
+import itertools
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from pika import spec
+
+from jmsbridge.spi import (
+    Address,
+    AddressInUse,
+    BackendError,
+    ClientIdRefused,
+    ConnectFailed,
+    Endpoint,
+    LinkEvents,
+    LinkLost,
+    Native,
+    NotSupported,
+)
+from jmsbridge_rabbitmq import topology
+from jmsbridge_rabbitmq.admin import RabbitAdmin
+from jmsbridge_rabbitmq.amqp import Connection
+from jmsbridge_rabbitmq.channel import Channel
+from jmsbridge_rabbitmq.control import Control, Conversation, Done
+from jmsbridge_rabbitmq.errors import connect_error, loss
+from jmsbridge_rabbitmq.loop import Loop
+from jmsbridge_rabbitmq.native import NATIVE
+from jmsbridge_rabbitmq.options import RabbitOptions
+from jmsbridge_rabbitmq.publisher import Publisher
+from jmsbridge_rabbitmq.security import parameters
+from jmsbridge_rabbitmq.subscription import Source, Subscription
+from jmsbridge_rabbitmq.wire import Encoder
+
+__all__ = ["Link"]
+
+log = logging.getLogger("jmsbridge.rabbitmq")
+
+_DEADLINE = 30.0  # seconds within which the broker answers a question, or is given up
+_CLOSING = 5.0  # seconds for a polite end
+_CLIENT_ID_PATIENCE = 2.0  # seconds for the broker to notice the death of the link that had the client id
+_NO_LIMIT = 1 << 62
+
+_numbers = itertools.count(1)
+
+
+class Link(RabbitAdmin):
+    """The SPI's Link and Admin; verbs from any thread, everything else on the I/O thread. Made by ``open_link``."""
+
+    def __init__(self, endpoint: Endpoint, options: RabbitOptions, events: LinkEvents) -> None:
+        self.endpoint = endpoint
+        self.options = options
+        self.events = events
+        self.native = NATIVE if options.dead_letter_queue else NATIVE & ~Native.REJECT
+        self.broker = "RabbitMQ"
+        java = options.subscription_names == "java" or (not options.subscription_names and options.dialect == "jms")
+        self.names = topology.Names(endpoint.client_id, java)
+        self.number = next(_numbers)
+        self.stamp = endpoint.client_id or str(uuid.uuid4())
+        self.encoder = Encoder(options.dialect, self.stamp, options.text_marker)
+        self.message_limit = _NO_LIMIT
+        self.blocked = False
+        self.queues: set[str] = set()
+        self.exchanges: set[str] = set()
+        self.waiting: dict[tuple[int, str], float] = {}
+        self.temporaries: set[Address] = set()
+        self.publishers: set[Publisher] = set()
+        self.subscriptions: set[Subscription] = set()
+        self.get_empty = spec.Basic.GetEmpty
+        self.consuming: Any = None
+        self.publishing: Any = None
+        self.control: Control
+        self._dead_letters: Publisher | None = None
+        self._opening: list[Callable[[], None]] = []
+        self._waits: set[_Wait] = set()
+        self._closing = False
+        self._lock = threading.Lock()  # guards _closing and _said
+        self._said = False
+        self._parameters = parameters(endpoint, options)
+        name = f"jmsbridge-rabbitmq-{self.number}-io"
+        self.loop = Loop(name, self._batch, lambda error: self._die(error))
+
+    # -- opening
+
+    def connect(self) -> None:
+        """Connect and authenticate, and take the client id; leaves nothing behind when that fails."""
+        timeout = self.endpoint.connect_timeout
+        deadline = time.monotonic() + timeout
+        wait = _Wait()
+        self.loop.start(lambda: self._connect(wait))
+        try:
+            wait.result(timeout + 1.0, ConnectFailed(f"{self.endpoint}: no answer within {timeout:g} s"))
+            if self.endpoint.client_id:
+                self._take_client_id(self.endpoint.client_id, deadline)
+        except BaseException:
+            self.close()
+            raise
+
+    def _connect(self, wait: "_Wait") -> None:
+        def opened(_: Any) -> None:
+            server = self.consuming.server_properties or {}
+            self.broker = f"{server.get('product', 'RabbitMQ')} {server.get('version', '')}".strip()
+            self.control = Control(self.consuming, lambda: self.broker, self.lost_late)
+            wait.done(None, None)
+
+        def failed(_: Any, error: BaseException) -> None:
+            made = connect_error(error, self.endpoint, self.options.login)
+            self.loop.ended = LinkLost(str(made))
+            self.loop.stop()
+            wait.done(None, made)
+
+        self.consuming = self._new_connection(opened, failed)
+
+    def _new_connection(self, opened: Callable[[Any], None], failed: Callable[[Any, BaseException], None]) -> Any:
+        return Connection(
+            self._parameters,
+            on_open_callback=opened,
+            on_open_error_callback=failed,
+            on_close_callback=self._on_closed,
+            custom_ioloop=self.loop.ioloop,
+        )
+
+    def _take_client_id(self, client_id: str, deadline: float) -> None:
+        patience = min(deadline, time.monotonic() + _CLIENT_ID_PATIENCE)
+        pause = threading.Event()
+        while True:
+            try:
+                self.ask(topology.client_lock(client_id), f"taking client id {client_id!r}")
+                return
+            except AddressInUse as error:
+                if time.monotonic() >= patience:
+                    raise ClientIdRefused(
+                        f"client id {client_id!r} is in use on {self.endpoint}; choose another, or close that connection"
+                    ) from error
+                pause.wait(0.1)
+
+    def open_publishing(self, done: Callable[[], None]) -> None:
+        """Have the publishing connection, then go on; I/O thread."""
+        if self.publishing is not None and self.publishing.is_open:
+            done()
+            return
+        self._opening.append(done)
+        if self.publishing is not None:
+            return
+
+        def opened(connection: Any) -> None:
+            connection.add_on_connection_blocked_callback(lambda *_: self._throttle(True))
+            connection.add_on_connection_unblocked_callback(lambda *_: self._throttle(False))
+            waiting, self._opening = self._opening, []
+            for each in waiting:
+                each()
+
+        self.publishing = self._new_connection(opened, lambda _, error: self._die(error))
+
+    def confirm_select(self, channel: Any, done: Callable[[Any], None]) -> None:
+        """Put a channel into confirm mode; I/O thread."""
+        channel._rpc(spec.Confirm.Select(False), done, [spec.Confirm.SelectOk])
+
+    def _throttle(self, active: bool) -> None:
+        self.blocked = active
+        self.events.throttled(active)
+        if not active:
+            for publisher in list(self.publishers):
+                publisher.go_on()
+
+    def _batch(self, task: Callable[[], None]) -> None:
+        """Run work so that what it writes is one write per socket."""
+        begun = [each for each in (self.consuming, self.publishing) if each is not None and each.begin()]
+        try:
+            task()
+        finally:
+            for each in begun:
+                each.flush()
+
+    # -- asking, from any thread but the I/O thread
+
+    def check(self) -> None:
+        """LinkLost when the link is dead."""
+        if self.loop.ended is not None:
+            raise self.lost_early()
+
+    def ask(self, conversation: Conversation, what: str) -> Any:
+        """Hold a conversation with the broker and wait for its result."""
+        return self.wait(lambda done: self.control.ask(conversation, what, done), what)
+
+    def wait(self, start: Callable[[Done], None], what: str, *, optional: bool = False) -> Any:
+        """Start something on the I/O thread and wait for it; a broker that does not answer is given up.
+
+        ``optional`` says that the end of the link is as good an answer as any.
+        """
+        wait = _Wait()
+        self._waits.add(wait)
+        try:
+            self.check()
+            self.loop.post(lambda: start(wait.done))
+            late = LinkLost(f"{what}: no answer from {self.broker} within {_DEADLINE:g} s", in_doubt=True)
+            try:
+                return wait.result(_DEADLINE, late)
+            except LinkLost as error:
+                if error is late:
+                    self.loop.post(lambda: self._die(late))
+                raise
+        except LinkLost:
+            if not optional:
+                raise
+            return None
+        finally:
+            self._waits.discard(wait)
+
+    def lost_early(self) -> LinkLost:
+        """For what was not handed to the broker."""
+        return _copy(self.loop.ended, in_doubt=False)
+
+    def lost_late(self) -> LinkLost:
+        """For what the broker may have got."""
+        return _copy(self.loop.ended, in_doubt=True)
+
+    # -- verbs
+
+    def channel(self, transacted: bool) -> Channel:
+        """Open an order domain."""
+        self.check()
+        if transacted:
+            raise NotSupported(f"{self.broker} has no atomic transactions")
+        return Channel(self)
+
+    def declare(self, address: Address) -> Address:
+        """Make a temporary destination; AddressInUse while another connection has it."""
+        self.ask(topology.temporary(address), f"making {address}")
+        self.temporaries.add(address)
+        return address
+
+    def delete(self, address: Address) -> None:
+        """Remove a temporary destination without consumers."""
+        self.check()
+        if any(each.consumes(address) for each in list(self.subscriptions)):
+            raise AddressInUse(f"{address} has consumers; close them first")
+        self.ask(topology.delete_queue(address.name, str(address)), f"deleting {address}")
+        self.temporaries.discard(address)
+
+    def unsubscribe(self, key: str) -> None:
+        """Forget a durable subscription."""
+        self.ask(topology.unsubscribe(self.names.durable(key), key), f"unsubscribing {key!r}")
+
+    # -- for publishers and subscriptions
+
+    @property
+    def dead_letters_out(self) -> Publisher:
+        """Copies for the dead-letter queue go out in their own order; I/O thread."""
+        if self._dead_letters is None:
+            self._dead_letters = Publisher(self)
+            self.publishers.add(self._dead_letters)
+        return self._dead_letters
+
+    def forget(self, exchange: str, key: str) -> None:
+        """It may be gone: look again before the next use."""
+        if exchange:
+            self.exchanges.discard(exchange)
+        else:
+            self.queues.discard(key)
+
+    def forget_subscription(self, subscription: Subscription) -> None:
+        """It was closed."""
+        self.subscriptions.discard(subscription)
+
+    def left(self, source: Source) -> None:
+        """A consumer is gone; a subscription that lives by its consumers goes with the last one."""
+        if source.expires and self.loop.ended is None:
+            self.control.ask(topology.delete_queue(source.queue, source.queue), "closing a subscription", _ignore)
+
+    # -- the end
+
+    def _on_closed(self, connection: Any, error: BaseException) -> None:
+        self._die(error)
+        if all(each is None or each.is_closed for each in (self.consuming, self.publishing)):
+            self.loop.stop()
+
+    def _die(self, error: BaseException) -> None:
+        """Answer everything that is open, say so, and let go of the sockets."""
+        with self._lock:
+            said, self._said = self._said, True
+        if not said:
+            reason = "the link was closed" if self._closing else None
+            lost = LinkLost(reason) if reason else error if isinstance(error, LinkLost) else loss(error, str(self.endpoint))
+            self.loop.ended = lost
+            if hasattr(self, "control"):
+                self.control.end()
+            for publisher in list(self.publishers):
+                publisher.end()
+            for subscription in list(self.subscriptions):
+                subscription.end()
+            for wait in list(self._waits):
+                wait.done(None, self.lost_late())
+            if not self._closing:
+                self.events.lost(self.lost_early())
+        self._break_off(error)
+
+    def _break_off(self, error: BaseException) -> None:
+        for each in (self.consuming, self.publishing):
+            if each is not None and not each.is_closed:
+                each.break_off(error if isinstance(error, Exception) else ConnectionError(str(error)))
+        if all(each is None or each.is_closed for each in (self.consuming, self.publishing)):
+            self.loop.stop()
+
+    def close(self) -> None:
+        """End the link; idempotent."""
+        with self._lock:
+            first, self._closing = not self._closing, True
+        if first and self.loop.ended is None:
+            self.loop.post(self._close)
+        self.loop.join(_CLOSING + 5.0)
+
+    def _close(self) -> None:
+        self.loop.call_later(_CLOSING, lambda: self._die(LinkLost("the link was closed")))
+        for each in (self.publishing, self.consuming):
+            if each is not None and each.is_open and not (each is self.publishing and self.blocked):
+                each.close()
+            elif each is not None and not each.is_closed and not each.is_closing:
+                each.break_off(ConnectionAbortedError("the link was closed"))
+
+
+class _Wait:
+    """One answer on its way from the I/O thread."""
+
+    def __init__(self) -> None:
+        self._answered = threading.Event()
+        self._result: Any = None
+        self._error: BackendError | None = None
+
+    def done(self, result: Any, error: BackendError | None) -> None:
+        """The first answer counts."""
+        if not self._answered.is_set():
+            self._result, self._error = result, error
+            self._answered.set()
+
+    def result(self, timeout: float, late: BackendError) -> Any:
+        """The result, or its error, or ``late``."""
+        if not self._answered.wait(timeout):
+            raise late
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+
+def _copy(lost: BackendError | None, *, in_doubt: bool) -> LinkLost:
+    made = LinkLost(str(lost), in_doubt=in_doubt)
+    made.__cause__ = lost.__cause__ if lost is not None else None
+    return made
+
+
+def _ignore(_: Any, __: BackendError | None) -> None:
+    """A tidying up that may fail: the broker does it a little later."""

@@ -1,0 +1,152 @@
+"""The I/O thread of one link, and the way into it from other threads.
+
+Handing over costs a wake-up only when the thread is not about to look anyway, so work comes in batches.
+"""
+
+import contextlib
+import logging
+import os
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from pika.adapters.select_connection import IOLoop
+
+from jmsbridge.spi import BackendError, LinkLost
+
+__all__ = ["Loop", "Mailbox"]
+
+log = logging.getLogger("jmsbridge.rabbitmq")
+
+T = TypeVar("T")
+
+
+class Loop:
+    """One daemon thread around pika's loop. All but ``post`` and ``join`` belong to it.
+
+    ``ended`` is set, before anything else, when the link dies; whoever hands work over after that keeps it.
+    ``around`` runs a batch of work, so that its writes can be joined; ``crashed`` is told what no work should raise.
+    """
+
+    def __init__(
+        self, name: str, around: Callable[[Callable[[], None]], None], crashed: Callable[[BaseException], None]
+    ) -> None:
+        self.ended: BackendError | None = None
+        self.ioloop = IOLoop()
+        self._around = around
+        self._crashed = crashed
+        self._tasks: deque[Callable[[], None]] = deque()
+        self._woken = False
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        _loops.add(self)
+
+    def start(self, task: Callable[[], None]) -> None:
+        """Start the thread, with this work first."""
+        self.post(task)
+        self._thread.start()
+
+    def post(self, task: Callable[[], None]) -> None:
+        """Run this on the I/O thread soon; from any thread. After the end nothing runs any more."""
+        self._tasks.append(task)
+        if not self._woken:
+            self._woken = True
+            self.ioloop.add_callback_threadsafe(self._work)
+
+    def call_later(self, seconds: float, task: Callable[[], None]) -> Any:
+        """Run this later; what comes back goes to ``cancel``."""
+        return self.ioloop.call_later(seconds, lambda: self._guard(lambda: self._around(task)))
+
+    def cancel(self, timer: Any) -> None:
+        """Forget a timer."""
+        self.ioloop.remove_timeout(timer)
+
+    def stop(self) -> None:
+        """End the thread when it has returned from what it does."""
+        self.ioloop.stop()
+
+    def is_current(self) -> bool:
+        """Whether this is the I/O thread."""
+        return threading.current_thread() is self._thread
+
+    def join(self, timeout: float) -> None:
+        """Wait until the thread has ended."""
+        if not self.is_current():
+            self._thread.join(timeout)
+
+    def _run(self) -> None:
+        try:
+            self.ioloop.start()
+        except Exception as error:
+            log.exception("the I/O thread fails")
+            self._guard(lambda: self._crashed(error))
+        finally:
+            self.ioloop.close()
+
+    def _work(self) -> None:
+        self._guard(lambda: self._around(self._work_all))
+
+    def _work_all(self) -> None:
+        self._woken = False  # before looking: who comes later wakes again
+        tasks = self._tasks
+        while tasks:
+            tasks.popleft()()
+
+    def _guard(self, task: Callable[[], None]) -> None:
+        try:
+            task()
+        except Exception as error:
+            log.exception("unexpected error on the I/O thread")
+            with contextlib.suppress(Exception):
+                self._crashed(error)
+
+
+class Mailbox(Generic[T]):
+    """Items on their way to the I/O thread; ``serve`` gets the deque and empties it, in order.
+
+    Once the loop has ended, items go to ``refuse`` instead, each exactly once, whoever comes first.
+    """
+
+    def __init__(self, loop: Loop, serve: Callable[[deque[T]], None], refuse: Callable[[T], None]) -> None:
+        self._loop = loop
+        self._serve = serve
+        self._refuse = refuse
+        self._called = False
+        self.items: deque[T] = deque()
+
+    def put(self, item: T) -> None:
+        """Hand over; from any thread."""
+        self.items.append(item)
+        if self._loop.ended is not None:
+            self.refuse_all()
+        elif not self._called:
+            self._called = True
+            self._loop.post(self.work)
+
+    def work(self) -> None:
+        """Serve what is there; on the I/O thread."""
+        self._called = False
+        if self.items and self._loop.ended is None:
+            self._serve(self.items)
+
+    def refuse_all(self) -> None:
+        """Answer everything that was not served; called by who ended the loop, and by who came too late."""
+        items = self.items
+        while items:
+            try:
+                item = items.popleft()
+            except IndexError:  # the other one took the last
+                return
+            self._refuse(item)
+
+
+_loops: "weakref.WeakSet[Loop]" = weakref.WeakSet()
+
+
+def _after_fork_in_child() -> None:
+    for loop in list(_loops):
+        loop.ended = LinkLost("the link was opened in another process; connect again after a fork")
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -1,0 +1,50 @@
+"""What can be set about a connection to RabbitMQ, beside the options that every broker has."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from jmsbridge_rabbitmq.wire import Dialect
+
+__all__ = ["RabbitOptions"]
+
+_Seconds = Annotated[int, msgspec.Meta(ge=1, le=3600)]
+
+
+class RabbitOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Options of ``rabbitmq://`` and ``rabbitmqs://``; the path of the URL is the virtual host."""
+
+    dialect: Dialect = "amqp"
+    """How messages are written: ``amqp`` as plain AMQP messages, ``jms`` as RabbitMQ's Java client for JMS writes them.
+    Both are read, whatever this says."""
+    text_marker: bool = False
+    """In dialect ``amqp``, mark texts so that the Java client reads them as TextMessage from its AMQP destinations."""
+    subscription_names: Literal["client", "java"] | None = None
+    """The queue of a durable subscription: ``client`` names it ``<client id>.<name>``, which keeps the rule that a name
+    belongs to its client id; ``java`` names it ``<name>``, as the Java client does. Not given, the dialect decides."""
+    queue_type: Literal["classic", "quorum"] | None = None
+    """The type of the queues that are made here; not given, the virtual host's default. Existing ones stay as they
+    are."""
+    dead_letter_queue: str = "jms.dlq"
+    """The queue that takes what was redelivered too often; empty for none."""
+    heartbeat: _Seconds = 30
+    """Seconds between signs of life; a broker that is silent for two of them is given up."""
+    login: Literal["plain", "external"] = "plain"
+    """``external`` logs in with the client certificate instead of a password (plugin rabbitmq_auth_mechanism_ssl)."""
+    ca_file: str | None = None
+    """PEM file of the authorities that may sign the broker's certificate; not given, those of the system."""
+    certificate: str | None = None
+    """PEM file of the client certificate."""
+    key: str | None = None
+    """PEM file of its key, where the certificate's file has none."""
+    key_password: str | None = None
+    """The password of that key."""
+    verify: bool = True
+    """Whether certificate and host name of the broker are checked. Off, anyone in between can read and change."""
+    server_name: str | None = None
+    """The name that the broker's certificate must have, where it is not the host of the URL."""
+
+    def __repr__(self) -> str:
+        shown = {name: getattr(self, name) for name in self.__struct_fields__}
+        shown["key_password"] = "***" if self.key_password else None
+        return f"RabbitOptions({', '.join(f'{name}={value!r}' for name, value in shown.items())})"

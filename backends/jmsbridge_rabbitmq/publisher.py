@@ -1,0 +1,306 @@
+"""The way out of one SPI channel: a confirm channel on the publishing connection, opened with the first send.
+
+Sends are encoded in the caller's thread and written in batches on the I/O thread. Where a destination has to be made
+first, everything behind that send waits, so that the order is kept.
+"""
+
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from jmsbridge.spi import AddressRefused, BackendError, ChannelLost, Envelope, LinkLost, SendRefused, Ticket
+from jmsbridge_rabbitmq import delays, properties, topology
+from jmsbridge_rabbitmq.confirms import Confirms
+from jmsbridge_rabbitmq.control import Conversation
+from jmsbridge_rabbitmq.errors import Refused, oversize, refusal
+from jmsbridge_rabbitmq.fields import Malformed, Unencodable
+from jmsbridge_rabbitmq.frames import Confirm, Content
+from jmsbridge_rabbitmq.loop import Mailbox
+from jmsbridge_rabbitmq.wire import Outbound
+
+if TYPE_CHECKING:
+    from jmsbridge_rabbitmq.link import Link
+
+__all__ = ["Publisher", "Sending"]
+
+_WINDOW = 10_000
+_WINDOW_BYTES = 16 * 1024 * 1024
+
+
+class Sending:
+    """One publish, from ``send`` to its answer."""
+
+    __slots__ = ("exchange", "key", "made", "mandatory", "owned", "returned", "ticket", "wait")
+
+    def __init__(self, exchange: str, key: str, made: Outbound, ticket: Ticket | None) -> None:
+        self.exchange = exchange
+        self.key = key
+        self.made = made
+        self.ticket = ticket
+        self.mandatory = exchange != topology.TOPICS
+        self.owned = False  # a temporary destination: there, or its owner is gone
+        self.wait = 0  # ms before it is to be delivered
+        self.returned: str | None = None
+
+    def fail(self, error: BackendError) -> None:
+        """The answer no."""
+        if self.ticket is not None:
+            self.ticket.fail(error)
+
+    @property
+    def where(self) -> str:
+        """The destination, for texts."""
+        return f"{'topic' if self.exchange else 'queue'} {self.key!r}"
+
+
+def now_ms() -> int:
+    """The time as envelopes have it."""
+    return time.time_ns() // 1_000_000
+
+
+class Publisher:
+    """All but ``send`` and ``copy`` belongs to the I/O thread."""
+
+    def __init__(self, link: "Link") -> None:
+        self._link = link
+        self._outbox: Mailbox[Sending] = Mailbox(link.loop, self._flush, lambda each: each.fail(link.lost_early()))
+        self._confirms: Confirms[Sending] = Confirms()
+        self._bytes = 0
+        self._channel: Any = None
+        self._opening = False
+        self._making = False
+        self._closed: Callable[[], None] | None = None
+
+    # -- any thread
+
+    def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
+        """Encode and hand over."""
+        link, address = self._link, envelope.address
+        if link.loop.ended is not None and ticket is None:
+            raise link.lost_early()
+        now = now_ms()
+        try:
+            made = link.encoder.encode(envelope, now)
+        except Unencodable as error:
+            refused = SendRefused(f"{address}: the message cannot be written as AMQP 0-9-1: {error}")
+            refused.__cause__ = error
+            if ticket is None:
+                raise refused from error
+            ticket.fail(refused)
+            return
+        exchange = ""
+        if address.topic:
+            exchange = topology.TEMPORARY_TOPICS if address.temporary else topology.TOPICS
+        sending = Sending(exchange, address.name, made, ticket)
+        if envelope.delivery_time:
+            sending.wait = envelope.delivery_time - now
+        sending.owned = address.temporary
+        self._outbox.put(sending)
+
+    def copy(self, queue: str, content: Content, ticket: Ticket) -> None:
+        """Send a received message once more, as it came."""
+        name = f"ID:jb-copy-{uuid.uuid4()}"
+        raw = properties.copy_for(content.properties, name)
+        self._outbox.put(Sending("", queue, Outbound(raw, content.body, _message_id(raw) or name), ticket))
+
+    # -- writing
+
+    def _flush(self, outbox: deque[Sending]) -> None:
+        link = self._link
+        if self._making or link.blocked:
+            return
+        if self._channel is None:
+            self._open()
+            return
+        while outbox and len(self._confirms) < _WINDOW and self._bytes < _WINDOW_BYTES:
+            sending = outbox[0]
+            if not self._is_there(sending):
+                return
+            exchange = sending.exchange
+            if sending.wait > 0:
+                exchange = delays.name_of(delays.bucket(sending.wait), exchange)
+            outbox.popleft()
+            self._publish(exchange, sending)
+
+    def _publish(self, exchange: str, sending: Sending) -> None:
+        link, made = self._link, sending.made
+        if len(made.body) > link.message_limit:
+            sending.fail(SendRefused(_too_large(sending, link.message_limit, link.broker)))
+            return
+        self._confirms.sent(sending)
+        self._bytes += len(made.body)
+        mandatory = sending.mandatory or sending.wait > 0
+        link.publishing.publish(self._channel, exchange, sending.key, mandatory, made.properties, made.body)
+
+    def go_on(self) -> None:
+        """Something that was waited for is there."""
+        self._outbox.work()
+
+    def _is_there(self, sending: Sending) -> bool:
+        """Whether the destination exists for all we know; if not, it is made, and sending goes on after that."""
+        link, exchange, key = self._link, sending.exchange, sending.key
+        queue_type = link.options.queue_type
+        if exchange and exchange not in link.exchanges:
+            self._make(topology.ensure_exchange(exchange), sending, lambda: link.exchanges.add(exchange))
+            return False
+        if not exchange and not sending.owned and key not in link.queues:
+            self._make(topology.ensure_queue(key, queue_type), sending, lambda: link.queues.add(key))
+            return False
+        if sending.wait > 0:
+            delay = delays.bucket(sending.wait)
+            place = delay, exchange
+            if link.waiting.get(place, 0.0) < time.monotonic():
+                until = time.monotonic() + delays.FRESH
+                conversation = delays.ensure_waiting(delay, exchange, queue_type)
+                self._make(conversation, sending, lambda: link.waiting.__setitem__(place, until))
+                return False
+        return True
+
+    def _make(self, conversation: Conversation, sending: Sending, made: Callable[[], None]) -> None:
+        self._making = True
+
+        def done(_: Any, error: BackendError | None) -> None:
+            self._making = False
+            if error is None:
+                made()
+            elif not isinstance(error, LinkLost) and self._outbox.items and self._outbox.items[0] is sending:
+                self._outbox.items.popleft().fail(error)
+            self._outbox.work()
+
+        self._link.control.ask(conversation, f"making {sending.where} for a send", done)
+
+    # -- the channel
+
+    def _open(self) -> None:
+        if self._opening:
+            return
+        self._opening = True
+        self._link.open_publishing(self._open_channel)
+
+    def _open_channel(self) -> None:
+        self._link.publishing.channel(on_open_callback=self._opened)
+
+    def _opened(self, channel: Any) -> None:
+        channel.add_on_close_callback(self._lost)
+        link = self._link
+        link.publishing.listen(channel, self._returned, self._confirmed)
+
+        def ready(_: Any) -> None:
+            self._opening = False
+            self._channel = channel
+            if self._closed is None:
+                self._outbox.work()
+            else:
+                channel.close()
+
+        link.confirm_select(channel, ready)
+
+    def _returned(self, content: Content) -> None:
+        """What a mandatory publish gets before its confirmation when nothing takes it."""
+        name = _message_id(content.properties)
+        for sending in self._confirms.waiting():
+            if sending.made.message_id == name and sending.returned is None:
+                sending.returned = f"{content.reply_code} {content.reply_text}"
+                break
+
+    def _confirmed(self, confirm: Confirm) -> None:
+        for sending in self._confirms.answered(confirm.tag, confirm.multiple):
+            self._bytes -= len(sending.made.body)
+            if sending.returned is not None:
+                self._unroutable(sending)
+            elif not confirm.accepted:
+                sending.fail(SendRefused(_full(sending, self._link.broker)))
+            elif sending.ticket is not None:
+                sending.ticket.succeed()
+        if self._outbox.items:
+            self._outbox.work()
+
+    def _unroutable(self, sending: Sending) -> None:
+        self._link.forget(sending.exchange, sending.key)
+        sending.fail(
+            AddressRefused(
+                f"{sending.where}: {self._link.broker} has nowhere to put the message ({sending.returned}): it does "
+                "not exist any more"
+            )
+        )
+
+    def _lost(self, channel: Any, reason: BaseException) -> None:
+        """The channel is closed; by the broker where ``close`` was not called: the next send opens another."""
+        self._channel, self._opening = None, False
+        link = self._link
+        if self._closed is not None:
+            self._closed()
+        if link.loop.ended is not None or not link.publishing.is_open:
+            return
+        no = Refused(getattr(reason, "reply_code", 0), getattr(reason, "reply_text", str(reason)))
+        self._bytes = 0
+        self._answer_lost(no, self._confirms.give_up())
+        if self._closed is None:
+            self._outbox.work()
+
+    def _answer_lost(self, no: Refused, sendings: list[Sending]) -> None:
+        """What the broker refused is refused; what came before is in doubt; what came after was not looked at."""
+        link = self._link
+        size = oversize(no.text)
+        if size is not None:
+            link.message_limit = min(link.message_limit, size[1])
+        culprit = next((each for each in sendings if _is_about(no, each, size)), None)
+        if culprit is None and len(sendings) == 1:
+            culprit = sendings[0]
+        before = True
+        for sending in sendings:
+            if sending is culprit:
+                before = False
+                link.forget(sending.exchange, sending.key)
+                sending.fail(refusal(no, f"sending to {sending.where}", link.broker))
+                continue
+            text = f"sending to {sending.where}: {link.broker} closed the channel ({no})"
+            lost = ChannelLost(text, in_doubt=before)
+            lost.__cause__ = no
+            sending.fail(lost)
+
+    # -- ends
+
+    def end(self) -> None:
+        """The link is gone: answer everything."""
+        lost = self._link.lost_late()
+        for sending in self._confirms.give_up():
+            sending.fail(lost)
+        self._outbox.refuse_all()
+
+    def close(self, done: Callable[[], None]) -> None:
+        """Close the channel when nothing is under way on it."""
+        self._closed = done
+        if self._channel is not None and self._channel.is_open:
+            self._channel.close()
+        elif not self._opening:
+            done()
+
+
+def _message_id(raw: bytes) -> str | None:
+    try:
+        return properties.decode(raw).message_id
+    except Malformed:
+        return None
+
+
+def _is_about(no: Refused, sending: Sending, size: tuple[int, int] | None) -> bool:
+    if size is not None:
+        return len(sending.made.body) == size[0]
+    return f"'{sending.exchange or 'amq.default'}'" in no.text or f"'{sending.key}'" in no.text
+
+
+def _full(sending: Sending, broker: str) -> str:
+    return (
+        f"{sending.where}: {broker} refused the message (basic.nack): the queue is full and its overflow policy is "
+        "reject-publish, or the broker could not store it; consume from it, raise its limit, or send again later"
+    )
+
+
+def _too_large(sending: Sending, limit: int, broker: str) -> str:
+    return (
+        f"{sending.where}: the message has {len(sending.made.body)} bytes and {broker} takes {limit} at most; send smaller messages, or "
+        "raise max_message_size on the broker"
+    )

@@ -1,0 +1,303 @@
+"""What stands for queues, topics and subscriptions on the broker, and the conversations that make it.
+
+The names are those of RabbitMQ's Java client for JMS, so both use the same queues:
+
+=======================  ============================================================================================
+queue ``q``              the queue ``q``, reached through the default exchange
+topic ``t``              the key ``t`` in the exchange ``jms.durable.topic``; each subscription is a queue bound to it
+temporary queue          an exclusive queue
+temporary topic          its key in ``jms.temp.topic``, and an exclusive queue of its name that shows who owns it
+durable subscription     the queue ``<client id>.<name>``, or ``<name>`` as in Java
+shared, not durable      the queue ``jms-cons-shared-<client id>.<name>``, which goes when nobody has used it for a minute
+other subscription       an exclusive queue
+definition               the exchange ``jms.definition.<queue>``: bound to nothing but the queue, so it goes with it; its
+                         alternate exchange, which nothing ever uses, is a digest of topic, selector and no_local
+=======================  ============================================================================================
+
+Everything is looked for first and made only where it is missing: what exists may differ from what we would make, and
+to use it needs fewer permissions than to declare it.
+"""
+
+import hashlib
+import re
+from typing import Any
+
+import msgspec
+
+from jmsbridge.spi import Address, AddressInUse, AddressRefused, SubscriptionRefused, SubscriptionUnknown
+from jmsbridge_rabbitmq.control import Ask, Conversation
+from jmsbridge_rabbitmq.errors import Refused
+
+__all__ = [
+    "TEMPORARY_TOPICS",
+    "TOPICS",
+    "Definition",
+    "Names",
+    "bind_temporary",
+    "client_lock",
+    "define",
+    "delete_queue",
+    "ensure_exchange",
+    "ensure_queue",
+    "exclusive_queue",
+    "find_queue",
+    "kind_of",
+    "temporary",
+    "unsubscribe",
+]
+
+TOPICS = "jms.durable.topic"
+TEMPORARY_TOPICS = "jms.temp.topic"
+_EXPIRES = 60_000  # ms a shared subscription outlives its last consumer, for the sake of a reconnect
+_PROBE = "jmsbridge-probe"
+_CURRENT = re.compile(r"inequivalent arg 'x-queue-type'.*current is (?:'(\w+)'|none)")
+
+
+class Names(msgspec.Struct, frozen=True):
+    """How the queues of named subscriptions are called; ``java`` leaves the client id out, as Java does."""
+
+    client_id: str | None
+    java: bool
+
+    def durable(self, key: str) -> str:
+        """The queue of a durable subscription, shared or not."""
+        return key if self.java else self._own(key)
+
+    def shared(self, key: str) -> str:
+        """The queue of a shared subscription that is not durable."""
+        return f"jms-cons-shared-{self._own(key)}"
+
+    def _own(self, key: str) -> str:
+        # a dot in the client id would make "a.b" + "c" the same as "a" + "b.c"
+        client = (self.client_id or "").replace("%", "%25").replace(".", "%2E")
+        return f"{client}.{key}"
+
+
+class Definition(msgspec.Struct, frozen=True, kw_only=True):
+    """A named subscription: its queue, and what makes another subscription of that name another one."""
+
+    queue: str
+    topic: str
+    durable: bool
+    shared: bool
+    selector: str | None
+    no_local: bool
+
+    @property
+    def marker(self) -> str:
+        """The exchange that holds the digest."""
+        name = f"jms.definition.{self.queue}"
+        return name if len(name.encode()) <= 200 else f"jms.definition.{_hash(self.queue)}"
+
+    @property
+    def digest(self) -> str:
+        """What that exchange says; starts with its own name, so that the same permissions hold for both."""
+        return f"{self.marker}{self._sharing}{_hash(repr((self.topic, self.selector or '', self.no_local)))}"
+
+    @property
+    def _sharing(self) -> str:
+        return ".shared." if self.shared else ".single."
+
+    def is_like(self, text: str) -> bool:
+        """Whether the definition in a refusal is one of the same sort, shared or not."""
+        return self._sharing in text.rpartition("current is")[2]
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+# -- queues and exchanges
+
+
+def _passive(queue: str) -> Ask:
+    return Ask("queue_declare", {"queue": queue, "passive": True})
+
+
+def find_queue(queue: str) -> Conversation:
+    """How many messages are waiting in a queue, and how many consumers it has."""
+    answer = yield _passive(queue)
+    return answer.message_count, answer.consumer_count
+
+
+def ensure_queue(queue: str, queue_type: str | None) -> Conversation:
+    """A durable queue: the one that is there, or a new one."""
+    _check_name(queue)
+    try:
+        yield _passive(queue)
+    except Refused as no:
+        if no.code == 405:
+            return  # somebody's temporary queue: sending to it is allowed, using it is not
+        if no.code != 404:
+            raise
+        try:
+            yield Ask("queue_declare", {"queue": queue, "durable": True, "arguments": _typed(queue_type)})
+        except Refused as other:
+            if other.code != 406:
+                raise
+            yield _passive(queue)  # somebody else has made it meanwhile, in another way
+
+
+def _typed(queue_type: str | None, **arguments: Any) -> dict[str, Any]:
+    return {**({"x-queue-type": queue_type} if queue_type else {}), **arguments}
+
+
+def _check_name(name: str) -> None:
+    if not name or len(name.encode()) > 255:
+        raise AddressRefused(f"{name[:40]!r} is no name for a queue or topic of RabbitMQ: 1 to 255 bytes of UTF-8")
+
+
+def ensure_exchange(name: str) -> Conversation:
+    """One of the two exchanges for topics."""
+    arguments = {"exchange": name, "exchange_type": "topic"}
+    try:
+        yield Ask("exchange_declare", {**arguments, "passive": True})
+    except Refused as no:
+        if no.code != 404:
+            raise
+        yield Ask("exchange_declare", {**arguments, "durable": name == TOPICS})
+
+
+def kind_of(queue: str) -> Conversation:
+    """``classic``, ``quorum`` or ``stream``, from the refusal of a type that there is not; None where that fails."""
+    try:
+        yield Ask("queue_declare", {"queue": queue, "durable": True, "arguments": {"x-queue-type": _PROBE}})
+    except Refused as no:
+        found = _CURRENT.search(no.text)
+        if found:
+            return found[1] or "classic"
+        return "classic" if "arg 'durable'" in no.text else None  # only classic queues can be transient
+    return None
+
+
+def delete_queue(queue: str, what: str) -> Conversation:
+    """Delete a queue that has no consumers."""
+    try:
+        yield Ask("queue_delete", {"queue": queue, "if_unused": True})
+    except Refused as no:
+        if no.code != 406:
+            raise
+        raise AddressInUse(f"{what} has consumers; close them first") from no
+
+
+# -- subscriptions
+
+
+def exclusive_queue(queue: str, exchange: str, topic: str) -> Conversation:
+    """The queue of a subscription that ends with its consumer."""
+    _check_name(topic)
+    yield from ensure_exchange(exchange)
+    yield Ask("queue_declare", {"queue": queue, "exclusive": True})
+    yield Ask("queue_bind", {"queue": queue, "exchange": exchange, "routing_key": topic})
+
+
+def define(sub: Definition, queue_type: str | None) -> Conversation:
+    """The queue of a named subscription.
+
+    One of another definition that nobody consumes goes, with its messages; SubscriptionRefused where somebody does.
+    """
+    _check_name(sub.queue)
+    _check_name(sub.topic)
+    yield from ensure_exchange(TOPICS)
+    for _ in range(3):
+        consumers = yield from _consumers(sub)
+        try:
+            yield Ask("exchange_declare", _marker(sub))
+        except Refused as no:
+            if no.code != 406:
+                raise
+            yield from _replace(sub, consumers, no)
+            continue
+        if consumers is None:
+            yield Ask("queue_declare", _queue(sub, queue_type))
+        yield Ask("queue_bind", {"queue": sub.queue, "exchange": TOPICS, "routing_key": sub.topic})
+        yield Ask("queue_bind", {"queue": sub.queue, "exchange": sub.marker, "routing_key": ""})
+        return
+    raise SubscriptionRefused(f"subscription {sub.queue!r} is being changed by somebody else; try again")
+
+
+def _consumers(sub: Definition) -> Conversation:
+    try:
+        answer = yield _passive(sub.queue)
+    except Refused as no:
+        if no.code == 404:
+            return None
+        if no.code == 405:
+            raise SubscriptionRefused(f"subscription {sub.queue!r}: a queue of that name is another's") from no
+        raise
+    return answer.consumer_count
+
+
+def _marker(sub: Definition) -> dict[str, Any]:
+    arguments = {"alternate-exchange": sub.digest}
+    flags = {"durable": True, "auto_delete": True, "internal": True}
+    return {"exchange": sub.marker, "exchange_type": "fanout", **flags, "arguments": arguments}
+
+
+def _queue(sub: Definition, queue_type: str | None) -> dict[str, Any]:
+    arguments = _typed(queue_type) if sub.durable else {"x-expires": _EXPIRES}
+    return {"queue": sub.queue, "durable": True, "arguments": arguments}
+
+
+def _replace(sub: Definition, consumers: int | None, no: Refused) -> Conversation:
+    """Take away a subscription that is defined otherwise, if one may."""
+    if consumers is not None and not sub.is_like(no.text):
+        sort = "an unshared" if sub.shared else "a shared"
+        raise SubscriptionRefused(f"subscription {sub.queue!r} exists as {sort} one; unsubscribe it first") from no
+    if consumers:
+        raise SubscriptionRefused(
+            f"subscription {sub.queue!r} is in use with another topic, selector or no_local; close its consumers first"
+        ) from no
+    try:
+        yield Ask("queue_delete", {"queue": sub.queue, "if_unused": True})
+    except Refused as used:
+        if used.code != 406:
+            raise
+        raise SubscriptionRefused(f"subscription {sub.queue!r} is in use with another definition") from used
+    yield Ask("exchange_delete", {"exchange": sub.marker})  # it went with the queue, unless there was none
+
+
+def unsubscribe(queue: str, key: str) -> Conversation:
+    """Delete a durable subscription that nobody consumes."""
+    try:
+        yield _passive(queue)
+    except Refused as no:
+        if no.code == 404:
+            raise SubscriptionUnknown(f"there is no durable subscription {key!r} (queue {queue!r})") from no
+        raise
+    try:
+        yield Ask("queue_delete", {"queue": queue, "if_unused": True})
+    except Refused as no:
+        if no.code == 406:
+            raise SubscriptionRefused(f"subscription {key!r} has a consumer; close it first") from no
+        raise
+
+
+# -- what belongs to a link
+
+
+def client_lock(client_id: str) -> Conversation:
+    """Take a client id: an exclusive queue, which the broker drops with the connection. ``Refused`` 405: it is taken."""
+    name = f"jms-client-{client_id}"
+    _check_name(name)
+    yield Ask("queue_declare", {"queue": name, "exclusive": True})
+
+
+def temporary(address: Address) -> Conversation:
+    """A temporary destination of this connection.
+
+    For a topic it is a queue that keeps nothing. It is bound to the topic, so that a send has somewhere to go as long
+    as the topic lives.
+    """
+    _check_name(address.name)
+    if not address.topic:
+        yield Ask("queue_declare", {"queue": address.name, "exclusive": True})
+        return
+    yield from ensure_exchange(TEMPORARY_TOPICS)
+    yield Ask("queue_declare", {"queue": address.name, "exclusive": True, "arguments": {"x-max-length": 0}})
+    yield Ask("queue_bind", bind_temporary(address))
+
+
+def bind_temporary(address: Address) -> dict[str, Any]:
+    """The binding of a temporary topic's own queue."""
+    return {"queue": address.name, "exchange": TEMPORARY_TOPICS, "routing_key": address.name}

@@ -1,0 +1,25 @@
+"""How the compliance suite reaches RabbitMQ: the shared broker of the run, through a fault proxy for each test."""
+
+from collections.abc import Iterator
+
+import pytest
+
+import jmsbridge_rabbitmq
+from integration.brokers import Broker
+from integration.brokers.external import External
+from integration.brokers.fixtures import rabbitmq
+from jmsbridge.spi import registry
+from jmsbridge.testing import Harness
+from jmsbridge.testing.proxy import ProxiedHarness
+
+__all__ = ["harness", "rabbitmq"]
+
+if "rabbitmq" not in registry.names():  # a bare checkout: nothing is installed, so there is no entry point
+    registry.register("rabbitmq", jmsbridge_rabbitmq.backend)
+
+
+@pytest.fixture
+def harness(rabbitmq: Broker | External) -> Iterator[Harness]:
+    """What every case of the suite asks for."""
+    with ProxiedHarness(rabbitmq.url()) as made:
+        yield made

@@ -1,0 +1,3 @@
+"""The whole compliance suite, on RabbitMQ 4."""
+
+from jmsbridge.testing.suite import *  # noqa: F403
