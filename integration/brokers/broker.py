@@ -10,12 +10,15 @@ from types import TracebackType
 from urllib.parse import quote
 
 from integration.brokers import places, ports, state
+from integration.brokers.activemq import ActiveMQ
 from integration.brokers.admin import Rest
+from integration.brokers.artemis import Artemis
 from integration.brokers.certificates import Certificates, make_certificates
 from integration.brokers.errors import BrokerError, BrokerFailed, BrokerUnavailable
 from integration.brokers.install import Say
 from integration.brokers.probes import wait_ready
 from integration.brokers.processes import spawn, wait_gone
+from integration.brokers.pulsar import Pulsar
 from integration.brokers.rabbitmq import RabbitMQ, RabbitMQ3, rabbitmqctl
 from integration.brokers.server import Run, Server
 from integration.brokers.state import State
@@ -23,7 +26,9 @@ from integration.brokers.table import HOST, PASSWORD, USER, Kind, kind
 
 __all__ = ["SERVERS", "Broker", "fetch", "find", "join", "leave", "start"]
 
-SERVERS: dict[str, Server] = {server.kind.name: server for server in (RabbitMQ(), RabbitMQ3())}
+SERVERS: dict[str, Server] = {
+    server.kind.name: server for server in (RabbitMQ(), RabbitMQ3(), ActiveMQ(), Artemis(), Pulsar())
+}
 
 _numbers = itertools.count(1)
 
@@ -163,9 +168,9 @@ class Broker:
     def _launch(self) -> None:
         run = self._run
         shutil.rmtree(run.folder / "tmp", ignore_errors=True)
-        for needed in ("tmp", "data", "logs"):
+        for needed in ("tmp", "etc", "data", "logs"):
             (run.folder / needed).mkdir(mode=0o700, exist_ok=True)
-        make_certificates(run.folder / "tls")
+        make_certificates(run.tls)
         self._state = self._state.with_processes()
 
         def begin(command: Sequence[str | Path], env: dict[str, str]) -> None:
@@ -173,7 +178,8 @@ class Broker:
             self._state = self._state.with_processes(*self._state.processes, process)
 
         try:
-            self._server.configure(run)
+            for file, text in self._server.files(run).items():
+                (run.etc / file).write_text(text)
             self._server.launch(run, begin)
             wait_ready(self._server.probes(run), lambda: self.running, self._server.start_timeout)
         except BaseException as error:

@@ -12,7 +12,7 @@ from integration.brokers.admin import Rest
 from integration.brokers.errors import BrokerFailed
 from integration.brokers.table import HOST, PASSWORD, USER
 
-__all__ = ["Probe", "amqp_0_9_1", "amqp_1_0", "epmd", "rest", "stomp", "wait_ready"]
+__all__ = ["Probe", "amqp_0_9_1", "amqp_1_0", "epmd", "openwire", "pulsar", "rest", "stomp", "wait_ready"]
 
 Probe = Callable[[], str]
 """Asks one listener; empty when it answered as it should, else what was wrong."""
@@ -57,6 +57,20 @@ def stomp(port: int, ca: Path | None = None) -> Probe:
     """CONNECTED in answer to a login."""
     frame = f"CONNECT\naccept-version:1.2\nhost:/\nlogin:{USER}\npasscode:{PASSWORD}\n\n\0".encode()
     return _exchange(port, ca, frame, 9, lambda got: got == b"CONNECTED")
+
+
+def openwire(port: int) -> Probe:
+    """The broker's WIREFORMAT_INFO, in answer to ours."""
+    hello = b"\x01ActiveMQ" + struct.pack(">I", 1) + b"\x00"  # magic, version 1, no options
+    return _exchange(port, None, struct.pack(">I", len(hello)) + hello, 13, lambda got: got[4:] == b"\x01ActiveMQ")
+
+
+def pulsar(port: int, ca: Path | None = None) -> Probe:
+    """CONNECTED in answer to CONNECT: two protocol buffers, taken as the bytes that they are."""
+    connect = b"\x0a\x09jmsbridge\x20\x13"  # client_version, protocol_version 19
+    command = b"\x08\x02\x12" + bytes([len(connect)]) + connect  # type CONNECT, field 2
+    frame = struct.pack(">II", len(command) + 4, len(command)) + command
+    return _exchange(port, ca, frame, 10, lambda got: got[8:] == b"\x08\x03")
 
 
 def epmd(port: int, node: str, *, known: bool = True) -> Probe:

@@ -8,7 +8,7 @@ from integration.brokers import probes
 from integration.brokers.admin import Rest, quoted
 from integration.brokers.debian import check_rabbitmq, fetch_rabbitmq
 from integration.brokers.install import Say, install, installed
-from integration.brokers.server import Run, Server, Starter
+from integration.brokers.server import Run, Server, Starter, render
 from integration.brokers.table import HOST, KINDS, PASSWORD, USER, Kind
 from integration.brokers.tools import run as run_command
 
@@ -16,7 +16,6 @@ __all__ = ["NODE", "RabbitMQ", "RabbitMQ3", "rabbitmqctl"]
 
 NODE = "jb"
 _LOOPBACK = "{127,0,0,1}"
-_PLUGINS = "rabbitmq_management rabbitmq_stomp rabbitmq_amqp1_0 rabbitmq_jms_topic_exchange rabbitmq_auth_mechanism_ssl"
 
 
 class RabbitMQ(Server):
@@ -30,7 +29,7 @@ class RabbitMQ(Server):
 
     def installed(self) -> Path | None:
         """Where the unpacked packages are."""
-        return installed(self._place)
+        return installed(self.place)
 
     def fetch(self, say: Say) -> Path:
         """From Debian's packages."""
@@ -38,14 +37,12 @@ class RabbitMQ(Server):
         def make(aside: Path, folder: Path) -> None:
             fetch_rabbitmq(self.suite, self.kind.version, aside, folder, say)
 
-        return install(self._place, make, check_rabbitmq)
+        return install(self.place, make, check_rabbitmq)
 
-    def configure(self, run: Run) -> None:
-        """Write rabbitmq.conf and the list of plugins."""
-        etc = run.folder / "etc"
-        etc.mkdir(exist_ok=True)
-        (etc / "rabbitmq.conf").write_text(_configuration(run, self.anonymous, self.mechanisms))
-        (etc / "enabled_plugins").write_text(f"[{','.join(_PLUGINS.split())}].\n")
+    def files(self, run: Run) -> dict[str, str]:
+        """rabbitmq.conf and the list of plugins."""
+        listed = (f"auth_mechanisms.{number} = {name}" for number, name in enumerate(self.mechanisms, 1))
+        return render("rabbitmq", run, mechanisms="\n".join(listed), anonymous=self.anonymous)
 
     def launch(self, run: Run, start: Starter) -> None:
         """The port mapper, then the node; its script becomes Erlang, so the process is the node's."""
@@ -82,10 +79,6 @@ class RabbitMQ(Server):
         for policy in rest.get("/api/policies/%2F"):
             rest.delete(f"/api/policies/%2F/{quoted(policy['name'])}")
 
-    @property
-    def _place(self) -> str:
-        return f"{self.kind.name}-{self.kind.version}"
-
 
 class RabbitMQ3(RabbitMQ):
     """RabbitMQ 3.10, the old generation."""
@@ -109,41 +102,8 @@ def _scripts(run: Run) -> Path:
     return next((run.home / "usr/lib/rabbitmq/lib").glob("rabbitmq_server-*")) / "sbin"
 
 
-def _configuration(run: Run, anonymous: str, mechanisms: tuple[str, ...]) -> str:
-    tls, ports = run.certificates, run.ports
-    return "\n".join(
-        [
-            f"listeners.tcp.1 = {HOST}:{ports['amqp']}",
-            f"listeners.ssl.1 = {HOST}:{ports['amqps']}",
-            f"stomp.listeners.tcp.1 = {HOST}:{ports['stomp']}",
-            f"stomp.listeners.ssl.1 = {HOST}:{ports['stomps']}",
-            f"management.tcp.ip = {HOST}",
-            f"management.tcp.port = {ports['admin']}",
-            f"ssl_options.cacertfile = {tls.ca}",
-            f"ssl_options.certfile = {tls.server}",
-            f"ssl_options.keyfile = {tls.server_key}",
-            "ssl_options.verify = verify_peer",
-            "ssl_options.fail_if_no_peer_cert = false",
-            "ssl_cert_login_from = common_name",
-            *(f"auth_mechanisms.{number} = {name}" for number, name in enumerate(mechanisms, 1)),
-            f"default_user = {USER}",
-            f"default_pass = {PASSWORD}",
-            "default_user_tags.administrator = true",
-            "loopback_users = none",
-            f"stomp.default_user = {USER}",
-            f"stomp.default_pass = {PASSWORD}",
-            anonymous,
-            "vm_memory_high_watermark.absolute = 1GB",
-            "disk_free_limit.absolute = 50MB",
-            "log.console = true",
-            "log.console.level = info",
-            "",
-        ]
-    )
-
-
 def _environment(run: Run) -> dict[str, str]:
-    folder, etc = run.folder, run.folder / "etc"
+    folder, etc = run.folder, run.etc
     erlang = run.home / "usr/lib/erlang/bin"
     base = _scripts(run).parent
     inside = f"-kernel inet_dist_use_interface {_LOOPBACK}"
@@ -161,8 +121,8 @@ def _environment(run: Run) -> dict[str, str]:
         RABBITMQ_CONF_ENV_FILE=etc / "rabbitmq-env.conf",
         RABBITMQ_ENABLED_PLUGINS_FILE=etc / "enabled_plugins",
         RABBITMQ_GENERATED_CONFIG_DIR=etc / "generated",
-        RABBITMQ_FEATURE_FLAGS_FILE=folder / "data" / "feature_flags",
-        RABBITMQ_MNESIA_BASE=folder / "data",
+        RABBITMQ_FEATURE_FLAGS_FILE=run.data / "feature_flags",
+        RABBITMQ_MNESIA_BASE=run.data,
         RABBITMQ_LOG_BASE=folder / "logs",
         RABBITMQ_LOGS="-",
         RABBITMQ_PID_FILE=folder / "node.pid",

@@ -5,14 +5,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from string import Template
 from typing import ClassVar
 
 from integration.brokers.certificates import Certificates
 from integration.brokers.install import Say
 from integration.brokers.probes import Probe
-from integration.brokers.table import Kind
+from integration.brokers.table import HOST, PASSWORD, USER, Kind
 
-__all__ = ["Run", "Server", "Starter"]
+__all__ = ["Run", "Server", "Starter", "render"]
+
+_TEMPLATES = Path(__file__).parent / "templates"
 
 Starter = Callable[[Sequence[str | Path], dict[str, str]], None]
 """Starts one process: its command and its environment."""
@@ -30,10 +33,28 @@ class Run:
     sync: bool
     """Whether what was confirmed is on the disk."""
 
+    host: str = HOST
+    """The address to listen on: in a container it is another."""
+
+    @property
+    def etc(self) -> Path:
+        """Its configuration."""
+        return self.folder / "etc"
+
+    @property
+    def data(self) -> Path:
+        """Its data."""
+        return self.folder / "data"
+
+    @property
+    def tls(self) -> Path:
+        """Its certificates."""
+        return self.folder / "tls"
+
     @property
     def certificates(self) -> Certificates:
         """Where this one's certificates are."""
-        return Certificates.of(self.folder / "tls")
+        return Certificates.of(self.tls)
 
     def environment(self, **more: str | Path) -> dict[str, str]:
         """The environment of its processes: a private home and temporary folder, nothing that would configure Java."""
@@ -57,9 +78,14 @@ class Server(ABC):
     def fetch(self, say: Say) -> Path:
         """Install it for this user, unless it is; BrokerUnavailable where this machine cannot have it."""
 
+    @property
+    def place(self) -> str:
+        """The name of its installation."""
+        return f"{self.kind.name}-{self.kind.version}"
+
     @abstractmethod
-    def configure(self, run: Run) -> None:
-        """Write its configuration."""
+    def files(self, run: Run) -> dict[str, str]:
+        """Its configuration: file name to text."""
 
     @abstractmethod
     def launch(self, run: Run, start: Starter) -> None:
@@ -72,3 +98,12 @@ class Server(ABC):
     @abstractmethod
     def purge(self, run: Run) -> None:
         """Remove every destination and message that a client made."""
+
+
+def render(name: str, run: Run, **more: str) -> dict[str, str]:
+    """The templates of a broker, filled in: ports by listener, folders, login, and what is given."""
+    ports = {listener: str(port) for listener, port in run.ports.items()}
+    places = {"host": run.host, "etc": str(run.etc), "data": str(run.data), "tls": str(run.tls)}
+    values = {**ports, **places, "user": USER, "password": PASSWORD, **more}
+    found = sorted((_TEMPLATES / name).iterdir())
+    return {path.name: Template(path.read_text()).substitute(values) for path in found}

@@ -30,6 +30,9 @@ class Kind:
         return f"JMSBRIDGE_{self.name.upper()}_URL"
 
 
+_AMQP_STOMP = {"amqp": "amqp", "amqps": "amqps", "stomp": "stomp", "stomp+ssl": "stomps"}
+
+
 def _rabbitmq(name: str, title: str, version: str, base: int) -> Kind:
     return Kind(
         name,
@@ -47,10 +50,7 @@ def _rabbitmq(name: str, title: str, version: str, base: int) -> Kind:
         {
             "rabbitmq": "amqp",
             "rabbitmqs": "amqps",
-            "amqp": "amqp",
-            "amqps": "amqps",
-            "stomp": "stomp",
-            "stomp+ssl": "stomps",
+            **_AMQP_STOMP,
             "http": "admin",
         },
         frozenset({"dist", "epmd"}),
@@ -62,6 +62,28 @@ KINDS: dict[str, Kind] = {
     for made in (
         _rabbitmq("rabbitmq", "RabbitMQ 4", "4.0.5", 23000),
         _rabbitmq("rabbitmq3", "RabbitMQ 3.10", "3.10.8", 24000),
+        Kind(
+            "activemq",
+            "ActiveMQ Classic",
+            "6.3.1",
+            {"amqp": 22672, "amqps": 22671, "stomp": 22613, "stomps": 22612, "admin": 22680, "openwire": 22616},
+            {**_AMQP_STOMP, "tcp": "openwire", "http": "admin"},
+        ),
+        Kind(
+            "artemis",
+            "ActiveMQ Artemis",
+            "2.56.0",
+            {"amqp": 21672, "amqps": 21671, "stomp": 21613, "stomps": 21612, "core": 21616},
+            {**_AMQP_STOMP, "tcp": "core"},
+        ),
+        Kind(
+            "pulsar",
+            "Apache Pulsar",
+            "4.0.8",
+            {"binary": 26650, "tls": 26651, "admin": 26680},
+            {"pulsar": "binary", "pulsar+ssl": "tls", "http": "admin"},
+            login=False,
+        ),
     )
 }
 

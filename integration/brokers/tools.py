@@ -24,8 +24,12 @@ def run(
     folder: Path | None = None,
     env: Mapping[str, str] | None = None,
     timeout: float = 600.0,
+    merge: bool = False,
 ) -> str:
-    """What a command printed; BrokerFailed with the end of its output when it fails or takes too long."""
+    """What a command printed, with `merge` on standard error too.
+
+    BrokerFailed with the end of its output when it fails or takes too long.
+    """
     arguments = [str(part) for part in command]
     name = Path(arguments[0]).name
     try:
@@ -45,4 +49,4 @@ def run(
     if done.returncode:
         said = (done.stdout + done.stderr).strip().splitlines()[-12:]
         raise BrokerFailed("\n  ".join([f"{name} failed ({done.returncode}):", *said]))
-    return done.stdout
+    return done.stdout + done.stderr if merge else done.stdout

@@ -1,0 +1,89 @@
+"""ActiveMQ Artemis, from its distribution; Java is started directly, so that the process is the broker's."""
+
+from pathlib import Path
+from typing import ClassVar
+
+from integration.brokers import maven, probes
+from integration.brokers.install import Say, install, installed
+from integration.brokers.java import check_java, small
+from integration.brokers.management import Management
+from integration.brokers.server import Run, Server, Starter, render
+from integration.brokers.table import KINDS, PASSWORD, Kind
+
+__all__ = ["Artemis"]
+
+_MAIN = "org.apache.activemq.artemis.cli.Artemis"
+
+
+class Artemis(Server):
+    """ActiveMQ Artemis."""
+
+    kind: ClassVar[Kind] = KINDS["artemis"]
+
+    def installed(self) -> Path | None:
+        """Where the distribution is."""
+        return installed(self.place)
+
+    def fetch(self, say: Say) -> Path:
+        """Its distribution."""
+
+        def make(aside: Path, folder: Path) -> None:
+            check_java()
+            say("distribution")
+            artifact = f"org.apache.artemis:apache-artemis:{self.kind.version}:tar.gz:bin"
+            archive = maven.copy(artifact, aside)
+            say("unpacking")
+            maven.unpack(archive, aside)
+
+        return install(self.place, make, lambda folder: None)
+
+    def files(self, run: Run) -> dict[str, str]:
+        """Its configuration; the guest comes first in the login, so that wrong passwords are refused."""
+        sync = str(run.sync).lower()
+        secured = f"keyStorePath={run.tls}/server.p12;keyStoreType=PKCS12;keyStorePassword={PASSWORD}"
+        return render(
+            "artemis",
+            run,
+            sync=sync,
+            amqp_settings="protocols=AMQP;amqpCredits=1000;amqpLowCredits=300;amqpDuplicateDetection=true",
+            stomp_settings="protocols=STOMP;anycastPrefix=/queue/;multicastPrefix=/topic/",
+            tls_settings=f"sslEnabled=true;{secured}",
+        )
+
+    def launch(self, run: Run, start: Starter) -> None:
+        """One Java process."""
+        home, folder, etc = run.home, run.folder, run.etc
+        start(
+            [
+                *small(run),
+                "--add-opens=java.base/jdk.internal.misc=ALL-UNNAMED",
+                "-Dlog4j2.disableJmx=true",
+                f"-Dlog4j2.configurationFile={etc}/log4j2.properties",
+                f"-Djava.security.auth.login.config={etc}/login.config",
+                f"-Dartemis.home={home}",
+                f"-Dartemis.instance={folder}",
+                f"-Dartemis.instance.etc={etc}",
+                f"-Ddata.dir={run.data}",
+                "-cp",
+                f"{home}/lib/*",
+                _MAIN,
+                "run",
+            ],
+            run.environment(ARTEMIS_HOME=home, ARTEMIS_INSTANCE=folder, ARTEMIS_INSTANCE_ETC=etc),
+        )
+
+    def probes(self, run: Run) -> dict[str, probes.Probe]:
+        """One for each listener."""
+        ca, ports = run.certificates.ca, run.ports
+        return {
+            "core": probes.openwire(ports["core"]),
+            "amqp": probes.amqp_1_0(ports["amqp"]),
+            "amqps": probes.amqp_1_0(ports["amqps"], ca),
+            "stomp": probes.stomp(ports["stomp"]),
+            "stomps": probes.stomp(ports["stomps"], ca),
+        }
+
+    def purge(self, run: Run) -> None:
+        """Destroy queues and addresses that clients made; empty the two that are always there."""
+        with Management(run.ports["stomp"]) as management:
+            management.purge()
