@@ -1,5 +1,6 @@
 """What may go wrong with a file: a clear error each time, and nothing confirmed is lost."""
 
+import errno
 import os
 import sqlite3
 import threading
@@ -9,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+import jmsbridge
 from jmsbridge.spi import (
+    Admin,
     BackendError,
     ConnectFailed,
     Interest,
@@ -21,6 +24,7 @@ from jmsbridge.spi import (
 )
 from jmsbridge_embedded.file import schema, store
 from jmsbridge_embedded.file.link import FileLink
+from tests.file.conftest import Crew
 from tests.file.worker import FIRST, SECOND, Answer, Heard, Inbox, connect, message, receive, send
 
 
@@ -111,16 +115,11 @@ def _database(path: Path, *statements: str) -> None:
     connection.close()
 
 
-def test_a_folder_that_is_not_there_or_cannot_be_written_is_named(path: Path) -> None:
+def test_a_folder_that_is_not_there_is_named(path: Path) -> None:
     with pytest.raises(ConnectFailed, match="does not exist; make it"):
         connect(path / "orders.db")
     with pytest.raises(ConnectFailed, match="/proc"):
         connect("/proc/orders.db")
-    if os.getuid():
-        path.parent.chmod(0o500)
-        with pytest.raises(ConnectFailed, match="cannot be written"):
-            connect(path)
-        path.parent.chmod(0o700)
 
 
 def test_a_deleted_file_ends_the_link_with_a_reason(path: Path) -> None:
@@ -142,6 +141,80 @@ def test_a_deleted_file_ends_the_link_with_a_reason(path: Path) -> None:
     send(again.channel(False), message("2"))
     assert [arrival.envelope.body for arrival in receive(again)] == ["2"]
     again.close()
+
+
+def _is_lost(link: Link, heard: Heard, why: str) -> None:
+    """The next thing that is done says why nothing can be done any more, and so does the link."""
+    with pytest.raises(LinkLost, match=why):
+        link.channel(False)
+    pause = threading.Event()
+    while not heard.losses:
+        pause.wait(0.01)
+    assert [type(loss) for loss in heard.losses] == [LinkLost]
+    link.close()
+
+
+def test_a_file_put_in_its_place_is_not_taken_for_it(path: Path) -> None:
+    heard = Heard()
+    link = connect(path, heard)
+    other = connect(path.with_name("other.db"))
+    send(other.channel(False), message("theirs"))
+    other.close()
+    path.with_name("other.db").replace(path)
+    _is_lost(link, heard, "deleted or replaced")
+    path.with_name(f"{path.name}-wal").unlink(missing_ok=True)
+
+
+def test_a_deleted_log_ends_the_link_before_more_is_confirmed(path: Path) -> None:
+    heard = Heard()
+    link = connect(path, heard)
+    send(link.channel(False), message("1"))
+    path.with_name(f"{path.name}-wal").unlink()
+    _is_lost(link, heard, "orders.db-wal was deleted while .* leave it to the broker")
+
+
+def test_one_that_others_took_for_dead_learns_it(crew: Crew) -> None:
+    heard, box = Heard(), Inbox()
+    link = connect(crew.path, heard)
+    send(link.channel(False), *(message(str(number)) for number in range(10)))
+    channel = link.channel(False)
+    subscription = channel.subscribe(Interest(address=FIRST), box)
+    subscription.grant(10)
+    tokens = [arrival.token for arrival in box.wait(10)]
+    for file in crew.path.with_name("orders.db.d").glob("*.lock"):
+        file.unlink()
+    crew.start("hold")
+    crew.wait(lambda: crew.words("holding"))
+    answer = Answer()
+    subscription.settle(tokens, Outcome.ACCEPTED, answer)
+    with pytest.raises(LinkLost, match=r"took this one for dead, for its lock file in .*orders\.db\.d is gone"):
+        answer.wait()
+    _is_lost(link, heard, "took this one for dead")
+    crew.end()
+    again = connect(crew.path)
+    assert [(one.envelope.body, one.redelivered) for one in receive(again)] == [(str(n), True) for n in range(10)]
+    again.close()
+
+
+@pytest.mark.parametrize("transacted", [False, True])
+def test_a_disk_that_fails_after_commit_leaves_it_in_doubt(
+    path: Path, monkeypatch: pytest.MonkeyPatch, transacted: bool
+) -> None:
+    with jmsbridge.connect(f"embedded:{path}", reconnect_attempts=0) as connection:
+        session = connection.create_session(transacted)
+        producer = session.create_producer(session.create_queue("first"))
+
+        def fail(wal: int) -> None:
+            raise OSError(errno.EIO, "Input/output error")
+
+        monkeypatch.setattr(store, "_sync", fail)
+        with pytest.raises(jmsbridge.InDoubt, match=f"{path}: .*Input/output error"):
+            producer.send("perhaps")
+            session.commit()
+        monkeypatch.undo()
+    link = connect(path)
+    assert [arrival.envelope.body for arrival in receive(link)] in ([], ["perhaps"])
+    link.close()
 
 
 def test_a_lock_of_another_program_is_waited_for_and_then_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,6 +281,27 @@ def test_a_clock_set_back_changes_no_order(path: Path, monkeypatch: pytest.Monke
         monkeypatch.setattr(store, "_now", lambda number=number: now - number * 86_400_000)
         send(channel, message(str(number)))
     assert [arrival.envelope.body for arrival in receive(link)] == [str(number) for number in range(6)]
+    link.close()
+
+
+def test_a_clock_set_back_holds_up_only_what_waits_for_a_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    day, now = 86_400_000, 2_000_000_000_000
+    monkeypatch.setattr(store, "_now", lambda: now)
+    link = connect(path)
+    channel, box = link.channel(False), Inbox()
+    send(channel, message("gone", expiration=now + 1))
+    monkeypatch.setattr(store, "_now", lambda: now + 10)
+    send(channel, message("delayed", delivery_time=now + 500), message("kept", expiration=now + 500))
+    monkeypatch.setattr(store, "_now", lambda: now - day)
+    send(channel, message("brief", expiration=now - day + 5), message("1"))
+    monkeypatch.setattr(store, "_now", lambda: now - day + 10)
+    channel.subscribe(Interest(address=FIRST), box).grant(10)
+    assert [arrival.envelope.body for arrival in box.wait(2)] == ["kept", "1"]
+    assert isinstance(link, Admin)
+    assert [place.depth for place in link.places()] == [3], "what expired is gone, what is delayed waits"
+    monkeypatch.setattr(store, "_now", lambda: now + 500)
+    send(channel, message("2", SECOND))
+    assert [arrival.envelope.body for arrival in box.wait(3)] == ["kept", "1", "delayed"]
     link.close()
 
 

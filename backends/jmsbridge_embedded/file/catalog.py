@@ -81,6 +81,8 @@ class Catalog:
     def __init__(self, connection: sqlite3.Connection, entries: Entries) -> None:
         self.topology = 0
         self.node = 0
+        self.is_buried = False
+        """Whether others took this process for dead and gave back what it had."""
         self.peers: dict[int, Peer] = {}
         self.foreign: dict[int, set[int]] = {}
         """Which other nodes have consumers on a line."""
@@ -96,11 +98,8 @@ class Catalog:
         if topology != self.topology:
             self.topology = topology
             self._forget()
-            self.peers = {
-                peer.id: peer
-                for peer in (Peer(*row) for row in self._sql.execute("SELECT id, token, socket FROM node"))
-                if peer.id != self.node
-            }
+            self.peers = {row[0]: Peer(*row) for row in self._sql.execute("SELECT id, token, socket FROM node")}
+            self.is_buried = self.node != 0 and self.peers.pop(self.node, None) is None
             self.foreign = {}
             for line, node in self._sql.execute("SELECT line, node FROM consumer WHERE node <> ?", (self.node,)):
                 self.foreign.setdefault(line, set()).add(node)

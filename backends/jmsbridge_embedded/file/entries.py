@@ -68,12 +68,14 @@ class Entries:
         self.stored = 0
         self.next_due = 0
         self.next_expiry = 0
+        self._begun = (0, 0, 0)
         self._rows: list[Any] = []
         self._gone: list[int] = []
 
-    def begin(self, sequence: int, stored: int) -> None:
+    def begin(self, sequence: int, stored: int, topology: int) -> None:
         """A transaction has begun."""
         self.sequence, self.stored = sequence, stored
+        self._begun = (sequence, stored, topology)
         self._rows = []
         self._gone = []
 
@@ -138,9 +140,9 @@ class Entries:
     def finish(self, topology: int) -> None:
         """Write the counters, at the end of a transaction."""
         self.flush()
-        self.sql.execute(
-            "UPDATE state SET seq = ?, stored = ?, topology = ? WHERE one = 1", (self.sequence, self.stored, topology)
-        )
+        state = (self.sequence, self.stored, topology)
+        if state != self._begun:  # what changes nothing writes nothing, and so needs no room on the disk
+            self.sql.execute("UPDATE state SET seq = ?, stored = ?, topology = ? WHERE one = 1", state)
 
     def move(self, messages: list[tuple[int, int]], line: int) -> None:
         """Put waiting messages, given by id and rank, at the end of another line."""

@@ -75,6 +75,9 @@ def open_file(path: Path, verify: bool, timeout: float) -> sqlite3.Connection:
     ``verify`` has every page read, because the file was found damaged before. For ``timeout`` seconds another program
     may hold it.
     """
+    for file in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+        if file.is_file() and not _is_writable(file):  # SQLite would open it for reading, and leave such files behind
+            raise ConnectFailed(f"{file} cannot be written; see who owns it and its permissions")
     try:
         connection = sqlite3.connect(path, timeout=0.0, isolation_level=None, cached_statements=256)
     except sqlite3.Error as error:
@@ -206,7 +209,7 @@ def _text(error: Exception, path: Path, waited: float) -> str:
     if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
         return _place(path, error)
     if code == sqlite3.SQLITE_IOERR:
-        return f"the disk failed ({error}); see the system's log"
+        return f"the disk failed ({error}); see whether a limit or a quota was reached, and the system's log"
     return str(error)
 
 
@@ -216,6 +219,10 @@ def _place(path: Path, error: Exception) -> str:
         return f"the folder {folder} does not exist; make it"
     if path.is_dir():
         return "this is a folder; name a file in it"
-    if not os.access(folder, os.W_OK):
+    if not _is_writable(folder):
         return f"the folder {folder} cannot be written; the broker needs to write the file and beside it"
     return f"the file cannot be written ({error}); the broker needs to write it and beside it"
+
+
+def _is_writable(path: Path) -> bool:
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)

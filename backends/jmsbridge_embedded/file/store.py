@@ -12,7 +12,6 @@ import os
 import sqlite3
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
@@ -25,6 +24,7 @@ from jmsbridge_embedded.file.batch import Batch, Operation
 from jmsbridge_embedded.file.catalog import Catalog
 from jmsbridge_embedded.file.dispatch import Dispatcher
 from jmsbridge_embedded.file.entries import Entries
+from jmsbridge_embedded.file.intake import Intake
 from jmsbridge_embedded.file.link import FileLink
 from jmsbridge_embedded.file.nodes import Nodes
 from jmsbridge_embedded.file.operations import Call, End, Woken
@@ -46,14 +46,11 @@ _log = logging.getLogger("jmsbridge.embedded")
 _numbers = itertools.count(1)
 _T = TypeVar("_T")
 
-_PATIENCE: Final = 30.0  # seconds that closing and waiting for room may take
+_PATIENCE: Final = 30.0  # seconds that closing may take
 _SLACK: Final = 1.0  # seconds for the reason why the file could not be opened in time
-_LINGER: Final = 0.002  # seconds in which what nobody waits for is collected
 _HOUSEKEEPING: Final = 500  # milliseconds between two looks at other processes, while there are any
+_SWEEPING: Final = 1000  # milliseconds between two looks for what has expired
 _LONGEST_WAIT: Final = 30.0  # seconds; the wall clock may be set while the thread waits
-_MOST: Final = 2000  # operations and
-_MOST_BYTES: Final = 16 << 20  # bytes of one transaction
-_FULL: Final = 20_000  # operations that may wait before senders have to
 _sync = getattr(os, "fdatasync", os.fsync)
 
 
@@ -84,11 +81,7 @@ class Store:
         self._verify = verify
         self._released = released
         self._number = next(_numbers)
-        self._waiting: deque[Operation] = deque()
-        self._changed = threading.Condition()  # guards _idle; notified when there is something to do, or room again
-        self._idle = 0  # 1: wake for anything, 2: wake for what somebody waits for
-        self._crowd = 0
-        self._over = False
+        self._intake = Intake(self._refusal)
         self._stopping = False
         self._again: list[Operation] = []
         self._later: list[Operation] = []
@@ -117,26 +110,11 @@ class Store:
 
     def submit(self, operation: Operation) -> None:
         """Have it done; what is ``lazy`` some milliseconds later, if there is nothing more urgent."""
-        if len(self._waiting) > _FULL and threading.current_thread() is not self._thread:
-            self._wait_for_room(_PATIENCE)
-        self._waiting.append(operation)
-        if self._over:
-            self._refuse_waiting()
-        elif self._idle and not (operation.lazy and self._idle == 2):
-            with self._changed:
-                if self._idle == 1 or not operation.lazy:
-                    self._idle = 0
-                    self._changed.notify_all()
+        self._intake.put(operation, patient=threading.current_thread() is not self._thread)
 
     def call(self, act: Callable[[Batch], _T], *, sync: bool = False, timeout: float = _PATIENCE) -> _T:
         """Do this in a transaction and wait for it."""
-        return self._wait_for(Call(act, sync=sync), timeout)
-
-    def end(self, act: Callable[[Batch], None]) -> None:
-        """The same for what ends something: it is done later if it cannot be done now."""
-        self._wait_for(End(act, self._again_later), _PATIENCE)
-
-    def _wait_for(self, call: Call[_T], timeout: float) -> _T:
+        call = Call(act, sync=sync)
         self.submit(call)
         try:
             return call.future.result(timeout)
@@ -146,11 +124,14 @@ class Store:
                 f"{self.path} did not answer within {timeout:.3g} s; another program may have locked it"
             ) from None
 
-    def _wait_for_room(self, timeout: float) -> None:
-        with self._changed:
-            self._crowd += 1
-            self._changed.wait_for(lambda: len(self._waiting) <= _FULL or self._over, timeout)
-            self._crowd -= 1
+    def end(self, act: Callable[[Batch], None]) -> None:
+        """The same for what ends something: it is done later if it cannot be done now."""
+        call = End(act, self._again_later)
+        self.submit(call)
+        try:
+            call.future.result(_PATIENCE)
+        except TimeoutError:
+            _log.warning("%s did not answer within %g s; what was closed ends as soon as it does", self.path, _PATIENCE)
 
     def enter(self, link: FileLink, timeout: float) -> None:
         """A new link."""
@@ -202,9 +183,8 @@ class Store:
 
     def abandon(self, lost: str) -> None:
         """In a forked child."""
-        self._over = True
         self.death = LinkLost(lost)
-        self._changed = threading.Condition()
+        self._intake.abandon()
         for link in list(self.links):
             link.abandon(lost)
         self.presence.abandon()
@@ -222,7 +202,7 @@ class Store:
         try:
             self._open(timeout)
         except Exception as error:  # whatever it is, the one who opens gets it
-            self._over = True
+            self._intake.close()
             failure = error if isinstance(error, BackendError) else ConnectFailed(f"{self.path}: {error}")
             if failure is not error:
                 failure.__cause__ = error
@@ -276,31 +256,10 @@ class Store:
 
     def _next(self) -> list[Operation]:
         """What is to be done now; none when only time has passed."""
-        waiting = self._waiting
-        if not (self._again or self._unfinished) and (not waiting or (waiting[0].lazy and waiting[-1].lazy)):
-            self._wait_idle(self._pause())
-        operations = self._again
-        self._again = []
-        size = 0
-        while waiting and len(operations) < _MOST and size < _MOST_BYTES:
-            operation = waiting.popleft()
-            size += operation.size
-            operations.append(operation)
-        if self._crowd:
-            with self._changed:
-                self._changed.notify_all()
-        return operations
-
-    def _wait_idle(self, timeout: float) -> None:
-        waiting = self._waiting
-        with self._changed:
-            self._idle = 1
-            if not waiting:
-                self._changed.wait(timeout)
-            if waiting and waiting[0].lazy and waiting[-1].lazy:
-                self._idle = 2
-                self._changed.wait(_LINGER)
-            self._idle = 0
+        again, self._again = self._again, []
+        if not (again or self._unfinished):
+            self._intake.wait(self._pause())
+        return self._intake.take(again)
 
     def _pause(self) -> float:
         """Seconds until there is something to do by itself."""
@@ -311,14 +270,18 @@ class Store:
         if self.entries.next_due:
             times.append(self.entries.next_due - now)
         if self.entries.next_expiry:
-            times.append(max(self.entries.next_expiry, self._swept + 1000) - now)
+            times.append(max(self.entries.next_expiry, min(self._swept, now) + _SWEEPING) - now)
         return max(0.0, min(times) / 1000)
 
     def _is_timed(self, now: int) -> bool:
         entries = self.entries
         if entries.next_due and entries.next_due <= now:
             return True
-        return bool(entries.next_expiry) and now >= max(entries.next_expiry, self._swept + 1000)
+        return self._is_sweepable(now)
+
+    def _is_sweepable(self, now: int) -> bool:
+        expiry = self.entries.next_expiry
+        return 0 < expiry <= now and not 0 <= now - self._swept < _SWEEPING  # the clock may have been set back
 
     def _is_due(self, now: int) -> bool:
         return bool(self.catalog.peers or self._later) and not 0 <= now - self._looked < _HOUSEKEEPING
@@ -368,12 +331,17 @@ class Store:
 
     def _transact(self, batch: Batch, operations: list[Operation]) -> None:
         row = self._sql.execute("SELECT seq, stored, topology FROM state WHERE one = 1").fetchone()
-        self.entries.begin(row[0], row[1])
+        self.entries.begin(*row)
         self.catalog.begin(row[2])
+        if self.catalog.is_buried:
+            raise LinkLost(
+                f"{self.path}: other processes took this one for dead, for its lock file in {self.presence.folder} is "
+                "gone; leave that folder alone while the file is open"
+            )
         entries, now = self.entries, batch.now
         if entries.next_due and entries.next_due <= now:
             batch.available |= entries.appear(now)
-        if entries.next_expiry and now >= max(entries.next_expiry, self._swept + 1000):
+        if self._is_sweepable(now):
             entries.sweep(now)
             self._swept = now
         for operation in operations:
@@ -412,6 +380,11 @@ class Store:
             raise LinkLost(
                 f"{self.path} was deleted or replaced while it was open; its messages are gone unless the file is "
                 "put back"
+            )
+        if not os.fstat(self._wal).st_nlink:
+            raise LinkLost(
+                f"{self.path}-wal was deleted while {self.path} was open, and with it what was not yet in the file "
+                "itself; leave it to the broker"
             )
 
     def _roll_back(self, batch: Batch) -> None:
@@ -459,18 +432,11 @@ class Store:
             link.tell(error)
 
     def _close(self) -> None:
-        self._over = True
-        self._refuse_waiting()
+        self._intake.close()
         with contextlib.suppress(sqlite3.Error):  # it is as closed as it can be
             self._sql.close()
         os.close(self._wal)
         self.presence.close()
 
-    def _refuse_waiting(self) -> None:
-        error = self.death or LinkLost(f"the connection to {self.path} was closed")
-        while True:
-            try:
-                operation = self._waiting.popleft()
-            except IndexError:
-                return
-            operation.fail(error)
+    def _refusal(self) -> BackendError:
+        return self.death or LinkLost(f"the connection to {self.path} was closed")
