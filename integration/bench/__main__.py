@@ -1,0 +1,63 @@
+"""Measure jmsbridge and its peers on one broker: ``python -m integration.bench --help``."""
+
+import contextlib
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from integration import brokers
+from integration.bench import report
+from integration.bench.bars import bars
+from integration.bench.java_peer import JavaMissing, class_path
+from integration.bench.rows import chosen
+from integration.bench.turns import Figure, measure
+
+_DELAYS = (0.0, 0.02)
+_DELAYED = ["jmsbridge, completion listener", "jmsbridge, send()", "pika SelectConnection, own"]
+
+
+def main(
+    broker: Annotated[str, typer.Argument(help="a name of python -m integration.brokers")] = "rabbitmq",
+    only: Annotated[list[str] | None, typer.Option(help="rows whose name or group contains this; repeatable")] = None,
+    queues: Annotated[str, typer.Option(help="types of queues")] = "classic,quorum",
+    quick: Annotated[bool, typer.Option(help="a tenth of the messages")] = False,
+    write: Annotated[bool, typer.Option(help="keep the figures in docs/performance-rabbitmq.md")] = False,
+) -> None:
+    """Measure in turn, print, and with --write keep the figures."""
+    share = 0.1 if quick else 1.0
+    console = Console(stderr=True)
+    figures: list[Figure] = []
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jmsbridge-bench-")))
+        running = stack.enter_context(brokers.start(broker))
+        status = stack.enter_context(console.status("starting"))
+        without = _without_java(console)
+        for queue_type in queues.split(","):
+            rows = [row for row in chosen(only or [], queue_type) if row.program != without]
+            figures += measure(
+                rows, running.url(), running.admin, folder, queue_type=queue_type, share=share, say=status.update
+            )
+        for delay in _DELAYS:
+            rows = [row for row in chosen(_DELAYED, "classic") if not only or row in chosen(only, "classic")]
+            figures += measure(rows, running.url(), running.admin, folder, delay=delay, share=share, say=status.update)
+        title = f"{running.kind.title} {running.kind.version}"
+    report.show(figures, bars(figures))
+    if write:
+        command = f"python -m integration.bench --write {broker}"
+        print(f"written to {report.write(figures, bars(figures), command, title)}")
+
+
+def _without_java(console: Console) -> str:
+    try:
+        class_path()
+    except JavaMissing as missing:
+        console.print(str(missing))
+        return "java"
+    return ""
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,101 @@
+"""jmsbridge: the whole facade, as an application uses it."""
+
+import threading
+from typing import Any
+
+import jmsbridge
+from integration.bench.clients.protocol import BODY, WINDOW, Arguments, arguments, check, serve
+from jmsbridge import AUTO_ACKNOWLEDGE, DUPS_OK_ACKNOWLEDGE, Message, MessageProducer, Queue, Session, TextMessage
+
+__all__ = ["main"]
+
+_BATCH = 100
+
+
+def _message(session: Session) -> TextMessage:
+    made = session.create_text_message(BODY)
+    made.set_string_property("customer", "c-4711")
+    made.set_int_property("number", 42)
+    made.set_long_property("sequence", 1 << 40)
+    made.set_double_property("price", 9.75)
+    made.set_boolean_property("rush", True)
+    return made
+
+
+class _Completions:
+    """A completion listener that waits for the last one."""
+
+    def __init__(self) -> None:
+        self.left = 0
+        self.done = threading.Event()
+        self.errors: list[Exception] = []
+
+    def on_completion(self, message: Message) -> None:
+        self.left -= 1
+        if not self.left:
+            self.done.set()
+
+    def on_exception(self, message: Message, error: Exception) -> None:
+        self.errors.append(error)
+        self.on_completion(message)
+
+
+def _send_async(session: Session, producer: MessageProducer, count: int) -> None:
+    listener = _Completions()
+    listener.left = count
+    for _ in range(count):
+        producer.send(_message(session), completion_listener=listener)
+    listener.done.wait()
+    if listener.errors:
+        raise listener.errors[0]
+
+
+def _send_sync(session: Session, producer: MessageProducer, count: int) -> None:
+    for _ in range(count):
+        producer.send(_message(session))
+
+
+def _send_transacted(session: Session, producer: MessageProducer, count: int) -> None:
+    for start in range(0, count, _BATCH):
+        for _ in range(min(_BATCH, count - start)):
+            producer.send(_message(session))
+        session.commit()
+
+
+def _listen(session: Session, queue: Queue, count: int) -> None:
+    left = count
+    done = threading.Event()
+
+    def got(message: Message) -> None:
+        nonlocal left
+        assert isinstance(message, TextMessage)
+        check(len(message.text or ""), message.get_int_property("number"))
+        left -= 1
+        if not left:
+            done.set()
+
+    with session.create_consumer(queue) as consumer:
+        consumer.message_listener = got
+        done.wait()
+
+
+_SENDING: dict[str, Any] = {"async": _send_async, "sync": _send_sync, "transacted": _send_transacted}
+_RECEIVING = {"auto": AUTO_ACKNOWLEDGE, "dups_ok": DUPS_OK_ACKNOWLEDGE}
+
+
+def main(wanted: Arguments) -> None:
+    """Roles ``async``, ``sync``, ``transacted``, ``auto``, ``dups_ok``."""
+    queue = Queue(wanted.queue)
+    with jmsbridge.connect(wanted.url, send_window=WINDOW) as connection:
+        connection.start()
+        if wanted.role in _SENDING:
+            session = connection.create_session(wanted.role == "transacted")
+            producer = session.create_producer(queue)
+            serve(lambda count: _SENDING[wanted.role](session, producer, count))
+        else:
+            session = connection.create_session(acknowledge_mode=_RECEIVING[wanted.role])
+            serve(lambda count: _listen(session, queue, count))
+
+
+if __name__ == "__main__":
+    main(arguments())

@@ -1,0 +1,48 @@
+"""What every program of the benchmark does in the same way: its arguments, its message, its answers."""
+
+import gc
+import sys
+import time
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+__all__ = ["BODY", "Arguments", "arguments", "check", "headers", "serve"]
+
+BODY = "x" * 256
+PREFETCH = 250
+WINDOW = 1000
+
+
+class Arguments(NamedTuple):
+    """What a program is to do."""
+
+    role: str
+    url: str
+    queue: str
+
+
+def arguments() -> Arguments:
+    """From the command line."""
+    return Arguments(*sys.argv[1:4])
+
+
+def headers(price: Any = Decimal("9.75")) -> dict[str, Any]:
+    """The five properties; pika cannot write a float, so that a client on it carries a decimal."""
+    return {"customer": "c-4711", "number": 42, "sequence": 1 << 40, "price": price, "rush": True}
+
+
+def check(length: int, number: object) -> None:
+    """What a receiver does with a message: the length of its body, one property."""
+    if length != len(BODY) or number != 42:
+        raise RuntimeError(f"a message of {length} characters with number {number!r} is not what was sent")
+
+
+def serve(window: Callable[[int], object]) -> None:
+    """Answer each number of the standard input with the time that ``window`` takes for so many messages."""
+    print("ready", flush=True)
+    for line in sys.stdin:
+        gc.collect()
+        cpu, started = time.process_time(), time.perf_counter()
+        window(int(line))
+        print(time.perf_counter() - started, time.process_time() - cpu, flush=True)

@@ -1,0 +1,90 @@
+"""The figures for a reader: a table on the terminal, and ``docs/performance-rabbitmq.md``."""
+
+import datetime
+import os
+import platform
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from integration.bench.bars import Bar
+from integration.bench.turns import WINDOWS, Figure
+
+__all__ = ["show", "write"]
+
+_PAGE = Path(__file__).resolve().parents[2] / "docs" / "performance-rabbitmq.md"
+_HEADINGS = ("messages/s", "lowest", "highest", "µs CPU/message")
+_TEXT = """# Performance on RabbitMQ, beside its other clients
+
+{made}
+
+256 bytes of text with five properties, persistent, to a durable queue or from one; {broker} on the same machine. Each
+peer is a process of its own; all are measured in turn, window by window, after one that warms up, so that they meet the
+same machine: medians of {windows}. A message is made anew for each send, and a receiver reads its text and one
+property. CPU is that of the client, all threads. Within a group all give the same guarantee, except that the Java
+client's commit waits for no confirmation of what was sent before it.
+
+Clients: {clients}.
+
+## What is asked for
+
+{bars}
+{groups}"""
+
+
+def show(figures: Sequence[Figure], found: Sequence[Bar]) -> None:
+    """Print the figures."""
+    console = Console(width=120, highlight=False)
+    for title, rows in _grouped(figures).items():
+        table = Table(title=title, title_justify="left")
+        table.add_column("client", no_wrap=True)
+        for heading in _HEADINGS:
+            table.add_column(heading, justify="right")
+        for figure in rows:
+            table.add_row(figure.row.name, *_numbers(figure))
+        console.print(table)
+    for bar in found:
+        console.print(f"{'[green]met[/]' if bar.met else '[red]missed[/]'} {bar.text}: {_of(bar)}")
+
+
+def write(figures: Sequence[Figure], found: Sequence[Bar], command: str, broker: str) -> Path:
+    """Write the page."""
+    machine = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+    names = ("pika", "aio-pika", "kombu", "faststream")
+    text = _TEXT.format(
+        made=f"Made by `{command}` on {datetime.date.today().isoformat()}. {machine}.",
+        broker=broker,
+        windows=WINDOWS,
+        clients=", ".join(f"{name} {version(name)}" for name in names) + ", rabbitmq-jms 3.7.0",
+        bars="\n".join(f"- {'met' if bar.met else '**missed**'}: {bar.text}: {_of(bar)}" for bar in found),
+        groups="".join(_section(title, rows) for title, rows in _grouped(figures).items()),
+    )
+    _PAGE.write_text(text, encoding="utf-8")
+    return _PAGE
+
+
+def _of(bar: Bar) -> str:
+    return f"{bar.reached:.2f} of {bar.wanted:.2f}"
+
+
+def _grouped(figures: Sequence[Figure]) -> dict[str, list[Figure]]:
+    groups: dict[str, list[Figure]] = {}
+    for figure in figures:
+        title = f"{figure.row.group}, {figure.queue_type} queue"
+        if figure.delay is not None:
+            title += f", proxy with {figure.delay * 1000:.0f} ms there and back"
+        groups.setdefault(title[0].upper() + title[1:], []).append(figure)
+    return groups
+
+
+def _section(title: str, rows: Sequence[Figure]) -> str:
+    lines = ["", f"## {title}", "", f"| client | {' | '.join(_HEADINGS)} |", f"|---|{'---:|' * len(_HEADINGS)}"]
+    lines += [f"| {figure.row.name} | {' | '.join(_numbers(figure))} |" for figure in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _numbers(figure: Figure) -> list[str]:
+    return [f"{value:,.0f}" for value in (figure.rate, min(figure.rates), max(figure.rates), figure.cost)]

@@ -1,0 +1,163 @@
+"""Measures the rows in turn: one window of each, then the next window of each, so that all meet the same machine."""
+
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+import msgspec
+
+from integration.bench.java_peer import class_path
+from integration.bench.rows import LOADER, OURS, Row
+from integration.brokers.admin import Rest
+from jmsbridge.testing.proxy import FaultProxy
+
+__all__ = ["WINDOWS", "Figure", "measure"]
+
+WINDOWS = 5
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+class Figure(msgspec.Struct, frozen=True):
+    """A row's windows: messages per second, and CPU microseconds of the client per message."""
+
+    row: Row
+    queue_type: str
+    delay: float | None
+    """Seconds there and back through a proxy; None without one."""
+    rates: tuple[float, ...]
+    costs: tuple[float, ...]
+
+    @property
+    def rate(self) -> float:
+        """The median."""
+        return statistics.median(self.rates)
+
+    @property
+    def cost(self) -> float:
+        """The median."""
+        return statistics.median(self.costs)
+
+
+class _Program:
+    """A running client of the benchmark."""
+
+    def __init__(self, row: Row, url: str, queue: str, folder: Path) -> None:
+        self._name = row.name
+        self._output = folder / f"{queue}.err"
+        with self._output.open("wb") as errors:
+            self._process = subprocess.Popen(
+                _command(row, url, queue),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                cwd=_ROOT,
+                env={**os.environ, "PYTHONPATH": f"{_ROOT}:{_ROOT / 'backends'}"},
+            )
+        if self._line() != "ready":
+            raise RuntimeError(f"{row.name} said something else than ready")
+
+    def window(self, count: int) -> tuple[float, float]:
+        """Messages per second and CPU microseconds per message over so many messages."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{count}\n")
+        self._process.stdin.flush()
+        seconds, cpu = map(float, self._line().split())
+        return count / seconds, cpu / count * 1e6
+
+    def _line(self) -> str:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline().strip()
+        if not line:
+            self.close()
+            tail = self._output.read_text(errors="replace").strip()[-1500:]
+            raise RuntimeError(f"{self._name} has ended: {tail}")
+        return line
+
+    def close(self) -> None:
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+        try:
+            self._process.wait(15)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def _command(row: Row, url: str, queue: str) -> list[str]:
+    if row.program == OURS:
+        return [sys.executable, "-m", "integration.bench.clients.ours", row.role, url, queue]
+    # no heart-beats: between two windows nobody serves them
+    url = url.replace("rabbitmq://", "amqp://") + "/%2F"
+    if row.program == "java":
+        return ["java", "-Xmx512m", "-cp", class_path(), "Peer", row.role, f"{url}?heartbeat=0", queue]
+    url += "?heartbeat=0"
+    return [sys.executable, "-m", f"integration.bench.clients.{row.program}", row.role, url, queue]
+
+
+class _Contender:
+    """A row with its queue, its program and, if it receives, the program that fills the queue."""
+
+    def __init__(self, row: Row, queue_type: str, url: str, direct: str, admin: Rest, folder: Path) -> None:
+        self.row = row
+        self._admin = admin
+        self._queue = f"bench-{queue_type}-{row.program}-{row.role}-{os.urandom(2).hex()}"
+        self._path = f"/api/queues/%2F/{quote(self._queue, safe='')}"
+        admin.put(self._path, {"durable": True, "arguments": {"x-queue-type": queue_type}})
+        self.rates: list[float] = []
+        self.costs: list[float] = []
+        self._loader = _Program(LOADER, direct, self._queue, folder / "loader") if row.receives else None
+        self._program = _Program(row, url, self._queue, folder)
+
+    def turn(self, count: int, *, keep: bool = True) -> None:
+        """One window; an empty queue before and after."""
+        if self._loader is not None:
+            self._loader.window(count)
+        rate, cost = self._program.window(count)
+        self._admin.delete(f"{self._path}/contents")
+        if keep:
+            self.rates.append(rate)
+            self.costs.append(cost)
+
+    def close(self) -> None:
+        self._program.close()
+        if self._loader is not None:
+            self._loader.close()
+        self._admin.delete(self._path)
+
+
+def measure(
+    rows: Sequence[Row],
+    url: str,
+    admin: Rest,
+    folder: Path,
+    *,
+    queue_type: str = "classic",
+    delay: float | None = None,
+    share: float = 1.0,
+    say: Callable[[str], None] = lambda text: None,
+) -> list[Figure]:
+    """The figures of these rows. With ``delay`` all go through a proxy that adds so much round trip, 0 included."""
+    (folder / "loader").mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        through = url
+        if delay is not None:
+            parts = urlsplit(url)
+            assert parts.port is not None
+            through = stack.enter_context(FaultProxy(parts.hostname or "", parts.port, delay=delay)).through(url)
+        contenders = []
+        for row in rows:
+            contenders.append(_Contender(row, queue_type, through, url, admin, folder))
+            stack.callback(contenders[-1].close)
+        for turn in range(-1, WINDOWS):
+            for contender in contenders:
+                count = max(100, int(contender.row.count * share))
+                contender.turn(count, keep=turn >= 0)
+                say(f"{queue_type}, window {turn + 1} of {WINDOWS}: {contender.row.name}")
+        return [Figure(one.row, queue_type, delay, tuple(one.rates), tuple(one.costs)) for one in contenders]
