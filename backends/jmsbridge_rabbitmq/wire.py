@@ -201,6 +201,7 @@ def decode(address: Address, properties: bytes, body: bytes, redelivered: bool =
     if body[:4] == b"\xac\xed\0\5" and PLAIN not in table and javaread.is_java(body):
         try:
             envelope = _java(found, table, javaread.decode(body, address))
+            fault = None  # the body says all, whatever is wrong with the properties beside it
         except Malformed as error:
             fault = str(error)
     if envelope is None:
