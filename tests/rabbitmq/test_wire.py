@@ -192,7 +192,7 @@ def test_map_and_stream_bodies_are_json() -> None:
         ),
     ],
 )
-def test_bodies_of_other_programs(body: bytes, known: dict[str, str], kind: BodyKind, value: Any) -> None:
+def test_bodies_of_other_programs(body: bytes, known: dict[str, Any], kind: BodyKind, value: Any) -> None:
     envelope = read(body, **known).envelope
     assert envelope.kind is kind
     assert typed(envelope.body) == typed(value)
@@ -309,7 +309,7 @@ def test_a_body_that_only_looks_like_the_java_clients() -> None:
         (b"[" * 100_000, {"content_type": "application/vnd.jmsbridge.map+json"}, "map"),
     ],
 )
-def test_an_unreadable_body_is_opaque(body: bytes, known: dict[str, str], reason: str) -> None:
+def test_an_unreadable_body_is_opaque(body: bytes, known: dict[str, Any], reason: str) -> None:
     found = read(body, {"n": 1}, message_id="m1", **known)
     assert found.fault is not None
     assert reason in found.fault
