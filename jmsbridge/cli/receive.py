@@ -66,7 +66,7 @@ def receive(  # size: one parameter per option of the command line
     writer = Writer(form)
     with connect(target, given) as connection:
         session = connection.create_session(False, CLIENT_ACKNOWLEDGE)
-        consumer = _consumer(session, source, selector, durable, shared)
+        consumer = _consumer(session, source, selector, durable, shared, connection.client_id)
         connection.start()
         received = pump(consumer, writer, count, wait)
     return EMPTY if fail_if_empty and not received else OK
@@ -100,7 +100,12 @@ def pump(consumer: MessageConsumer, writer: Writer, count: int | None, wait: flo
 
 
 def _consumer(
-    session: Session, source: str, selector: str | None, durable: str | None, shared: str | None
+    session: Session,
+    source: str,
+    selector: str | None,
+    durable: str | None,
+    shared: str | None,
+    client_id: str | None,
 ) -> MessageConsumer:
     where = destination(source)
     if durable is None and shared is None:
@@ -109,6 +114,10 @@ def _consumer(
         raise ConfigurationError("--durable and --shared need a topic, such as topic:news")
     if shared is None:
         assert durable is not None
+        if client_id is None:
+            raise ConfigurationError(
+                f"--durable {durable} needs --client-id NAME, or --shared {durable} beside it to share the subscription"
+            )
         return session.create_durable_consumer(where, durable, selector)
     if durable is None:
         return session.create_shared_consumer(where, shared, selector)

@@ -21,6 +21,7 @@ from jmsbridge.cli.target import (
     destination,
     overrides,
     seconds,
+    warn_if_fleeting,
     warn_if_private,
 )
 from jmsbridge.config import resolve
@@ -53,8 +54,9 @@ class Sending:
     """A completion listener that counts; thread-safe."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()  # guards the two below
+        self._lock = threading.Lock()  # guards all but the last
         self.confirmed = 0
+        self.fleeting = 0  # NON_PERSISTENT among them
         self.error: Exception | None = None
         self.expired = 0
 
@@ -62,6 +64,7 @@ class Sending:
         """One message is with the broker."""
         with self._lock:
             self.confirmed += 1
+            self.fleeting += message.jms_delivery_mode == DeliveryMode.NON_PERSISTENT
 
     def on_exception(self, message: Message, error: Exception) -> None:
         """One message is not; the first error is kept."""
@@ -159,7 +162,8 @@ def send_all(
     verb: str = "sent",
 ) -> int:
     """Send messages, pipelined, and say how many the broker has; the exit code."""
-    private = warn_if_private(resolve(target, given))
+    resolved = resolve(target, given)
+    private, fleeting = warn_if_private(resolved), warn_if_fleeting(resolved)
     sending = Sending()
     with connect(target, given) as connection:
         session = connection.create_session()
@@ -172,6 +176,8 @@ def send_all(
             connection.close()  # Waits for the answers still open.
             if not quiet or sending.error:
                 note(f"{sending.confirmed} {verb}")
+            if sending.fleeting and fleeting and not quiet:
+                note(f"note: {fleeting}")
     if problem or sending.error:
         complain(problem or str(sending.error))
         return ERROR

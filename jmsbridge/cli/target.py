@@ -21,6 +21,7 @@ __all__ = [
     "destination",
     "overrides",
     "seconds",
+    "warn_if_fleeting",
     "warn_if_private",
 ]
 
@@ -112,4 +113,12 @@ def warn_if_private(resolved: Target) -> str | None:
     """A warning where what is sent ends with this process; None elsewhere."""
     if resolved.scheme == "embedded" and not resolved.endpoints[0].path:
         return "the embedded broker lives in this process only: other commands do not see its messages"
+    return None
+
+
+def warn_if_fleeting(resolved: Target) -> str | None:
+    """A warning where NON_PERSISTENT messages may end with this process; None elsewhere."""
+    if resolved.scheme == "embedded" and resolved.endpoints[0].path:
+        path = resolved.endpoints[0].path
+        return f"NON_PERSISTENT messages are dropped when the last process that has {path} open closes it"
     return None

@@ -112,6 +112,22 @@ def test_durable_subscription(run: Run) -> None:
     assert [line["body"] for line in lines(run(*shared))] == ["for the team"]
 
 
+def test_a_durable_subscription_without_a_client_id_says_which_option_is_missing(run: Run) -> None:
+    result = run("receive", "topic:news", "--durable", "reader")
+    assert result.exit_code == 2
+    assert "--durable reader needs --client-id NAME, or --shared reader" in result.stderr
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_messages_that_may_not_outlast_the_command_are_pointed_out(run: Run, tmp_path: Path, quiet: bool) -> None:
+    send = ("send", "q", "-t", f"embedded:{tmp_path}/kept.db", *(["--quiet"] if quiet else []))
+    note = f"note: NON_PERSISTENT messages are dropped when the last process that has {tmp_path}/kept.db open closes it"
+    line = '{"body":"x","headers":{"jms_delivery_mode":"NON_PERSISTENT"}}'
+    for result in (run(*send, "x", "--non-persistent"), run(*send, text=line)):
+        assert result.stderr.splitlines() == ([] if quiet else ["1 sent", note])
+    assert run(*send, "x").stderr.splitlines() == ([] if quiet else ["1 sent"])
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
