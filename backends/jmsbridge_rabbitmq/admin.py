@@ -30,7 +30,7 @@ class RabbitAdmin:
     def places(self) -> list[Place]:
         """Not over AMQP 0-9-1."""
         raise NotSupported(
-            f"{self.broker} does not list its queues over AMQP 0-9-1; use rabbitmqctl list_queues or its management page"
+            f"{self.broker} does not list its queues over AMQP 0-9-1; rabbitmqctl and its management page do"
         )
 
     def place(self, address: Address) -> Place:

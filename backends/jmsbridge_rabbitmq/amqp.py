@@ -36,7 +36,7 @@ class RawProperties:
         return [self.raw]
 
 
-class Connection(pika.SelectConnection):
+class Connection(pika.SelectConnection):  # type: ignore[misc]
     """A connection whose content headers are ``RawProperties``.
 
     ``on_content`` and ``on_confirm`` are called with what arrives on a channel that ``listen`` named.
@@ -83,13 +83,17 @@ class Connection(pika.SelectConnection):
     def _read_frame(self) -> tuple[int, Any]:
         data = self._frame_buffer
         if len(data) < 7 or data[0] != spec.FRAME_HEADER:
-            return super()._read_frame()
+            return self._read_other()
         _, channel, size = _HEADER.unpack_from(data)
         end = 7 + size
         if len(data) <= end or data[end] != spec.FRAME_END:
-            return super()._read_frame()  # not all here yet, or broken: pika says so
+            return self._read_other()  # not all here yet, or broken: pika says so
         body_size = int.from_bytes(data[11:19], "big")
-        return end + _FRAME_END, pika_frame.Header(channel, body_size, RawProperties(bytes(data[19:end])))  # type: ignore[arg-type]
+        return end + _FRAME_END, pika_frame.Header(channel, body_size, RawProperties(bytes(data[19:end])))
+
+    def _read_other(self) -> tuple[int, Any]:
+        read: tuple[int, Any] = super()._read_frame()
+        return read
 
     # -- messages
 

@@ -75,7 +75,7 @@ class Channel:
         if not address.topic:
             if not address.temporary:
                 yield from topology.ensure_queue(address.name, options.queue_type)
-                return Source(address.name, (yield from topology.kind_of(address.name)), eager=False)
+                return Source(address.name, (yield from self._kind_of(address.name)), eager=False)
             yield from topology.find_queue(address.name)
             return Source(address.name, "classic", eager=False)
         if address.temporary:
@@ -83,6 +83,12 @@ class Channel:
         if interest.key is None:
             return (yield from self._single(address))
         return (yield from self._named(interest, interest.key))
+
+    def _kind_of(self, queue: str) -> Conversation:
+        kinds = self._link.kinds
+        if queue not in kinds:
+            kinds[queue] = yield from topology.kind_of(queue)
+        return kinds[queue]
 
     def _find_temporary_topic(self, address: Address) -> Conversation:
         if address not in self._link.temporaries:
@@ -111,7 +117,7 @@ class Channel:
         yield from topology.define(definition, options.queue_type)
         kind = "classic"
         if interest.durable:
-            kind = yield from topology.kind_of(queue)
+            kind = yield from self._kind_of(queue)
         alone = interest.durable and not interest.shared
         return Source(queue, kind, eager=True, exclusive=alone, expires=not interest.durable)
 

@@ -70,6 +70,7 @@ class Link(RabbitAdmin):
         self.blocked = False
         self.queues: set[str] = set()
         self.exchanges: set[str] = set()
+        self.kinds: dict[str, str | None] = {}
         self.waiting: dict[tuple[int, str], float] = {}
         self.temporaries: set[Address] = set()
         self.publishers: set[Publisher] = set()
@@ -78,7 +79,7 @@ class Link(RabbitAdmin):
         self.consuming: Any = None
         self.publishing: Any = None
         self.control: Control
-        self._dead_letters: Publisher | None = None
+        self._copies: Publisher | None = None
         self._opening: list[Callable[[], None]] = []
         self._waits: set[_Wait] = set()
         self._closing = False
@@ -138,7 +139,7 @@ class Link(RabbitAdmin):
             except AddressInUse as error:
                 if time.monotonic() >= patience:
                     raise ClientIdRefused(
-                        f"client id {client_id!r} is in use on {self.endpoint}; choose another, or close that connection"
+                        f"client id {client_id!r} is in use on {self.endpoint}; choose another or close that connection"
                     ) from error
                 pause.wait(0.1)
 
@@ -253,12 +254,12 @@ class Link(RabbitAdmin):
     # -- for publishers and subscriptions
 
     @property
-    def dead_letters_out(self) -> Publisher:
-        """Copies for the dead-letter queue go out in their own order; I/O thread."""
-        if self._dead_letters is None:
-            self._dead_letters = Publisher(self)
-            self.publishers.add(self._dead_letters)
-        return self._dead_letters
+    def copies(self) -> Publisher:
+        """Copies of received messages go out in an order of their own; I/O thread."""
+        if self._copies is None:
+            self._copies = Publisher(self)
+            self.publishers.add(self._copies)
+        return self._copies
 
     def forget(self, exchange: str, key: str) -> None:
         """It may be gone: look again before the next use."""
@@ -266,6 +267,7 @@ class Link(RabbitAdmin):
             self.exchanges.discard(exchange)
         else:
             self.queues.discard(key)
+            self.kinds.pop(key, None)
 
     def forget_subscription(self, subscription: Subscription) -> None:
         """It was closed."""
@@ -289,7 +291,13 @@ class Link(RabbitAdmin):
             said, self._said = self._said, True
         if not said:
             reason = "the link was closed" if self._closing else None
-            lost = LinkLost(reason) if reason else error if isinstance(error, LinkLost) else loss(error, str(self.endpoint))
+            lost = (
+                LinkLost(reason)
+                if reason
+                else error
+                if isinstance(error, LinkLost)
+                else loss(error, str(self.endpoint))
+            )
             self.loop.ended = lost
             if hasattr(self, "control"):
                 self.control.end()

@@ -79,8 +79,9 @@ class Loop:
         try:
             self.ioloop.start()
         except Exception as error:
+            problem = error
             log.exception("the I/O thread fails")
-            self._guard(lambda: self._crashed(error))
+            self._guard(lambda: self._crashed(problem))
         finally:
             self.ioloop.close()
 

@@ -23,7 +23,7 @@ from jmsbridge_rabbitmq.wire import Outbound
 if TYPE_CHECKING:
     from jmsbridge_rabbitmq.link import Link
 
-__all__ = ["Publisher", "Sending"]
+__all__ = ["Publisher", "Sending", "now_ms"]
 
 _WINDOW = 10_000
 _WINDOW_BYTES = 16 * 1024 * 1024
@@ -94,16 +94,18 @@ class Publisher:
         if address.topic:
             exchange = topology.TEMPORARY_TOPICS if address.temporary else topology.TOPICS
         sending = Sending(exchange, address.name, made, ticket)
-        if envelope.delivery_time:
+        if envelope.delivery_time and not address.topic:  # a topic's subscribers are those of now: they make it wait
             sending.wait = envelope.delivery_time - now
         sending.owned = address.temporary
         self._outbox.put(sending)
 
-    def copy(self, queue: str, content: Content, ticket: Ticket) -> None:
-        """Send a received message once more, as it came."""
+    def copy(self, queue: str, content: Content, wait: int, ticket: Ticket) -> None:
+        """Send a received message once more, as it came, to an existing queue or a new one, after ``wait`` ms."""
         name = f"ID:jb-copy-{uuid.uuid4()}"
         raw = properties.copy_for(content.properties, name)
-        self._outbox.put(Sending("", queue, Outbound(raw, content.body, _message_id(raw) or name), ticket))
+        sending = Sending("", queue, Outbound(raw, content.body, _message_id(raw) or name), ticket)
+        sending.wait = wait
+        self._outbox.put(sending)
 
     # -- writing
 
@@ -300,7 +302,8 @@ def _full(sending: Sending, broker: str) -> str:
 
 
 def _too_large(sending: Sending, limit: int, broker: str) -> str:
+    size = len(sending.made.body)
     return (
-        f"{sending.where}: the message has {len(sending.made.body)} bytes and {broker} takes {limit} at most; send smaller messages, or "
+        f"{sending.where}: the message has {size} bytes and {broker} takes {limit} at most; send smaller messages, or "
         "raise max_message_size on the broker"
     )

@@ -10,7 +10,7 @@ from pika import credentials
 from jmsbridge.spi import ConnectFailed, Endpoint
 from jmsbridge_rabbitmq.options import RabbitOptions
 
-__all__ = ["parameters"]
+__all__ = ["parameters", "virtual_host"]
 
 log = logging.getLogger("jmsbridge.rabbitmq")
 
@@ -58,7 +58,9 @@ def _context(endpoint: Endpoint, options: RabbitOptions) -> ssl.SSLContext:
         files = ", ".join(file for file in (options.ca_file, options.certificate, options.key) if file)
         raise ConnectFailed(f"{endpoint}: the certificate files ({files}) cannot be used: {error}") from error
     if not options.verify:
-        log.warning("%s: certificate and host name are not checked (verify=false): anyone in between can read", endpoint)
+        log.warning(
+            "%s: certificate and host name are not checked (verify=false): anyone in between can read", endpoint
+        )
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     return context

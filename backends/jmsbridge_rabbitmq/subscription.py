@@ -5,6 +5,7 @@ of it is handed up. On a queue, which others consume as well, the consumer start
 subscription's own queue it starts at once, and is what makes the subscription exclusive, or keeps it alive.
 """
 
+import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,6 +16,7 @@ from jmsbridge.spi import (
     Arrival,
     BackendError,
     ChannelLost,
+    Envelope,
     Inbox,
     Interest,
     LinkLost,
@@ -36,7 +38,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Source", "Subscription"]
 
-Work = Callable[[], None]
+log = logging.getLogger("jmsbridge.rabbitmq")
+
+_Work = Callable[[], None]
 
 
 class Source(NamedTuple):
@@ -57,7 +61,7 @@ class _Order(NamedTuple):
     """One verb on its way to the I/O thread."""
 
     ticket: Ticket | None
-    run: Work
+    run: _Work
 
 
 class Subscription:
@@ -72,7 +76,8 @@ class Subscription:
         self._orders: Mailbox[_Order] = Mailbox(link.loop, self._work, self._refuse)
         self._channel: Any = None
         self._lost: BackendError | None = None
-        self._closing: Work | None = None
+        self._closing: _Work | None = None
+        self._leaving: _Work | None = None  # closes when nothing is being copied
         self._closed = False
         self._tags = Tags()
         self._held: deque[Arrival] = deque()
@@ -81,7 +86,8 @@ class Subscription:
         self._exact = interest.window == 0 and not source.eager
         self._tag: str | None = None
         self._cancelling = False
-        self._expected = 0  # exact mode: messages that the present consumer may still bring
+        self._unsettled = 0  # messages of the present consumer, which its window counts
+        self._copying = 0  # messages on their way to another queue
         self._getting: Callable[[bool], None] | None = None  # told whether a basic.get brought a message
         self._drains: deque[Ticket] = deque()
         self._draining = False
@@ -118,6 +124,7 @@ class Subscription:
     def _consume(self, prefetch: int, done: Callable[[Any], None]) -> None:
         self._channel.basic_qos(prefetch_count=prefetch)
         self._cancelling = False
+        self._window, self._unsettled = prefetch, 0
         self._tag = self._link.consuming.consume(self._channel, self.source.queue, self.source.exclusive, done)
 
     def _cancel(self, done: Callable[[Any], None]) -> None:
@@ -182,47 +189,53 @@ class Subscription:
             if content.consumer_tag != self._tag and not self._cancelling:
                 self._give_back(content)
                 return
-            self._expected -= 1
-        link, interest = self._link, self._interest
-        inbound = decode(interest.address, content.properties, content.body, content.redelivered)
-        envelope = inbound.envelope
-        if interest.no_local and interest.address.topic and inbound.stamp == link.stamp:
-            self._tags.accept(content.delivery_tag)
-        elif envelope.expiration and envelope.expiration <= now_ms():
-            self._tags.accept(content.delivery_tag)
+            if content.consumer_tag == self._tag:
+                self._unsettled += 1
+        inbound = decode(self._interest.address, content.properties, content.body, content.redelivered)
+        envelope, count = inbound.envelope, inbound.delivery_count
+        if self._is_own(inbound.stamp) or _is_expired(envelope):
+            self._accept(content)
+        elif envelope.delivery_time and self._interest.address.topic and envelope.delivery_time > now_ms():
+            self._postpone(content, envelope.delivery_time)
         else:
-            count = inbound.delivery_count
             self._held.append(Arrival(content, envelope, content.redelivered or count > 1, count))
         self._hand_up()
         if not content.consumer_tag:
             self._got(True)
 
+    def _is_own(self, stamp: str | None) -> bool:
+        return self._interest.no_local and self._interest.address.topic and stamp == self._link.stamp
+
     def _hand_up(self) -> None:
         held, inbox = self._held, self._inbox
         while held and self._credit > 0:
             arrival = held.popleft()
-            expiration = arrival.envelope.expiration
-            if expiration and expiration <= now_ms():
-                self._tags.accept(arrival.token.delivery_tag)
+            if _is_expired(arrival.envelope):
+                self._accept(arrival.token)
                 continue
             self._credit -= 1
             if self._interest.presettled:
-                self._tags.accept(arrival.token.delivery_tag)
+                self._accept(arrival.token)
             inbox.put(arrival)
         self._write_acks()
         if self._exact:
-            if self._tag is not None and (self._expected <= 0 or self._credit <= 0) and not self._draining:
+            done = self._unsettled >= self._window or self._credit <= 0
+            if self._tag is not None and done and not self._draining:
                 self._cancel(lambda _: self._pull())
         elif self._interest.deferred:
             self._widen()
 
     def _widen(self) -> None:
-        """Late settlements fill the window, so that nothing can be under way: consume again with a wider one."""
-        if self._tag is None or self._draining or self._credit <= 0 or len(self._tags) < self._window or self._held:
+        """Late settlements fill the window, so that nothing can be under way: consume again with a new one."""
+        usual = self._interest.window or 1
+        if self._tag is None or self._draining:
             return
-        self._window = len(self._tags) + max(self._credit, self._interest.window)
-        self._cancel(_ignore)
-        self._consume(self._window, _ignore)
+        if self._unsettled >= self._window and self._credit > 0 and not self._held:
+            self._cancel(_ignore)
+            self._consume(self._credit, _ignore)
+        elif self._window < usual and len(self._tags) == 0:
+            self._cancel(_ignore)
+            self._consume(usual, _ignore)
 
     def _grant(self, count: int) -> None:
         self._credit = max(self._credit, 0) + count
@@ -230,7 +243,7 @@ class Subscription:
         if self._exact:
             self._pull()
         elif self._tag is None and not self._draining and self._credit > 0:
-            self._consume(self._window, _ignore)
+            self._consume(self._interest.window or 1, _ignore)
 
     def _pull(self) -> None:
         """Without a window: ask for a message while there is credit; when there is none, wait for one as a consumer."""
@@ -241,7 +254,6 @@ class Subscription:
             if found:
                 self._pull()
             elif self._credit > 0 and not self._drains:
-                self._expected = self._credit
                 self._consume(self._credit, _ignore)
 
         self._get(got)
@@ -295,7 +307,7 @@ class Subscription:
 
     def _may_get(self) -> bool:
         """While the queue may push, basic.get would overtake; on other than classic queues it always may."""
-        return self._tag is None or (self.source.kind == "classic" and len(self._tags) >= self._window)
+        return self._tag is None or (self.source.kind == "classic" and self._unsettled >= self._window)
 
     def _drained(self) -> None:
         self._credit = 0
@@ -313,7 +325,7 @@ class Subscription:
             return
         if outcome is Outcome.ACCEPTED:
             for token in tokens:
-                self._tags.accept(token.delivery_tag)
+                self._accept(token)
             self._write_acks()
         else:
             self._step_aside()
@@ -331,8 +343,13 @@ class Subscription:
                 self._give_back(self._held.popleft().token)
             self._cancel(lambda _: self._grant(0))
 
+    def _accept(self, content: Content) -> None:
+        if self._tags.accept(content.delivery_tag):
+            self._unsettled -= content.consumer_tag == self._tag
+
     def _give_back(self, content: Content) -> None:
         if self._tags.drop(content.delivery_tag):
+            self._unsettled -= content.consumer_tag == self._tag
             self._link.consuming.give_back(self._channel, content.delivery_tag)
 
     def _write_acks(self) -> None:
@@ -351,23 +368,52 @@ class Subscription:
             return
         left = [len(tokens)]
 
-        def one(token: Content, error: BackendError | None) -> None:
+        def copied(token: Content, error: BackendError | None) -> None:
             left[0] -= 1
-            if self._lost is not None or self._channel is None or not self._channel.is_open:
-                error = error or self._lost or ChannelLost("the consumer is closed", in_doubt=True)
-            elif error is None:
-                self._tags.accept(token.delivery_tag)
-                self._write_acks()
+            if error is None:
+                error = self._settle_copied(token)
             else:
                 self._give_back(token)
-            if ticket is not None and (error is not None or left[0] == 0):
-                if error is None:
-                    ticket.succeed()
-                else:
-                    ticket.fail(error)
+            if ticket is not None and error is not None:
+                ticket.fail(error)
+            elif ticket is not None and left[0] == 0:
+                ticket.succeed()
 
         for token in tokens:
-            self._link.dead_letters_out.copy(queue, token, _Copied(token, one))
+            self._copy(queue, token, 0, copied)
+
+    def _postpone(self, content: Content, due: int) -> None:
+        """A message of a topic was routed when it was sent and is too early: let it wait, for this queue alone."""
+
+        def copied(token: Content, error: BackendError | None) -> None:
+            if error is None:
+                self._settle_copied(token)
+            elif self._link.loop.ended is None:
+                log.warning("%s: a delayed message cannot wait at the broker: %s", self._interest.address, error)
+                self._link.loop.call_later(max(0.0, due - now_ms()) / 1000, lambda: self._give_back(token))
+
+        self._copy(self.source.queue, content, due - now_ms(), copied)
+
+    def _copy(
+        self, queue: str, token: Content, wait: int, done: Callable[[Content, BackendError | None], None]
+    ) -> None:
+        self._copying += 1
+
+        def copied(token: Content, error: BackendError | None) -> None:
+            self._copying -= 1
+            done(token, error)
+            if self._copying == 0 and self._leaving is not None:
+                leaving, self._leaving = self._leaving, None
+                leaving()
+
+        self._link.copies.copy(queue, token, wait, _Copied(token, copied))
+
+    def _settle_copied(self, token: Content) -> BackendError | None:
+        if self._channel is None or not self._channel.is_open:
+            return self._lost or ChannelLost("the consumer is closed", in_doubt=True)
+        self._accept(token)
+        self._write_acks()
+        return None
 
     # -- ends
 
@@ -375,6 +421,9 @@ class Subscription:
         channel = self._channel
         if channel is None or not channel.is_open:
             done(None, None)
+            return
+        if self._copying:
+            self._leaving = lambda: self._close(done)
             return
 
         def closed() -> None:
@@ -453,6 +502,10 @@ class _Copied:
 
 
 _CLASSIC_ONLY = Native.DRAIN | Native.HAND_BACK
+
+
+def _is_expired(envelope: Envelope) -> bool:
+    return envelope.expiration != 0 and envelope.expiration <= now_ms()
 
 
 def _ignore(_: Any) -> None:

@@ -8,10 +8,10 @@ topic ``t``              the key ``t`` in the exchange ``jms.durable.topic``; ea
 temporary queue          an exclusive queue
 temporary topic          its key in ``jms.temp.topic``, and an exclusive queue of its name that shows who owns it
 durable subscription     the queue ``<client id>.<name>``, or ``<name>`` as in Java
-shared, not durable      the queue ``jms-cons-shared-<client id>.<name>``, which goes when nobody has used it for a minute
+shared, not durable      the queue ``jms-cons-shared-<client id>.<name>``, gone after a minute unused
 other subscription       an exclusive queue
-definition               the exchange ``jms.definition.<queue>``: bound to nothing but the queue, so it goes with it; its
-                         alternate exchange, which nothing ever uses, is a digest of topic, selector and no_local
+definition               the exchange ``jms.definition.<queue>``: bound to nothing but the queue, it goes with it; its
+                         alternate exchange, which nothing uses, is a digest of topic, selector and no_local
 =======================  ============================================================================================
 
 Everything is looked for first and made only where it is missing: what exists may differ from what we would make, and
@@ -49,8 +49,9 @@ __all__ = [
 TOPICS = "jms.durable.topic"
 TEMPORARY_TOPICS = "jms.temp.topic"
 _EXPIRES = 60_000  # ms a shared subscription outlives its last consumer, for the sake of a reconnect
-_PROBE = "jmsbridge-probe"
-_CURRENT = re.compile(r"inequivalent arg 'x-queue-type'.*current is (?:'(\w+)'|none)")
+_TYPES = ("?", "classic", "quorum", "stream")
+_ARGUMENT = re.compile(r"inequivalent arg '([\w-]+)'")
+_CURRENT = re.compile(r"current is (?:the value )?(?:'(.*?)'(?: of type '(\w+)')?|none)", re.DOTALL)
 
 
 class Names(msgspec.Struct, frozen=True):
@@ -91,16 +92,13 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def digest(self) -> str:
-        """What that exchange says; starts with its own name, so that the same permissions hold for both."""
-        return f"{self.marker}{self._sharing}{_hash(repr((self.topic, self.selector or '', self.no_local)))}"
+        """What that exchange says; begins as its name, so that the same permissions hold for both."""
+        return f"jms.definition.{_hash(repr((self.topic, self.selector or '', self.no_local)))}"
 
     @property
-    def _sharing(self) -> str:
-        return ".shared." if self.shared else ".single."
-
-    def is_like(self, text: str) -> bool:
-        """Whether the definition in a refusal is one of the same sort, shared or not."""
-        return self._sharing in text.rpartition("current is")[2]
+    def sort(self) -> str:
+        """The exchange's type, which tells shared from unshared."""
+        return "direct" if self.shared else "fanout"
 
 
 def _hash(text: str) -> str:
@@ -159,15 +157,49 @@ def ensure_exchange(name: str) -> Conversation:
 
 
 def kind_of(queue: str) -> Conversation:
-    """``classic``, ``quorum`` or ``stream``, from the refusal of a type that there is not; None where that fails."""
-    try:
-        yield Ask("queue_declare", {"queue": queue, "durable": True, "arguments": {"x-queue-type": _PROBE}})
-    except Refused as no:
-        found = _CURRENT.search(no.text)
-        if found:
-            return found[1] or "classic"
-        return "classic" if "arg 'durable'" in no.text else None  # only classic queues can be transient
+    """``classic``, ``quorum`` or ``stream``; None where that cannot be found out, for want of permission, say.
+
+    AMQP 0-9-1 has no question for it, but the refusal of other arguments names the present ones, one at a time.
+    """
+    types = list(_TYPES)
+    arguments: dict[str, Any] = {}
+    for _ in range(20):
+        asked = {"queue": queue, "durable": True, "arguments": {**arguments, "x-queue-type": types[0]}}
+        try:
+            yield Ask("queue_declare", asked)
+        except Refused as no:
+            name, value = _difference(no.text)
+            if name == "durable":
+                return "classic"  # only classic queues can be transient
+            if name == "x-queue-type":
+                if value is not _UNSEEN:
+                    return value or "classic"
+                types.pop(0)  # the text was cut: ask for each type in turn
+            elif name is not None and value is not _UNSEEN:
+                arguments[name] = value
+            else:
+                return None
+            if not types:
+                return None
+        else:
+            return types[0]
     return None
+
+
+_UNSEEN: Any = object()
+
+
+def _difference(text: str) -> tuple[str | None, Any]:
+    """The first argument of a queue that differs from the one asked for, and its value, where the text has room."""
+    argument, current = _ARGUMENT.search(text), _CURRENT.search(text)
+    value: Any = _UNSEEN
+    if current is not None:
+        value = current[1]
+        if current[2] in ("signedint", "long", "short", "byte", "unsignedint"):
+            value = int(value)
+        elif current[2] == "bool":
+            value = value == "true"
+    return (argument[1] if argument else None), value
 
 
 def delete_queue(queue: str, what: str) -> Conversation:
@@ -231,7 +263,7 @@ def _consumers(sub: Definition) -> Conversation:
 def _marker(sub: Definition) -> dict[str, Any]:
     arguments = {"alternate-exchange": sub.digest}
     flags = {"durable": True, "auto_delete": True, "internal": True}
-    return {"exchange": sub.marker, "exchange_type": "fanout", **flags, "arguments": arguments}
+    return {"exchange": sub.marker, "exchange_type": sub.sort, **flags, "arguments": arguments}
 
 
 def _queue(sub: Definition, queue_type: str | None) -> dict[str, Any]:
@@ -241,7 +273,7 @@ def _queue(sub: Definition, queue_type: str | None) -> dict[str, Any]:
 
 def _replace(sub: Definition, consumers: int | None, no: Refused) -> Conversation:
     """Take away a subscription that is defined otherwise, if one may."""
-    if consumers is not None and not sub.is_like(no.text):
+    if consumers is not None and "arg 'type'" in no.text:
         sort = "an unshared" if sub.shared else "a shared"
         raise SubscriptionRefused(f"subscription {sub.queue!r} exists as {sort} one; unsubscribe it first") from no
     if consumers:
@@ -277,7 +309,7 @@ def unsubscribe(queue: str, key: str) -> Conversation:
 
 
 def client_lock(client_id: str) -> Conversation:
-    """Take a client id: an exclusive queue, which the broker drops with the connection. ``Refused`` 405: it is taken."""
+    """Take a client id: an exclusive queue, which goes with the connection; AddressInUse where it is taken."""
     name = f"jms-client-{client_id}"
     _check_name(name)
     yield Ask("queue_declare", {"queue": name, "exclusive": True})
