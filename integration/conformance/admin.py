@@ -12,6 +12,7 @@ from integration.conformance import machine
 from integration.conformance.errors import Errors
 from integration.conformance.naming import FACTORIES, Naming
 from jmsbridge import Queue, Topic, UnsupportedFeature, connect
+from jmsbridge.spi import NotSupported
 
 __all__ = ["Administrator"]
 
@@ -26,7 +27,7 @@ class Administrator:
     it is removed there with the test, where the backend can.
     """
 
-    def __init__(self, faces: Any, url: str) -> None:
+    def __init__(self, faces: Any, url: str | None) -> None:
         self._url = url
         self._naming = Naming(faces)
         self._errors: Errors = faces.errors
@@ -78,10 +79,9 @@ class Administrator:
 
     def _with_broker(self, verb: str, destination: Any) -> None:
         try:
-            admin = self._connection.admin
-        except UnsupportedFeature:
-            return  # such a broker makes destinations as they are used
-        getattr(admin, verb)(destination.address)
+            getattr(self._connection.admin, verb)(destination.address)
+        except (UnsupportedFeature, NotSupported):
+            return  # such a broker makes destinations as they are used, or a topic of it is a name only
 
 
 def _nothing() -> None:

@@ -42,6 +42,8 @@ class Errors:
 
     def to_java(self, error: BaseException, *, checked: bool = True) -> Any:
         """The Java exception to raise for a Python one; without ``checked`` one that no method need declare."""
+        if not checked and isinstance(error, errors.JMSException):
+            error = errors.unchecked(error)
         made = self._convert(error, 0)
         if not checked and isinstance(made, self._checked):
             return self._with_cause(self._unchecked(made.getMessage(), made.getErrorCode()), made)

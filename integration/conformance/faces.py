@@ -47,6 +47,7 @@ class Handler:
     @machine.override
     def invoke(self, proxy: Any, method: Any, arguments: Any) -> Any:
         """One call. Python's exceptions become Java's here, those of conversions included."""
+        threads.release()
         bound = self.methods.get(method)
         try:
             if bound is None:
@@ -62,7 +63,7 @@ class Handler:
         if name == "hashCode":
             return jpype.JInt((hash(self.target) + (1 << 31)) % (1 << 32) - (1 << 31))
         if name == "toString":
-            return self.faces.values.text_to_java(repr(self.target))
+            return self.faces.values.text_to_java(str(self.target))
         raise NotImplementedError(f"{name} of {proxy.getClass().getName()}")
 
 
@@ -73,6 +74,7 @@ class Faces:
     """
 
     def __init__(self, api: str) -> None:
+        threads.prepare()
         self.api = api
         self.errors = Errors(api)
         self.values = Values()

@@ -7,17 +7,15 @@ import jpype
 
 from integration.conformance.rows import Row, rows
 from integration.conformance.table import INTERFACES
+from integration.conformance.threads import Held
 
 __all__ = ["Foreign"]
 
 _BODIES = tuple(name for name in INTERFACES if name.endswith("Message") and name != "Message")
 
 
-class _Message:
+class _Message(Held):
     """What all of them have; the rest is made from the table, read from right to left."""
-
-    def __init__(self, java: Any) -> None:
-        self.java = java
 
 
 class Foreign:

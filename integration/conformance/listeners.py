@@ -1,40 +1,54 @@
 """Java's listeners for the facade to call."""
 
+from collections.abc import Callable
 from typing import Any
 
-from integration.conformance.threads import attached
+import jpype
+
+from integration.conformance.threads import Held, attached
 
 __all__ = ["Listeners"]
 
 
-class _Listener:
+class _Listener(Held):
     """Calls a Java listener, on a thread that is attached for as long as that takes."""
 
     def __init__(self, faces: Any, java: Any) -> None:
+        super().__init__(java)
         self.faces = faces
-        self.java = java
+
+    def call(self, name: str, *arguments: Callable[[], Any]) -> None:
+        """Call it; what it throws is raised without its Java object, which this thread must not keep."""
+        failure = None
+        with attached():
+            try:
+                getattr(self.java, name)(*(make() for make in arguments))
+            except jpype.JException as error:
+                failure = str(error.stacktrace())
+        if failure is not None:
+            raise RuntimeError(f"the listener threw {failure}")
 
 
 class _MessageListener(_Listener):
     def on_message(self, message: Any) -> None:
-        with attached():
-            self.java.onMessage(self.faces.of(message))
+        self.call("onMessage", lambda: self.faces.of(message))
 
 
 class _ExceptionListener(_Listener):
     def on_exception(self, error: BaseException) -> None:
-        with attached():
-            self.java.onException(self.faces.errors.to_listener(error))
+        self.call("onException", lambda: self.faces.errors.to_listener(error))
 
 
 class _CompletionListener(_Listener):
     def on_completion(self, message: Any) -> None:
-        with attached():
-            self.java.onCompletion(self.faces.converter("Message").to_java(message))
+        self.call("onCompletion", lambda: self.faces.converter("Message").to_java(message))
 
     def on_exception(self, message: Any, error: BaseException) -> None:
-        with attached():
-            self.java.onException(self.faces.converter("Message").to_java(message), self.faces.errors.to_java(error))
+        self.call(
+            "onException",
+            lambda: self.faces.converter("Message").to_java(message),
+            lambda: self.faces.errors.to_java(error),
+        )
 
 
 class Listeners:

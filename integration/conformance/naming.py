@@ -58,7 +58,7 @@ class Naming:
         return machine.proxy("javax.naming.Context", _Context(self))
 
 
-def install(faces: Any, url: str) -> None:
+def install(faces: Any, url: str | None) -> None:
     """From now on ``new InitialContext()`` finds factories for that target, in the whole process."""
     naming = Naming(faces)
     naming.names.update({name: kind(url) for name, kind in FACTORIES.items()})

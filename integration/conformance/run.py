@@ -98,7 +98,7 @@ def _report(tests: list[str], out: TextIO) -> None:
 def main() -> None:
     """See the module."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--url", default="embedded:", help="the broker")
+    parser.add_argument("--url", help="the broker; else $JMSBRIDGE_URL says it")
     parser.add_argument("--api", default="javax.jms", choices=("javax.jms", "jakarta.jms"))
     parser.add_argument("--source", action="append", default=[], help="a Java file to compile for the tests")
     parser.add_argument("--results", help="the file to write; else the standard output")

@@ -3,6 +3,7 @@
 from typing import Any
 
 from integration.conformance import threads
+from jmsbridge.core.state import State
 from jmsbridge.errors import MessageFormatException, NullValueError
 
 __all__ = ["close_connection", "object_body", "object_fits", "read_bytes"]
@@ -10,9 +11,10 @@ __all__ = ["close_connection", "object_body", "object_fits", "read_bytes"]
 
 def close_connection(faces: Any, target: Any) -> None:
     """Close a connection or a context, and wait for the threads that ran its listeners."""
-    connection = getattr(target, "_connection", target)
     target.close()
-    threads.wait_ended(connection._core.name)
+    core = getattr(target, "_connection", target)._core
+    # A context's connection stays open while there are others on it, and so do their threads.
+    threads.wait_ended(core.name if core.life.state is State.CLOSED else target._session._engine.name)
 
 
 def read_bytes(faces: Any, target: Any, array: Any, length: int | None = None) -> int:
