@@ -8,7 +8,8 @@ In pytest: `from integration.brokers.fixtures import own_broker, rabbitmq` in a 
 line: `python -m integration.brokers --help`. For users: `docs/brokers.md`.
 """
 
-from integration.brokers.broker import SERVERS, Broker, fetch, find, start
+from integration.brokers.broker import SERVERS, Broker
 from integration.brokers.errors import BrokerError, BrokerFailed, BrokerUnavailable
+from integration.brokers.starting import fetch, find, start
 
 __all__ = ["SERVERS", "Broker", "BrokerError", "BrokerFailed", "BrokerUnavailable", "fetch", "find", "start"]

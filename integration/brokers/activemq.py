@@ -8,7 +8,7 @@ from integration.brokers.admin import Rest
 from integration.brokers.errors import BrokerFailed
 from integration.brokers.install import Say, install, installed
 from integration.brokers.java import check_java, small
-from integration.brokers.server import Run, Server, Starter, render
+from integration.brokers.server import Run, Server, render
 from integration.brokers.table import HOST, KINDS, PASSWORD, USER, Kind
 
 __all__ = ["ActiveMQ"]
@@ -45,26 +45,20 @@ class ActiveMQ(Server):
         """Its configuration."""
         return render("activemq", run, strategy="always" if run.sync else "never")
 
-    def launch(self, run: Run, start: Starter) -> None:
-        """One Java process."""
+    def command(self, run: Run) -> list[str | Path]:
+        """Java, with the agent where it was fetched: a container's image has none."""
         agent = f"host={HOST},port={run.ports['admin']},discoveryEnabled=false,user={USER},password={PASSWORD}"
-        start(
-            [
-                *small(run),
-                f"-javaagent:{run.home}/jolokia.jar={agent}",
-                "-Dorg.slf4j.simpleLogger.showDateTime=true",
-                f"-Dactivemq.home={run.home}",
-                f"-Dactivemq.base={run.folder}",
-                f"-Dactivemq.conf={run.etc}",
-                f"-Dactivemq.data={run.data}",
-                "-cp",
-                f"{run.home}/lib/*",
-                "org.apache.activemq.console.command.ShellCommand",
-                "start",
-                f"xbean:file:{run.etc}/activemq.xml",
-            ],
-            run.environment(),
-        )
+        return [
+            *small(run),
+            *([f"-javaagent:{run.home}/jolokia.jar={agent}"] if run.host == HOST else []),
+            "-Dorg.slf4j.simpleLogger.showDateTime=true",
+            f"-Dactivemq.home={run.home}",
+            f"-Dactivemq.base={run.folder}",
+            f"-Dactivemq.conf={run.etc}",
+            f"-Dactivemq.data={run.data}",
+            *("-cp", f"{run.home}/lib/*:{run.home}/lib/optional/*"),
+            *("org.apache.activemq.console.command.ShellCommand", "start", f"xbean:file:{run.etc}/activemq.xml"),
+        ]
 
     def probes(self, run: Run) -> dict[str, probes.Probe]:
         """One for each listener."""

@@ -12,8 +12,6 @@ from integration.brokers.table import KINDS, PASSWORD, Kind
 
 __all__ = ["Artemis"]
 
-_MAIN = "org.apache.activemq.artemis.cli.Artemis"
-
 
 class Artemis(Server):
     """ActiveMQ Artemis."""
@@ -50,27 +48,26 @@ class Artemis(Server):
             tls_settings=f"sslEnabled=true;{secured}",
         )
 
+    def command(self, run: Run) -> list[str | Path]:
+        """Java, without the script that would start it."""
+        return [
+            *small(run),
+            "--add-opens=java.base/jdk.internal.misc=ALL-UNNAMED",
+            "-Dlog4j2.disableJmx=true",
+            f"-Dlog4j2.configurationFile={run.etc}/log4j2.properties",
+            f"-Djava.security.auth.login.config={run.etc}/login.config",
+            f"-Dartemis.home={run.home}",
+            f"-Dartemis.instance={run.folder}",
+            f"-Dartemis.instance.etc={run.etc}",
+            f"-Ddata.dir={run.data}",
+            *("-cp", f"{run.home}/lib/*"),
+            *("org.apache.activemq.artemis.cli.Artemis", "run"),
+        ]
+
     def launch(self, run: Run, start: Starter) -> None:
-        """One Java process."""
-        home, folder, etc = run.home, run.folder, run.etc
-        start(
-            [
-                *small(run),
-                "--add-opens=java.base/jdk.internal.misc=ALL-UNNAMED",
-                "-Dlog4j2.disableJmx=true",
-                f"-Dlog4j2.configurationFile={etc}/log4j2.properties",
-                f"-Djava.security.auth.login.config={etc}/login.config",
-                f"-Dartemis.home={home}",
-                f"-Dartemis.instance={folder}",
-                f"-Dartemis.instance.etc={etc}",
-                f"-Ddata.dir={run.data}",
-                "-cp",
-                f"{home}/lib/*",
-                _MAIN,
-                "run",
-            ],
-            run.environment(ARTEMIS_HOME=home, ARTEMIS_INSTANCE=folder, ARTEMIS_INSTANCE_ETC=etc),
-        )
+        """One process, which wants its places in the environment too."""
+        places = run.environment(ARTEMIS_HOME=run.home, ARTEMIS_INSTANCE=run.folder, ARTEMIS_INSTANCE_ETC=run.etc)
+        start(self.command(run), places)
 
     def probes(self, run: Run) -> dict[str, probes.Probe]:
         """One for each listener."""

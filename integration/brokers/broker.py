@@ -1,7 +1,5 @@
 """A started broker in the hands of a test or of the command line."""
 
-import itertools
-import os
 import shutil
 import signal
 from collections.abc import Sequence
@@ -9,14 +7,13 @@ from pathlib import Path
 from types import TracebackType
 from urllib.parse import quote
 
-from integration.brokers import places, ports, state
+from integration.brokers import state
 from integration.brokers.activemq import ActiveMQ
 from integration.brokers.admin import Rest
 from integration.brokers.artemis import Artemis
 from integration.brokers.certificates import Certificates, make_certificates
-from integration.brokers.errors import BrokerError, BrokerFailed, BrokerUnavailable
-from integration.brokers.install import Say
-from integration.brokers.probes import wait_ready
+from integration.brokers.errors import BrokerError, BrokerFailed
+from integration.brokers.probes import Probe, wait_ready
 from integration.brokers.processes import spawn, wait_gone
 from integration.brokers.pulsar import Pulsar
 from integration.brokers.rabbitmq import RabbitMQ, RabbitMQ3, rabbitmqctl
@@ -24,13 +21,11 @@ from integration.brokers.server import Run, Server
 from integration.brokers.state import State
 from integration.brokers.table import HOST, PASSWORD, USER, Kind, kind
 
-__all__ = ["SERVERS", "Broker", "fetch", "find", "join", "leave", "start"]
+__all__ = ["SERVERS", "Broker"]
 
 SERVERS: dict[str, Server] = {
     server.kind.name: server for server in (RabbitMQ(), RabbitMQ3(), ActiveMQ(), Artemis(), Pulsar())
 }
-
-_numbers = itertools.count(1)
 
 
 class Broker:
@@ -123,7 +118,7 @@ class Broker:
             self.kill()
         else:
             self.terminate()
-        self._launch()
+        self.launch()
 
     def stop(self) -> None:
         """End it, at once, and remove everything of it; a second time nothing happens."""
@@ -165,92 +160,39 @@ class Broker:
     def _run(self) -> Run:
         return Run(Path(self._state.home), self._state.folder, self._state.ports, self._state.sync)
 
-    def _launch(self) -> None:
+    def launch(self) -> None:
+        """Start it, when it does not run, and wait until every listener answers."""
         run = self._run
         shutil.rmtree(run.folder / "tmp", ignore_errors=True)
         for needed in ("tmp", "etc", "data", "logs"):
             (run.folder / needed).mkdir(mode=0o700, exist_ok=True)
         make_certificates(run.tls)
-        self._state = self._state.with_processes()
-
-        def begin(command: Sequence[str | Path], env: dict[str, str]) -> None:
-            process = spawn(command, env, run.folder, self.log_file)
-            self._state = self._state.with_processes(*self._state.processes, process)
-
         try:
-            for file, text in self._server.files(run).items():
-                (run.etc / file).write_text(text)
-            self._server.launch(run, begin)
-            wait_ready(self._server.probes(run), lambda: self.running, self._server.start_timeout)
+            self._bring_up(run)
+            wait_ready(self._probes(), lambda: self.running, self._server.start_timeout)
         except BaseException as error:
             self._state.kill()
             if isinstance(error, BrokerFailed):
                 raise BrokerFailed(self._story(error)) from error
             raise
 
+    def _bring_up(self, run: Run) -> None:
+        self._state = self._state.with_processes()
+
+        def begin(command: Sequence[str | Path], env: dict[str, str]) -> None:
+            process = spawn(command, env, run.folder, self.log_file)
+            self._state = self._state.with_processes(*self._state.processes, process)
+
+        self._configure(run)
+        self._server.launch(run, begin)
+
+    def _configure(self, seen: Run) -> None:
+        for file, text in self._server.files(seen).items():
+            (self._run.etc / file).write_text(text)
+
+    def _probes(self) -> dict[str, Probe]:
+        return self._server.probes(self._run)
+
     def _story(self, error: BrokerFailed) -> str:
         lines = self.log().strip().splitlines()[-15:]
         return "\n  ".join([f"{self.kind.title} ({self.instance}): {error}; the end of its log:", *lines])
-
-
-def start(name: str, *, sync: bool = True, instance: str | None = None, keep: bool = False) -> Broker:
-    """Start a broker of that name, on free ports, with no data, and return when every listener answers.
-
-    It belongs to this process: what this process leaves running ends at the next start of any broker, unless
-    `keep`. `sync=False` lets the Java brokers confirm before the disk has it: for speed, never where loss matters.
-    BrokerUnavailable when it was not fetched.
-    """
-    server = SERVERS[kind(name).name]
-    home = server.installed()
-    if home is None:
-        raise BrokerUnavailable(f"{server.kind.title} is not fetched: python -m integration.brokers fetch {name}")
-    state.sweep()
-    chosen = instance or f"{name}-{os.getpid()}-{next(_numbers)}"
-    with places.file_lock("runs"):
-        if state.load(chosen) is not None:
-            raise BrokerError(f"a broker {chosen!r} is there already")
-        taken = [port for other in state.every_state() for port in other.ports.values()]
-        (places.runs() / chosen).mkdir(mode=0o700)
-        written = State(chosen, name, str(home), ports.choose(server.kind, taken, usual=keep), sync)
-        written.save()
-        if not keep:
-            written.own()
-    broker = Broker(written)
-    try:
-        broker._launch()
-    except BaseException:
-        state.remove(broker._state)
-        raise
-    return broker
-
-
-def join(name: str, instance: str) -> Broker:
-    """The broker that several processes share under one name, started by the first; each calls `leave` at its end."""
-    with places.file_lock(f"share-{name}"):
-        written = state.load(instance)
-        if written is None:
-            return start(name, instance=instance)
-        written.own()
-        broker = Broker(written)
-        if not broker.running:
-            broker.restart()
-        return broker
-
-
-def leave(broker: Broker) -> None:
-    """This process needs a shared broker no longer; the last one stops it."""
-    with places.file_lock(f"share-{broker.kind.name}"):
-        written = state.load(broker.instance)
-        if written is not None and written.disown():
-            broker.stop()
-
-
-def find(instance: str) -> Broker | None:
-    """A broker that was started before, by whatever process, or None."""
-    written = state.load(instance)
-    return None if written is None else Broker(written)
-
-
-def fetch(name: str, say: Say = lambda text: None) -> Path:
-    """Fetch a broker into the user's cache, unless it is there; `say` is told what is going on."""
-    return SERVERS[kind(name).name].fetch(say)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
-from integration.brokers.broker import fetch, start
 from integration.brokers.errors import BrokerError
 from integration.brokers.progress import doing, stderr
+from integration.brokers.starting import fetch, start
 from integration.brokers.table import KINDS
 
 __all__ = ["check_all"]

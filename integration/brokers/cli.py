@@ -13,10 +13,13 @@ from rich.console import Console
 from rich.table import Table
 
 from integration.brokers import state
-from integration.brokers.broker import SERVERS, Broker, fetch, find, start
+from integration.brokers.broker import SERVERS, Broker
+from integration.brokers.certificates import make_certificates
 from integration.brokers.checking import check_all
+from integration.brokers.composing import compose_files
 from integration.brokers.errors import BrokerError, BrokerUnavailable
 from integration.brokers.progress import doing, stderr
+from integration.brokers.starting import fetch, find, start
 from integration.brokers.table import KINDS, kind
 
 __all__ = ["app"]
@@ -180,7 +183,7 @@ def logs(
     broker = _up(name)
     text = broker.log()
     print("\n".join(text.splitlines()[-lines:] if lines else []), flush=True)
-    if follow:
+    if follow and broker.log_file.exists():
         _follow(broker.log_file, len(text.encode()))
 
 
@@ -210,6 +213,18 @@ def fetch_(names: _Names = None) -> int:
 def check(names: _Names = None) -> int:
     """Fetch, start, ask every listener, stop; then a table of what can be had here. Without names: all of them."""
     return check_all(names or list(KINDS))
+
+
+@_command
+def compose(
+    folder: Annotated[Path, typer.Argument(help="Where docker/compose.yaml is.")] = Path("docker"),
+) -> None:
+    """Write docker/compose.yaml with its configurations anew, and certificates if there are none."""
+    for path, text in compose_files().items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    make_certificates(folder / "tls")
+    print(f"docker compose --file {folder / 'compose.yaml'} up --detach --wait")
 
 
 def _up(name: str) -> Broker:

@@ -14,9 +14,10 @@ from contextlib import ExitStack
 
 import pytest
 
-from integration.brokers.broker import Broker, join, leave, start
+from integration.brokers.broker import Broker
 from integration.brokers.errors import BrokerUnavailable
 from integration.brokers.external import External
+from integration.brokers.starting import join, leave, start
 from integration.brokers.table import kind
 
 __all__ = ["StartBroker", "own_broker", "rabbitmq", "rabbitmq3", "unavailable"]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from integration.brokers.errors import BrokerUnavailable
 from integration.brokers.server import Run
+from integration.brokers.table import HOST
 from integration.brokers.tools import need, run
 
 __all__ = ["check_java", "java", "small"]
@@ -35,7 +36,7 @@ def check_java() -> None:
 def small(site: Run, heap: str = "256m") -> list[str]:
     """A Java that starts fast, stays small, and keeps to its own folder."""
     return [
-        java(),
+        java() if site.host == HOST else "java",
         "-Xms64m",
         f"-Xmx{heap}",
         "-XX:+UseSerialGC",

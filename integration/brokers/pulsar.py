@@ -20,6 +20,8 @@ _OPENED = (
     "jdk.management/com.sun.management.internal",
 )
 _DRIVERS = "org.apache.pulsar.metadata.bookkeeper.PulsarMetadata"
+# The bookie would listen everywhere; a container's image has no filter, and its listeners are published one by one.
+_OUTSIDE = "listeningInterface=lo\nentryFilterNames=jms\nentryFiltersDirectory={home}/filters"
 
 
 class Pulsar(Server):
@@ -57,38 +59,37 @@ class Pulsar(Server):
             "pulsar",
             run,
             sync=str(run.sync).lower(),
-            interface="lo" if run.host == HOST else "",
             tls_port=str(run.ports["tls"]),
-            filters=str(run.home / "filters"),
+            outside_containers=_OUTSIDE.format(home=run.home) if run.host == HOST else "",
         )
 
+    def command(self, run: Run) -> list[str | Path]:
+        """Java: broker, bookie and metadata in one process."""
+        return [
+            *small(run, "512m"),
+            "-XX:MaxDirectMemorySize=384m",
+            *(f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED),
+            "-Dio.netty.tryReflectionSetAccessible=true",
+            "-Djava.net.preferIPv4Stack=true",
+            "-Djute.maxbuffer=10485760",
+            f"-Dlog4j2.configurationFile={run.etc}/log4j2.properties",
+            "-Dlog4j2.disableJmx=true",
+            f"-Dbookkeeper.metadata.bookie.drivers={_DRIVERS}BookieDriver",
+            f"-Dbookkeeper.metadata.client.drivers={_DRIVERS}ClientDriver",
+            *("-cp", f"{run.etc}:{run.home}/lib/*"),
+            "org.apache.pulsar.PulsarStandaloneStarter",
+            *("--config", _configuration(run)),
+            *("-nss", "-nfw", "-a", HOST),
+            *("--metadata-dir", run.data / "metadata"),
+            *("--bookkeeper-dir", run.data / "bookkeeper"),
+            *("--num-bookies", "1"),
+        ]
+
     def launch(self, run: Run, start: Starter) -> None:
-        """One Java process: broker, bookie and metadata."""
+        """One process, with its shipped configuration and ours after it."""
         shipped = (run.home / "conf" / "standalone.conf").read_text()
-        (run.etc / "standalone.conf").write_text(shipped + (run.etc / "standalone.properties").read_text())
-        start(
-            [
-                *small(run, "512m"),
-                "-XX:MaxDirectMemorySize=384m",
-                *(f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED),
-                "-Dio.netty.tryReflectionSetAccessible=true",
-                "-Djava.net.preferIPv4Stack=true",
-                "-Djute.maxbuffer=10485760",
-                f"-Dlog4j2.configurationFile={run.etc}/log4j2.properties",
-                "-Dlog4j2.disableJmx=true",
-                f"-Dbookkeeper.metadata.bookie.drivers={_DRIVERS}BookieDriver",
-                f"-Dbookkeeper.metadata.client.drivers={_DRIVERS}ClientDriver",
-                "-cp",
-                f"{run.etc}:{run.home}/lib/*",
-                "org.apache.pulsar.PulsarStandaloneStarter",
-                *("--config", run.etc / "standalone.conf"),
-                *("-nss", "-nfw", "-a", HOST),
-                *("--metadata-dir", run.data / "metadata"),
-                *("--bookkeeper-dir", run.data / "bookkeeper"),
-                *("--num-bookies", "1"),
-            ],
-            run.environment(),
-        )
+        _configuration(run).write_text(shipped + (run.etc / "standalone.properties").read_text())
+        super().launch(run, start)
 
     def probes(self, run: Run) -> dict[str, probes.Probe]:
         """One for each listener, and the transaction coordinator."""
@@ -110,6 +111,10 @@ class Pulsar(Server):
             for topic in rest.get(base):
                 if not topic.rpartition("/")[2].startswith("__"):
                     rest.delete(f"{base}/{_local(topic)}?force=true")
+
+
+def _configuration(run: Run) -> Path:
+    return run.folder / "tmp" / "standalone.conf"
 
 
 def _local(topic: str) -> str:

@@ -44,13 +44,17 @@ class RabbitMQ(Server):
         listed = (f"auth_mechanisms.{number} = {name}" for number, name in enumerate(self.mechanisms, 1))
         return render("rabbitmq", run, mechanisms="\n".join(listed), anonymous=self.anonymous)
 
+    def command(self, run: Run) -> list[str | Path]:
+        """The script that becomes Erlang."""
+        return ["sh", _scripts(run) / "rabbitmq-server"]
+
     def launch(self, run: Run, start: Starter) -> None:
         """The port mapper, then the node; its script becomes Erlang, so the process is the node's."""
         epmd = next((run.home / "usr/lib/erlang").glob("erts-*/bin/epmd"))
         start([epmd, "-port", str(run.ports["epmd"]), "-address", HOST], run.environment())
         mapped = {"port mapper": probes.epmd(run.ports["epmd"], "nobody", known=False)}
         probes.wait_ready(mapped, lambda: True, 10)
-        start(["sh", _scripts(run) / "rabbitmq-server"], _environment(run) | {"detached": "1"})
+        start(self.command(run), _environment(run) | {"detached": "1"})
 
     def probes(self, run: Run) -> dict[str, probes.Probe]:
         """One for each listener."""

@@ -88,8 +88,12 @@ class Server(ABC):
         """Its configuration: file name to text."""
 
     @abstractmethod
+    def command(self, run: Run) -> list[str | Path]:
+        """What runs the broker; the first word is the program."""
+
     def launch(self, run: Run, start: Starter) -> None:
         """Start its processes, the broker itself last."""
+        start(self.command(run), run.environment())
 
     @abstractmethod
     def probes(self, run: Run) -> dict[str, Probe]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from integration.brokers import places
+from integration.brokers import docker, places
 from integration.brokers.errors import BrokerFailed
 from integration.brokers.ports import wait_free
 from integration.brokers.processes import Process, inside, kill_all, myself
@@ -50,8 +50,15 @@ class State:
         return marks.is_dir() and not any(_owner(mark.name).alive for mark in marks.iterdir())
 
     @property
+    def contained(self) -> bool:
+        """Whether Docker runs it."""
+        return self.home == docker.CONTAINER
+
+    @property
     def running(self) -> bool:
         """Whether the broker's process is there."""
+        if self.contained:
+            return bool(docker.compose(self.folder, "ps", "--status", "running", "--quiet").strip())
         return bool(self.processes) and self.processes[-1].alive
 
     def save(self) -> None:
@@ -69,6 +76,8 @@ class State:
 
     def kill(self) -> None:
         """SIGKILL every process that belongs to it, and wait until its ports are free."""
+        if self.contained and (self.folder / "compose.yaml").exists():
+            docker.compose(self.folder, "kill")
         while found := {process for process in (*self.processes, *inside(self.folder)) if process.alive}:
             if not kill_all(found):
                 raise BrokerFailed(f"{self.instance}: a process survived SIGKILL")
@@ -96,7 +105,10 @@ def every_state() -> list[State]:
 
 def remove(state: State) -> None:
     """End what is left of it and forget it, with its data."""
-    state.kill()
+    if state.contained and (state.folder / "compose.yaml").exists():
+        docker.compose(state.folder, "down", "--volumes")
+    else:
+        state.kill()
     shutil.rmtree(state.folder, ignore_errors=True)
 
 

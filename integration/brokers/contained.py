@@ -1,0 +1,38 @@
+"""A broker in a container, for JMSBRIDGE_BROKERS=docker: the same ports, users and settings."""
+
+from integration.brokers import docker
+from integration.brokers.broker import Broker
+from integration.brokers.errors import BrokerError
+from integration.brokers.probes import Probe
+from integration.brokers.rabbitmq import RabbitMQ
+from integration.brokers.server import Run
+
+__all__ = ["Contained"]
+
+
+class Contained(Broker):
+    """One real broker that Docker runs; data are in a volume, which goes with it."""
+
+    def terminate(self) -> None:
+        """End it in good order; data stay."""
+        docker.compose(self.folder, "stop")
+
+    def ctl(self, *arguments: str) -> str:
+        """What rabbitmqctl prints. RabbitMQ only."""
+        if not isinstance(self._server, RabbitMQ):
+            raise BrokerError(f"{self.kind.title} has no rabbitmqctl")
+        return docker.compose(self.folder, "exec", "--no-TTY", self.kind.name, "rabbitmqctl", *arguments)
+
+    def log(self) -> str:
+        """Everything that it has printed."""
+        return docker.compose(self.folder, "logs", "--no-color", "--no-log-prefix")
+
+    def _bring_up(self, run: Run) -> None:
+        self._configure(docker.container_run(self.ports, sync=run.sync, server=self._server))
+        text = docker.compose_text({self._server: (self.ports, run.etc, run.tls)})
+        (run.folder / "compose.yaml").write_text(text)
+        docker.compose(self.folder, "up", "--detach")
+
+    def _probes(self) -> dict[str, Probe]:
+        offered = docker.published(self._server, self.ports)
+        return {name: probe for name, probe in super()._probes().items() if name not in self.ports or name in offered}
