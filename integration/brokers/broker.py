@@ -1,7 +1,6 @@
 """A started broker in the hands of a test or of the command line."""
 
 import shutil
-import signal
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -108,7 +107,7 @@ class Broker:
         """End it in good order; data stay."""
         if not self._state.running:
             return self._state.kill()
-        self._state.processes[-1].signal(signal.SIGTERM)
+        self._state.processes[-1].terminate()
         wait_gone(self._state.processes[-1:], self._server.stop_timeout)
         return self._state.kill()
 

@@ -26,15 +26,25 @@ class Process:
     def alive(self) -> bool:
         """Whether it runs still; one that only waits to be reaped does not."""
         child = _children.get(self.pid)
-        if child is not None and child.poll() is not None:
-            del _children[self.pid]
-        return _look(self.pid) == self.started
+        if child is None:
+            return bool(self.started) and _look(self.pid) == self.started
+        if child.poll() is None:
+            return True  # also while its threads end one by one, when it looks like a zombie
+        del _children[self.pid]
+        return False
 
-    def signal(self, number: signal.Signals, *, group: bool = False) -> None:
-        """Send a signal, with `group` to all that it started; nothing happens when it is gone."""
+    def terminate(self) -> None:
+        """Ask it to end; nothing happens when it is gone."""
         if self.alive:
-            with suppress(ProcessLookupError):
-                (os.killpg if group else os.kill)(self.pid, number)
+            with suppress(ProcessLookupError):  # it went meanwhile
+                os.kill(self.pid, signal.SIGTERM)
+
+    def kill(self) -> None:
+        """SIGKILL, also to what it started in its own group; nothing happens when it is gone."""
+        if self.alive:
+            for send in (os.killpg, os.kill):
+                with suppress(ProcessLookupError):  # it leads no group, or went meanwhile
+                    send(self.pid, signal.SIGKILL)
 
 
 def spawn(command: Sequence[str | Path], env: Mapping[str, str], folder: Path, log: Path) -> Process:
@@ -72,7 +82,7 @@ def kill_all(processes: Iterable[Process], timeout: float = 10.0) -> bool:
     """SIGKILL all of them with what they started; False when one is not gone after `timeout` seconds."""
     every = list(processes)
     for process in every:
-        process.signal(signal.SIGKILL, group=os.getpgid(process.pid) == process.pid if process.alive else False)
+        process.kill()
     return wait_gone(every, timeout)
 
 
