@@ -14,12 +14,15 @@ import pika
 from pika import frame as pika_frame
 from pika import spec
 
+from jmsbridge_rabbitmq.fields import Unencodable
 from jmsbridge_rabbitmq.frames import DELIVER, GET_OK, RETURN, Confirm, Content
 
 __all__ = ["Connection", "RawProperties", "quiet_pika"]
 
 _HEADER = struct.Struct(">BHI")
 _FRAME_END = 1
+_FRAME_MAX = 131072
+_WRITE = 64 * 1024
 
 
 class RawProperties:
@@ -56,8 +59,18 @@ class Connection(pika.SelectConnection):  # type: ignore[misc]
     def flush(self) -> None:
         """Write the batch."""
         batch, self._batch = self._batch, None
-        if batch and not self.is_closed:
-            self._adapter_emit_data(b"".join(batch))
+        if not batch or self.is_closed:
+            return
+        part: list[bytes] = []
+        size = 0
+        for data in batch:  # the transport copies what a full socket leaves over
+            part.append(data)
+            size += len(data)
+            if size >= _WRITE:
+                self._adapter_emit_data(b"".join(part))
+                part, size = [], 0
+        if part:
+            self._adapter_emit_data(b"".join(part))
 
     def _output_marshaled_frames(self, marshaled_frames: Sequence[bytes]) -> None:
         self.frames_sent += len(marshaled_frames)
@@ -151,8 +164,15 @@ class Connection(pika.SelectConnection):  # type: ignore[misc]
     def publish(
         self, channel: Any, exchange: str, routing_key: str, mandatory: bool, properties: bytes, body: bytes
     ) -> None:
-        """Publish one message."""
+        """Publish one message; Unencodable where its header exceeds a frame."""
+        self.check_header(properties)
         channel.basic_publish(exchange, routing_key, body, RawProperties(properties), mandatory=mandatory)
+
+    def check_header(self, properties: bytes) -> None:
+        """A header cannot be spread over frames: what is larger would cost the connection."""
+        room = (self.params.frame_max or _FRAME_MAX) - 20
+        if len(properties) > room:
+            raise Unencodable(f"headers and properties take {len(properties)} bytes; a frame here has room for {room}")
 
     def ack(self, channel: Any, tag: int, multiple: bool) -> None:
         """Acknowledge."""

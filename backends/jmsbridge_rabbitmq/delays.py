@@ -31,9 +31,7 @@ def name_of(delay: int, exchange: str) -> str:
 def ensure_waiting(delay: int, exchange: str, queue_type: str | None) -> Conversation:
     """Make the waiting place, or keep it alive."""
     name = name_of(delay, exchange)
-    yield Ask(
-        "exchange_declare", {"exchange": name, "exchange_type": "fanout", "durable": True, "auto_delete": True}
-    )
+    yield Ask("exchange_declare", {"exchange": name, "exchange_type": "fanout", "durable": True, "auto_delete": True})
     arguments: dict[str, Any] = {
         "x-message-ttl": delay,
         "x-dead-letter-exchange": exchange,

@@ -28,10 +28,10 @@ from jmsbridge.spi import (
 )
 from jmsbridge_rabbitmq import topology
 from jmsbridge_rabbitmq.admin import RabbitAdmin
-from jmsbridge_rabbitmq.amqp import Connection
 from jmsbridge_rabbitmq.channel import Channel
 from jmsbridge_rabbitmq.control import Control, Conversation, Done
 from jmsbridge_rabbitmq.errors import connect_error, loss
+from jmsbridge_rabbitmq.fast import connection_class
 from jmsbridge_rabbitmq.loop import Loop
 from jmsbridge_rabbitmq.native import NATIVE
 from jmsbridge_rabbitmq.options import RabbitOptions
@@ -121,7 +121,7 @@ class Link(RabbitAdmin):
         self.consuming = self._new_connection(opened, failed)
 
     def _new_connection(self, opened: Callable[[Any], None], failed: Callable[[Any, BaseException], None]) -> Any:
-        return Connection(
+        return connection_class()(
             self._parameters,
             on_open_callback=opened,
             on_open_error_callback=failed,

@@ -84,8 +84,7 @@ class Publisher:
         try:
             made = link.encoder.encode(envelope, now)
         except Unencodable as error:
-            refused = SendRefused(f"{address}: the message cannot be written as AMQP 0-9-1: {error}")
-            refused.__cause__ = error
+            refused = _unencodable(str(address), error)
             if ticket is None:
                 raise refused from error
             ticket.fail(refused)
@@ -131,10 +130,14 @@ class Publisher:
         if len(made.body) > link.message_limit:
             sending.fail(SendRefused(_too_large(sending, link.message_limit, link.broker)))
             return
+        mandatory = sending.mandatory or sending.wait > 0
+        try:
+            link.publishing.publish(self._channel, exchange, sending.key, mandatory, made.properties, made.body)
+        except Unencodable as error:
+            sending.fail(_unencodable(sending.where, error))
+            return
         self._confirms.sent(sending)
         self._bytes += len(made.body)
-        mandatory = sending.mandatory or sending.wait > 0
-        link.publishing.publish(self._channel, exchange, sending.key, mandatory, made.properties, made.body)
 
     def go_on(self) -> None:
         """Something that was waited for is there."""
@@ -279,6 +282,12 @@ class Publisher:
             self._channel.close()
         elif not self._opening:
             done()
+
+
+def _unencodable(where: str, error: Unencodable) -> SendRefused:
+    refused = SendRefused(f"{where}: the message cannot be written as AMQP 0-9-1: {error}")
+    refused.__cause__ = error
+    return refused
 
 
 def _message_id(raw: bytes) -> str | None:

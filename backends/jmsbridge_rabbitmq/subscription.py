@@ -184,6 +184,8 @@ class Subscription:
     # -- arrivals
 
     def _arrived(self, content: Content) -> None:
+        if self._closing is not None:
+            return  # what is still under way goes back with the channel
         self._tags.arrived(content.delivery_tag)
         if content.consumer_tag:
             if content.consumer_tag != self._tag and not self._cancelling:

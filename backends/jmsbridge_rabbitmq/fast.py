@@ -1,0 +1,147 @@
+"""The same connection with the hot ways past pika: own frames out, own parser in.
+
+pika writes three frames per message and builds three objects per delivery. Here a publish is one string of bytes, and
+deliveries and confirmations go from the parser to their channel; pika keeps everything else. It rests on names inside
+pika, so it is used only where ``is_sound`` finds them all and both sides write the same bytes.
+"""
+
+import functools
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pika
+from pika import frame as pika_frame
+from pika import spec
+from pika.channel import Channel as PikaChannel
+
+from jmsbridge_rabbitmq import frames
+from jmsbridge_rabbitmq.amqp import Connection
+from jmsbridge_rabbitmq.frames import Confirm, Content, FrameReader
+
+__all__ = ["FastConnection", "connection_class", "is_sound"]
+
+log = logging.getLogger("jmsbridge.rabbitmq")
+
+_RECEIVE = 64 * 1024
+_FRAME_MAX = 131072
+
+
+class FastConnection(Connection):
+    """Use it as ``Connection``."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self._reader = FrameReader(_FRAME_MAX)
+        self._publishers: dict[int, frames.Publisher] = {}
+        self._on_content: dict[int, Callable[[Content], None]] = {}
+        self._on_confirm: dict[int, Callable[[Confirm], None]] = {}
+        super().__init__(*arguments, **options)
+
+    def _proto_connection_made(self, transport: Any) -> None:
+        if hasattr(transport, "_MAX_RECV_BYTES"):
+            transport._MAX_RECV_BYTES = _RECEIVE
+        super()._proto_connection_made(transport)
+
+    def _take(self, data: bytes) -> None:
+        self.bytes_received += len(data)
+        contents = self._on_content
+        for event in self._reader.feed(data):
+            if type(event) is Content:
+                contents[event.channel](event)
+            elif type(event) is Confirm:
+                self._on_confirm[event.channel](event)
+            else:
+                self._process_frame(pika_frame.decode_frame(event.frame)[1])
+
+    def listen(
+        self, channel: Any, on_content: Callable[[Content], None], on_confirm: Callable[[Confirm], None] | None = None
+    ) -> None:
+        """Say who gets the messages, returns and confirmations of a channel."""
+        number = channel.channel_number
+        self._on_content[number] = on_content
+        if on_confirm is not None:
+            self._on_confirm[number] = on_confirm
+            self._publishers[number] = frames.Publisher(number, self.params.frame_max or _FRAME_MAX)
+
+    def get(self, channel: Any, queue: str) -> None:
+        """Ask for one message."""
+        self._send_method(channel.channel_number, spec.Basic.Get(queue=queue))
+
+    def publish(
+        self, channel: Any, exchange: str, routing_key: str, mandatory: bool, properties: bytes, body: bytes
+    ) -> None:
+        """Publish one message; Unencodable where its header exceeds a frame."""
+        publisher = self._publishers[channel.channel_number]
+        self._output_marshaled_frames((publisher.frames(exchange, routing_key, mandatory, properties, body),))
+
+    def ack(self, channel: Any, tag: int, multiple: bool) -> None:
+        """Acknowledge."""
+        self._output_marshaled_frames((frames.ack(channel.channel_number, tag, multiple),))
+
+    def give_back(self, channel: Any, tag: int) -> None:
+        """Hand a message back to its queue."""
+        self._output_marshaled_frames((frames.nack(channel.channel_number, tag),))
+
+
+_NAMES: tuple[tuple[Any, tuple[str, ...]], ...] = (
+    (
+        pika.SelectConnection,
+        (
+            "_adapter_emit_data",
+            "_on_data_available",
+            "_output_marshaled_frames",
+            "_proto_connection_made",
+            "_process_frame",
+            "_send_method",
+            "_terminate_stream",
+        ),
+    ),
+    (PikaChannel, ("_rpc",)),
+    (pika_frame, ("decode_frame",)),
+)
+
+
+def is_sound() -> bool:
+    """Whether this pika has what is used of its inside, and writes and reads what our frames do."""
+    return all(hasattr(owner, name) for owner, names in _NAMES for name in names) and _writes_alike() and _reads_alike()
+
+
+def _message(method: Any, properties: Any, body: bytes) -> bytes:
+    parts = (
+        pika_frame.Method(7, method),
+        pika_frame.Header(7, len(body), properties),
+        pika_frame.Body(7, body),
+    )
+    return b"".join(part.marshal() for part in parts)
+
+
+def _writes_alike() -> bool:
+    properties = spec.BasicProperties(message_id="ID:1", delivery_mode=2)
+    theirs = _message(spec.Basic.Publish(exchange="e", routing_key="k", mandatory=True), properties, b"body")
+    ours = frames.Publisher(7, _FRAME_MAX).frames("e", "k", True, b"".join(properties.encode()), b"body")
+    ack = pika_frame.Method(7, spec.Basic.Ack(9, True)).marshal()
+    nack = pika_frame.Method(7, spec.Basic.Nack(9, requeue=True)).marshal()
+    return ours == theirs and frames.ack(7, 9, True) == ack and frames.nack(7, 9) == nack
+
+
+def _reads_alike() -> bool:
+    properties = spec.BasicProperties(message_id="ID:1")
+    method = spec.Basic.Deliver(consumer_tag="c", delivery_tag=3, exchange="e", routing_key="k")
+    close = pika_frame.Method(7, spec.Channel.CloseOk()).marshal()
+    confirm = pika_frame.Method(7, spec.Basic.Ack(9, True)).marshal()
+    events = FrameReader(_FRAME_MAX).feed(_message(method, properties, b"body") + confirm + close)
+    raw = b"".join(properties.encode())
+    content = Content(frames.DELIVER, 7, "c", 3, False, "e", "k", 0, "", raw, b"body")
+    return events == [content, Confirm(7, 9, True, True), frames.Raw(close)]
+
+
+@functools.cache
+def connection_class() -> type[Connection]:
+    """The fast connection, or the plain one where it would not be sound; found out once."""
+    try:
+        if is_sound():
+            return FastConnection
+        log.warning("pika %s differs inside from what is known: going without the fast way", pika.__version__)
+    except Exception:
+        log.warning("pika %s cannot be checked: going without the fast way", pika.__version__, exc_info=True)
+    return Connection

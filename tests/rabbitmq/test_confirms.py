@@ -1,0 +1,60 @@
+"""Which publishes are answered: against a model, in every order in which a broker may answer."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jmsbridge_rabbitmq.confirms import Confirms
+
+Step = tuple[str, int, bool]
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("send"), st.integers(1, 400), st.just(False)),
+        st.tuples(st.just("answer"), st.integers(0, 1600), st.booleans()),
+    ),
+    max_size=60,
+)
+
+
+@given(STEPS)
+def test_answers_settle_what_a_model_says(steps: list[Step]) -> None:
+    confirms: Confirms[int] = Confirms()
+    model: dict[int, int] = {}
+    sent = 0
+    for what, number, multiple in steps:
+        if what == "send":
+            for _ in range(number):
+                sent += 1
+                model[sent] = -sent
+                assert confirms.sent(-sent) == sent
+        else:
+            numbers = [each for each in model if each <= number] if multiple else [number]
+            expected = [model.pop(each) for each in numbers if each in model]
+            if number <= sent:
+                assert confirms.answered(number, multiple) == expected
+            else:
+                assert confirms.answered(number, multiple) == []
+                model |= {-entry: entry for entry in expected}
+                model = dict(sorted(model.items()))
+        assert len(confirms) == len(model)
+        assert confirms.waiting() == list(model.values())
+
+
+def test_answers_out_of_order_as_a_broker_gives_them() -> None:
+    confirms: Confirms[str] = Confirms()
+    for name in "abcde":
+        confirms.sent(name)
+    assert confirms.answered(2, False) == ["b"]
+    assert confirms.answered(4, True) == ["a", "c", "d"]
+    assert confirms.answered(4, True) == []
+    assert confirms.answered(5, False) == ["e"]
+    assert len(confirms) == 0
+
+
+def test_a_lost_channel_gives_up_everything_and_counts_anew() -> None:
+    confirms: Confirms[str] = Confirms()
+    confirms.sent("a")
+    confirms.sent("b")
+    confirms.answered(1, False)
+    assert confirms.give_up() == ["b"]
+    assert confirms.sent("c") == 1
+    assert confirms.waiting() == ["c"]
