@@ -39,7 +39,7 @@ _MAX_EXPIRATION: Final = (1 << 32) - 1
 _LATEST_SECONDS: Final = 10**11  # year 5138: a larger AMQP timestamp is one in milliseconds
 _KIND_NAMES: Final = {(True, False): "topic", (False, True): "temp-queue", (True, True): "temp-topic"}
 _REPLY_KINDS: Final = {name: kind for kind, name in _KIND_NAMES.items()}
-_BROKER_NAMED: Final = ("amq.rabbitmq.reply-to", "amq.gen-")
+_BROKER_NAMED: Final = ("amq.rabbitmq.reply-to", "amq.gen-", "jms-temp-queue-")
 _HEADS: Final = {
     (persistent, priority): field("JMSDeliveryMode", "PERSISTENT" if persistent else "NON_PERSISTENT")
     + field("JMSPriority", priority)

@@ -1,0 +1,72 @@
+"""What RabbitMQ's Java client wrote (captured by ``integration/java/capture_rabbitmq.py``) is read field by field."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from integration.java.describing import describe
+from jmsbridge.messages.arriving import message_from_arrival
+from jmsbridge.spi import Address, BodyKind
+from jmsbridge_rabbitmq import wire
+from jmsbridge_rabbitmq.fields import Malformed
+from jmsbridge_rabbitmq.javabody import encode
+from jmsbridge_rabbitmq.javaread import decode
+from jmsbridge_rabbitmq.losses import LOSSES
+
+HERE = Address("orders")
+CAPTURED: dict[str, list[dict[str, Any]]] = {
+    mode: [
+        json.loads(line)
+        for line in (Path(__file__).with_name("golden") / f"{mode}.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+    for mode in ("jms", "amqp")
+}
+SAMPLES = [(mode, number) for mode, captured in CAPTURED.items() for number in range(len(captured))]
+
+
+@pytest.mark.parametrize(("mode", "number"), SAMPLES)
+def test_a_captured_message_is_what_java_sent(mode: str, number: int) -> None:
+    captured = CAPTURED[mode][number]
+    sent = captured["sent"]
+    found = wire.decode(HERE, bytes.fromhex(captured["properties"]), bytes.fromhex(captured["body"]))
+    assert found.fault is None
+    seen = describe(message_from_arrival(found.envelope, False, 1, None))
+    if mode == "amqp":
+        if sent["kind"] == "TextMessage":
+            assert "from Java: TextMessage" in LOSSES["amqp"]
+            sent = {**sent, "kind": "BytesMessage", "body": ["bytes", sent["body"][1].encode().hex()]}
+        if sent["expiration"]:
+            assert "from Java: expiration" in LOSSES["amqp"]
+            assert abs(seen["expiration"] - sent["expiration"]) < 100
+            sent = {**sent, "expiration": seen["expiration"]}
+    assert seen == sent
+
+
+@pytest.mark.parametrize("number", range(len(CAPTURED["jms"])))
+def test_every_cut_of_a_captured_body_is_an_error_or_whole(number: int) -> None:
+    body = bytes.fromhex(CAPTURED["jms"][number]["body"])
+    whole = decode(body, HERE)
+    for size in range(len(body)):
+        try:
+            read = decode(body[:size], HERE)
+        except Malformed:
+            continue
+        # What follows the last block of a bytes message has no length of its own.
+        assert whole.kind is BodyKind.BYTES
+        assert whole.body.startswith(read.body)
+
+
+def test_python_writes_what_java_writes() -> None:
+    """The order of the properties is free in Java; the rest is the same byte by byte."""
+    for captured in CAPTURED["jms"]:
+        body = bytes.fromhex(captured["body"])
+        envelope = decode(body, HERE)
+        again = encode(envelope, envelope.message_id or "")
+        assert decode(again, HERE) == envelope
+        start = body.index(b"com.rabbitmq.jms.client.")
+        name = body[start - 2 : body.index(b"Message", start + 32) + 7]
+        assert name in again
+        described = body[body.index(b"\x73\x72\0\x25com.rabbitmq") : body.index(b"\x78\x70") + 2]
+        assert described in again
