@@ -49,7 +49,7 @@ class Crew:
         lines = [line for log in sorted(self.logs.iterdir()) for line in log.read_text().split("\n")[:-1]]
         return [line.split() for line in lines if line.startswith(f"{first} ") or line == first]
 
-    def wait(self, predicate: Callable[[], object], timeout: float = 20.0) -> float:
+    def wait(self, predicate: Callable[[], object], timeout: float = 50.0) -> float:
         """Until it is true; how long it took."""
         started = time.monotonic()
         while not predicate():

@@ -24,7 +24,7 @@ def test_what_a_killed_process_held_comes_back(crew: Crew) -> None:
     box = Inbox()
     link.channel(False).subscribe(Interest(address=FIRST), box).grant(100)
     crew.kill(holder)
-    assert crew.wait(lambda: len(box.arrivals) == 10) < 3.0
+    assert crew.wait(lambda: len(box.arrivals) == 10) < 5.0
     assert box.bodies == [str(number) for number in range(10)]
     assert {(arrival.redelivered, arrival.delivery_count) for arrival in box.arrivals} == {(True, 2)}
     link.close()
@@ -103,7 +103,7 @@ def test_a_temporary_destination_dies_with_its_process(crew: Crew) -> None:
         channel.send(message("too late", made), gone)
         return gone.done.wait(10.0) and gone.error is not None
 
-    crew.wait(is_refused, 3.0)
+    crew.wait(is_refused, 10.0)
     assert isinstance(gone.error, AddressRefused)
     link.close()
 

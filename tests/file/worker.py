@@ -159,6 +159,7 @@ class _Work:
     def __init__(self, path: str, log: str) -> None:
         self.link = connect(path)
         self.log = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        self.note("up")
         self.names = (f"{os.getpid()}-{time.time_ns()}-{number}" for number in itertools.count())
 
     def note(self, *words: object) -> None:
