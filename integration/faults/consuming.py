@@ -11,7 +11,7 @@ import msgspec
 
 import jmsbridge
 from integration.faults.ledger import Ledger, Step
-from integration.faults.producing import Settings
+from integration.faults.part import Settings
 from jmsbridge import AUTO_ACKNOWLEDGE, CLIENT_ACKNOWLEDGE, DUPS_OK_ACKNOWLEDGE, InDoubt, JMSException, Message, Session
 
 __all__ = ["main"]
@@ -26,7 +26,13 @@ class _Book:
 
     def __init__(self, settings: Settings, holds: int) -> None:
         self._ledger = Ledger(Path(settings.ledger))
-        self._ledger.write(Step.HOLDS, number=holds)
+        self._holds = holds
+
+    def consumer(self, session: Session, queue: jmsbridge.Queue) -> jmsbridge.MessageConsumer:
+        """Make the consumer; from now on the network may fail."""
+        made = session.create_consumer(queue)
+        self._ledger.write(Step.HOLDS, number=self._holds)
+        return made
 
     def write(self, step: Step, messages: list[Message], detail: str = "") -> None:
         """This happened to these."""
@@ -41,12 +47,12 @@ def _listening(session: Session, queue: jmsbridge.Queue, book: _Book, stop: thre
         book.write(Step.GOT, [message])
         book.write(Step.DONE, [message])
 
-    session.create_consumer(queue).message_listener = listen
+    book.consumer(session, queue).message_listener = listen
     stop.wait()
 
 
 def _receiving(session: Session, queue: jmsbridge.Queue, book: _Book, stop: threading.Event) -> None:
-    consumer = session.create_consumer(queue)
+    consumer = book.consumer(session, queue)
     while not stop.is_set():
         message = consumer.receive(timeout=_TICK)
         if message is not None:
@@ -55,7 +61,7 @@ def _receiving(session: Session, queue: jmsbridge.Queue, book: _Book, stop: thre
 
 
 def _acknowledging(session: Session, queue: jmsbridge.Queue, book: _Book, stop: threading.Event) -> None:
-    consumer = session.create_consumer(queue)
+    consumer = book.consumer(session, queue)
     got: list[Message] = []
     while not stop.is_set() or got:
         message = None if stop.is_set() else consumer.receive(timeout=_TICK)

@@ -29,7 +29,7 @@ class Step(enum.StrEnum):
     MAYBE = "maybe"
     """Whether its acknowledgement reached the broker is in doubt, and jmsbridge has said so."""
     HOLDS = "holds"
-    """``number`` messages at most can be unacknowledged in this consumer at a time."""
+    """It is connected; ``number`` messages at most can be unacknowledged, or unanswered, at a time."""
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):

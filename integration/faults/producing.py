@@ -14,23 +14,14 @@ import msgspec
 
 import jmsbridge
 from integration.faults.ledger import Ledger, Step
+from integration.faults.part import Settings
 from jmsbridge import InDoubt, JMSException, Message, MessageProducer, Session
 
-__all__ = ["Settings", "main"]
+__all__ = ["main"]
 
 _BATCH = 100
+_WINDOW = 200
 _BODY = "x" * 256
-
-
-class Settings(msgspec.Struct, frozen=True):
-    """What a process of the run is to do."""
-
-    name: str
-    role: str
-    url: str
-    queue: str
-    ledger: str
-    count: int = 0
 
 
 class _Work:
@@ -152,10 +143,12 @@ _ROLES = {"async": _asynchronously, "sync": _synchronously, "transacted": _in_tr
 def main(settings: Settings) -> None:
     """Send everything; return when all of it is confirmed."""
     work = _Work(settings)
-    with jmsbridge.connect(settings.url, reconnect_delay_max=0.5, send_window=200) as connection:
+    with jmsbridge.connect(settings.url, reconnect_delay_max=0.5, send_window=_WINDOW) as connection:
         connection.start()
         session = connection.create_session(transacted=settings.role == "transacted")
-        _ROLES[settings.role](session, session.create_producer(jmsbridge.Queue(settings.queue)), work)
+        producer = session.create_producer(jmsbridge.Queue(settings.queue))
+        work.ledger.write(Step.HOLDS, number=_WINDOW)
+        _ROLES[settings.role](session, producer, work)
 
 
 if __name__ == "__main__":

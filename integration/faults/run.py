@@ -16,7 +16,7 @@ import msgspec
 from integration import brokers
 from integration.faults import chaos
 from integration.faults.ledger import Entry, Reader, Step
-from integration.faults.producing import Settings
+from integration.faults.part import Settings
 from integration.faults.verdict import Disturbance, Verdict, judge
 from jmsbridge.testing.proxy import FaultProxy
 
@@ -188,7 +188,8 @@ class _Director:
             self._read()
             if self._confirmed + len(self._done) != progress:
                 progress, since = self._confirmed + len(self._done), time.monotonic()
-                self._disturb()
+                if all(self._ledgers.values()):  # to connect for the first time is nothing that is tried again
+                    self._disturb()
             elif time.monotonic() - since > self._plan.patience:
                 failures.append(f"no progress for {self._plan.patience:g} s; {len(self._wanted)} confirmed are missing")
                 break

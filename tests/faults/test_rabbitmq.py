@@ -1,0 +1,43 @@
+"""The fault run on RabbitMQ, through cuts and kills: nothing confirmed is lost, nothing comes twice without a doubt."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from integration.brokers import BrokerUnavailable
+from integration.brokers.fixtures import unavailable
+from integration.faults.report import text
+from integration.faults.run import Plan, Report, run
+
+
+def faults(folder: Path, plan: Plan) -> Report:
+    try:
+        return run(plan, folder)
+    except BrokerUnavailable as error:
+        unavailable(str(error))
+        raise
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("queue_type", ["classic", "quorum"])
+def test_through_cuts_and_a_kill(tmp_path: Path, queue_type: str) -> None:
+    plan = Plan(
+        "rabbitmq", 10_000, cuts=10, kills=1, seed=random.randrange(1 << 30), options=f"queue_type={queue_type}"
+    )
+    report = faults(tmp_path, plan)
+    assert report.ok, text(report)
+    assert len(report.disturbances) == 11
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("queue_type", ["classic", "quorum"])
+def test_through_many_cuts_and_kills(tmp_path: Path, queue_type: str) -> None:
+    plan = Plan(
+        "rabbitmq", 100_000, cuts=50, kills=5, seed=random.randrange(1 << 30), options=f"queue_type={queue_type}"
+    )
+    report = faults(tmp_path, plan)
+    print(text(report))
+    assert report.ok, text(report)
+    assert len(report.disturbances) == 55
