@@ -4,6 +4,7 @@ A refused question costs an AMQP channel its life, so a refusal is the reply cod
 """
 
 import re
+import ssl
 from collections.abc import Callable
 
 from pika import exceptions as pika_errors
@@ -142,17 +143,26 @@ def _from_broker(error: BaseException, endpoint: Endpoint) -> BackendError | Non
             f"{endpoint}: the virtual host was refused: check that it exists and that the user may use it"
         )
     if isinstance(error, pika_errors.IncompatibleProtocolError | pika_errors.ProtocolVersionMismatch):
-        return ConnectFailed(f"{endpoint}: what answers there does not speak AMQP 0-9-1; 5672 is the usual port")
+        return ConnectFailed(
+            f"{endpoint}: what listens there did not answer in AMQP 0-9-1: is it RabbitMQ? Its usual port is 5672, "
+            "with TLS 5671"
+        )
     return None
 
 
 def _unreachable(chain: list[BaseException]) -> str:
     for each in chain:
+        if isinstance(each, ssl.SSLCertVerificationError):
+            return (
+                f"its certificate is not trusted: {each.verify_message}; ca_file names the authority that signed it, "
+                "server_name the name that it was made for"
+            )
+        if isinstance(each, ssl.SSLError):
+            return f"TLS fails ({each.reason or each}); does that port speak TLS? 5671 is the usual one"
         if isinstance(each, OSError) and not isinstance(each, TimeoutError):
             return f"no connection: {each.strerror or each}"
-    for each in chain:
-        if "Timeout" in type(each).__name__:
-            return "no answer in time: is it RabbitMQ, and is it listening there?"
+    if any("Timeout" in type(each).__name__ or "Timeout" in str(each) for each in chain):
+        return "no answer in time: is it RabbitMQ, and is it listening there?"
     return f"no connection: {_plain(chain[-1] if chain else None)}"
 
 

@@ -46,9 +46,9 @@ class FastConnection(Connection):
         self.bytes_received += len(data)
         contents = self._on_content
         for event in self._reader.feed(data):
-            if type(event) is Content:
+            if isinstance(event, Content):
                 contents[event.channel](event)
-            elif type(event) is Confirm:
+            elif isinstance(event, Confirm):
                 self._on_confirm[event.channel](event)
             else:
                 self._process_frame(pika_frame.decode_frame(event.frame)[1])

@@ -1,6 +1,5 @@
 """What a conversation asks, against a broker made of dictionaries."""
 
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -85,8 +84,9 @@ def _compare(present: dict[str, Any], asked: dict[str, Any], what: str) -> None:
             value = present.get(name)
             shown = str(value).lower() if isinstance(value, bool) else value
             current = "none" if value is None else f"the value '{shown}' of type '{_type_of(value)}'"
-            text = f"inequivalent arg '{name}' for {what} in vhost '/': received {asked.get(name)} but current is {current}"
-            raise Refused(406, f"PRECONDITION_FAILED - {text}"[:255])
+            where = f"inequivalent arg '{name}' for {what} in vhost '/'"
+            text = f"PRECONDITION_FAILED - {where}: received {asked.get(name)} but current is {current}"
+            raise Refused(406, text[:255])
 
 
 def _type_of(value: Any) -> str:
@@ -94,7 +94,7 @@ def _type_of(value: Any) -> str:
 
 
 @pytest.fixture
-def world() -> Iterator[World]:
+def world() -> World:
     return World()
 
 
