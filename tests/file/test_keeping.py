@@ -1,6 +1,8 @@
 """What outlives the connections: messages, subscriptions, counts, duplicate ids; and what does not."""
 
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +98,29 @@ def test_delayed_messages_and_subscriptions_survive(path: Path) -> None:
     late.wait(1)
     assert time.time_ns() // 1_000_000 >= due
     link.close()
+
+
+def test_subscriptions_share_a_large_body_until_the_last_has_it(path: Path) -> None:
+    link = connect(path, client_id="me")
+    for key in "abc":
+        link.channel(False).subscribe(Interest(address=NEWS, key=key, durable=True, shared=True), Inbox())
+    bodies = [letter * 100_000 for letter in "xy"]
+    send(link.channel(False), *(message(body, NEWS) for body in bodies), message(bodies[0]))
+    link.close()
+    assert path.stat().st_size < 1_000_000  # each is 200,000 bytes with its message id
+    link = connect(path, client_id="me")
+    for key, left in (("a", 3), ("b", 3), ("c", 1)):
+        got = receive(link, NEWS, key=key, durable=True, shared=True)
+        assert [one.envelope.body for one in got] == bodies
+        assert _bodies(path) == left
+    assert [one.envelope.body for one in receive(link)] == bodies[:1]
+    assert _bodies(path) == 0
+    link.close()
+
+
+def _bodies(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as file:
+        return int(file.execute("SELECT count(*) FROM body").fetchone()[0])
 
 
 def test_a_limit_of_messages_is_kept_and_counts_right(path: Path) -> None:

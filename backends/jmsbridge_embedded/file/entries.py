@@ -25,16 +25,16 @@ Row = tuple[int, int, int, int, int | None, bytes]
 
 _LARGE: Final = 2000
 _LONG: Final = 1 << 63
-_COLUMNS: Final = "INSERT INTO entry(id, line, rank, count, due, expires, bucket, kept, stamp, body) VALUES "
+_COLUMNS: Final = "INSERT INTO entry(id, line, rank, count, due, expires, bucket, kept, stamp, content, body) VALUES "
 _SIZES: Final = (128, 32, 8, 1)
-_INSERT: Final = {size: _COLUMNS + ",".join(["(?, ?, ?, 0, ?, ?, ?, ?, ?, ?)"] * size) for size in _SIZES}
-_FIELDS: Final = 9
+_INSERT: Final = {size: _COLUMNS + ",".join(["(?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?)"] * size) for size in _SIZES}
+_FIELDS: Final = 10
 _DEATH: Final = "max(count, 1)"
 """Nobody knows what a dead link or process had seen of what it held: marked as redelivered, but deaths alone never use
 up the redeliveries of a message."""
 _LIST: Final = "(SELECT value FROM json_each(?))"
 _PAGE: Final = """
-    SELECT id, rank, count, expires, bucket, coalesce(body, (SELECT data FROM body WHERE body.id = entry.id))
+    SELECT id, rank, count, expires, bucket, coalesce(body, (SELECT data FROM body WHERE id = content))
     FROM entry INDEXED BY entry_ready
     WHERE line = ? AND owner IS NULL AND due = 0 AND rank > ? AND rank < ? ORDER BY rank LIMIT ?"""
 
@@ -69,6 +69,7 @@ class Entries:
         self.next_due = 0
         self.next_expiry = 0
         self._begun = (0, 0, 0)
+        self._large: tuple[Packed, int] | None = None
         self._rows: list[Any] = []
         self._gone: list[int] = []
 
@@ -76,6 +77,7 @@ class Entries:
         """A transaction has begun."""
         self.sequence, self.stored = sequence, stored
         self._begun = (sequence, stored, topology)
+        self._large = None
         self._rows = []
         self._gone = []
 
@@ -100,10 +102,9 @@ class Entries:
         if due and (not self.next_due or due < self.next_due):
             self.next_due = due
         self.sequence = number = self.sequence + 1
-        body: bytes | None = packed.body
-        if len(packed.body) > _LARGE:
-            self.sql.execute("INSERT INTO body VALUES (?, ?)", (number, body))
-            body = None
+        body, content = packed.body if len(packed.body) <= _LARGE else None, None
+        if body is None:
+            content = self._content(packed, number)
         self.stored += 1
         self._rows += (
             number,
@@ -114,9 +115,17 @@ class Entries:
             packed.bucket,
             envelope.persistent,
             envelope.timestamp,
+            content,
             body,
         )
         return not due
+
+    def _content(self, packed: Packed, number: int) -> int:
+        """Where a large body lies; the copies for all subscriptions of a topic share it."""
+        if self._large is None or self._large[0] is not packed:
+            self._large = (packed, number)
+            self.sql.execute("INSERT INTO body VALUES (?, ?)", (number, packed.body))
+        return self._large[1]
 
     def flush(self) -> None:
         """Write what ``add`` and ``forget`` collected."""

@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 _APPLICATION: Final = 0x6A6D7362
-_VERSION: Final = 1
+_VERSION: Final = 2
 LOCK_WAIT: Final = 10.0
 """Seconds for which another program may hold a file that is open here."""
 
@@ -55,18 +55,20 @@ CREATE INDEX duplicate_number ON duplicate(place, number);
 CREATE TABLE entry(
     id INTEGER PRIMARY KEY, line INTEGER NOT NULL, rank INTEGER NOT NULL, owner INTEGER, count INTEGER NOT NULL,
     due INTEGER NOT NULL, expires INTEGER NOT NULL, bucket INTEGER, kept INTEGER NOT NULL, stamp INTEGER NOT NULL,
-    body BLOB);
+    content INTEGER, body BLOB);
 CREATE INDEX entry_ready ON entry(line, rank) WHERE owner IS NULL AND due = 0;
 CREATE INDEX entry_held ON entry(owner, line) WHERE owner IS NOT NULL;
 CREATE INDEX entry_due ON entry(due) WHERE due > 0;
 CREATE INDEX entry_expires ON entry(expires) WHERE expires > 0;
 CREATE INDEX entry_unkept ON entry(id) WHERE kept = 0;
+CREATE INDEX entry_content ON entry(content) WHERE content IS NOT NULL;
 CREATE TABLE body(id INTEGER PRIMARY KEY, data BLOB NOT NULL);
-CREATE TRIGGER entry_body AFTER DELETE ON entry WHEN old.body IS NULL
-    BEGIN DELETE FROM body WHERE id = old.id; END;
+CREATE TRIGGER entry_body AFTER DELETE ON entry WHEN old.content IS NOT NULL BEGIN
+    DELETE FROM body WHERE id = old.content AND NOT EXISTS (SELECT 1 FROM entry WHERE content = old.content)@ END;
 """
 # entry: one message in one queue or subscription. rank orders, owner is the node that holds it, kept is false for
-# NON_PERSISTENT ones, and body lies in its own table when it is large, so that a claim does not write it again
+# NON_PERSISTENT ones. A large body lies in its own table, under the number content: claims do not write it again, and
+# the subscriptions of a topic share it. @ is a semicolon that ends no statement.
 
 
 def open_file(path: Path, verify: bool, timeout: float) -> sqlite3.Connection:
@@ -109,9 +111,8 @@ def _prepare(connection: sqlite3.Connection, path: Path, verify: bool, deadline:
         _patiently(connection, f"PRAGMA {pragma}", deadline)
     begin(connection, deadline)
     if not _check(connection, path):
-        for statement in _TABLES.replace("BEGIN DELETE FROM body WHERE id = old.id; END", "@").split(";"):
-            if statement.strip():
-                connection.execute(statement.replace("@", "BEGIN DELETE FROM body WHERE id = old.id; END"))
+        for statement in _TABLES.split(";"):
+            connection.execute(statement.replace("@", ";"))
         connection.execute(f"PRAGMA application_id = {_APPLICATION}")
         connection.execute(f"PRAGMA user_version = {_VERSION}")
     connection.execute("COMMIT")
