@@ -1,17 +1,20 @@
 """AMQP 0-9-1 field tables with JMS types both ways; pika has no floats and no small integers.
 
-Pure functions on bytes. Names are remembered in both directions, up to a bound, because a program uses the same few.
+Pure functions on bytes, written for speed where messages pass: the loops name each common type.
 """
 
 import struct
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Any, Final
 
 from jmsbridge.spi import Byte, Float, Long, Short
 
 __all__ = [
     "Malformed",
+    "Names",
     "Unencodable",
+    "decode_entries",
     "decode_table",
     "encode_pairs",
     "encode_table",
@@ -26,27 +29,28 @@ MAX_DEPTH: Final = 32
 """How deep tables and arrays may lie in each other."""
 
 _MOST_NAMES: Final = 4096
-_NUMBER: Final = {
-    0x42: (struct.Struct(">B"), Short),  # B
-    0x62: (struct.Struct(">b"), Byte),  # b
-    0x73: (struct.Struct(">h"), Short),  # s
-    0x75: (struct.Struct(">H"), int),  # u
-    0x49: (struct.Struct(">i"), int),  # I
-    0x69: (struct.Struct(">I"), Long),  # i
-    0x6C: (struct.Struct(">q"), Long),  # l
-    0x66: (struct.Struct(">f"), Float),  # f
-    0x64: (struct.Struct(">d"), float),  # d
-}
 _read_size: Final = struct.Struct(">I").unpack_from
-_read_int: Final = struct.Struct(">i").unpack_from
-_read_long: Final = struct.Struct(">q").unpack_from
-_read_double: Final = struct.Struct(">d").unpack_from
-_pack_int: Final = struct.Struct(">Bi").pack
-_pack_long: Final = struct.Struct(">Bq").pack
-_pack_text: Final = struct.Struct(">BI").pack
+_read_scaled: Final = struct.Struct(">Bi").unpack_from
+_pack_size: Final = struct.Struct(">I").pack
 
-_keys: dict[str, bytes] = {}
-_names: dict[bytes, str] = {}
+# Types of fixed size: how to read one, its size, and what makes the canonical value of it (None: it is one).
+_READ: Final[dict[int, tuple[Callable[..., tuple[Any, ...]], int, Callable[[Any], Any] | None]]] = {
+    ord(code): (struct.Struct(layout).unpack_from, struct.calcsize(layout), made)
+    for code, layout, made in (
+        ("t", ">?", None),
+        ("b", ">b", partial(int.__new__, Byte)),
+        ("B", ">B", partial(int.__new__, Short)),
+        ("s", ">h", partial(int.__new__, Short)),
+        ("u", ">H", None),
+        ("I", ">i", None),
+        ("i", ">I", partial(int.__new__, Long)),
+        ("l", ">q", partial(int.__new__, Long)),
+        ("f", ">f", partial(float.__new__, Float)),
+        ("d", ">d", None),
+        ("T", ">Q", lambda value: _long(value * 1000)),
+        ("L", ">Q", lambda value: _long(value)),
+    )
+}
 
 
 class Malformed(ValueError):
@@ -57,21 +61,41 @@ class Unencodable(ValueError):
     """A value has no place in an AMQP 0-9-1 frame; the only error that encoders of this package raise."""
 
 
-def _key(name: str) -> bytes:
-    data = _utf8(name)
-    if len(data) > 255:
-        raise Unencodable(f"the name {name[:40]!r}… takes {len(data)} bytes, and AMQP 0-9-1 has room for 255")
-    if len(_keys) >= _MOST_NAMES:
-        _keys.clear()
-    _keys[name] = key = bytes((len(data),)) + data
-    return key
+class Names(dict[bytes, tuple[str, int, bool]]):
+    """What the first octets of an entry say: its name, its type, and whether ``wanted`` wants it.
+
+    Names are remembered, up to a bound, because a program uses the same few.
+    """
+
+    def __init__(self, wanted: Callable[[str], bool] = lambda name: True) -> None:
+        super().__init__()
+        self._wanted = wanted
+
+    def __missing__(self, key: bytes) -> tuple[str, int, bool]:
+        if len(key) < 2 or len(key) != key[0] + 2:
+            raise IndexError
+        if len(self) >= _MOST_NAMES:
+            self.clear()
+        name = text(key[1:-1])
+        self[key] = found = name, key[-1], self._wanted(name)
+        return found
 
 
-def _name(data: bytes) -> str:
-    if len(_names) >= _MOST_NAMES:
-        _names.clear()
-    _names[data] = name = text(data)
-    return name
+class _Keys(dict[str, bytes]):
+    """The first octets of an entry of one type, by its name; bounded too."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__()
+        self._code = code.encode()
+
+    def __missing__(self, name: str) -> bytes:
+        data = _utf8(name)
+        if len(data) > 255:
+            raise Unencodable(f"the name {name[:40]!r}… takes {len(data)} bytes, and AMQP 0-9-1 has room for 255")
+        if len(self) >= _MOST_NAMES:
+            self.clear()
+        self[name] = key = bytes((len(data),)) + data + self._code
+        return key
 
 
 def _utf8(value: str) -> bytes:
@@ -120,56 +144,66 @@ def encode_table(table: Mapping[str, Any]) -> bytes:
     return len(data).to_bytes(4, "big") + data
 
 
+_any_key: Final = _Keys("")
+_text_key: Final = _Keys("S")
+_FIXED: Final[dict[type, tuple[_Keys, Callable[[Any], bytes]]]] = {
+    bool: (_Keys("t"), struct.Struct(">?").pack),
+    Byte: (_Keys("b"), struct.Struct(">b").pack),
+    Short: (_Keys("s"), struct.Struct(">h").pack),
+    int: (_Keys("I"), struct.Struct(">i").pack),
+    Long: (_Keys("l"), struct.Struct(">q").pack),
+    Float: (_Keys("f"), struct.Struct(">f").pack),
+    float: (_Keys("d"), struct.Struct(">d").pack),
+}
+
+
 def encode_pairs(table: Mapping[str, Any]) -> bytes:
     """The entries of a table without its length, to be joined with others."""
     parts: list[bytes] = []
     add = parts.append
-    try:
-        for name, value in table.items():
-            key = _keys.get(name) or _key(name)
-            kind = type(value)
-            if kind is str:
-                try:
-                    data = value.encode()
-                except UnicodeEncodeError:
-                    data = _utf8(value)
-                add(key + _pack_text(0x53, len(data)) + data)
-            elif kind is int and -2147483648 <= value <= 2147483647:
-                add(key + _pack_int(0x49, value))
-            elif kind is Long:
-                add(key + _pack_long(0x6C, value))
-            else:
-                add(key + _encode_other(value, kind))
-    except (struct.error, RecursionError) as error:
-        raise Unencodable(f"no field table can hold this: {error}") from error
+    fixed = _FIXED
+    for name, value in table.items():
+        kind = type(value)
+        if kind is str:
+            try:
+                data = value.encode()
+            except UnicodeEncodeError:
+                data = _utf8(value)
+            add(_text_key[name] + _pack_size(len(data)) + data)
+        elif kind in fixed:
+            keys, pack = fixed[kind]
+            try:
+                add(keys[name] + pack(value))
+            except struct.error:
+                add(_any_key[name] + _encode_other(value))
+        else:
+            add(_any_key[name] + _encode_other(value))
     return b"".join(parts)
 
 
-_FIXED: Final[dict[type, Callable[[Any], bytes]]] = {
-    bool: lambda value: b"t\1" if value else b"t\0",
-    Byte: lambda value: struct.pack(">Bb", 0x62, value),
-    Short: lambda value: struct.pack(">Bh", 0x73, value),
-    int: lambda value: _pack_long(0x6C, value),
-    Float: lambda value: struct.pack(">Bf", 0x66, value),
-    float: lambda value: struct.pack(">Bd", 0x64, value),
-    type(None): lambda _: b"V",
-    bytes: lambda value: _pack_text(0x78, len(value)) + value,
-}
-
-
-def _encode_other(value: Any, kind: type) -> bytes:
-    fixed = _FIXED.get(kind)
-    if fixed is not None:
-        return fixed(value)
+def _encode_other(value: Any) -> bytes:
+    """A rarer value with its type."""
+    if value is None:
+        return b"V"
+    if isinstance(value, bytes):
+        return b"x" + _pack_size(len(value)) + value
     if isinstance(value, str):
         return b"S" + longstr(value)
-    if isinstance(value, Mapping):
-        return b"F" + encode_table(value)
-    if isinstance(value, (list, tuple)):
-        # A field is its name and its value: with an empty name all but the first octet is the value.
-        items = b"".join(field("", item)[1:] for item in value)
-        return b"A" + len(items).to_bytes(4, "big") + items
-    raise Unencodable(f"a {kind.__name__} has no field type in AMQP 0-9-1")
+    try:
+        if isinstance(value, int):
+            return struct.pack(">Bq", 0x6C, value)
+        if isinstance(value, Mapping):
+            return b"F" + encode_table(value)
+        if isinstance(value, (list, tuple)):
+            # A field is its name and its value: with an empty name all but the first octet is the value.
+            items = b"".join([field("", item)[1:] for item in value])
+            return b"A" + _pack_size(len(items)) + items
+    except (struct.error, RecursionError) as error:
+        raise Unencodable(f"no field of AMQP 0-9-1 can hold this {type(value).__name__}: {error}") from error
+    raise Unencodable(f"a {type(value).__name__} has no field type in AMQP 0-9-1")
+
+
+_names: Final = Names()
 
 
 def decode_table(data: bytes, offset: int = 0) -> tuple[dict[str, Any], int]:
@@ -184,68 +218,70 @@ def decode_table(data: bytes, offset: int = 0) -> tuple[dict[str, Any], int]:
 
 def _decode_table(data: bytes, offset: int, limit: int, depth: int) -> tuple[dict[str, Any], int]:
     table: dict[str, Any] = {}
+    start = offset + 4
+    end = start + _size(data, offset)
+    if end > limit:
+        raise Malformed(f"a field table announces {end - start} bytes and has {limit - start}")
+    decode_entries(data, start, end, _names, table, table, depth)
+    return table, end
+
+
+def decode_entries(
+    data: bytes, offset: int, end: int, names: Names, wanted: dict[str, Any], others: dict[str, Any], depth: int = 0
+) -> None:
+    """The entries between two offsets, into one of two dictionaries, as ``names`` says; Malformed."""
+    read = _READ
     try:
-        end = offset = offset + 4
-        end += _read_size(data, offset - 4)[0]
-        if end > limit:
-            raise Malformed(f"a field table announces {end - offset} bytes and has {limit - offset}")
         while offset < end:
-            start = offset + 1
-            offset = start + data[offset]
-            raw = data[start:offset]
-            name = _names.get(raw)
-            if name is None:
-                name = _name(raw)
-            kind = data[offset]
-            offset += 1
+            start = offset
+            offset += data[start] + 2
+            name, kind, is_wanted = names[data[start:offset]]
             if kind == 0x53:  # S
                 start = offset + 4
                 offset = start + _read_size(data, offset)[0]
                 if offset > end:
                     break
-                raw = data[start:offset]
+                value: Any = data[start:offset]
                 try:
-                    table[name] = raw.decode()
+                    value = value.decode()
                 except UnicodeDecodeError:
-                    table[name] = text(raw)
-            elif kind == 0x49:  # I
-                table[name] = _read_int(data, offset)[0]
-                offset += 4
-            elif kind == 0x6C:  # l
-                table[name] = int.__new__(Long, _read_long(data, offset)[0])
-                offset += 8
+                    value = text(value)
+            elif kind in read:
+                unpack, size, made = read[kind]
+                value = unpack(data, offset)[0]
+                offset += size
+                if made is not None:
+                    value = made(value)
             else:
-                table[name], offset = _decode_value(data, offset, end, kind, depth)
+                value, offset = _decode_other(data, offset, end, kind, depth)
+            if is_wanted:
+                wanted[name] = value
+            else:
+                others[name] = value
     except (IndexError, struct.error) as error:
         raise Malformed(f"a field table breaks off at byte {offset}") from error
     if offset != end:
         raise Malformed(f"a field reaches {offset - end} bytes beyond its table")
-    return table, end
 
 
-def _decode_value(data: bytes, offset: int, end: int, kind: int, depth: int) -> tuple[Any, int]:
-    """A value of one of the rarer types, or an item of an array; the caller looks whether it ends too late."""
-    number = _NUMBER.get(kind)
-    if number is not None:
-        layout, made = number
-        value = layout.unpack_from(data, offset)[0]
-        return (value if type(value) is made else made.__new__(made, value)), offset + layout.size
-    if kind == 0x74:  # t
-        return data[offset] != 0, offset + 1
+def _decode_other(data: bytes, offset: int, end: int, kind: int, depth: int) -> tuple[Any, int]:
+    """A value of any type; the caller looks whether it ends too late."""
+    known = _READ.get(kind)
+    if known is not None:
+        unpack, size, made = known
+        value = unpack(data, offset)[0]
+        return (value if made is None else made(value)), offset + size
     if kind == 0x56:  # V
         return None, offset
     if kind in (0x53, 0x78):  # S, x
         start = offset + 4
-        stop = start + _read_size(data, offset)[0]
+        stop = start + _size(data, offset)
         if stop > end:
             raise Malformed(f"a text or byte array reaches {stop - end} bytes beyond its table")
         return (data[start:stop] if kind == 0x78 else text(data[start:stop])), stop
-    if kind == 0x54:  # T
-        return _long(_unsigned(data, offset) * 1000), offset + 8
-    if kind == 0x4C:  # L
-        return _long(_unsigned(data, offset)), offset + 8
     if kind == 0x44:  # D
-        return _read_int(data, offset + 1)[0] / 10 ** data[offset], offset + 5
+        places, number = _read_scaled(data, offset)
+        return number / 10**places, offset + 5
     if depth >= MAX_DEPTH:
         raise Malformed(f"tables and arrays lie deeper in each other than {MAX_DEPTH} levels")
     if kind == 0x46:  # F
@@ -257,20 +293,24 @@ def _decode_value(data: bytes, offset: int, end: int, kind: int, depth: int) -> 
 
 def _decode_array(data: bytes, offset: int, limit: int, depth: int) -> tuple[list[Any], int]:
     items: list[Any] = []
-    end = offset + 4 + _read_size(data, offset)[0]
+    end = offset + 4 + _size(data, offset)
     if end > limit:
         raise Malformed(f"an array reaches {end - limit} bytes beyond its table")
     offset += 4
     while offset < end:
-        value, offset = _decode_value(data, offset + 1, end, data[offset], depth)
+        value, offset = _decode_other(data, offset + 1, end, data[offset], depth)
         items.append(value)
     if offset != end:
         raise Malformed(f"an item reaches {offset - end} bytes beyond its array")
     return items, end
 
 
-def _unsigned(data: bytes, offset: int) -> int:
-    return int.from_bytes(struct.unpack_from(">8s", data, offset)[0], "big")
+def _size(data: bytes, offset: int) -> int:
+    try:
+        found: int = _read_size(data, offset)[0]
+    except struct.error as error:
+        raise Malformed(f"a field table breaks off at byte {offset}") from error
+    return found
 
 
 def _long(value: int) -> Any:
@@ -280,16 +320,16 @@ def _long(value: int) -> Any:
 def without(table: bytes, names: Collection[str]) -> bytes:
     """An encoded table, with its length, less some entries; the other entries stay byte for byte; Malformed."""
     kept = bytearray()
-    end = 4 + _read_size(table)[0] if len(table) >= 4 else -1
+    end = 4 + _size(table, 0)
     if end != len(table):
         raise Malformed("the bytes are no field table")
     offset = 4
     try:
         while offset < end:
             start = offset
-            offset += 1 + table[offset]
-            name = text(table[start + 1 : offset])
-            _, offset = _decode_value(table, offset + 1, end, table[offset], 0)
+            offset += table[start] + 2
+            name, kind, _ = _names[table[start:offset]]
+            _, offset = _decode_other(table, offset, end, kind, 0)
             if name not in names:
                 kept += table[start:offset]
     except (IndexError, struct.error) as error:

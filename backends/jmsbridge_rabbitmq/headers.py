@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from jmsbridge.spi import Byte, Float, Long, Short
-from jmsbridge_rabbitmq.fields import Malformed, encode_pairs, strict_text
+from jmsbridge_rabbitmq.fields import Malformed, Names, decode_entries, encode_pairs, strict_text
 
 __all__ = [
     "ABSENT_TEXT",
@@ -19,8 +19,8 @@ __all__ = [
     "PLAIN",
     "REPLY_KIND",
     "STAMP",
+    "decode",
     "encode_properties",
-    "read_properties",
 ]
 
 STAMP: Final = "x-jb-conn"
@@ -36,9 +36,7 @@ PLAIN: Final = "x-jb-plain"
 """The body looks like one of the Java client's and is none."""
 
 _NULLS: Final = "x-jb-nulls"  # the names of the properties that are None, as a JSON array
-_ESCAPED: Final = "x-jb-p-"
-_ROUTING: Final = frozenset({"CC", "BCC"})  # RabbitMQ takes these for further routing keys
-_MOST_NAMES: Final = 4096
+_ESCAPED: Final = {"CC": "x-jb-p-CC", "BCC": "x-jb-p-BCC"}  # RabbitMQ takes these for further routing keys
 
 BROKER_HEADERS: Final = {
     "CC": "routing keys of the sender, followed by the broker",
@@ -64,21 +62,13 @@ BROKER_HEADERS: Final = {
 """Headers that brokers add for themselves: never properties of a message."""
 
 
-class _Keep(dict[str, bool]):
-    """Whether a header is a property of the application; names are remembered, up to a bound."""
-
-    def __missing__(self, name: str) -> bool:
-        if len(self) >= _MOST_NAMES:
-            self.clear()
-        if name.startswith("JMS"):
-            found = name[3:4] in ("X", "_") and name != "JMSXDeliveryCount"
-        else:
-            found = bool(name) and name not in BROKER_HEADERS and not name.startswith(("x-jb-", "rmq."))
-        self[name] = found
-        return found
+def _is_property(name: str) -> bool:
+    if name.startswith("JMS"):
+        return name[3:4] in ("X", "_") and name != "JMSXDeliveryCount"
+    return bool(name) and name not in BROKER_HEADERS and not name.startswith(("x-jb-", "rmq."))
 
 
-_keep: Final = _Keep()
+_names: Final = Names(_is_property)
 _CARRIED: Final = frozenset({bool, Byte, Short, int, Long, Float, float, str, type(None)})
 
 
@@ -96,27 +86,30 @@ def _encode_rare(properties: Mapping[str, Any]) -> bytes:
         if value is None:
             nulls.append(name)
         else:
-            table[_ESCAPED + name if name in _ROUTING else name] = value
+            table[_ESCAPED.get(name, name)] = value
     if nulls:
         table[_NULLS] = json.dumps(nulls)
     return encode_pairs(table)
 
 
-def read_properties(table: dict[str, Any]) -> dict[str, Any]:
-    """The application's properties in a header table; Malformed where our own notes in it are none."""
-    keep = _keep
-    found = {name: value for name, value in table.items() if keep[name]}
-    if not _CARRIED.issuperset(map(type, found.values())):
-        found = _carried(found)
-    for name in _ROUTING:
-        if _ESCAPED + name in table:
-            found[name] = table[_ESCAPED + name]
-    if _NULLS in table:
+def decode(data: bytes, start: int = 4) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The application's properties in an encoded table from ``start`` on, and the other headers; Malformed."""
+    mine: dict[str, Any] = {}
+    others: dict[str, Any] = {}
+    if len(data) < 4 or int.from_bytes(data[:4], "big") != len(data) - 4:
+        raise Malformed("a header table whose length is wrong")
+    decode_entries(data, start, len(data), _names, mine, others)
+    if not _CARRIED.issuperset(map(type, mine.values())):
+        mine = _carried(mine)
+    for name, escaped in _ESCAPED.items():
+        if escaped in others:
+            mine[name] = others[escaped]
+    if _NULLS in others:
         try:
-            found.update(dict.fromkeys(map(str, json.loads(table[_NULLS]))))
+            mine.update(dict.fromkeys(map(str, json.loads(others[_NULLS]))))
         except (TypeError, ValueError, RecursionError) as error:
             raise Malformed(f"the header {_NULLS} lists no names") from error
-    return found
+    return mine, others
 
 
 def _carried(table: dict[str, Any]) -> dict[str, Any]:
