@@ -70,7 +70,8 @@ class Errors:
         if isinstance(error, jpype.JException):
             return error
         original = getattr(error, "java", None)
-        if original is not None:
+        # The unchecked twin of an error has what that had, but is another class.
+        if original is not None and isinstance(original, self._checked) == isinstance(error, errors.JMSException):
             return original
         if isinstance(error, errors.JMSError):
             made = self._message_error(error, depth)

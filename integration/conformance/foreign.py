@@ -51,7 +51,7 @@ class Foreign:
         if name == "ObjectMessage":
             members["object"] = property(self._caller("getObject", (), "Serializable"))
         if name in ("BytesMessage", "StreamMessage"):
-            members["read_bytes"] = self._read_bytes
+            members["read_bytes"] = self._reader()
         return type(f"Foreign{name}", (_Message,), members)
 
     def _add(self, members: dict[str, Any], row: Row) -> None:
@@ -76,12 +76,17 @@ class Foreign:
 
         return call
 
-    def _read_bytes(self, message: _Message, buffer: bytearray) -> int:
-        array = jpype.JArray(jpype.JByte)(len(buffer))
-        try:
-            count = int(message.java.readBytes(array))
-        except jpype.JException as error:
-            raise self._faces.errors.to_python(error) from error
-        if count > 0:
-            buffer[:count] = bytes(array)[:count]
-        return count
+    def _reader(self) -> Callable[..., int]:
+        faces = self._faces
+
+        def read_bytes(message: _Message, buffer: bytearray) -> int:
+            array = jpype.JArray(jpype.JByte)(len(buffer))
+            try:
+                count = int(message.java.readBytes(array))
+            except jpype.JException as error:
+                raise faces.errors.to_python(error) from error
+            if count > 0:
+                buffer[:count] = bytes(array)[:count]
+            return count
+
+        return read_bytes

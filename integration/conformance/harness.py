@@ -37,18 +37,22 @@ JavaTest = Callable[[Suite, str, str], None]
 """The fixture ``java_test``: runs one test of a suite on a backend."""
 
 
-def _own(api: str) -> Suite:
-    classes = ("ErrorsTest", "ListenersTest", "SimplifiedTest", "ValuesTest")
-    texts = {name: (HERE / "java" / f"{name}.java").read_text(encoding="utf-8") for name in classes}
-    tests = tuple(f"{name}.{method}" for name, text in texts.items() for method in _TEST.findall(text))
-    return Suite(f"own {api}", api, tests, tuple(f"{name}.java" for name in ("Support", *classes)))
+def _own(name: str, api: str, *classes: str) -> Suite:
+    texts = {each: (HERE / "java" / f"{each}.java").read_text(encoding="utf-8") for each in classes}
+    tests = tuple(f"{each}.{method}" for each, text in texts.items() for method in _TEST.findall(text))
+    return Suite(f"{name} {api}", api, tests, tuple(f"{each}.java" for each in ("Support", *classes)))
 
 
 _JORAM_TESTS = (HERE / "joram.txt").read_text(encoding="utf-8").split()
 JORAM = Suite("joram", "javax.jms", tuple(f"org.objectweb.jtests.jms.conform.{name}" for name in _JORAM_TESTS))
 """Joram's JMS tests."""
-OWN = {api: _own(api) for api in ("javax.jms", "jakarta.jms")}
-"""The tests of the face itself, for both APIs."""
+_FACE = ("ErrorsTest", "ListenersTest", "SimplifiedTest", "ValuesTest")
+OWN = [
+    _own("own", "javax.jms", *_FACE),
+    _own("own", "jakarta.jms", *_FACE),
+    _own("foreign", "jakarta.jms", "ForeignTest"),
+]
+"""The tests of the face itself, for both APIs; and with the foreign messages of the Jakarta Messaging TCK."""
 
 
 def java_or_skip() -> None:

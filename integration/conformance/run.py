@@ -4,7 +4,6 @@ Writes a line of JSON for each test, and a last one for the run. Ends by force, 
 can hold it up.
 """
 
-import argparse
 import faulthandler
 import json
 import os
@@ -15,9 +14,10 @@ import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Annotated, Any, TextIO
 
 import jpype
+import typer
 
 from integration.conformance import machine
 from integration.conformance.admin import Administrator
@@ -26,7 +26,7 @@ from integration.conformance.faces import Faces
 from integration.conformance.jars import HERE, classpath, compiled
 from integration.conformance.naming import install
 
-__all__ = ["listed", "main"]
+__all__ = ["listed", "main", "run"]
 
 _HUNG = 60.0  # seconds after which a test is given up
 _RECEIVE = 5000  # milliseconds that Joram waits for a message that should come, and for one that should not
@@ -95,31 +95,27 @@ def _report(tests: list[str], out: TextIO) -> None:
         print(json.dumps(_Test(name).run()), file=out, flush=True)
 
 
-def main() -> None:
-    """See the module."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--url", help="the broker; else $JMSBRIDGE_URL says it")
-    parser.add_argument("--api", default="javax.jms", choices=("javax.jms", "jakarta.jms"))
-    parser.add_argument("--source", action="append", default=[], help="a Java file to compile for the tests")
-    parser.add_argument("--results", help="the file to write; else the standard output")
-    parser.add_argument(
-        "--list", action="store_true", help="the tests of the classes that are named, not their results"
-    )
-    parser.add_argument("test", nargs="+", help="package.Class.method, or with --list package.Class")
-    given = parser.parse_args()
+def run(
+    tests: Annotated[list[str], typer.Argument(help="package.Class.method, or with --list package.Class")],
+    url: Annotated[str | None, typer.Option(help="the broker; else $JMSBRIDGE_URL says it")] = None,
+    api: Annotated[str, typer.Option(help="javax.jms or jakarta.jms")] = "javax.jms",
+    source: Annotated[list[Path] | None, typer.Option(help="a Java file to compile for the tests")] = None,
+    results: Annotated[Path | None, typer.Option(help="the file to write; else the standard output")] = None,
+    names: Annotated[bool, typer.Option("--list", help="the tests of these classes, not their results")] = False,
+) -> None:
+    """Run Java tests against jmsbridge; one line of JSON for each."""
     faulthandler.enable()
-    sources = [HERE / "java" / "PythonAdmin.java", *map(Path, given.source)]
     with tempfile.TemporaryDirectory() as folder:
-        _prepare(Path(folder), given.api, sources)
-        with open(given.results, "w", encoding="utf-8") if given.results else nullcontext(sys.stdout) as out:
-            if given.list:
-                print(*listed(given.test), sep="\n", file=out, flush=True)
+        _prepare(Path(folder), api, [HERE / "java" / "PythonAdmin.java", *(source or [])])
+        with results.open("w", encoding="utf-8") if results else nullcontext(sys.stdout) as out:
+            if names:
+                print(*listed(tests), sep="\n", file=out, flush=True)
             else:
-                _run(given.test, given.api, given.url, out)
+                _run(tests, api, url, out)
     os._exit(0)
 
 
-def _run(tests: list[str], api: str, url: str, out: TextIO) -> None:
+def _run(tests: list[str], api: str, url: str | None, out: TextIO) -> None:
     faces = Faces(api)
     install(faces, url)
     administrator = Administrator(faces, url)
@@ -130,6 +126,11 @@ def _run(tests: list[str], api: str, url: str, out: TextIO) -> None:
     left = faces.close()
     java = [str(each.getName()) for each in jpype.JClass("java.lang.Thread").getAllStackTraces().keySet()]
     print(json.dumps({"left": left, "java": sorted(java), "unexpected": UNEXPECTED}), file=out, flush=True)
+
+
+def main() -> None:
+    """The command."""
+    typer.run(run)
 
 
 if __name__ == "__main__":
