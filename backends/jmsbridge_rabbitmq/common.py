@@ -15,13 +15,13 @@ KIND_NAMES: Final = {(True, False): "topic", (False, True): "temp-queue", (True,
 BROKER_NAMED: Final = ("amq.rabbitmq.reply-to", "amq.gen-", "jms-temp-queue-")
 """How the names of queues begin that die with a connection."""
 
-HEADS: Final = {
-    (persistent, priority): field("JMSDeliveryMode", "PERSISTENT" if persistent else "NON_PERSISTENT")
-    + field("JMSPriority", priority)
-    for persistent in (True, False)
+HEADS: Final[dict[tuple[int | None, int | None], bytes]] = {
+    (mode, priority): field("JMSDeliveryMode", name) + field("JMSPriority", priority)
+    for mode, name in ((1, "NON_PERSISTENT"), (2, "PERSISTENT"))
     for priority in range(10)
 }
-"""The first two headers of every message that is sent here; the next two begin with ``TIME_KEY`` and ``ID_KEY``."""
+"""The first two headers of every message that is sent here, by AMQP delivery mode and priority; the next two begin with
+``TIME_KEY`` and ``ID_KEY``."""
 
 TIME_KEY: Final = b"\x0cJMSTimestampl"
 ID_KEY: Final = b"\x0cJMSMessageIDS\0\0\0"  # and the last octet of the length

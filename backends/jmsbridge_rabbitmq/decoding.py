@@ -1,7 +1,7 @@
 """Messages of either dialect, and of anybody else, as envelopes; import it from ``wire``. Pure."""
 
 import struct
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
@@ -41,8 +41,8 @@ def decode(address: Address, properties: bytes, body: bytes, redelivered: bool =
     The count is the broker's (``x-acquired-count``, ``x-delivery-count``) plus one, else 1 or 2.
     """
     read = _read(properties)
-    table = read.headers
-    envelope, fault = None, read.fault
+    table, fault = read[2], read[4]
+    envelope = None
     if body[:4] == b"\xac\xed\0\5" and PLAIN not in table and javaread.is_java(body):
         try:
             envelope = _java(read, javaread.decode(body, address))
@@ -59,43 +59,38 @@ def decode(address: Address, properties: bytes, body: bytes, redelivered: bool =
     return Inbound(envelope, times, stamp if isinstance(stamp, str) else None, fault)
 
 
-class _Read(NamedTuple):
-    """What the property list says: the application's properties, the other headers, and what is wrong with them."""
-
-    known: Properties
-    mine: dict[str, Any]
-    headers: dict[str, Any]
-    timestamp: int | None
-    fault: str | None
+_Read = tuple[Properties, dict[str, Any], dict[str, Any], int | None, str | None]
 
 
 def _read(properties: bytes) -> _Read:
+    """The list, the application's properties, the other headers, the time of the send, and what is wrong with them."""
     known = Properties()
     try:
         known = decode_list(properties)
         data = known.headers
         if data is None:
-            return _Read(known, {}, {}, None, None)
+            return known, {}, {}, None, None
         start, timestamp = 4, None
         # What every message of ours begins with is known without reading it, or read in one step.
-        head = HEADS.get((known.delivery_mode == 2, known.priority or 0), b"?")
-        if data.startswith(head, start) and len(data) >= (at := start + len(head)) + _both.size:
+        head = HEADS.get((known.delivery_mode, known.priority))
+        if head is not None and data.startswith(head, 4) and len(data) >= (at := 4 + len(head)) + _both.size:
             time_key, number, id_key, size = _both.unpack_from(data, at)
             if time_key == TIME_KEY and id_key == ID_KEY and known.message_id is not None:
                 start, timestamp = at + _both.size + size, number
         mine, table = headers.decode(data, start)
-        return _Read(known, mine, table, timestamp, None)
+        return known, mine, table, timestamp, None
     except Malformed as error:
-        return _Read(known, {}, {}, None, str(error))
+        return known, {}, {}, None, str(error)
 
 
 def _java(read: _Read, envelope: Envelope) -> Envelope:
     """What a body of the Java client cannot hold or does not say."""
-    reply_to = read.known.reply_to
+    known, _, table, _, _ = read
+    reply_to = known.reply_to
     if reply_to is not None and reply_to.startswith(BROKER_NAMED):
         envelope = msgspec.structs.replace(envelope, reply_to=Address(reply_to, temporary=True))
-    if CORRELATION in read.headers:
-        envelope = msgspec.structs.replace(envelope, correlation_id=_correlation(None, read.headers))
+    if CORRELATION in table:
+        envelope = msgspec.structs.replace(envelope, correlation_id=_correlation(None, table))
     return envelope
 
 

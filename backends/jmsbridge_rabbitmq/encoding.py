@@ -20,7 +20,7 @@ __all__ = ["Dialect", "Encoder", "Outbound"]
 Dialect = Literal["amqp", "jms"]
 
 _MAX_EXPIRATION: Final = (1 << 32) - 1
-_MODES: Final = {modes: bytes((2 if modes[0] else 1, modes[1])) for modes in HEADS}
+_MODES: Final = {(mode, priority): bytes((mode, priority)) for mode in (1, 2) for priority in range(10)}
 _NO_TEXT: Final = field(ABSENT_TEXT, True)
 _IS_PLAIN: Final = field(PLAIN, True)
 _OPAQUE: Final = frozenset({BodyKind.BYTES, BodyKind.OBJECT})
@@ -57,7 +57,7 @@ class Encoder:
         A message with a delivery time to come gets no ``expiration``: it would count while the message waits.
         """
         kind = envelope.kind
-        modes = envelope.persistent, envelope.priority
+        modes = 2 if envelope.persistent else 1, envelope.priority
         headers = HEADS[modes]
         flags = 0xB880
         message_id = envelope.message_id

@@ -228,9 +228,13 @@ def _decode_table(data: bytes, offset: int, limit: int, depth: int) -> tuple[dic
 
 def decode_entries(
     data: bytes, offset: int, end: int, names: Names, wanted: dict[str, Any], others: dict[str, Any], depth: int = 0
-) -> None:
-    """The entries between two offsets, into one of two dictionaries, as ``names`` says; Malformed."""
+) -> bool:
+    """The entries between two offsets, into one of two dictionaries, as ``names`` says; Malformed.
+
+    Whether there is anything but texts, numbers and booleans among them.
+    """
     read = _READ
+    is_odd = False
     try:
         while offset < end:
             start = offset
@@ -254,6 +258,7 @@ def decode_entries(
                     value = made(value)
             else:
                 value, offset = _decode_other(data, offset, end, kind, depth)
+                is_odd = True
             if is_wanted:
                 wanted[name] = value
             else:
@@ -262,6 +267,7 @@ def decode_entries(
         raise Malformed(f"a field table breaks off at byte {offset}") from error
     if offset != end:
         raise Malformed(f"a field reaches {offset - end} bytes beyond its table")
+    return is_odd
 
 
 def _decode_other(data: bytes, offset: int, end: int, kind: int, depth: int) -> tuple[Any, int]:

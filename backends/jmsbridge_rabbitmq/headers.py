@@ -93,14 +93,13 @@ def _encode_rare(properties: Mapping[str, Any]) -> bytes:
 
 
 def decode(data: bytes, start: int = 4) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The application's properties in an encoded table from ``start`` on, and the other headers; Malformed."""
+    """The application's properties in an encoded table, behind its length, and the other headers; Malformed."""
     mine: dict[str, Any] = {}
     others: dict[str, Any] = {}
-    if len(data) < 4 or int.from_bytes(data[:4], "big") != len(data) - 4:
-        raise Malformed("a header table whose length is wrong")
-    decode_entries(data, start, len(data), _names, mine, others)
-    if not _CARRIED.issuperset(map(type, mine.values())):
+    if decode_entries(data, start, len(data), _names, mine, others):
         mine = _carried(mine)
+    if not others:
+        return mine, others
     for name, escaped in _ESCAPED.items():
         if escaped in others:
             mine[name] = others[escaped]
