@@ -2,7 +2,7 @@
 
 import contextlib
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 from jmsbridge.closing import Closing
@@ -10,9 +10,11 @@ from jmsbridge.core.engine import Child, Engine
 from jmsbridge.core.ticket import Waiter
 from jmsbridge.core.translate import translate
 from jmsbridge.destinations import Queue
+from jmsbridge.emulate.browsing import look
 from jmsbridge.errors import IllegalStateException
 from jmsbridge.message import message_from_arrival
-from jmsbridge.spi import Arrival, BackendError, Interest, LinkLost, Mode, Subscription
+from jmsbridge.selectors import optional_selector
+from jmsbridge.spi import Arrival, BackendError, Interest, LinkLost, Mode, Native, Subscription
 
 __all__ = ["QueueBrowser"]
 
@@ -68,8 +70,35 @@ class QueueBrowser(Closing, Child):
         return self.enumeration
 
     def _browse(self) -> Iterator[Any]:
+        plan = self._engine.plan()
+        shown = self._browse_natively() if plan.require(Native.BROWSE) == "native" else self._browse_copies()
+        now = self._engine.hub.clock.now_ms
+        selector = None if Native.QUEUE_SELECTORS in plan.native else optional_selector(self._selector)
+        with contextlib.closing(shown):
+            for arrival in shown:
+                envelope = arrival.envelope
+                expired = envelope.expiration and envelope.expiration <= now()
+                if not expired and (selector is None or selector.matches_envelope(envelope)):
+                    yield message_from_arrival(envelope, arrival.redelivered, arrival.delivery_count, None)
+
+    def _browse_copies(self) -> Generator[Arrival, None, None]:
+        options = self._engine.hub.options
+        try:
+            copies = look(
+                self._engine.hub.wait_link()[0], self._queue.address, options.emulation_limit, options.send_timeout
+            )
+        except BackendError as error:
+            raise translate(error) from error
+        for arrival in copies:
+            self._check()
+            yield arrival
+
+    def _browse_natively(self) -> Generator[Arrival, None, None]:
         timeout = self._engine.hub.options.send_timeout
-        interest = Interest(address=self._queue.address, mode=Mode.BROWSE, selector=self._selector, window=_STEP)
+        selects = Native.QUEUE_SELECTORS in self._engine.incoming.native
+        interest = Interest(
+            address=self._queue.address, mode=Mode.BROWSE, selector=self._selector, select=selects, window=_STEP
+        )
         page = _Page()
         try:
             subscription = self._engine.channel()[0].subscribe(interest, page)
@@ -87,8 +116,7 @@ class QueueBrowser(Closing, Child):
                 more = len(page.arrivals) >= _STEP
                 while page.arrivals:
                     self._check()
-                    arrival = page.arrivals.popleft()
-                    yield message_from_arrival(arrival.envelope, arrival.redelivered, arrival.delivery_count, None)
+                    yield page.arrivals.popleft()
         except BackendError as error:
             raise translate(error) from error
         finally:

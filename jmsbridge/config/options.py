@@ -61,6 +61,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """PERSISTENT_GROUPACK asks for a confirmation every so many messages."""
     emulation: _Emulation | dict[str, _Emulation] = "default"
     """What to do about features that the broker lacks, for all of them or by feature."""
+    emulation_limit: _Positive = 1000
+    """How many messages an emulated browser, selector on a queue, or delivery delay of a session may hold."""
     client_id: str | None = None
     """The client identifier (section 6.1.2)."""
 

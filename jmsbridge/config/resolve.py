@@ -139,7 +139,7 @@ def _from_urls(urls: list[ParsedURL]) -> dict[str, _Given]:
 
 
 def _nested(given: dict[str, _Given]) -> dict[str, _Given]:
-    """``emulation.browser=allow`` in a URL is what ``emulation = { browser = "allow" }`` is in a profile."""
+    """``emulation.browse=allow`` in a URL is what ``emulation = { browse = "allow" }`` is in a profile."""
     flat = {name: item for name, item in given.items() if "." not in name}
     for name, item in given.items():
         head, dot, tail = name.partition(".")

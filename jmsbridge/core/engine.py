@@ -15,7 +15,6 @@ from jmsbridge.core.modes import INDIVIDUAL_ACKNOWLEDGE, SESSION_TRANSACTED, Dup
 from jmsbridge.core.outgoing import Outgoing
 from jmsbridge.core.plan import Plan
 from jmsbridge.core.receiver import Receiver
-from jmsbridge.core.sends import Fate
 from jmsbridge.core.state import Life, State
 from jmsbridge.core.transaction import Buffered, Transaction
 from jmsbridge.core.transaction import Native as NativeTransaction
@@ -67,7 +66,8 @@ class Engine:
         wait = options.send_timeout if options.block_on_acknowledge else None
         policy = make_policy(settings.mode, settings.dups_ok, settings.prefetch, hub.clock, self._wake, wait)
         redelivery = Redelivery(options.max_redeliveries, options.redelivery_delay, options.redelivery_delay_max)
-        self.incoming = Incoming(self.name, hub.clock, policy, redelivery, self._make_message)
+        limit = options.emulation_limit
+        self.incoming = Incoming(self.name, hub.clock, policy, redelivery, self._make_message, limit)
         self.outgoing = Outgoing(self.name, hub.clock, options, options.send_window, hub.report)
         self.outgoing.group_ack_threshold = settings.group_ack_threshold
         self._recovered: tuple[Channel, Plan, Transaction | None, int] | None = None
@@ -238,13 +238,12 @@ class Engine:
         while True:
             channel, epoch = self.channel()
             try:
-                subscription = channel.subscribe(receiver.wanted(self.incoming.native), receiver.inbox)
+                receiver.attach(channel.subscribe(receiver.wanted(self.incoming.native), receiver.inbox))
             except LinkLost:
                 self.hub.wait_changed(epoch)
                 continue
             except BackendError as error:
                 raise translate(error) from error
-            receiver.attach(subscription)
             with self._lock:
                 self.check_open()
                 current = epoch == self._epoch and self._channel is channel
@@ -309,11 +308,13 @@ class Engine:
         """See ``Session.commit``."""
         self._check_transacted("commit")
         self.incoming.reclaim()
+        committed = False
         self.outgoing.finish()
         try:
             self._commit()
+            committed = True
         finally:
-            self.outgoing.fate = Fate()
+            self.outgoing.end_transaction(committed=committed)
 
     def _commit(self) -> None:
         transaction = self.outgoing.transaction
@@ -358,7 +359,7 @@ class Engine:
         try:
             self._undo(deliveries)
         finally:
-            self.outgoing.fate = Fate()
+            self.outgoing.end_transaction(committed=False)
 
     def recover(self) -> None:
         """See ``Session.recover``."""
@@ -396,7 +397,7 @@ class Engine:
                 errors.append(error)
                 if not isinstance(error, Exception) and step in (self._shut_children, self._give_back):
                     step()
-        self.incoming.lane.close()
+        self.incoming.close()
         self.outgoing.ledger.lane.close()
         self.hub.leave(self)
         self.life.end_close()

@@ -13,6 +13,7 @@ from typing import Any
 
 from jmsbridge.core.clock import LONGEST_WAIT, Clock
 from jmsbridge.core.locks import Rank, ranked
+from jmsbridge.emulate.parking import Park
 from jmsbridge.selectors import Selector
 from jmsbridge.spi import Arrival, BackendError, LinkLost, Outcome, Subscription, Ticket
 
@@ -75,6 +76,7 @@ class Inbox:
         self._finished = False
         self.subscription: Subscription | None = None
         self.selector: Selector | None = None  # set where the client must filter because the broker cannot
+        self.park: Park | None = None  # the same on a queue, where others may want what does not match
         self.sorts = False  # set where the broker does not deliver by priority
         self.stale = 0  # settlements dropped because the link had died
         self.window = window
@@ -86,6 +88,8 @@ class Inbox:
 
     def put(self, arrival: Arrival) -> None:
         """One arrival; called by the backend on any thread."""
+        if self.park is not None and self.park.takes(arrival):
+            return
         with self._ready_lock:
             if self.sorts:
                 self._insert(arrival)
@@ -120,6 +124,8 @@ class Inbox:
             self._grant(wanted)
         if wake is not None:
             wake()
+        if self.park is not None:
+            self.park.wake()
 
     def stop(self) -> None:
         """Let no further message out; credit stays with the broker."""
@@ -160,6 +166,8 @@ class Inbox:
         if subscription is None:
             ticket.succeed()
             return
+        if self.park is not None:
+            self.park.pause()
         subscription.drain(ticket)
         with self._ready_lock:
             self._credit = False
@@ -173,6 +181,17 @@ class Inbox:
             self._credit = self._credit or wanted
         if wanted and count > 0:
             self._grant(count)
+        if self.park is not None:
+            self.park.resume()
+
+    def refill(self, count: int) -> bool:
+        """Ask for as many again as were parked; False while no message may leave."""
+        with self._ready_lock:
+            wanted = self._credit and self._end is None
+            waits = not self._open and wanted
+        if wanted and not waits:
+            self._grant(count)
+        return not waits
 
     def is_running(self) -> bool:
         """Whether messages may leave."""
@@ -326,6 +345,8 @@ class Inbox:
             self._again.clear()
             self._end = self._end or Nothing.MOVED
             self._ready.notify_all()
+        if self.park is not None:
+            self.park.lose()
 
     def is_lost(self) -> bool:
         """Whether the link of this inbox died."""

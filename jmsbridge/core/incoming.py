@@ -17,7 +17,9 @@ from jmsbridge.core.lane import Lane
 from jmsbridge.core.locks import Rank, assert_unlocked, ranked
 from jmsbridge.core.receiver import Receiver
 from jmsbridge.core.unsettled import Lazy, Policy
+from jmsbridge.emulate.parking import Park
 from jmsbridge.errors import IllegalStateException, MessageFormatException
+from jmsbridge.selectors import Selector
 from jmsbridge.spi import AddressInUse, BackendError, Channel, Interest, Native, Outcome, SubscriptionRefused
 
 __all__ = ["Incoming", "Redelivery"]
@@ -50,9 +52,17 @@ class Incoming:
     """Everything about receiving that belongs to one session."""
 
     def __init__(
-        self, name: str, clock: Clock, policy: Policy, redelivery: Redelivery, make_message: _MakeMessage
+        self,
+        name: str,
+        clock: Clock,
+        policy: Policy,
+        redelivery: Redelivery,
+        make_message: _MakeMessage,
+        park_limit: int,
     ) -> None:
         self.lane = Lane(f"jmsbridge-{name}-deliver", self._pump)
+        self._parking = Lane(f"jmsbridge-{name}-park", self._tend)
+        self._park_limit = park_limit
         self.policy = policy
         self._clock = clock
         self._redelivery = redelivery
@@ -79,7 +89,14 @@ class Incoming:
 
     def new_receiver(self, interest: Interest) -> Receiver:
         """A receiver that is not yet part of the session; ``add`` makes it so once it is subscribed."""
-        return Receiver(interest, self._clock, self._accept)
+        return Receiver(interest, self._clock, self._accept, self._new_park)
+
+    def _new_park(self, selector: Selector) -> Park:
+        return Park(selector, self._park_limit, self._clock, self._parking.wake)
+
+    def _tend(self) -> None:
+        for receiver in self._receivers:
+            receiver.tend()
 
     def add(self, receiver: Receiver) -> None:
         """Take a subscribed receiver in; under the session's lock."""
@@ -358,13 +375,13 @@ class Incoming:
                 continue
             try:
                 subscription = channel.subscribe(receiver.wanted(self.native), receiver.inbox)
+                receiver.attach(subscription)
             except BackendError as error:
                 if error.retriable or (patient and isinstance(error, SubscriptionRefused | AddressInUse)):
                     raise
                 receiver.end(error)
                 problems.append(error)
                 continue
-            receiver.attach(subscription)
             if receiver.closed:  # meanwhile, by the application
                 subscription.close()
         return problems
@@ -378,3 +395,8 @@ class Incoming:
             delivery.inbox.settle((delivery,), Outcome.FAILED)
         for receiver in self._receivers:
             receiver.inbox.retire()
+
+    def close(self) -> None:
+        """End the threads."""
+        self.lane.close()
+        self._parking.close()

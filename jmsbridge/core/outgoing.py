@@ -5,6 +5,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from jmsbridge.config import Options
@@ -29,9 +30,10 @@ from jmsbridge.core.ticket import AnswerMissing, Waiter
 from jmsbridge.core.transaction import Transaction
 from jmsbridge.core.translate import translate
 from jmsbridge.destinations import Destination
+from jmsbridge.emulate.delaying import Delays
 from jmsbridge.errors import InDoubtException, JMSException
-from jmsbridge.message import Message
-from jmsbridge.spi import BackendError, BodyKind, Channel, Envelope, LinkLost, Native, Ticket
+from jmsbridge.message import Message, message_from_arrival
+from jmsbridge.spi import BackendError, BodyKind, Channel, Envelope, LinkLost, Native, SendRefused, Ticket
 
 __all__ = ["Outgoing"]
 
@@ -85,6 +87,8 @@ class Outgoing:
         self._watched: dict[Watched, None] = {}
         self._channel: Channel | None = None
         self._down: JMSException | None = None
+        self._delays = Delays(name, clock, options.emulation_limit, self._send_due)
+        self._after_commit: list[tuple[Envelope, Any]] = []  # delayed sends of the transaction
         self._weighed = options.confirmation_window_size is not None
         self._block_durable = options.block_on_durable_send
         self._block_non_durable = options.block_on_non_durable_send
@@ -153,12 +157,15 @@ class Outgoing:
         if message._gate is not None:
             message._refuse()
         envelope = self._stamp(sender, destination, message, mode, priority, ttl, delay, duplicate_id)
-        if self._lacking:
-            self._require(envelope, delay, confirmed=listener is not None or mode != _NON_PERSISTENT)
+        held = bool(self._lacking) and self._require(
+            envelope, delay, confirmed=listener is not None or mode != _NON_PERSISTENT
+        )
         if foreign is not None:
             write_headers(message, foreign)
         if listener is not None:
-            self._send_async(sender, envelope, message, listener, foreign)
+            self._send_async(sender, envelope, message, listener, foreign, held=held)
+        elif held:
+            self._hold(envelope, message if foreign is None else foreign)
         elif self._transacted:
             self._send_in_transaction(envelope)
         elif mode == _GROUPACK:
@@ -206,21 +213,50 @@ class Outgoing:
         message._delivery_time = due
         return envelope
 
-    def _require(self, envelope: Envelope, delay: int, *, confirmed: bool) -> None:
-        # only on brokers that lack something a send may need
+    def _require(self, envelope: Envelope, delay: int, *, confirmed: bool) -> bool:
+        # only on brokers that lack something a send may need; whether the delivery delay is ours to keep
         plan = self._plan
         if plan is None:
-            return
+            return False
+        held = bool(delay) and plan.require(Native.DELAY) == "emulated"
         if confirmed or self._block_non_durable or self.handler is not None:
             plan.require(Native.SEND_CONFIRM)
-        if delay:
-            plan.require(Native.DELAY)
         if envelope.duplicate_id is not None:
             plan.require(Native.DUPLICATE_DETECTION)
         if envelope.properties:
             plan.require(Native.TYPED_PROPERTIES)
         if envelope.kind not in (BodyKind.TEXT, BodyKind.BYTES):
             plan.require(Native.BODY_KINDS)
+        return held
+
+    def _hold(self, envelope: Envelope, target: Any, entry: AsyncSend | None = None) -> None:
+        self._delays.check_room(len(self._after_commit))
+        if self._transacted:
+            self._after_commit.append((envelope, target))
+            if entry is not None:
+                entry.succeed()
+        else:
+            self._delays.hold(envelope, partial(self._watched_send, target) if entry is None else lambda: entry)
+
+    def _send_due(self, envelope: Envelope, ticket: Ticket) -> None:
+        try:
+            channel = self.wait_channel()
+        except JMSException as error:
+            if self._down is None:
+                raise
+            ticket.fail(SendRefused(f"the delayed message was never sent: {error}"))
+            return
+        channel.send(envelope, ticket)
+
+    def end_transaction(self, *, committed: bool) -> None:
+        """The next transaction has its own fate; delayed sends of this one begin to wait, or never were."""
+        self.fate = Fate()
+        held, self._after_commit = self._after_commit, []
+        for envelope, target in held if committed else ():
+            self._delays.hold(envelope, partial(self._watched_send, target))
+
+    def _watched_send(self, target: Any) -> Ticket:
+        return self._watch(UnwatchedSend(self, target))
 
     def _send_and_wait(self, envelope: Envelope, message: Any) -> None:
         deadline = self._clock.monotonic() + self._timeout
@@ -249,7 +285,14 @@ class Outgoing:
                 raise translate(error) from error
 
     def _send_async(
-        self, sender: Sender, envelope: Envelope, message: Message, listener: Completion, foreign: Any
+        self,
+        sender: Sender,
+        envelope: Envelope,
+        message: Message,
+        listener: Completion,
+        foreign: Any,
+        *,
+        held: bool,
     ) -> None:
         self.wait_channel()
         size = _weigh(envelope) if self._weighed else 0
@@ -258,7 +301,9 @@ class Outgoing:
             channel = self._enter(entry)
             message._gate = entry
             sender._last_async = entry.number
-            if self._transacted and self.transaction is not None:
+            if held:
+                self._hold(envelope, message, entry)
+            elif self._transacted and self.transaction is not None:
                 self.transaction.send(envelope, entry)
             else:
                 channel.send(envelope, entry)
@@ -360,9 +405,15 @@ class Outgoing:
         After ``close_timeout`` callbacks may send no more, so that the chain ends.
         """
         deadline = self._clock.monotonic() + self._options.close_timeout
+        lost = self._delays.close(self._options.close_timeout)
         self.finish()
         while not self.ledger.close(when_idle=self._clock.monotonic() < deadline):
             self.ledger.wait_finished(self.ledger.last, max(0.0, deadline - self._clock.monotonic()), _give_up)
+        if lost:
+            raise InDoubtException(
+                f"{len(lost)} delayed messages were never sent, since the session was closed before they were due",
+                refused=[message_from_arrival(envelope, False, 0, None) for envelope in lost],
+            )
 
     def wait_groups(self) -> None:
         """Wait for the confirmation of group-acknowledged sends; InDoubt for the first producer that had failures."""

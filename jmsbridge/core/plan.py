@@ -24,8 +24,8 @@ Outcome = Literal["native", "emulated", "refused"]
 class Feature(msgspec.Struct, frozen=True):
     """One row: what is done about a capability that the broker lacks.
 
-    ``emulation`` is None where the client can do nothing; ``default`` is what happens unless the user says otherwise;
-    ``warns`` where the price deserves an EmulationWarning.
+    ``emulation`` is None where the client can do nothing; it needs ``needs`` of the broker. ``default`` is what happens
+    unless the user says otherwise; ``warns`` where the price deserves an EmulationWarning.
     """
 
     native: Native
@@ -35,13 +35,21 @@ class Feature(msgspec.Struct, frozen=True):
     price: str
     default: Outcome
     warns: bool = False
+    needs: Native = Native.NONE
 
 
 def _row(
-    native: Native, text: str, emulation: str | None, price: str, default: Outcome, *, warns: bool = False
+    native: Native,
+    text: str,
+    emulation: str | None,
+    price: str,
+    default: Outcome,
+    *,
+    warns: bool = False,
+    needs: Native = Native.NONE,
+    name: str | None = None,
 ) -> Feature:
-    assert native.name is not None
-    return Feature(native, native.name.lower(), text, emulation, price, default, warns)
+    return Feature(native, name or str(native.name).lower(), text, emulation, price, default, warns, needs)
 
 
 TABLE: tuple[Feature, ...] = (
@@ -61,8 +69,25 @@ TABLE: tuple[Feature, ...] = (
         "traffic and backlog of what does not match",
         "emulated",
     ),
-    _row(Native.QUEUE_SELECTORS, "selector on a queue", None, "others would not see what does not match", "refused"),
-    _row(Native.BROWSE, "queue browser", None, "taking and handing back marks messages as redelivered", "refused"),
+    _row(
+        Native.QUEUE_SELECTORS,
+        "selector on a queue",
+        "what does not match is parked, and handed back after a while",
+        "others do not see it meanwhile, then out of order and marked redelivered; nothing is found behind "
+        "emulation_limit messages that nobody wants",
+        "emulated",
+        warns=True,
+        needs=Native.HAND_BACK,
+    ),
+    _row(
+        Native.BROWSE,
+        "queue browser",
+        "messages are taken, and all handed back at once",
+        "others do not see them meanwhile, then marked redelivered; emulation_limit messages are shown at most",
+        "emulated",
+        warns=True,
+        needs=Native.HAND_BACK,
+    ),
     _row(Native.DURABLE, "durable subscription", None, "nothing keeps messages while the consumer is away", "refused"),
     _row(Native.SHARED, "shared subscription", None, "none across processes", "refused"),
     _row(Native.SHARED_DURABLE, "shared durable subscription", None, "none across processes", "refused"),
@@ -86,7 +111,15 @@ TABLE: tuple[Feature, ...] = (
     _row(
         Native.TEMPORARY, "temporary destination", "unique name, deleted on close", "left behind by a crash", "emulated"
     ),
-    _row(Native.DELAY, "delivery delay", None, "holding before sending is lost with the process", "refused"),
+    _row(
+        Native.DELAY,
+        "delivery delay",
+        "the message waits in the process until it is due",
+        "send returns before anything is sent, completions wait; lost with the process, and a close waits no longer "
+        "than close_timeout",
+        "refused",
+        name="delivery_delay",
+    ),
     _row(Native.PRIORITY, "priority", "order among the messages that have arrived", "local only", "emulated"),
     _row(Native.EXPIRY, "expiry", "drop on arrival", "the broker keeps storing", "emulated"),
     _row(
@@ -146,7 +179,7 @@ class Plan:
         if feature in self.native:
             return "native"
         row = _ROWS.get(feature)
-        if row is None or row.emulation is None:
+        if row is None or row.emulation is None or row.needs & ~self.native:
             return "refused"
         setting = self._setting(row.name)
         if setting == "default":
@@ -165,8 +198,9 @@ class Plan:
             return outcome
         row = _ROWS[feature]
         if outcome == "refused":
-            remedy = f'; emulation = {{ {row.name} = "allow" }} permits it' if row.emulation else ""
-            raise UnsupportedFeatureException(f"{self.broker} has no {row.text}: {row.price}{remedy}", row.name)
+            raise UnsupportedFeatureException(
+                f"{self.broker} has no {row.text}: {row.price}{self._remedy(row)}", row.name
+            )
         if self.is_quiet:
             log.warning("%s has no %s; %s: %s", self.broker, row.text, row.emulation, row.price)
             return outcome
@@ -180,6 +214,14 @@ class Plan:
         elif first:
             log.info("%s has no %s; %s: %s", self.broker, row.text, row.emulation, row.price)
         return outcome
+
+    def _remedy(self, row: Feature) -> str:
+        if row.emulation is None:
+            return ""
+        lacking = row.needs & ~self.native
+        if lacking:
+            return f"; the client cannot emulate it, since handing a message back is not safe here ({lacking.name})"
+        return f'; emulation = {{ {row.name} = "allow" }} permits it'
 
 
 def resolve(native: Native, emulation: Mapping[str, str] | str = "default", broker: str = "this broker") -> Plan:

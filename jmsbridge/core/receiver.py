@@ -10,8 +10,9 @@ from jmsbridge.core.clock import Clock
 from jmsbridge.core.inbox import Delivery, Inbox, Nothing
 from jmsbridge.core.ticket import Waiter
 from jmsbridge.core.translate import translate
-from jmsbridge.selectors import compile_selector
-from jmsbridge.spi import BackendError, Interest, LinkLost, Native, Outcome, Subscription
+from jmsbridge.emulate.parking import Park
+from jmsbridge.selectors import Selector, compile_selector
+from jmsbridge.spi import BackendError, Interest, LinkLost, Native, NotSupported, Outcome, Subscription
 
 __all__ = ["Receiver"]
 
@@ -20,19 +21,22 @@ log = logging.getLogger("jmsbridge.receive")
 _GRACE = 0.05  # seconds that receive_no_wait allows a broker without drain
 
 _Accept = Callable[[Delivery], bool]
+_NewPark = Callable[[Selector], Park]
 
 
 class Receiver:
     """The facade's side of one subscription, over all links that it lives on.
 
     ``accept`` is asked for each delivery before the application sees it; where it says no it has settled the delivery.
+    ``new_park`` makes the place for what an emulated selector on a queue does not match.
     """
 
-    def __init__(self, interest: Interest, clock: Clock, accept: _Accept) -> None:
+    def __init__(self, interest: Interest, clock: Clock, accept: _Accept, new_park: _NewPark) -> None:
         self.interest = interest
         self.listener: Callable[[Any], None] | None = None
         self._clock = clock
         self._accept = accept
+        self._new_park = new_park
         self._wake: Callable[[], None] | None = None
         self._drains = True
         self.closed = False
@@ -50,16 +54,41 @@ class Receiver:
 
     def wanted(self, native: Native) -> Interest:
         """What to ask of a link that offers ``native``: the definition as it is, and whether to filter by it."""
-        return msgspec.structs.replace(self.interest, select=self._is_filtered(native))
+        interest = self.interest
+        select = self._is_filtered(native)
+        if not select and not interest.address.topic:  # parked messages are settled late, and none before it is seen
+            return msgspec.structs.replace(interest, select=False, deferred=True, presettled=False)
+        return msgspec.structs.replace(interest, select=select)
 
     def attach(self, subscription: Subscription) -> None:
-        """Go on with this subscription of the current link; what its broker cannot filter is filtered here."""
+        """Go on with this subscription of the current link; what its broker cannot filter is filtered here.
+
+        NotSupported, and the subscription is closed, where that might lose messages.
+        """
         self._drains = Native.DRAIN in subscription.native
         text = self.interest.selector
         if text is not None and not self._is_filtered(subscription.native):
-            self.inbox.selector = compile_selector(text)
+            if self.interest.address.topic:
+                self.inbox.selector = compile_selector(text)
+            else:
+                self._emulate_selector(text, subscription)
         self.inbox.sorts = Native.PRIORITY not in subscription.native
         self.inbox.subscription = subscription
+
+    def _emulate_selector(self, text: str, subscription: Subscription) -> None:
+        if Native.HAND_BACK not in subscription.native:
+            subscription.close()
+            raise NotSupported(
+                f"the broker has no selectors on queues, and handing messages back to {self.interest.address} may drop "
+                "or move them: it has a limit of deliveries; use a queue without one, or select in the application"
+            )
+        self.inbox.park = self._new_park(compile_selector(text))
+
+    def tend(self) -> None:
+        """Let the parked messages go that have waited long enough."""
+        inbox = self.inbox
+        if inbox.park is not None and inbox.subscription is not None:
+            inbox.park.tend(inbox.subscription, inbox.refill)
 
     def listen(self, listener: Callable[[Any], None] | None, wake: Callable[[], None]) -> None:
         """Set or remove the listener; ``wake`` is the delivery lane's."""
@@ -136,13 +165,13 @@ class Receiver:
         # take all credit back, so that whatever was on its way is here; then ask again
         if not inbox.is_running():
             return None
-        waiter = Waiter()
         try:
-            inbox.drain(waiter)
-            waiter.wait_answer(15.0, "a drain")
-            while isinstance(found := inbox.wait_next(0.0), Delivery):
-                if self._accept(found):
-                    return found
+            progress = True
+            while progress:
+                progress = self._drain(inbox)
+                while isinstance(found := inbox.wait_next(0.0), Delivery):
+                    if self._accept(found):
+                        return found
             return None
         except LinkLost:
             return None
@@ -153,6 +182,19 @@ class Receiver:
             raise
         finally:
             inbox.regrant()
+
+    def _drain(self, inbox: Inbox) -> bool:
+        # whether there may be more: messages that were parked have used up the credit
+        park = inbox.park
+        fresh = 0 if park is None else park.fresh
+        waiter = Waiter()
+        inbox.drain(waiter)
+        waiter.wait_answer(15.0, "a drain")
+        if park is None or park.fresh == fresh or park.is_full:
+            return False
+        inbox.regrant()
+        inbox.fetch()
+        return True
 
     def make_sure(self) -> None:
         """After an interrupt: agree with the broker again on how much credit there is."""
@@ -182,7 +224,10 @@ class Receiver:
         except BackendError as error:
             log.debug("drain before close: %s", error)
         fresh, again = inbox.unseen()
+        parked = [] if inbox.park is None else inbox.park.empty()
         try:
+            if parked:
+                inbox.subscription.settle([arrival.token for arrival in parked], Outcome.RELEASED)
             if fresh:
                 inbox.subscription.settle([arrival.token for arrival in fresh], Outcome.RELEASED)
         except LinkLost:

@@ -319,7 +319,10 @@ class Never:
     def handing(self, delivery: Delivery) -> None:
         """No settlement; only the inbox counts it out."""
         delivery.handing = True
-        delivery.inbox.forget(1)
+        if delivery.inbox.park is None:
+            delivery.inbox.forget(1)
+        else:  # an emulated selector, so the broker waits for an answer
+            delivery.inbox.settle((delivery,), Outcome.ACCEPTED)
 
     def handled(self, delivery: Delivery) -> None:
         """Nothing."""

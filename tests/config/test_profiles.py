@@ -24,7 +24,7 @@ send_window = 7
 send_timeout = "250ms"
 prefetch = 4
 heartbeat = 3
-emulation = { delay = "allow", browse = "refuse" }
+emulation = { delivery_delay = "allow", browse = "refuse" }
 """
 
 
@@ -34,7 +34,7 @@ def test_a_profile_gives_target_and_options(tmp_path: Path, monkeypatch: pytest.
     target = resolve("orders", {"send_window": 9, "emulation": {"browse": "allow"}})
     assert [(e.host, e.user, e.password) for e in target.endpoints] == [("a", "app", SECRET), ("b", "app", SECRET)]
     assert (target.options.send_window, target.options.prefetch, target.options.send_timeout) == (9, 5, 0.25)
-    assert target.options.emulation == {"delay": "allow", "browse": "allow"}
+    assert target.options.emulation == {"delivery_delay": "allow", "browse": "allow"}
     origin = f"profile 'orders' ({path})"
     assert (target.origins["send_window"], target.origins["prefetch"]) == ("call", "URL")
     assert target.origins["send_timeout"] == target.origins["heartbeat"] == target.origins["target"] == origin

@@ -99,8 +99,8 @@ def test_text_becomes_typed_values(name: str, text: str, value: object) -> None:
 
 
 def test_emulation_by_feature_in_a_url() -> None:
-    options = resolve("stub:?emulation.delay=allow&emulation.browse=refuse").options
-    assert options.emulation == {"delay": "allow", "browse": "refuse"}
+    options = resolve("stub:?emulation.delivery_delay=allow&emulation.browse=refuse").options
+    assert options.emulation == {"delivery_delay": "allow", "browse": "refuse"}
 
 
 @pytest.mark.parametrize(

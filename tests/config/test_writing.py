@@ -14,7 +14,7 @@ ORDERS = {
     "prefetch": 5,
     "send_timeout": 2.5,
     "resend": True,
-    "emulation": {"delay": "allow"},
+    "emulation": {"delivery_delay": "allow"},
 }
 
 
@@ -33,7 +33,7 @@ def test_the_rest_of_the_file_stays() -> None:
 
 def test_a_profile_is_only_replaced_with_force() -> None:
     before = (
-        "[profiles.a]\nurl = [\n'x',\n]\n[profiles.a.emulation]\ndelay = 'allow'\n# kept\n[profiles.b]\nurl = 'y'\n"
+        "[profiles.a]\nurl = [\n'x',\n]\n[profiles.a.emulation]\ndelivery_delay = 'allow'\n# kept\n[profiles.b]\nurl = 'y'\n"
     )
     with pytest.raises(ConfigurationError, match="--force"):
         with_profile(before, "a", {"url": "z"})

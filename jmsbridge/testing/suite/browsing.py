@@ -18,6 +18,7 @@ from jmsbridge.domain import TopicConnectionFactory
 from jmsbridge.spi import Native
 from jmsbridge.testing.harness import Harness
 from jmsbridge.testing.marks import pitfall, requires, rule
+from jmsbridge.testing.suite.redelivery_support import delivery, take, unseen
 from jmsbridge.testing.suite.support import LONG, assert_empty, eventually, receive_texts, send_texts
 
 __all__ = [
@@ -50,16 +51,13 @@ def wait_until_expired(message: Message) -> None:
 
 @rule("BR-1")
 @requires(Native.BROWSE)
-def test_browse_shows_order_and_takes_nothing(session: Session, queue: Queue) -> None:
+def test_browse_shows_order_and_takes_nothing(harness: Harness, session: Session, queue: Queue) -> None:
     send_texts(session, queue, "1", "2", "3")
     with session.create_browser(queue) as browser:
         assert texts_of(browser) == ["1", "2", "3"]
         assert texts_of(browser) == ["1", "2", "3"]
     consumer = session.create_consumer(queue)
-    first = consumer.receive(timeout=LONG)
-    assert first is not None
-    assert first.get_body(str) == "1"
-    assert first.jms_redelivered is False
+    assert delivery(take(consumer)) == unseen(harness, "1")
     assert receive_texts(consumer, 2) == ["2", "3"]
 
 

@@ -240,7 +240,7 @@ def test_order_each_message_to_one_of_two_selections(
         producer.send(message)
     if first == "messages":
         consume()
-    eventually(lambda: sum(len(collector.messages) for collector in collectors.values()) >= COUNT)
+    eventually(lambda: sum(len(collector.messages) for collector in collectors.values()) >= COUNT, 3 * LONG)
     low, high = ([message.get_int_property("n") for message in each.messages] for each in collectors.values())
     assert sorted(low + high) == list(range(COUNT))
     assert max(low) < 40

@@ -12,6 +12,7 @@ from jmsbridge import (
     JMSConsumer,
     Message,
     MessageConsumer,
+    Queue,
     Session,
     TemporaryQueue,
     TextMessage,
@@ -21,7 +22,19 @@ from jmsbridge.testing.harness import Harness
 from jmsbridge.testing.marks import requires
 from jmsbridge.testing.suite.support import LONG, assert_empty
 
-__all__ = ["DEFERRED", "Delivery", "deferred_session", "deliveries", "delivery", "gone_queue", "left", "take", "unseen"]
+__all__ = [
+    "DEFERRED",
+    "Delivery",
+    "deferred_session",
+    "deliveries",
+    "delivery",
+    "gone_queue",
+    "left",
+    "lossy_session",
+    "take",
+    "texts_after_cut",
+    "unseen",
+]
 
 DEFERRED = [
     pytest.param(CLIENT_ACKNOWLEDGE, id="client"),
@@ -68,6 +81,17 @@ def unseen(harness: Harness, text: str) -> tuple[str, Any, Any]:
 def deferred_session(harness: Harness, mode: int, **options: Any) -> Session:
     """A session of a new connection, transacted or with this acknowledgement mode."""
     return harness.connect(**options).create_session(mode == SESSION_TRANSACTED, mode)
+
+
+def lossy_session(harness: Harness, mode: int, **options: Any) -> Session:
+    """A session whose connection does not come back after a cut, and whose acknowledgements are confirmed."""
+    return deferred_session(harness, mode, reconnect_attempts=0, block_on_acknowledge=True, **options)
+
+
+def texts_after_cut(harness: Harness, queue: Queue, count: int) -> list[str | None]:
+    """Cut all links, then take what is left at the queue: exactly ``count`` messages."""
+    harness.cut()
+    return [text for text, _, _ in left(harness, queue, count)]
 
 
 def gone_queue(harness: Harness) -> TemporaryQueue:

@@ -256,7 +256,7 @@ def test_timing_delay_accepts_timedelta(session: Session, queue: Queue) -> None:
 
 
 @rule("DD-1")
-@requires(Native.DELAY)
+@requires(Native.DELAY, native=True)
 def test_timing_delay_survives_its_sender(harness: Harness, session: Session, queue: Queue) -> None:
     """The delayed message is with the broker: it comes although its sender is gone."""
     sender = harness.connect()
@@ -269,7 +269,7 @@ def test_timing_delay_survives_its_sender(harness: Harness, session: Session, qu
 
 @rule("DD-2")
 @pitfall(20)
-@requires(Native.DELAY)
+@requires(Native.DELAY, native=True)
 def test_timing_delay_on_topic_goes_to_present_subscribers(session: Session, topic: Topic) -> None:
     """Subscriptions that exist at the send get the message, one made later but before the due time does not."""
     present = session.create_consumer(topic)
@@ -282,7 +282,8 @@ def test_timing_delay_on_topic_goes_to_present_subscribers(session: Session, top
 
 
 @rule("DD-2")
-@requires(Native.DELAY | Native.DURABLE)
+@requires(Native.DELAY, native=True)
+@requires(Native.DURABLE)
 def test_timing_delay_of_durable_subscription(harness: Harness, session: Session, topic: Topic) -> None:
     """A durable subscription gets the delayed message, though nobody consumes it when it is due."""
     subscribing = harness.connect(client_id=harness.name("id")).create_session()

@@ -1,0 +1,134 @@
+"""A delivery delay for brokers that have none: the message waits in this process, and is sent when it is due."""
+
+import heapq
+import itertools
+import logging
+import threading
+from collections.abc import Callable
+
+from jmsbridge.core.clock import Clock, Timer
+from jmsbridge.core.lane import Lane
+from jmsbridge.core.locks import Rank, ranked
+from jmsbridge.errors import JMSException, ResourceAllocationException
+from jmsbridge.spi import BackendError, Envelope, LinkLost, SendRefused, Ticket
+
+__all__ = ["Delays"]
+
+log = logging.getLogger("jmsbridge.delay")
+
+_AGAIN = 50  # milliseconds until a message is sent again that a dying link did not take
+
+
+class _Held:
+    """One message that waits, and later its ticket; ``make`` makes the one that the broker's answer goes to."""
+
+    __slots__ = ("_delays", "_inner", "_make", "envelope")
+
+    def __init__(self, delays: "Delays", envelope: Envelope, make: Callable[[], Ticket]) -> None:
+        self._delays = delays
+        self._inner: Ticket | None = None
+        self._make = make
+        self.envelope = envelope
+
+    def succeed(self) -> None:
+        """The broker has it."""
+        self._ticket().succeed()
+
+    def fail(self, error: BackendError) -> None:
+        """A link that died without having sent it is no reason to give up."""
+        if not (isinstance(error, LinkLost) and not error.in_doubt and self._delays.keep(self)):
+            self._ticket().fail(error)
+
+    def _ticket(self) -> Ticket:
+        if self._inner is None:
+            self._inner = self._make()
+        return self._inner
+
+
+class Delays:
+    """The delayed messages of one session, at most ``limit``; they are lost with the process.
+
+    ``send`` hands one to the broker, waiting for a link; it runs on a thread of its own.
+    """
+
+    def __init__(self, name: str, clock: Clock, limit: int, send: Callable[[Envelope, Ticket], None]) -> None:
+        self._clock = clock
+        self._limit = limit
+        self._send = send
+        self._lane = Lane(f"jmsbridge-{name}-delay", self._send_due)
+        self._changed_lock = ranked(Rank.LEAF)
+        self._changed = threading.Condition(self._changed_lock)  # guards the fields below
+        self._numbers = itertools.count()
+        self._held: list[tuple[int, int, _Held]] = []  # a heap by due time, then in the order of sending
+        self._sending = False
+        self._timer: Timer | None = None
+        self._closed = False
+
+    def check_room(self, more: int) -> None:
+        """ResourceAllocation when too many messages wait, ``more`` among them that are not here yet."""
+        if len(self._held) + more >= self._limit:
+            raise ResourceAllocationException(
+                f"{self._limit} delayed messages wait in this session already, since the broker has no delivery delay "
+                "(option emulation_limit)"
+            )
+
+    def hold(self, envelope: Envelope, make_ticket: Callable[[], Ticket]) -> None:
+        """Send it at its delivery time."""
+        self._push(_Held(self, envelope, make_ticket), envelope.delivery_time)
+
+    def keep(self, held: _Held) -> bool:
+        """Try again soon; False when the session has closed."""
+        return self._push(held, self._clock.now_ms() + _AGAIN)
+
+    def _push(self, held: _Held, due: int) -> bool:
+        with self._changed_lock:
+            if self._closed:
+                return False
+            heapq.heappush(self._held, (due, next(self._numbers), held))
+            self._schedule()
+        return True
+
+    def _schedule(self) -> None:
+        # under the lock
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._held:
+            pause = max(0, self._held[0][0] - self._clock.now_ms()) / 1000
+            self._timer = self._clock.call_later(pause, self._lane.wake)
+
+    def _send_due(self) -> None:
+        while True:
+            with self._changed_lock:
+                self._sending = bool(self._held) and self._held[0][0] <= self._clock.now_ms()
+                if not self._sending:
+                    self._schedule()
+                    self._changed.notify_all()
+                    return
+                held = heapq.heappop(self._held)[2]
+            try:
+                self._send(held.envelope, held)
+            except JMSException as error:  # no link for so long
+                log.warning("a delayed message still waits for the connection: %s", error)
+                held.fail(LinkLost(str(error)))
+
+    # ---- the end
+
+    def close(self, timeout: float) -> list[Envelope]:
+        """Wait for what is due within ``timeout`` seconds; what is not sent then has failed, and comes back."""
+        deadline = self._clock.monotonic() + timeout
+        with self._changed_lock:
+            last = self._clock.now_ms() + int(timeout * 1000)
+            while self._sending or (self._held and self._held[0][0] <= last):
+                left = deadline - self._clock.monotonic()
+                if left <= 0:
+                    break
+                self._changed.wait(left)
+            self._closed = True
+            lost = [held for _, _, held in sorted(self._held)]
+            self._held = []
+            self._schedule()
+        self._lane.close()
+        for held in lost:
+            held.fail(SendRefused("the session was closed before the delivery delay had passed: it was never sent"))
+        return [held.envelope for held in lost]
