@@ -7,18 +7,17 @@ from typing import Annotated
 
 import msgspec
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from jmsbridge.cli.running import OK
+from jmsbridge.cli.tables import print_rows
 from jmsbridge.config.backends import EXTRAS, install_hint
 from jmsbridge.core import plan
 from jmsbridge.spi import registry
 from jmsbridge.spi.native import Native
 
-__all__ = ["Row", "backends", "capabilities", "capability_table"]
+__all__ = ["Row", "backends", "capabilities", "print_capabilities"]
 
-_STYLES = {"native": "green", "emulated": "yellow", "refused": "red"}
+_STYLES = {"emulated": "yellow", "refused": "red"}
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -41,14 +40,16 @@ def capabilities(native: Native, emulation: str | Mapping[str, str] = "default")
     return rows
 
 
-def capability_table(rows: list[Row], title: str) -> Table:
-    """The features as a table for a terminal."""
-    table = Table(title=title, title_justify="left")
-    for heading in ("feature", "option name", "", "price"):
-        table.add_column(heading)
-    for row in rows:
-        table.add_row(row.text, row.name, f"[{_STYLES[row.outcome]}]{row.outcome}[/]", row.price)
-    return table
+def print_capabilities(rows: list[Row], title: str, lead: str) -> None:
+    """The features, one a row."""
+    cells = [(row.text, row.name, row.outcome, row.price) for row in rows]
+    print_rows(
+        ("feature", "option name", "how", "price"),
+        cells,
+        title=title,
+        lead=lead,
+        style=lambda row: _STYLES.get(str(row[2]), ""),
+    )
 
 
 def backends(
@@ -57,7 +58,8 @@ def backends(
     """Show the backends that are installed and what each of them can do.
 
     "native" is the broker's own doing, "emulated" the client's at the price that is named, "refused" raises
-    UnsupportedFeature. It is the most that the family of brokers offers; `doctor` asks one broker.
+    UnsupportedFeature. It is the most that the family of brokers offers; `doctor` asks one broker. In a pipe a line has
+    these fields, separated by tabs: scheme, feature, its option, how it is had, price.
 
     Examples:
 
@@ -84,13 +86,7 @@ def backends(
 
 
 def _print(found: dict[str, list[Row]], missing: dict[str, str]) -> None:
-    console = Console(file=sys.stdout)
     for scheme, rows in found.items():
-        console.print(capability_table(rows, f"{scheme}:"))
+        print_capabilities(rows, f"{scheme}:", scheme)
     if missing:
-        table = Table(title="not installed", title_justify="left")
-        table.add_column("scheme")
-        table.add_column("remedy")
-        for scheme, remedy in missing.items():
-            table.add_row(scheme, remedy.replace("[", "\\["))
-        console.print(table)
+        print_rows(("scheme", "remedy"), list(missing.items()), title="not installed", lead="not installed")

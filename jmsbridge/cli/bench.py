@@ -9,13 +9,12 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from jmsbridge import Connection, DeliveryMode, JMSException, Message, Queue, Session, TemporaryQueue
 from jmsbridge.cli.configuring import PositionalTarget
 from jmsbridge.cli.progress import counting
 from jmsbridge.cli.running import OK
+from jmsbridge.cli.tables import print_rows
 from jmsbridge.cli.target import OptionsArg, PasswordArg, UserArg, connect, destination, overrides, seconds
 from jmsbridge.errors import ConfigurationError
 
@@ -76,16 +75,7 @@ def _own(connection: Connection, name: str) -> Queue:
 
 
 def _print(broker: str, size: int, figures: dict[str, Any]) -> None:
-    if not sys.stdout.isatty():
-        for name, value in figures.items():
-            sys.stdout.write(f"{name}\t{value}\n")
-        return
-    table = Table(title=f"{broker}, {size} bytes", title_justify="left")
-    table.add_column("what")
-    table.add_column("figure", justify="right")
-    for name, value in figures.items():
-        table.add_row(name.replace("_", " "), f"{value:,}")
-    Console(file=sys.stdout).print(table)
+    print_rows(("what", "figure"), list(figures.items()), title=f"{broker}, {size} bytes")
 
 
 class _Answers:

@@ -5,16 +5,15 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from jmsbridge.cli.running import OK, USAGE, complain, guarded
+from jmsbridge.cli.tables import print_rows
 from jmsbridge.cli.target import OptionsArg, PasswordArg, UserArg, complete_target, overrides
 from jmsbridge.config import Target, config_files, profile_names, resolve
 from jmsbridge.config.profiles import candidate_files
 from jmsbridge.errors import ConfigurationError
 
-__all__ = ["PositionalTarget", "check", "config", "path", "settings_document", "settings_table", "show"]
+__all__ = ["PositionalTarget", "check", "config", "path", "print_settings", "settings_document", "show"]
 
 config = typer.Typer(no_args_is_help=True, help="Show which configuration is in force, where it is, and check it.")
 
@@ -27,15 +26,16 @@ PositionalTarget = Annotated[
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
-def settings_table(resolved: Target) -> Table:
-    """Every option with its value and origin, for a terminal; secrets are masked."""
-    table = Table(title="settings", title_justify="left")
-    for heading in ("option", "value", "from"):
-        table.add_column(heading)
-    for name, (value, origin) in resolved.settings().items():
-        cells = (name, str(value).replace("[", "\\["), origin.replace("[", "\\["))
-        table.add_row(*cells, style="dim" if origin == "default" else "")
-    return table
+def print_settings(resolved: Target, lead: str | None = None) -> None:
+    """Every option with its value and origin; secrets are masked."""
+    rows = [(name, str(value), origin) for name, (value, origin) in resolved.settings().items()]
+    print_rows(
+        ("option", "value", "from"),
+        rows,
+        title="settings",
+        lead=lead,
+        style=lambda row: "dim" if row[2] == "default" else "",
+    )
 
 
 def settings_document(resolved: Target) -> dict[str, Any]:
@@ -56,6 +56,8 @@ def show(
 ) -> int:
     """Show every option of a target with its value and where that comes from. Connects to nothing; secrets are masked.
 
+    In a pipe a line has these fields, separated by tabs: option, value, origin; the first is the target.
+
     Examples:
 
       jmsbridge config show orders
@@ -66,10 +68,9 @@ def show(
     if as_json:
         sys.stdout.write(json.dumps(settings_document(resolved), indent=2, default=str) + "\n")
         return OK
-    console = Console(file=sys.stdout, highlight=False)
     where = ", ".join(map(str, resolved.endpoints))
-    console.print(f"target: {where} ({resolved.origins['target']})", markup=False, soft_wrap=True)
-    console.print(settings_table(resolved))
+    print(f"target\t{where}\t{resolved.origins['target']}")
+    print_settings(resolved)
     return OK
 
 

@@ -5,8 +5,6 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from jmsbridge import Connection, Destination, Message, Queue
 from jmsbridge.cli.moving import Tally, transfer
@@ -15,6 +13,7 @@ from jmsbridge.cli.places import JsonArg
 from jmsbridge.cli.progress import counting
 from jmsbridge.cli.receive import print_browsed
 from jmsbridge.cli.running import EMPTY, OK, guarded, note
+from jmsbridge.cli.tables import print_rows
 from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides
 from jmsbridge.errors import ConfigurationError, UnsupportedFeature
 
@@ -100,16 +99,10 @@ def _print(where: Queue, counts: dict[tuple[str | None, str | None], int], as_js
         for count, origin, reason in rows:
             document = {"queue": str(where.address), "count": count, "origin": origin, "reason": reason}
             sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
-    elif sys.stdout.isatty():
-        table = Table(title=f"{where.address}: {sum(counts.values()):,} messages", title_justify="left")
-        for heading in ("count", "came from", "because"):
-            table.add_column(heading, justify="right" if heading == "count" else "left")
-        for count, *texts in rows:
-            table.add_row(f"{count:,}", *((text or "-").replace("[", "\\[") for text in texts))
-        Console(file=sys.stdout).print(table)
     else:
-        for count, origin, reason in rows:
-            sys.stdout.write(f"{count}\t{origin or '-'}\t{reason or '-'}\n")
+        title = f"{where.address}: {sum(counts.values()):,} messages"
+        cells = [(count, origin or "-", reason or "-") for count, origin, reason in rows]
+        print_rows(("count", "came from", "because"), cells, title=title)
 
 
 def _show(

@@ -8,8 +8,8 @@ import msgspec
 import typer
 from rich.console import Console
 
-from jmsbridge.cli.backends import capabilities, capability_table
-from jmsbridge.cli.configuring import PositionalTarget, settings_document, settings_table
+from jmsbridge.cli.backends import capabilities, print_capabilities
+from jmsbridge.cli.configuring import PositionalTarget, print_settings, settings_document
 from jmsbridge.cli.probing import Step, probe, there_and_back
 from jmsbridge.cli.running import ERROR, OK
 from jmsbridge.cli.target import OptionsArg, PasswordArg, UserArg, connect, overrides
@@ -75,7 +75,7 @@ class _Report:
             where = ", ".join(map(str, resolved.endpoints))
             self._console.print(f"configuration files: {files}", markup=False, soft_wrap=True)
             self._console.print(f"target: {where} ({resolved.origins['target']})", markup=False, soft_wrap=True)
-            self._console.print(settings_table(resolved))
+            print_settings(resolved, lead="setting")
 
     def tell(self, step: Step) -> None:
         """One step was tried."""
@@ -93,7 +93,7 @@ class _Report:
         rows = capabilities(native, self._resolved.options.emulation)
         self._document["capabilities"] = {row.name: row.outcome for row in rows}
         if self._console is not None:
-            self._console.print(capability_table(rows, "what this broker offers"))
+            print_capabilities(rows, "what this broker offers", "capability")
 
     def broker(self, name: str) -> None:
         """Who answered."""

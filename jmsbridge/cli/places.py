@@ -7,12 +7,11 @@ from fnmatch import fnmatchcase
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from jmsbridge import Queue
 from jmsbridge.cli.asking import YesArg, confirmed
 from jmsbridge.cli.running import OK, note
+from jmsbridge.cli.tables import print_rows
 from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides
 from jmsbridge.errors import ConfigurationError
 from jmsbridge.spi import Address, Admin, Place
@@ -62,18 +61,12 @@ def list_places(
     if as_json:
         for place in places:
             sys.stdout.write(json.dumps(_document(place), ensure_ascii=False) + "\n")
-    elif sys.stdout.isatty():
-        Console(file=sys.stdout).print(_table(places))
     else:
-        for place in places:
-            row = (
-                str(place.address),
-                str(place.depth),
-                str(place.consumers),
-                _time(place.oldest),
-                _subscription(place),
-            )
-            sys.stdout.write("\t".join(map(str, row)) + "\n")
+        rows = [
+            (str(place.address), place.depth, place.consumers, _time(place.oldest), _subscription(place))
+            for place in places
+        ]
+        print_rows(("destination", "depth", "consumers", "oldest", "subscription"), rows)
     return OK
 
 
@@ -90,16 +83,6 @@ def _document(place: Place) -> dict[str, Any]:
         "subscription": place.subscription,
         "client_id": place.client_id,
     }
-
-
-def _table(places: list[Place]) -> Table:
-    table = Table()
-    for heading in ("destination", "depth", "consumers", "oldest", "subscription"):
-        table.add_column(heading, justify="right" if heading in ("depth", "consumers") else "left")
-    for place in places:
-        name, subscription = str(place.address).replace("[", "\\["), _subscription(place).replace("[", "\\[")
-        table.add_row(name, f"{place.depth:,}", f"{place.consumers:,}", _time(place.oldest), subscription)
-    return table
 
 
 def _time(milliseconds: int | None) -> str:

@@ -53,6 +53,7 @@ _ADVICE: list[tuple[type[BackendError], str]] = [
     (ClientIdRefused, "another connection has this client_id, or the broker does not accept it: choose another one"),
     (ConnectFailed, "something answers there, but not in this protocol: check scheme and port, and the broker's log"),
 ]
+_OF_A_FILE = "the text above says what to do about the file"
 _NO_ADVICE = "the text above is the broker's own; its log may say more"
 
 
@@ -93,6 +94,7 @@ class _Silent:
 
 def probe(resolved: Target, endpoint: Endpoint, tell: Callable[[Step], None]) -> Native | None:
     """Try to reach one broker step by step, telling each; what it offers, or None where a step failed."""
+    endpoint = msgspec.structs.replace(endpoint, connect_timeout=resolved.options.connect_timeout)
     found: list[Native] = []
     doubts: list[str] = []
     steps = _of_a_host if endpoint.host is not None else _of_a_path if endpoint.path else _of_nothing
@@ -217,6 +219,8 @@ def _login(resolved: Target, endpoint: Endpoint, found: list[Native]) -> str:
         link = backend.open(endpoint, resolved.backend_options, _Silent())
     except BackendError as error:
         advice = next((text for kind, text in _ADVICE if isinstance(error, kind)), _NO_ADVICE)
+        if endpoint.host is None and isinstance(error, ConnectFailed):
+            advice = _OF_A_FILE
         raise _Stop(str(error), advice) from error
     found.append(link.native)
     text = f"{link.broker}, logged in{f' as {endpoint.user}' if endpoint.user else ''}, {_milliseconds(started)}"

@@ -2,9 +2,11 @@
 
 import json
 import socket
+import sqlite3
 import ssl
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +75,27 @@ def test_a_name_without_address(monkeypatch: pytest.MonkeyPatch) -> None:
     (step,) = steps("amqp://broker.example")
     assert (step.name, step.good) == ("name", False)
     assert "spelling" in step.advice
+
+
+def test_a_file_that_is_none_of_the_brokers_is_explained_once(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "notes.db").write_text("not a database, " * 1000, encoding="utf-8")
+    result = run("doctor", "embedded:notes.db")
+    assert result.exit_code == 1
+    *_, error, advice = result.stdout.splitlines()
+    assert error == (
+        f"✗ embedded:notes.db: login: {tmp_path}/notes.db: the file is not a database; "
+        "choose another file for the embedded broker"
+    )
+    assert advice == "  → the text above says what to do about the file"
+
+
+def test_a_locked_file_is_tried_as_long_as_connect_timeout_says(run: Run, tmp_path: Path) -> None:
+    assert run("doctor", "embedded:orders.db").exit_code == 0
+    with closing(sqlite3.connect(tmp_path / "orders.db", isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        result = run("doctor", "embedded:orders.db", "-o", "connect_timeout=0.2")
+    assert result.exit_code == 1
+    assert "another program has locked the file for 0.2 s; end it, or wait" in result.stdout
 
 
 @pytest.mark.usefixtures("schemes")
