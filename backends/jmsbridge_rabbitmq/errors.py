@@ -120,13 +120,18 @@ def connect_error(error: BaseException, endpoint: Endpoint, login: str) -> Backe
 
 def _from_login(error: BaseException, endpoint: Endpoint, login: str) -> BackendError | None:
     kinds = (pika_errors.AuthenticationError, pika_errors.ProbableAuthenticationError)
-    if not isinstance(error, kinds):
+    if not isinstance(error, kinds) or _is_cut(error):
         return None
     who = f"user {endpoint.user or 'guest'!r}" if login == "plain" else "the client certificate"
     hint = "check user and password; the user guest may connect from the broker's own host only"
     if login != "plain" or "EXTERNAL" in str(error):
         hint = "login=external needs the plugin rabbitmq_auth_mechanism_ssl, and a user named as the certificate"
     return AuthenticationFailed(f"{endpoint} refused {who}: {hint}")
+
+
+def _is_cut(error: BaseException) -> bool:
+    """Whether pika only guesses from where the connection broke; a broker that refuses says so before it closes."""
+    return "StreamLostError" in str(error)
 
 
 def _from_broker(error: BaseException, endpoint: Endpoint) -> BackendError | None:
@@ -138,7 +143,9 @@ def _from_broker(error: BaseException, endpoint: Endpoint) -> BackendError | Non
             hint = "the path of the URL is the virtual host: check that it exists and that the user may use it"
             return AccessDenied(f"{endpoint}: {hint} ({code} {text})")
         return ConnectFailed(f"{endpoint}: the broker closed the connection ({code} {text})")
-    if isinstance(error, pika_errors.ProbableAccessDeniedError):
+    if isinstance(error, pika_errors.ProbableAccessDeniedError | pika_errors.ProbableAuthenticationError):
+        if _is_cut(error):
+            return ConnectFailed(f"{endpoint}: the connection broke while logging in; is the broker stopping or starting?")
         return AccessDenied(
             f"{endpoint}: the virtual host was refused: check that it exists and that the user may use it"
         )
