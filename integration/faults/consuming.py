@@ -7,11 +7,9 @@ import sys
 import threading
 from pathlib import Path
 
-import msgspec
-
 import jmsbridge
 from integration.faults.ledger import Ledger, Step
-from integration.faults.part import Settings
+from integration.faults.part import Settings, play
 from jmsbridge import AUTO_ACKNOWLEDGE, CLIENT_ACKNOWLEDGE, DUPS_OK_ACKNOWLEDGE, InDoubt, JMSException, Message, Session
 
 __all__ = ["main"]
@@ -117,4 +115,4 @@ def main(settings: Settings) -> None:
 
 
 if __name__ == "__main__":
-    main(msgspec.json.decode(sys.argv[1], type=Settings))
+    play(main)

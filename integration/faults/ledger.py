@@ -46,7 +46,7 @@ class Ledger:
     """Writes down one process. Thread-safe; a line is with the operating system before ``write`` returns."""
 
     def __init__(self, path: Path) -> None:
-        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_TRUNC, 0o600)
         self._encoder = msgspec.json.Encoder()
 
     def write(self, step: Step, key: str = "", number: int = 0, detail: str = "") -> None:

@@ -4,17 +4,14 @@ Run by ``integration.faults.run`` as ``python -m integration.faults.producing SE
 """
 
 import contextlib
-import sys
 import threading
 from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
 
-import msgspec
-
 import jmsbridge
 from integration.faults.ledger import Ledger, Step
-from integration.faults.part import Settings
+from integration.faults.part import Settings, play
 from jmsbridge import InDoubt, JMSException, Message, MessageProducer, Session
 
 __all__ = ["main"]
@@ -152,4 +149,4 @@ def main(settings: Settings) -> None:
 
 
 if __name__ == "__main__":
-    main(msgspec.json.decode(sys.argv[1], type=Settings))
+    play(main)

@@ -63,9 +63,9 @@ class Report(msgspec.Struct):
 
 
 def run(plan: Plan, folder: Path, say: Callable[[str], None] = lambda text: None) -> Report:
-    """Carry out a run; ledgers and output of its processes stay in ``folder``."""
+    """Carry out a run; ledgers and output of its processes, and the broker's log, stay in ``folder``."""
     with contextlib.ExitStack() as stack:
-        url, kill = _broker(plan, stack)
+        url, kill = _broker(plan, stack, folder)
         proxy = None
         if urlsplit(url).port is not None:
             proxy = stack.enter_context(FaultProxy.to(url))
@@ -78,7 +78,7 @@ def run(plan: Plan, folder: Path, say: Callable[[str], None] = lambda text: None
         return _Director(plan, cast, proxy, kill, say).direct()
 
 
-def _broker(plan: Plan, stack: contextlib.ExitStack) -> tuple[str, Callable[[], None]]:
+def _broker(plan: Plan, stack: contextlib.ExitStack, folder: Path) -> tuple[str, Callable[[], None]]:
     if ":" in plan.broker:
 
         def refuse() -> None:
@@ -88,6 +88,7 @@ def _broker(plan: Plan, stack: contextlib.ExitStack) -> tuple[str, Callable[[], 
             refuse()
         return plan.broker, refuse
     broker = stack.enter_context(brokers.start(plan.broker))
+    stack.callback(lambda: (folder / "broker.log").write_text(broker.log()))
     return broker.url(), lambda: broker.restart(kill=True)
 
 
@@ -142,6 +143,12 @@ class _Cast:
         """What that process printed."""
         return self._folder / f"{name}.out"
 
+    def ask(self) -> None:
+        """Let every process print what its threads are doing."""
+        for process in self._all():
+            if process.poll() is None:
+                process.send_signal(signal.SIGUSR1)
+
     def finish(self, patience: float) -> None:
         """Let the consumers come to their end."""
         for process in self.consumers.values():
@@ -192,6 +199,7 @@ class _Director:
                     self._disturb()
             elif time.monotonic() - since > self._plan.patience:
                 failures.append(f"no progress for {self._plan.patience:g} s; {len(self._wanted)} confirmed are missing")
+                self._cast.ask()
                 break
             threading.Event().wait(_TICK)
         seconds = time.monotonic() - started
