@@ -145,7 +145,7 @@ def _from_broker(error: BaseException, endpoint: Endpoint) -> BackendError | Non
         return ConnectFailed(f"{endpoint}: the broker closed the connection ({code} {text})")
     if isinstance(error, pika_errors.ProbableAccessDeniedError | pika_errors.ProbableAuthenticationError):
         if _is_cut(error):
-            return ConnectFailed(f"{endpoint}: the connection broke while logging in; is the broker stopping or starting?")
+            return ConnectFailed(f"{endpoint}: the connection broke while logging in; does the broker stop or start?")
         return AccessDenied(
             f"{endpoint}: the virtual host was refused: check that it exists and that the user may use it"
         )
