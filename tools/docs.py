@@ -1,6 +1,7 @@
 """What the documentation takes from the code: ``python -m tools.docs`` writes it, ``--check`` compares.
 
-A page says where with a pair of comments, ``<!-- begin: NAME, … -->`` and ``<!-- end -->``.
+A page says where with a pair of comments, ``<!-- begin: NAME, … -->`` and ``<!-- end -->``. The pages in
+``docs/commands`` are written as a whole, one for each command.
 """
 
 import ast
@@ -19,25 +20,38 @@ from jmsbridge.config.java.rules import Rule
 from jmsbridge.config.java.tables import java_tables
 from tools.laws.source import ROOT
 
-__all__ = ["GENERATORS", "backend_options", "commands", "java", "main", "options", "regenerated"]
+__all__ = ["GENERATORS", "backend_options", "command_pages", "commands", "java", "main", "options", "regenerated"]
 
 _SECTION = re.compile(r"(<!-- begin: (\w+)[^>]*-->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def commands() -> str:
-    """Every command with its options, those of groups included."""
+    """Every command with the page about it."""
     group: Any = typer.main.get_command(app)
-    return "\n\n".join(_sections(group, ""))
+    rows = [
+        f"| [{name}](commands/{name}.md) | {_cell((command.help or '').partition(chr(10))[0])} |"
+        for name, command in group.commands.items()
+    ]
+    return "\n".join(["| command | what it does |", "|---|---|", *rows])
 
 
-def _sections(group: Any, prefix: str) -> Iterator[str]:
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            yield f"### {prefix}{name}\n\n{command.help}"
-            yield from _sections(command, f"{prefix}{name} ")
-            continue
+def command_pages() -> dict[str, str]:
+    """The page of every command, by file name: what its ``--help`` says, and that of its own commands."""
+    group: Any = typer.main.get_command(app)
+    return {f"{name}.md": "\n\n".join(_sections(name, command, "#")) + "\n" for name, command in group.commands.items()}
+
+
+def _sections(name: str, command: Any, level: str) -> Iterator[str]:
+    title = f"{level} jmsbridge {name}"
+    if hasattr(command, "commands"):
+        yield f"{title}\n\n{command.help}"
+        for each, inner in command.commands.items():
+            yield from _sections(f"{name} {each}", inner, f"{level}#")
+    else:
         rows = [f"| {_cell(_names(parameter))} | {_cell(_meaning(parameter))} |" for parameter in command.params]
-        yield "\n".join([f"### {prefix}{name}", "", _help(command.help or ""), "", *_table(rows)])
+        yield "\n".join([title, "", _help(command.help or ""), "", *_table(rows)])
+    if level == "#":
+        yield "Exit codes, JSON lines and what can be relied on: [the command line](../cli.md)."
 
 
 def _meaning(parameter: Any) -> str:
@@ -139,7 +153,21 @@ def main(root: Path = ROOT, *, check: bool = False) -> list[Path]:
             stale.append(page)
             if not check:
                 page.write_text(regenerated(text), encoding="utf-8")
-    return stale
+    return [*stale, *_stale_commands(root / "docs" / "commands", check=check)]
+
+
+def _stale_commands(folder: Path, *, check: bool) -> list[Path]:
+    found = {page.name: page.read_text(encoding="utf-8") for page in folder.glob("*.md")}
+    wanted = command_pages()
+    stale = [name for name in sorted(found.keys() | wanted.keys()) if found.get(name) != wanted.get(name)]
+    if not check:
+        folder.mkdir(exist_ok=True)
+        for name in stale:
+            if name in wanted:
+                (folder / name).write_text(wanted[name], encoding="utf-8")
+            else:
+                (folder / name).unlink()
+    return [folder / name for name in stale]
 
 
 if __name__ == "__main__":
