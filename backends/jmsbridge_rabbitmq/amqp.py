@@ -46,6 +46,7 @@ class Connection(pika.SelectConnection):  # type: ignore[misc]
     """
 
     _batch: list[bytes] | None = None
+    _last: list[Callable[[], None]] | None = None
 
     # -- batches
 
@@ -53,11 +54,22 @@ class Connection(pika.SelectConnection):  # type: ignore[misc]
         """Keep what is written until ``flush``; false when a batch is open already."""
         if self._batch is not None:
             return False
-        self._batch = []
+        self._batch, self._last = [], []
         return True
+
+    def at_flush(self, task: Callable[[], None]) -> None:
+        """Let this write at the end of the batch, when all that belongs together is known; at once outside of one."""
+        if self._last is None:
+            task()
+        else:
+            self._last.append(task)
 
     def flush(self) -> None:
         """Write the batch."""
+        last, self._last = self._last, None
+        if last and not self.is_closed:
+            for task in last:
+                task()
         batch, self._batch = self._batch, None
         if not batch or self.is_closed:
             return

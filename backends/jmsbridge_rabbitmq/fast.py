@@ -32,6 +32,7 @@ class FastConnection(Connection):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         self._reader = FrameReader(_FRAME_MAX)
+        self._is_direct = False
         self._publishers: dict[int, frames.Publisher] = {}
         self._on_content: dict[int, Callable[[Content], None]] = {}
         self._on_confirm: dict[int, Callable[[Confirm], None]] = {}
@@ -40,7 +41,23 @@ class FastConnection(Connection):
     def _proto_connection_made(self, transport: Any) -> None:
         if hasattr(transport, "_MAX_RECV_BYTES"):
             transport._MAX_RECV_BYTES = _RECEIVE
+        if type(transport).__name__ == "_AsyncPlaintextTransport" and hasattr(transport, "_MAX_CONSUME_BYTES"):
+            transport._MAX_CONSUME_BYTES = 1  # one read for each time that there is something to read
+            self._is_direct = all(hasattr(transport, name) for name in ("_sock", "_tx_buffers"))
         super()._proto_connection_made(transport)
+
+    def _adapter_emit_data(self, data: bytes) -> None:
+        """Write at once what the socket takes; pika would first ask whether it takes something."""
+        transport = self._transport
+        if self._is_direct and transport is not None and not transport._tx_buffers and transport._sock is not None:
+            try:
+                sent = transport._sock.send(data)
+            except OSError:  # full, or broken: pika meets the same and deals with it
+                sent = 0
+            if sent == len(data):
+                return
+            data = data[sent:]
+        super()._adapter_emit_data(data)
 
     def _take(self, data: bytes) -> None:
         self.bytes_received += len(data)

@@ -28,7 +28,7 @@ class RabbitOptions(msgspec.Struct, frozen=True, kw_only=True):
     dead_letter_queue: str = "jms.dlq"
     """The queue that takes what was redelivered too often; empty for none."""
     heartbeat: _Seconds = 30
-    """Seconds between signs of life; a broker that is silent for two of them is given up."""
+    """Seconds between signs of life; a broker that was silent for that time and 5 to 10 seconds more is given up."""
     login: Literal["plain", "external"] = "plain"
     """``external`` logs in with the client certificate instead of a password (plugin rabbitmq_auth_mechanism_ssl)."""
     ca_file: str | None = None

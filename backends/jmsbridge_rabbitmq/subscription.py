@@ -87,6 +87,8 @@ class Subscription:
         self._tag: str | None = None
         self._cancelling = False
         self._unsettled = 0  # messages of the present consumer, which its window counts
+        self._freed = 0  # those of them whose acknowledgement is not written yet
+        self._is_marked = False  # acknowledgements will be written at the end of the batch
         self._copying = 0  # messages on their way to another queue
         self._getting: Callable[[bool], None] | None = None  # told whether a basic.get brought a message
         self._drains: deque[Ticket] = deque()
@@ -124,8 +126,28 @@ class Subscription:
     def _consume(self, prefetch: int, done: Callable[[Any], None]) -> None:
         self._channel.basic_qos(prefetch_count=prefetch)
         self._cancelling = False
-        self._window, self._unsettled = prefetch, 0
-        self._tag = self._link.consuming.consume(self._channel, self.source.queue, self.source.exclusive, done)
+        self._window, self._unsettled, self._freed = prefetch, 0, 0
+        loop = self._link.loop
+        timer = loop.call_later(_DEADLINE, self._late)
+
+        def started(frame: Any) -> None:
+            loop.cancel(timer)
+            done(frame)
+
+        self._tag = self._link.consuming.consume(self._channel, self.source.queue, self.source.exclusive, started)
+
+    def _late(self) -> None:
+        """A quorum queue without a leader answers nothing at all."""
+        if self._channel is None or self._closing is not None or self._lost is not None:
+            return
+        where = f"consuming {self._interest.address}: {self._link.broker} did not start within {_DEADLINE:g} s"
+        error = BackendError(f"{where}; is queue {self.source.queue!r} a quorum queue that has lost its leader?")
+        opening, self._opening = self._opening, None
+        if opening is not None:
+            self._channel = None
+            opening(error)
+        else:
+            self._end(error)
 
     def _cancel(self, done: Callable[[Any], None]) -> None:
         tag, self._tag = self._tag, None
@@ -179,7 +201,6 @@ class Subscription:
                 order.run()
             elif order.ticket is not None:
                 order.ticket.fail(self._lost or ChannelLost("the consumer is closed"))
-        self._write_acks()
 
     # -- arrivals
 
@@ -219,7 +240,6 @@ class Subscription:
             if self._interest.presettled:
                 self._accept(arrival.token)
             inbox.put(arrival)
-        self._write_acks()
         if self._exact:
             done = self._unsettled >= self._window or self._credit <= 0
             if self._tag is not None and done and not self._draining:
@@ -232,7 +252,7 @@ class Subscription:
         usual = self._interest.window or 1
         if self._tag is None or self._draining:
             return
-        if self._unsettled >= self._window and self._credit > 0 and not self._held:
+        if self._unsettled - self._freed >= self._window and self._credit > 0 and not self._held:
             self._cancel(_ignore)
             self._consume(self._credit, _ignore)
         elif self._window < usual and len(self._tags) == 0:
@@ -288,6 +308,7 @@ class Subscription:
         """The queue's answer to a question comes after what it has sent; the rest is fetched one by one."""
         if self._draining:
             return
+        self._write_acks()
         self._draining = True
         if self._exact and self._tag is not None:
             self._cancel(lambda _: self._fetch())
@@ -328,7 +349,6 @@ class Subscription:
         if outcome is Outcome.ACCEPTED:
             for token in tokens:
                 self._accept(token)
-            self._write_acks()
         else:
             self._step_aside()
             for token in tokens:
@@ -347,7 +367,10 @@ class Subscription:
 
     def _accept(self, content: Content) -> None:
         if self._tags.accept(content.delivery_tag):
-            self._unsettled -= content.consumer_tag == self._tag
+            self._freed += content.consumer_tag == self._tag
+            if not self._is_marked:
+                self._is_marked = True
+                self._link.consuming.at_flush(self._write_acks)
 
     def _give_back(self, content: Content) -> None:
         if self._tags.drop(content.delivery_tag):
@@ -355,8 +378,11 @@ class Subscription:
             self._link.consuming.give_back(self._channel, content.delivery_tag)
 
     def _write_acks(self) -> None:
-        if self._draining or self._channel is None:
-            return  # an acknowledgement would let the queue push while messages are fetched
+        self._is_marked = False
+        if self._draining or self._channel is None or not self._channel.is_open:
+            return  # while messages are fetched an acknowledgement would let the queue push
+        self._unsettled -= self._freed
+        self._freed = 0
         for tag, multiple in self._tags.take():
             self._link.consuming.ack(self._channel, tag, multiple)
 
@@ -414,7 +440,6 @@ class Subscription:
         if self._channel is None or not self._channel.is_open:
             return self._lost or ChannelLost("the consumer is closed", in_doubt=True)
         self._accept(token)
-        self._write_acks()
         return None
 
     # -- ends
@@ -503,6 +528,7 @@ class _Copied:
         self._done(self._token, error)
 
 
+_DEADLINE = 20.0  # seconds for a consumer to start
 _CLASSIC_ONLY = Native.DRAIN | Native.HAND_BACK
 
 
