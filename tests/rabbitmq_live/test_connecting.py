@@ -162,9 +162,7 @@ def test_tls_for_another_host(broker: Broker, clients: Clients) -> None:
     assert "server_name" in text
 
 
-def test_tls_unverified_only_when_asked_for(
-    broker: Broker, clients: Clients, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_tls_unverified_only_when_asked_for(broker: Broker, clients: Clients, caplog: pytest.LogCaptureFixture) -> None:
     client = clients(broker, url=broker.url("rabbitmqs"), options=RabbitOptions(verify=False))
     assert client.link.broker.startswith("RabbitMQ")
     assert "not checked" in caplog.text
