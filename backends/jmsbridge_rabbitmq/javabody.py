@@ -16,11 +16,15 @@ __all__ = ["JAVA_EXCHANGES", "encode"]
 
 JAVA_EXCHANGES: Final = {
     (False, False): "jms.durable.queues",
-    (False, True): "jms.temp.queues",
+    (False, True): "",
     (True, False): "jms.durable.topic",
     (True, True): "jms.temp.topic",
 }
-"""The exchange of each kind of destination, by (topic, temporary)."""
+"""The exchange by which a Java program reaches each kind of destination, by (topic, temporary).
+
+The client's own temporary queues are bound to ``jms.temp.queues``; through the default exchange every queue is reached,
+bound or not.
+"""
 
 MOST_KEPT: Final = 1024
 HEADER: Final = b"\xac\xed\0\5"

@@ -52,6 +52,8 @@ public final class Interop {
     public static void main(String[] arguments) throws Exception {
         RMQConnectionFactory factory = new RMQConnectionFactory();
         factory.setUri(arguments[0]);
+        // By default the client declares whatever it answers to, which another's temporary queue forbids.
+        factory.setDeclareReplyToDestination(false);
         if (arguments[1].equals("amqp")) {
             // By default the client ignores the reply-to of plain AMQP messages.
             factory.setReplyToStrategy(HandleAnyReplyToStrategy.INSTANCE);
@@ -187,6 +189,7 @@ public final class Interop {
         Queue answers = session.createTemporaryQueue();
         TextMessage request = session.createTextMessage(text);
         request.setJMSReplyTo(answers);
+        session.createConsumer(answers).close(); // only this makes the queue
         try (MessageConsumer consumer = session.createConsumer(amqp ? answers(answers) : answers);
                 MessageProducer producer = session.createProducer(queue)) {
             producer.send(request);

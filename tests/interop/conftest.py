@@ -1,0 +1,29 @@
+"""Brokers and Java programs for tests across the languages."""
+
+import itertools
+import os
+
+import pytest
+
+from integration.brokers.fixtures import rabbitmq, unavailable
+from integration.java.program import Program, Unavailable, build
+
+__all__ = ["interop", "name", "rabbitmq"]
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def interop() -> Program:
+    """The Java side with RabbitMQ's own client."""
+    try:
+        return build("rabbitmq", "Interop")
+    except Unavailable as error:
+        unavailable(str(error))
+        raise
+
+
+@pytest.fixture
+def name() -> str:
+    """A name that nobody used before."""
+    return f"interop-{os.getpid()}-{os.urandom(3).hex()}-{next(_numbers)}"

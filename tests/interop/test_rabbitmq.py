@@ -1,0 +1,271 @@
+"""RabbitMQ's own Java client and jmsbridge read each other's messages: every cell is equal, or one of ``LOSSES``."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+import jmsbridge
+from integration.brokers import Broker
+from integration.brokers.external import External
+from integration.java.describing import Description, describe
+from integration.java.program import Program
+from jmsbridge import Byte, Char, Float, Long, Short
+from jmsbridge_rabbitmq.losses import LOSSES
+
+Connect = Callable[..., jmsbridge.Connection]
+MODES = ("jms", "amqp")
+VALUES: dict[str, Any] = {
+    "bool": True,
+    "byte": Byte(-5),
+    "bytes": b"\x01\x02\xfd",
+    "char": Char("€"),
+    "double": -6.02e23,
+    "float": Float(0.1),
+    "int": 70000,
+    "long": Long(1 << 40),
+    "null": None,
+    "short": Short(300),
+    "string": "naïve 😀",
+}
+
+
+@pytest.fixture
+def uri(rabbitmq: Broker | External) -> str:
+    """Where the Java client connects."""
+    return rabbitmq.url("amqp")
+
+
+@pytest.fixture
+def connect(rabbitmq: Broker | External) -> Iterator[Connect]:
+    """Opens started connections in a dialect, which end with the test."""
+    with ExitStack() as stack:
+
+        def begin(dialect: str, **options: Any) -> jmsbridge.Connection:
+            query = "&".join(f"{name}={value}" for name, value in {"dialect": dialect, **options}.items())
+            connection = stack.enter_context(jmsbridge.connect(f"{rabbitmq.url('rabbitmq')}?{query}"))
+            connection.start()
+            return connection
+
+        yield begin
+
+
+def lost(mode: str, loss: str) -> None:
+    """A cell that may differ must be in the table."""
+    assert loss in LOSSES[mode]
+
+
+# --- from Java
+
+
+def as_python_sees(mode: str, sent: Description, seen: Description) -> Description:
+    """What Java sent, less what is known to be lost."""
+    if mode == "jms":
+        return sent
+    expected = dict(sent)
+    if sent["kind"] == "TextMessage":
+        lost(mode, "from Java: TextMessage")
+        expected |= {"kind": "BytesMessage", "body": ["bytes", sent["body"][1].encode().hex()]}
+    if sent["expiration"]:
+        lost(mode, "from Java: expiration")
+        assert abs(seen["expiration"] - sent["expiration"]) < 1000
+        expected["expiration"] = seen["expiration"]
+    return expected
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_python_reads_what_java_sends(mode: str, connect: Connect, uri: str, interop: Program, name: str) -> None:
+    session = connect(mode).create_session()
+    consumer = session.create_consumer(session.create_queue(name))
+    sent = {each["message_id"]: each for each in interop.run(uri, mode, "emit", name)}
+    assert len(sent) == (11 if mode == "jms" else 5)
+    while sent:  # in any order: one has a higher priority
+        message = consumer.receive(timeout=30)
+        assert message is not None
+        seen = describe(message)
+        assert seen == as_python_sees(mode, sent.pop(seen["message_id"]), seen)
+
+
+# --- to Java
+
+
+def matrix(session: jmsbridge.Session) -> Iterator[jmsbridge.Message]:
+    """Every kind of message, with every type of property; then the headers."""
+    yield session.create_text_message("héllo € 😀 \0 end")
+    yield session.create_text_message("x" * 5000)
+    yield session.create_text_message(None)
+    binary = session.create_bytes_message()
+    binary.write_bytes(b"\0\1\xac\xed\x77\xff")
+    yield binary
+    mapping = session.create_map_message()
+    for name, value in VALUES.items():
+        mapping.set_object(name, value)
+    yield mapping
+    stream = session.create_stream_message()
+    for value in VALUES.values():
+        stream.write_object(value)
+    yield stream
+    yield session.create_object_message([1, "a", [2.5]])
+    yield session.create_object_message(None)
+    yield session.create_message()
+    headers = session.create_text_message("headers")
+    headers.jms_correlation_id = "request-é-1"
+    headers.jms_type = "order"
+    headers.jms_reply_to = session.create_temporary_queue()
+    headers.set_string_property("JMSXGroupID", "group-1")
+    headers.set_int_property("JMSXGroupSeq", 3)
+    yield headers
+    binary_id = session.create_text_message("correlation as bytes")
+    binary_id.jms_correlation_id_as_bytes = b"c-1\xff"
+    binary_id.jms_reply_to = session.create_topic("answers")
+    yield binary_id
+
+
+def as_java_sees(mode: str, marked: bool, sent: Description, seen: Description) -> Description:
+    """What Python sent, less what is known to be lost."""
+    expected = dict(sent)
+    correlation = sent["correlation_id"]
+    if correlation is not None and "\\xff" in correlation:
+        lost("jms", "to Java: correlation id as bytes")
+        expected["correlation_id"] = seen["correlation_id"]
+        assert seen["correlation_id"].startswith("c-1")
+    if mode == "jms":
+        return expected
+    text = sent["kind"] == "TextMessage"
+    if text and not marked:
+        lost(mode, "to Java: TextMessage")
+        body = "" if sent["body"] is None else sent["body"][1]
+        expected |= {"kind": "BytesMessage", "body": ["bytes", body.encode().hex()]}
+    elif text and sent["type"] is not None:
+        lost(mode, "to Java: TextMessage")  # the marker would stand in the type's place
+        expected |= {"kind": "BytesMessage", "body": ["bytes", sent["body"][1].encode().hex()]}
+    elif text and sent["body"] is None:
+        lost(mode, "to Java: null texts")
+        expected["body"] = ["String", ""]
+    elif not text and sent["kind"] != "BytesMessage":
+        lost(mode, "to Java: other kinds")
+        expected |= {"kind": "BytesMessage", "body": seen["body"]}
+    if sent["type"] is None:
+        lost(mode, "to Java: JMSType")
+        expected["type"] = expected["kind"]
+    if sent["reply_to"] is not None:
+        lost(mode, "to Java: JMSReplyTo")
+        expected["reply_to"] = ["queue", False, sent["reply_to"][2]]
+    lost(mode, "to Java: notes")
+    notes = {name: value for name, value in seen["properties"].items() if name.startswith("x-jb-")}
+    lost(mode, "to Java: property types")
+    lost(mode, "to Java: JMSX properties")
+    expected["properties"] = {
+        name: ["String", value[1]] for name, value in sent["properties"].items() if not name.startswith("JMSX")
+    } | notes
+    return expected
+
+
+@pytest.mark.parametrize(("mode", "marked"), [("jms", False), ("amqp", False), ("amqp", True)])
+def test_java_reads_what_python_sends(
+    mode: str, marked: bool, connect: Connect, uri: str, interop: Program, name: str
+) -> None:
+    session = connect(mode, text_marker=str(marked).lower()).create_session()
+    queue = session.create_queue(name)
+    producer = session.create_producer(queue)
+    sent = []
+    for message in matrix(session):
+        if message.jms_correlation_id is None:
+            for property_name, value in VALUES.items():
+                if not isinstance(value, (bytes, Char)) and value is not None:
+                    message.set_object_property(f"p_{property_name}", value)
+            producer.send(message)
+        else:
+            producer.send(message, delivery_mode=jmsbridge.DeliveryMode.NON_PERSISTENT, priority=7, time_to_live=600)
+        sent.append(describe(message))
+    seen = interop.run(uri, mode, "verify", name, str(len(sent)))
+    assert len(seen) == len(sent)
+    for each, there in zip(sent, seen, strict=True):
+        assert there == as_java_sees(mode, marked, each, there)
+
+
+# --- requests and answers
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_python_answers_java(mode: str, connect: Connect, uri: str, interop: Program, name: str) -> None:
+    session = connect(mode).create_session()
+    consumer = session.create_consumer(session.create_queue(name))
+    with interop.start(uri, mode, "ask", name, "how much?") as asking:
+        request = consumer.receive(timeout=30)
+        assert request is not None
+        assert request.jms_reply_to is not None
+        assert describe(request)["reply_to"][:2] == ["queue", True]
+        answer = session.create_text_message("42")
+        answer.jms_correlation_id = request.jms_message_id
+        session.create_producer(request.jms_reply_to).send(answer)
+        sent, seen = asking.rest()
+    assert seen["correlation_id"] == sent["message_id"]
+    assert seen["body"] == (["String", "42"] if mode == "jms" else ["bytes", b"42".hex()])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_java_answers_python(mode: str, connect: Connect, uri: str, interop: Program, name: str) -> None:
+    session = connect(mode, text_marker="true").create_session()
+    queue, answers = session.create_queue(name), session.create_temporary_queue()
+    consumer = session.create_consumer(answers)
+    session.create_consumer(queue).close()  # now the queue is there
+    with interop.start(uri, mode, "serve", name, "3") as serving:
+        producer = session.create_producer(queue)
+        for number in range(3):
+            request = session.create_text_message(f"request {number}")
+            request.jms_reply_to = answers
+            producer.send(request)
+            answer = consumer.receive(timeout=30)
+            assert answer is not None
+            assert answer.jms_correlation_id == request.jms_message_id
+            body = answer.text if isinstance(answer, jmsbridge.TextMessage) else answer.get_body(bytes).decode()
+            assert body == f"re: request {number}"
+        assert len(serving.rest()) == 3
+
+
+# --- topics
+
+
+def test_a_durable_subscription_is_shared_between_the_languages(
+    connect: Connect, uri: str, interop: Program, name: str
+) -> None:
+    session = connect("jms", prefetch=1).create_session()
+    topic = session.create_topic(name)
+    consumer = session.create_shared_durable_consumer(topic, f"{name}-shared")
+    with interop.start(uri, "jms", "durable", name, f"{name}-shared", "3", "keep") as java:
+        assert java.line() == "ready"
+        producer = session.create_producer(topic)
+        for number in range(10):
+            producer.send(f"text {number}")
+        here = []
+        for _ in range(7):
+            message = consumer.receive(timeout=30)
+            assert isinstance(message, jmsbridge.TextMessage)
+            here.append(message.text)
+        consumer.close()
+        there = [each["body"][1] for each in java.rest()]
+    assert sorted(here + there) == sorted(f"text {number}" for number in range(10))
+    # Nobody is attached now, and the subscription goes on.
+    sent = interop.run(uri, "jms", "publish", name, "3")
+    consumer = session.create_shared_durable_consumer(topic, f"{name}-shared")
+    for each in sent:
+        message = consumer.receive(timeout=30)
+        assert message is not None
+        assert describe(message) == each
+    consumer.close()
+    session.unsubscribe(f"{name}-shared")
+
+
+def test_java_hears_what_python_publishes(connect: Connect, uri: str, interop: Program, name: str) -> None:
+    session = connect("jms").create_session()
+    with interop.start(uri, "jms", "durable", name, f"{name}-sub", "3") as java:
+        assert java.line() == "ready"
+        producer = session.create_producer(session.create_topic(name))
+        sent = []
+        for number in range(3):
+            message = session.create_text_message(f"text {number}")
+            producer.send(message)
+            sent.append(describe(message))
+        assert java.rest() == sent
