@@ -33,7 +33,8 @@ def test_the_rest_of_the_file_stays() -> None:
 
 def test_a_profile_is_only_replaced_with_force() -> None:
     before = (
-        "[profiles.a]\nurl = [\n'x',\n]\n[profiles.a.emulation]\ndelivery_delay = 'allow'\n# kept\n[profiles.b]\nurl = 'y'\n"
+        "[profiles.a]\nurl = [\n'x',\n]\n[profiles.a.emulation]\ndelivery_delay = 'allow'\n"
+        "# kept\n[profiles.b]\nurl = 'y'\n"
     )
     with pytest.raises(ConfigurationError, match="--force"):
         with_profile(before, "a", {"url": "z"})

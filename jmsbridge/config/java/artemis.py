@@ -103,14 +103,14 @@ def read(draft: Draft, url: Composite, by: str, prefer: str = "amqp") -> None:
         draft.urls.append("embedded:")
         draft.note(by, "changed", "the broker inside the Java process becomes the one inside the Python process")
         return
-    if len({_tls(one) for one in url.members}) > 1:
+    if len({_tls(one, url) for one in url.members}) > 1:
         raise ConfigurationError("a failover list has either plain or TLS connectors here, not both")
     for one in url.members:
         if one.scheme not in ("tcp", "ssl"):
             raise ConfigurationError(
                 f"Artemis' {one.scheme}: has no equivalent, since brokers are not discovered: list them"
             )
-    tls = _tls(url.members[0])
+    tls = _tls(url.members[0], url)
     scheme = {"amqp": "amqps", "stomp": "stomp+ssl"}[prefer] if tls else prefer
     put_urls(
         draft, scheme, [msgspec.structs.replace(one, port=one.port or "61616", path="") for one in url.members], by
@@ -131,6 +131,7 @@ def read(draft: Draft, url: Composite, by: str, prefer: str = "amqp") -> None:
     apply(draft, TABLE, options)
 
 
-def _tls(one: Member) -> bool:
-    enabled = {name.lower(): value for name, value in one.options.items()}.get("sslenabled", "")
+def _tls(one: Member, url: Composite) -> bool:
+    """Whether a broker is spoken to by TLS; an option of the whole list holds for each that does not say otherwise."""
+    enabled = {name.lower(): value for name, value in (url.options | one.options).items()}.get("sslenabled", "")
     return one.scheme == "ssl" or enabled.strip().lower() == "true"

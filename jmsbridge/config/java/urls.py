@@ -40,7 +40,8 @@ def composite(text: str) -> Composite:
     first, hash_, others = text.partition("#")
     if hash_ and not first.startswith("("):
         one = member(first)
-        return Composite("", [one, *(member(each) for each in split_outside(others.replace("#", ",")))], {})
+        # only Artemis writes it so, for which the options of the first hold for all
+        return Composite("", [one, *(member(each) for each in split_outside(others.replace("#", ",")))], one.options)
     scheme = ""
     rest = text
     if not text.startswith("("):

@@ -40,6 +40,8 @@ def url(text: str, **more: Any) -> Imported:
         ("vm://audit", "classic", "embedded:?broker=audit"),
         ("tcp://host:61616?reconnectAttempts=5", "artemis", "amqp://host:61616"),
         ("tcp://host:61616?sslEnabled=true", "artemis", "amqps://host:61616"),
+        ("(tcp://a:61616,tcp://b)?ha=true&sslEnabled=true", "artemis", ["amqps://a:61616", "amqps://b:61616"]),
+        ("tcp://a?sslEnabled=true#tcp://b:61617", "artemis", ["amqps://a:61616", "amqps://b:61617"]),
         ("(tcp://a:1,tcp://b:2)?ha=false", "artemis", ["amqp://a:1", "amqp://b:2"]),
         ("tcp://a:1?ha=false#tcp://b:2", "artemis", ["amqp://a:1", "amqp://b:2"]),
         ("pulsar://a:6650,b:6650", "pulsar", ["pulsar://a:6650", "pulsar://b:6650"]),
