@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+import jmsbridge
 from integration import brokers
 from integration.faults import chaos
 from integration.faults.ledger import Entry, Reader, Step
@@ -64,42 +65,46 @@ class Report(msgspec.Struct):
 
 def run(plan: Plan, folder: Path, say: Callable[[str], None] = lambda text: None) -> Report:
     """Carry out a run; ledgers and output of its processes, and the broker's log, stay in ``folder``."""
+    queue = f"faults-{os.getpid()}-{plan.seed}"
     with contextlib.ExitStack() as stack:
-        url, kill = _broker(plan, stack, folder)
-        proxy = None
+        broker = _broker(plan, queue, folder, stack)
+        url, proxy = plan.broker if broker is None else broker.url(), None
         if urlsplit(url).port is not None:
             proxy = stack.enter_context(FaultProxy.to(url))
             url = proxy.through(url)
         elif plan.cuts or plan.kills:
             raise FaultRunError(f"no cut and no kill without a network: {url} has no port")
-        if plan.options:
-            url += ("&" if "?" in url else "?") + plan.options
-        cast = stack.enter_context(_Cast(plan, url, folder))
-        return _Director(plan, cast, proxy, kill, say).direct()
+        cast = stack.enter_context(_Cast(plan, queue, _with_options(url, plan), folder))
+        return _Director(plan, cast, proxy, broker, say).direct()
 
 
-def _broker(plan: Plan, stack: contextlib.ExitStack, folder: Path) -> tuple[str, Callable[[], None]]:
+def _with_options(url: str, plan: Plan) -> str:
+    return url + ("&" if "?" in url else "?") + plan.options if plan.options else url
+
+
+def _broker(plan: Plan, queue: str, folder: Path, stack: contextlib.ExitStack) -> brokers.Broker | None:
+    """The broker that this run starts, with the queue; None where there is a URL."""
     if ":" in plan.broker:
-
-        def refuse() -> None:
-            raise FaultRunError("only a broker that this run started can be killed: give its name, not a URL")
-
         if plan.kills:
-            refuse()
-        return plan.broker, refuse
+            raise FaultRunError("only a broker that this run started can be killed: give its name, not a URL")
+        return None
     broker = stack.enter_context(brokers.start(plan.broker))
     stack.callback(lambda: (folder / "broker.log").write_text(broker.log()))
-    return broker.url(), lambda: broker.restart(kill=True)
+    with jmsbridge.connect(_with_options(broker.url(), plan)) as connection:
+        connection.create_session().create_consumer(jmsbridge.Queue(queue))
+    # RabbitMQ 4.0 does not bring a quorum queue back when it is killed within seconds of making it: that is not ours
+    broker.restart()
+    return broker
 
 
 class _Cast:
     """The processes of a run, by name."""
 
-    def __init__(self, plan: Plan, url: str, folder: Path) -> None:
+    def __init__(self, plan: Plan, queue: str, url: str, folder: Path) -> None:
         self.producers: dict[str, subprocess.Popen[bytes]] = {}
         self.consumers: dict[str, subprocess.Popen[bytes]] = {}
         self._folder = folder
-        self._queue = f"faults-{os.getpid()}-{plan.seed}"
+        self._queue = queue
         share, rest = divmod(plan.messages, len(plan.producers))
         self._settings: list[tuple[str, Settings]] = []
         for number, role in enumerate(plan.consumers):
@@ -173,12 +178,17 @@ class _Director:
     """Watches the ledgers, disturbs when the time has come, and knows when all is done."""
 
     def __init__(
-        self, plan: Plan, cast: _Cast, proxy: FaultProxy | None, kill: Callable[[], None], say: Callable[[str], None]
+        self,
+        plan: Plan,
+        cast: _Cast,
+        proxy: FaultProxy | None,
+        broker: brokers.Broker | None,
+        say: Callable[[str], None],
     ) -> None:
         self._plan = plan
         self._cast = cast
         self._proxy = proxy
-        self._kill = kill
+        self._broker = broker
         self._say = say
         self._ledgers: dict[str, list[Entry]] = {name: [] for name in cast.readers}
         self._wanted: set[tuple[str, int]] = set()  # confirmed, not yet done with
@@ -231,6 +241,10 @@ class _Director:
                 elif entry.step in (Step.DONE, Step.MAYBE):
                     self._done.add(call)
                     self._wanted.discard(call)
+
+    def _kill(self) -> None:
+        assert self._broker is not None  # the plan was refused otherwise
+        self._broker.restart(kill=True)
 
     def _disturb(self) -> None:
         """At most one at a time: the next one waits for progress, so that it hits something that lives."""
