@@ -17,7 +17,7 @@ from pika import spec
 from jmsbridge_rabbitmq.fields import Unencodable
 from jmsbridge_rabbitmq.frames import DELIVER, GET_OK, RETURN, Confirm, Content
 
-__all__ = ["Connection", "RawProperties", "quiet_pika"]
+__all__ = ["AmqpSocket", "RawProperties", "quiet_pika"]
 
 _HEADER = struct.Struct(">BHI")
 _FRAME_END = 1
@@ -39,7 +39,7 @@ class RawProperties:
         return [self.raw]
 
 
-class Connection(pika.SelectConnection):  # type: ignore[misc]
+class AmqpSocket(pika.SelectConnection):  # type: ignore[misc]
     """A connection whose content headers are ``RawProperties``.
 
     ``on_content`` and ``on_confirm`` are called with what arrives on a channel that ``listen`` named.

@@ -17,8 +17,9 @@ from jmsbridge.spi import (
 )
 from jmsbridge_rabbitmq import topology
 from jmsbridge_rabbitmq.control import Conversation
+from jmsbridge_rabbitmq.flow import Source
 from jmsbridge_rabbitmq.publisher import Publisher
-from jmsbridge_rabbitmq.subscription import Source, Subscription
+from jmsbridge_rabbitmq.subscription import Subscription
 
 if TYPE_CHECKING:
     from jmsbridge_rabbitmq.link import Link

@@ -16,10 +16,10 @@ from pika import spec
 from pika.channel import Channel as PikaChannel
 
 from jmsbridge_rabbitmq import frames
-from jmsbridge_rabbitmq.amqp import Connection
+from jmsbridge_rabbitmq.amqp import AmqpSocket
 from jmsbridge_rabbitmq.frames import Confirm, Content, FrameReader
 
-__all__ = ["FastConnection", "connection_class", "is_sound"]
+__all__ = ["FastSocket", "is_sound", "socket_class"]
 
 log = logging.getLogger("jmsbridge.rabbitmq")
 
@@ -27,8 +27,8 @@ _RECEIVE = 64 * 1024
 _FRAME_MAX = 131072
 
 
-class FastConnection(Connection):
-    """Use it as ``Connection``."""
+class FastSocket(AmqpSocket):
+    """Use it as ``AmqpSocket``."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         self._reader = FrameReader(_FRAME_MAX)
@@ -153,12 +153,12 @@ def _reads_alike() -> bool:
 
 
 @functools.cache
-def connection_class() -> type[Connection]:
+def socket_class() -> type[AmqpSocket]:
     """The fast connection, or the plain one where it would not be sound; found out once."""
     try:
         if is_sound():
-            return FastConnection
+            return FastSocket
         log.warning("pika %s differs inside from what is known: going without the fast way", pika.__version__)
     except Exception:
         log.warning("pika %s cannot be checked: going without the fast way", pika.__version__, exc_info=True)
-    return Connection
+    return AmqpSocket

@@ -31,13 +31,14 @@ from jmsbridge_rabbitmq.admin import RabbitAdmin
 from jmsbridge_rabbitmq.channel import Channel
 from jmsbridge_rabbitmq.control import Control, Conversation, Done
 from jmsbridge_rabbitmq.errors import connect_error, loss
-from jmsbridge_rabbitmq.fast import connection_class
+from jmsbridge_rabbitmq.fast import socket_class
+from jmsbridge_rabbitmq.flow import Source
 from jmsbridge_rabbitmq.loop import Loop
 from jmsbridge_rabbitmq.native import NATIVE
 from jmsbridge_rabbitmq.options import RabbitOptions
 from jmsbridge_rabbitmq.publisher import Publisher
 from jmsbridge_rabbitmq.security import parameters
-from jmsbridge_rabbitmq.subscription import Source, Subscription
+from jmsbridge_rabbitmq.subscription import Subscription
 from jmsbridge_rabbitmq.wire import Encoder
 
 __all__ = ["Link"]
@@ -121,7 +122,7 @@ class Link(RabbitAdmin):
         self.consuming = self._new_connection(opened, failed)
 
     def _new_connection(self, opened: Callable[[Any], None], failed: Callable[[Any, BaseException], None]) -> Any:
-        return connection_class()(
+        return socket_class()(
             self._parameters,
             on_open_callback=opened,
             on_open_error_callback=failed,

@@ -1,0 +1,283 @@
+"""One AMQP channel that takes from one queue: a consumer with its window, single fetches, and acknowledgements.
+
+A channel of its own for each subscription, because an acknowledgement up to a number settles everything before it on
+its channel. Everything here belongs to the I/O thread.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from jmsbridge.spi import AddressRefused, BackendError, SubscriptionRefused
+from jmsbridge_rabbitmq.errors import Refused, is_exclusive_use, refusal
+from jmsbridge_rabbitmq.frames import Content
+from jmsbridge_rabbitmq.tags import Tags
+
+if TYPE_CHECKING:
+    from jmsbridge_rabbitmq.link import Link
+
+__all__ = ["Flow", "Source"]
+
+_DEADLINE = 20.0  # seconds for a consumer to start
+
+
+class Source(NamedTuple):
+    """What is consumed, and how."""
+
+    queue: str
+    kind: str | None
+    """``classic``, ``quorum`` or ``stream``; None where that could not be found out."""
+    eager: bool
+    """Consume at once, not only when there is credit."""
+    exclusive: bool = False
+    """Refuse other consumers."""
+    expires: bool = False
+    """Delete the queue with its last consumer."""
+
+
+class Flow:
+    """``what`` is the destination, for texts.
+
+    ``on_message`` gets what arrives, ``on_end`` the reason when the broker ends it; the end of the link is told nobody.
+    """
+
+    def __init__(
+        self,
+        link: "Link",
+        source: Source,
+        what: str,
+        on_message: Callable[[Content], None],
+        on_end: Callable[[BackendError], None],
+    ) -> None:
+        self._link = link
+        self._source = source
+        self._what = what
+        self._on_message = on_message
+        self._on_end = on_end
+        self._channel: Any = None
+        self._opening: Callable[[BackendError | None], None] | None = None
+        self._closing: Callable[[], None] | None = None
+        self._tags = Tags()
+        self._tag: str | None = None
+        self._cancelling = False
+        self._unsettled = 0  # messages of the present consumer, which its window counts
+        self._freed = 0  # those of them whose acknowledgement is not written yet
+        self._is_marked = False  # acknowledgements will be written at the end of the batch
+        self._getting: Callable[[bool], None] | None = None
+        self.window = 0
+        self.holds_acks = False
+        """While messages are fetched an acknowledgement would let the queue push."""
+
+    # -- states
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can be used."""
+        return self._channel is not None and self._channel.is_open
+
+    @property
+    def is_consuming(self) -> bool:
+        """Whether there is a consumer, to which the queue may push."""
+        return self._tag is not None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a fetch, or the end of a consumer, is under way."""
+        return self._getting is not None or self._cancelling
+
+    @property
+    def is_getting(self) -> bool:
+        """Whether a fetch is under way."""
+        return self._getting is not None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the queue knows the window to be full, so that nothing is on its way."""
+        return self._unsettled >= self.window
+
+    @property
+    def will_be_full(self) -> bool:
+        """The same, once what is accepted has been acknowledged."""
+        return self._unsettled - self._freed >= self.window
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether everything that arrived is settled."""
+        return len(self._tags) == 0
+
+    # -- the consumer
+
+    def open(self, prefetch: int | None, done: Callable[[BackendError | None], None]) -> None:
+        """Open the channel and, with a ``prefetch``, the consumer."""
+        self._opening = done
+
+        def opened(channel: Any) -> None:
+            self._channel = channel
+            channel.add_on_close_callback(self._on_closed)
+            channel.add_on_cancel_callback(self._on_cancelled)
+            link = self._link
+            link.consuming.listen(channel, self._arrived)
+            channel.add_callback(self._on_empty, [link.get_empty], one_shot=False)
+            if prefetch is None:
+                self._opened()
+            else:
+                self.consume(prefetch)
+
+        self._link.consuming.channel(on_open_callback=opened)
+
+    def _opened(self) -> None:
+        done, self._opening = self._opening, None
+        if done is not None:
+            done(None)
+
+    def consume(self, prefetch: int) -> None:
+        """Start the consumer with this window."""
+        self._channel.basic_qos(prefetch_count=prefetch)
+        self._cancelling = False
+        self.window, self._unsettled, self._freed = prefetch, 0, 0
+        loop = self._link.loop
+        timer = loop.call_later(_DEADLINE, self._late)
+
+        def started(_: Any) -> None:
+            loop.cancel(timer)
+            self._opened()
+
+        self._tag = self._link.consuming.consume(self._channel, self._source.queue, self._source.exclusive, started)
+
+    def _late(self) -> None:
+        """A quorum queue without a leader answers nothing at all."""
+        if not self.is_open or self._closing is not None:
+            return
+        where = f"consuming {self._what}: {self._link.broker} did not start within {_DEADLINE:g} s"
+        self._fail(BackendError(f"{where}; is queue {self._source.queue!r} a quorum queue that has lost its leader?"))
+
+    def cancel(self, done: Callable[[], None]) -> None:
+        """End the consumer; what it brought can still be settled."""
+        tag, self._tag = self._tag, None
+        self._cancelling = True
+
+        def cancelled(_: Any) -> None:
+            self._cancelling = False
+            done()
+
+        self._channel.basic_cancel(tag, callback=cancelled)
+
+    def renew(self, prefetch: int) -> None:
+        """A new consumer, whose window does not count what the old one brought."""
+        self.cancel(_nothing)
+        self.consume(prefetch)
+
+    # -- messages
+
+    def _arrived(self, content: Content) -> None:
+        if self._closing is not None:
+            return  # what is still under way goes back with the channel
+        self._tags.arrived(content.delivery_tag)
+        if not content.consumer_tag:
+            self._on_message(content)
+            self._got(True)
+        elif content.consumer_tag == self._tag:
+            self._unsettled += 1
+            self._on_message(content)
+        elif self._cancelling:
+            self._on_message(content)
+        else:
+            self.give_back(content)
+
+    def fence(self, done: Callable[[], None]) -> None:
+        """Ask the queue something; what it sent before its answer is written before the answer to the next question."""
+        self._channel.queue_declare(self._source.queue, passive=True, callback=lambda _: done())
+
+    def get(self, done: Callable[[bool], None]) -> None:
+        """Fetch one message; ``done`` is told, after it came, whether there was one."""
+        self._getting = done
+        self._link.consuming.get(self._channel, self._source.queue)
+
+    def _on_empty(self, _: Any) -> None:
+        self._got(False)
+
+    def _got(self, found: bool) -> None:
+        done, self._getting = self._getting, None
+        if done is not None:
+            done(found)
+
+    # -- settling
+
+    def accept(self, content: Content) -> None:
+        """Acknowledge it, with the rest of the batch."""
+        if self._tags.accept(content.delivery_tag):
+            self._freed += content.consumer_tag == self._tag
+            if not self._is_marked:
+                self._is_marked = True
+                self._link.consuming.at_flush(self.write_acks)
+
+    def give_back(self, content: Content) -> None:
+        """Hand it back to the queue."""
+        if self.is_open and self._tags.drop(content.delivery_tag):
+            self._unsettled -= content.consumer_tag == self._tag
+            self._link.consuming.give_back(self._channel, content.delivery_tag)
+
+    def write_acks(self) -> None:
+        """Write the acknowledgements that are due, as few as they can be."""
+        self._is_marked = False
+        if self.holds_acks or not self.is_open:
+            return
+        self._unsettled -= self._freed
+        self._freed = 0
+        for tag, multiple in self._tags.take():
+            self._link.consuming.ack(self._channel, tag, multiple)
+
+    # -- ends
+
+    def close(self, done: Callable[[], None]) -> None:
+        """Close the channel: what is not settled goes back."""
+        if not self.is_open:
+            done()
+            return
+        self.holds_acks = False
+        self.write_acks()
+        self._closing = done
+        self._channel.close()
+
+    def end(self, lost: BackendError) -> None:
+        """The link is gone."""
+        self._channel = None
+        opening, self._opening = self._opening, None
+        if opening is not None:
+            opening(lost)
+
+    def _on_closed(self, channel: Any, reason: BaseException) -> None:
+        link, self._channel = self._link, None
+        if self._closing is not None:
+            self._closing()
+            return
+        if link.loop.ended is not None or not link.consuming.is_open:
+            return
+        no = Refused(getattr(reason, "reply_code", 0), getattr(reason, "reply_text", str(reason)))
+        error = refusal(no, f"consuming {self._what}", link.broker)
+        if is_exclusive_use(no):
+            error = SubscriptionRefused(
+                f"{self._what}: {self._source.queue!r} has a consumer that excludes others ({no})"
+            )
+            error.__cause__ = no
+        self._fail(error)
+
+    def _on_cancelled(self, frame: Any) -> None:
+        if self._tag is None or frame.method.consumer_tag != self._tag:
+            return
+        self._tag = None
+        link, queue = self._link, self._source.queue
+        link.forget("", queue)
+        ended = f"{self._what}: {link.broker} ended the consumer"
+        self._fail(AddressRefused(f"{ended}: its queue {queue!r} was deleted, or its node stopped"))
+
+    def _fail(self, error: BackendError) -> None:
+        opening, self._opening = self._opening, None
+        if opening is not None:
+            self._channel = None
+            opening(error)
+        else:
+            self._on_end(error)
+
+
+def _nothing() -> None:
+    """For answers that change nothing."""
