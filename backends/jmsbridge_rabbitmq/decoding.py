@@ -97,25 +97,10 @@ def _java(read: _Read, envelope: Envelope) -> Envelope:
 def _plain(address: Address, read: _Read, body: bytes, fault: str | None) -> tuple[Envelope, str | None]:
     """A message in dialect amqp, or one whose fault makes it a bytes message."""
     known, mine, table, timestamp, _ = read
-    message_id, jms_type, priority = known.message_id, known.type, known.priority
-    expiration = delivery_time = 0
-    marked = absent = False
-    if table:
-        mark = table.get("JMSType")
-        marked = mark == "TextMessage" and jms_type is None
-        if mark is not None and not marked:
-            jms_type = str(mark)
-        absent = ABSENT_TEXT in table
-        if message_id is None and "JMSMessageID" in table:
-            message_id = str(table["JMSMessageID"])
-        if timestamp is None:
-            timestamp = _int(table.get("JMSTimestamp"))
-        expiration = _int(table.get("JMSExpiration")) or 0
-        delivery_time = _int(table.get("JMSDeliveryTime")) or 0
-    if known.expiration is not None and not expiration:
-        expiration = _absolute(known, timestamp)
-    if timestamp is None:
-        timestamp = _milliseconds(known.timestamp)
+    priority = known.priority
+    message_id, jms_type, timestamp, expiration, delivery_time = _headers(known, table, timestamp)
+    marked = jms_type is None and table.get("JMSType") == "TextMessage"
+    absent = ABSENT_TEXT in table
     kind, content, fault = _content(known, marked, absent, body, fault)
     if fault is not None:
         mine = {**mine, FAULT: fault}
@@ -139,6 +124,29 @@ def _plain(address: Address, read: _Read, body: bytes, fault: str | None) -> tup
         ),
         fault,
     )
+
+
+def _headers(
+    known: Properties, table: dict[str, Any], timestamp: int | None
+) -> tuple[str | None, str | None, int, int, int]:
+    """Message id, type, and the times of send, expiration and delivery."""
+    message_id, jms_type = known.message_id, known.type
+    expiration = delivery_time = 0
+    if table:
+        shown = table.get("JMSType")
+        if shown is not None and (shown != "TextMessage" or jms_type is not None):
+            jms_type = str(shown)
+        if message_id is None and "JMSMessageID" in table:
+            message_id = str(table["JMSMessageID"])
+        if timestamp is None:
+            timestamp = _int(table.get("JMSTimestamp"))
+        expiration = _int(table.get("JMSExpiration")) or 0
+        delivery_time = _int(table.get("JMSDeliveryTime")) or 0
+    if known.expiration is not None and not expiration:
+        expiration = _absolute(known, timestamp)
+    if timestamp is None:
+        timestamp = _milliseconds(known.timestamp)
+    return message_id, jms_type, timestamp, expiration, delivery_time
 
 
 def _content(

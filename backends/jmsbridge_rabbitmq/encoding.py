@@ -56,41 +56,26 @@ class Encoder:
 
         A message with a delivery time to come gets no ``expiration``: it would count while the message waits.
         """
-        kind = envelope.kind
         modes = 2 if envelope.persistent else 1, envelope.priority
-        headers = HEADS[modes]
         flags = 0xB880
-        message_id = envelope.message_id
-        if message_id is None:
-            message_id = f"{self._prefix}{next(self._numbers)}"
-            raw_id = shortstr(message_id, "message id")
-            shown_id = b""
-        else:
-            raw_id = shortstr(message_id, "message id")
-            shown_id = ID_KEY + raw_id
+        headers = HEADS[modes]
         last = b""
         timestamp = envelope.timestamp
         if timestamp:
             headers += TIME_KEY + _pack_time(timestamp)
             last = _pack_time(timestamp // 1000)
             flags |= 0x40
-        headers += shown_id
+        message_id = envelope.message_id
+        if message_id is None:
+            message_id = f"{self._prefix}{next(self._numbers)}"
+            raw_id = shortstr(message_id, "message id")
+        else:
+            raw_id = shortstr(message_id, "message id")
+            headers += ID_KEY + raw_id
         if envelope.properties:
             headers += encode_properties(envelope.properties)
-        if self._stamp and envelope.address.topic:
-            headers += self._stamp
-        body, content_type = envelope.body, bodies.CONTENT_TYPES[kind]
-        if self._java:
-            body, content_type = javabody.encode(envelope, message_id), bodies.CONTENT_TYPES[2]
-        else:
-            if kind is BodyKind.TEXT:
-                if body is None:
-                    headers += _NO_TEXT
-                if envelope.jms_type is None:
-                    headers += self._marker
-            elif kind in _OPAQUE and body and is_java(body):
-                headers += _IS_PLAIN
-            body = bodies.encode(kind, body)
+        body, content_type, notes = self._body(envelope, message_id)
+        headers += notes
         middle = b""
         if (
             envelope.correlation_id is not None
@@ -103,19 +88,24 @@ class Encoder:
             flags |= more_flags
             headers += more_headers
             last += more_last
-        properties = b"".join(
-            (
-                _pack_flags(flags),
-                content_type,
-                _pack_size(len(headers)),
-                headers,
-                _MODES[modes],
-                middle,
-                raw_id,
-                last,
-            )
-        )
-        return Outbound(properties, body, message_id)
+        size = _pack_size(len(headers))
+        parts = (_pack_flags(flags), content_type, size, headers, _MODES[modes], middle, raw_id, last)
+        return Outbound(b"".join(parts), body, message_id)
+
+    def _body(self, envelope: Envelope, message_id: str) -> tuple[bytes, bytes, bytes]:
+        """The body, its encoded content type, and the headers that belong to it."""
+        kind, body = envelope.kind, envelope.body
+        notes = self._stamp if self._stamp and envelope.address.topic else b""
+        if self._java:
+            return javabody.encode(envelope, message_id), bodies.CONTENT_TYPES[BodyKind.BYTES], notes
+        if kind is BodyKind.TEXT:
+            if body is None:
+                notes += _NO_TEXT
+            if envelope.jms_type is None:
+                notes += self._marker
+        elif kind in _OPAQUE and body and is_java(body):
+            notes += _IS_PLAIN
+        return bodies.encode(kind, body), bodies.CONTENT_TYPES[kind], notes
 
 
 def _rare(envelope: Envelope, now: int) -> tuple[int, bytes, bytes, bytes]:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from jmsbridge.spi import Byte, Float, Long, Short
 
 __all__ = [
+    "MAX_DEPTH",
     "Malformed",
     "Names",
     "Unencodable",

@@ -118,7 +118,7 @@ def _carried(table: dict[str, Any]) -> dict[str, Any]:
         if type(value) is bytes:
             try:
                 value = strict_text(value)
-            except Malformed:
+            except Malformed:  # no text, and JMS has no other place for it
                 continue
         if type(value) in _CARRIED:
             kept[name] = value

@@ -12,7 +12,7 @@ from jmsbridge.codecs import mutf8
 from jmsbridge.spi import Address, BodyKind, Byte, Char, Envelope, Float, Long, Short
 from jmsbridge_rabbitmq.fields import Unencodable, text
 
-__all__ = ["JAVA_EXCHANGES", "encode"]
+__all__ = ["CLASSES", "CLIENT", "DESTINATION", "HEADER", "JAVA_EXCHANGES", "MOST_KEPT", "encode"]
 
 JAVA_EXCHANGES: Final = {
     (False, False): "jms.durable.queues",
@@ -40,7 +40,6 @@ _NAMES: Final = {
 CLASSES: Final = {kind: mutf8.write_utf(CLIENT.decode() + name) for kind, name in _NAMES.items()}
 DESTINATION: Final = "com.rabbitmq.jms.admin.RMQDestination"
 
-_pack_int: Final = struct.Struct(">i").pack
 _pack_size: Final = struct.Struct(">I").pack
 
 
@@ -141,13 +140,26 @@ def _block(data: bytes) -> bytes:
 
 def encode(envelope: Envelope, message_id: str) -> bytes:
     """The body; ``message_id`` stands in where the application disabled ids. Unencodable for texts beyond ``utf``."""
-    reply_to = envelope.reply_to
-    parts = []
-    count = 6
-    if envelope.message_id is not None:
-        parts.append(_ID + _utf(envelope.message_id))
-        count += 1
-    parts.append(
+    kind, address, reply_to = envelope.kind, envelope.address, envelope.reply_to
+    count, parts = _own(envelope)
+    parts.append(_pack_size(len(envelope.properties)))
+    for name, value in envelope.properties.items():
+        parts.append(_name(name) + _tagged(value))
+    parts.append(_content(kind, envelope.body))
+    raw_id = message_id[3:] if message_id.startswith("ID:") else message_id
+    first = (CLASSES[kind], _utf(raw_id), _pack_size(count if reply_to is None else count + 1), _TO)
+    whole = [HEADER, _block(b"".join(first)), _heads.get(address) or _head(address)]
+    if reply_to is not None:
+        whole.append(_replies.get(reply_to) or _reply(reply_to))
+    whole.append(_block(b"".join(parts)))
+    if kind is BodyKind.BYTES:
+        whole.append(envelope.body)
+    return b"".join(whole)
+
+
+def _own(envelope: Envelope) -> tuple[int, list[bytes]]:
+    """The client's own properties but those with destinations, and how many they are with the one destination."""
+    parts = [
         _pack_fixed(
             _MODE,
             2 if envelope.persistent else 1,
@@ -160,7 +172,11 @@ def encode(envelope: Envelope, message_id: str) -> bytes:
             _DELIVERY,
             envelope.delivery_time or envelope.timestamp,
         )
-    )
+    ]
+    count = 6
+    if envelope.message_id is not None:
+        parts.append(_ID + _utf(envelope.message_id))
+        count += 1
     correlation = envelope.correlation_id
     if correlation is not None:
         parts.append(_CORRELATION + _utf(correlation if isinstance(correlation, str) else text(correlation)))
@@ -168,29 +184,7 @@ def encode(envelope: Envelope, message_id: str) -> bytes:
     if envelope.jms_type is not None:
         parts.append(_TYPE + _utf(envelope.jms_type))
         count += 1
-    properties = envelope.properties
-    parts.append(_pack_size(len(properties)))
-    for name, value in properties.items():
-        parts.append(_name(name) + _tagged(value))
-    kind = envelope.kind
-    parts.append(_content(kind, envelope.body))
-    raw_id = message_id[3:] if message_id.startswith("ID:") else message_id
-    address = envelope.address
-    first = b"".join(
-        (
-            CLASSES[kind],
-            _utf(raw_id),
-            _pack_int(count if reply_to is None else count + 1),
-            _TO,
-        )
-    )
-    whole = [HEADER, _block(first), _heads.get(address) or _head(address)]
-    if reply_to is not None:
-        whole.append(_replies.get(reply_to) or _reply(reply_to))
-    whole.append(_block(b"".join(parts)))
-    if kind is BodyKind.BYTES:
-        whole.append(envelope.body)
-    return b"".join(whole)
+    return count, parts
 
 
 def _content(kind: BodyKind, body: Any) -> bytes:

@@ -31,7 +31,7 @@ LOSSES: Final[dict[str, dict[str, str]]] = {
         "to Java: other kinds": "MapMessage, StreamMessage, ObjectMessage and Message are BytesMessages: the client has"
         " only texts and bytes at its AMQP destinations, both ways",
         "to Java: null texts": "there is an empty text",
-        "to Java: notes": "what AMQP has no place for is a header x-jb-…, which the client shows as a property: a text that"
+        "to Java: notes": "what AMQP has no place for is a header x-jb-…, shown as a property there: a text that"
         " is null, what kind of reply-to destination it is, a correlation id of bytes",
         "to Java: property types": "the client reads every property as a String",
         "to Java: JMSX properties": "the client ignores every header that begins with JMS and is none of its own",

@@ -70,12 +70,8 @@ def _decode(data: bytes) -> tuple[Properties, int]:
     if flags & 0x0400:
         offset = (start := offset + 1) + data[offset]
         found.correlation_id = data[start:offset]
-    if flags & 0x0200:
-        offset = (start := offset + 1) + data[offset]
-        found.reply_to = text(data[start:offset])
-    if flags & 0x0100:
-        offset = (start := offset + 1) + data[offset]
-        found.expiration = text(data[start:offset])
+    if flags & 0x0300:
+        offset = _decode_texts(data, offset, flags, found, _MIDDLE)
     if flags & 0x0080:
         offset = (start := offset + 1) + data[offset]
         found.message_id = text(data[start:offset])
@@ -83,12 +79,18 @@ def _decode(data: bytes) -> tuple[Properties, int]:
         found.timestamp = _read_time(data, offset)[0]
         offset += 8
     if flags & 0x003C:
-        offset = _decode_last(data, offset, flags, found)
+        offset = _decode_texts(data, offset, flags, found, _LAST)
     return found, offset
 
 
-def _decode_last(data: bytes, offset: int, flags: int, found: Properties) -> int:
-    for bit, name in ((0x20, "type"), (0x10, "user_id"), (0x08, "app_id"), (0x04, "cluster_id")):
+_Texts = tuple[tuple[int, str], ...]
+_MIDDLE: Final[_Texts] = ((0x0200, "reply_to"), (0x0100, "expiration"))
+_LAST: Final[_Texts] = ((0x20, "type"), (0x10, "user_id"), (0x08, "app_id"), (0x04, "cluster_id"))
+
+
+def _decode_texts(data: bytes, offset: int, flags: int, found: Properties, which: _Texts) -> int:
+    """Properties that few messages have."""
+    for bit, name in which:
         if flags & bit:
             offset = (start := offset + 1) + data[offset]
             setattr(found, name, text(data[start:offset]))

@@ -51,7 +51,7 @@ def test_every_cut_of_a_captured_body_is_an_error_or_whole(number: int) -> None:
     for size in range(len(body)):
         try:
             read = decode(body[:size], HERE)
-        except Malformed:
+        except Malformed:  # as it should be
             continue
         # What follows the last block of a bytes message has no length of its own.
         assert whole.kind is BodyKind.BYTES
