@@ -56,7 +56,7 @@ def check_creatable(address: Address) -> None:
 def dead_letter(envelope: Envelope, origin: str, deliveries: int) -> Envelope:
     """A rejected message as it lies in the dead-letter queue: it says why and whence, and does not expire."""
     properties: dict[str, Any] = dict(envelope.properties)
-    properties[DEAD_LETTER_REASON] = f"rejected after {deliveries} deliveries"
+    properties[DEAD_LETTER_REASON] = f"rejected after {deliveries} {'delivery' if deliveries == 1 else 'deliveries'}"
     if envelope.address != DEAD_LETTERS:
         properties[DEAD_LETTER_ORIGIN] = origin
     return msgspec.structs.replace(

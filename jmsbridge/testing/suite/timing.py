@@ -289,10 +289,10 @@ def test_timing_delay_of_durable_subscription(harness: Harness, session: Session
     subscribing = harness.connect(client_id=harness.name("id")).create_session()
     name = harness.name("sub")
     subscribing.create_durable_consumer(topic, name).close()
-    send_delayed(session, topic, "a", 0.2)
+    send_delayed(session, topic, "a", 2 * DELAY)
     with subscribing.create_durable_consumer(topic, name) as consumer:
         assert_empty(consumer, timeout=0.05)
-    assert_empty(session.create_consumer(topic), timeout=0.25)
+    assert_empty(session.create_consumer(topic), timeout=2 * DELAY)
     with subscribing.create_durable_consumer(topic, name) as consumer:
         assert receive_texts(consumer, 1) == ["a"]
     subscribing.unsubscribe(name)
