@@ -5,6 +5,7 @@ Strict on bounds, and on nothing else: Java writes its blocks and its properties
 
 import struct
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from jmsbridge.codecs import mutf8
@@ -116,17 +117,34 @@ def _read_content(kind: BodyKind, stream: "_Stream") -> Any:
 
 
 _read_size: Final = struct.Struct(">I").unpack_from
-_NUMBERS: Final[dict[int, tuple[struct.Struct, Callable[[Any], Any]]]] = {
-    1: (struct.Struct(">B"), bool),
-    2: (struct.Struct(">b"), lambda value: int.__new__(Byte, value)),
-    3: (struct.Struct(">h"), lambda value: int.__new__(Short, value)),
-    4: (struct.Struct(">i"), int),
-    5: (struct.Struct(">q"), lambda value: int.__new__(Long, value)),
-    6: (struct.Struct(">f"), lambda value: float.__new__(Float, value)),
-    7: (struct.Struct(">d"), float),
-    9: (struct.Struct(">H"), lambda value: Char(chr(value))),
+_NUMBERS: Final[dict[int, tuple[Callable[[bytes], tuple[Any, ...]], int, Callable[[Any], Any] | None]]] = {
+    tag: (struct.Struct(layout).unpack, struct.calcsize(layout), made)
+    for tag, layout, made in (
+        (1, ">?", None),
+        (2, ">b", partial(int.__new__, Byte)),
+        (3, ">h", partial(int.__new__, Short)),
+        (4, ">i", None),
+        (5, ">q", partial(int.__new__, Long)),
+        (6, ">f", partial(float.__new__, Float)),
+        (7, ">d", None),
+        (9, ">H", lambda value: Char(chr(value))),
+    )
 }
 _texts: dict[bytes, str] = {}
+
+
+def _text(data: bytes) -> str:
+    found = _texts.get(data)
+    if found is None:
+        try:
+            found = mutf8.decode(data)
+        except mutf8.ModifiedUtf8Error as error:
+            raise Malformed("a text in a Java stream is malformed") from error
+        if len(data) <= 32:  # names, not ids
+            if len(_texts) >= MOST_KEPT:
+                _texts.clear()
+            _texts[data] = found
+    return found
 
 
 class _Stream:
@@ -191,26 +209,28 @@ class _Stream:
 
     def utf(self) -> str:
         """A text as ``writeUTF`` has it."""
-        data = self.take(self.number(2))
-        found = _texts.get(data)
-        if found is None:
-            try:
-                found = mutf8.decode(data)
-            except mutf8.ModifiedUtf8Error as error:
-                raise Malformed("a text in a Java stream is malformed") from error
-            if len(data) <= 64:
-                if len(_texts) >= MOST_KEPT:
-                    _texts.clear()
-                _texts[data] = found
-        return found
+        at = self._at
+        start = at + 2
+        if start <= self._end:
+            stop = start + (self._data[at] << 8 | self._data[at + 1])
+            if stop <= self._end:
+                self._at = stop
+                return _text(self._data[start:stop])
+        return _text(self.take(self.number(2)))
 
     def tagged(self, objects: bool = False) -> Any:
         """A value behind its tag."""
-        tag = self.number(1)
+        at = self._at
+        tag = self._data[at] if at < self._end else -1
+        if tag < 0:
+            tag = self.number(1)
+        else:
+            self._at = at + 1
         number = _NUMBERS.get(tag)
         if number is not None:
-            layout, made = number
-            return made(layout.unpack(self.take(layout.size))[0])
+            unpack, size, made = number
+            value = unpack(self.take(size))[0]
+            return value if made is None else made(value)
         if tag == 8:
             return self.utf()
         if tag == 0xFF:
