@@ -10,6 +10,7 @@ import typer
 
 from jmsbridge import Queue
 from jmsbridge.cli.asking import YesArg, confirmed
+from jmsbridge.cli.progress import working
 from jmsbridge.cli.running import OK, note
 from jmsbridge.cli.tables import print_rows
 from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides
@@ -138,7 +139,8 @@ def remove(
         admin = connection.admin
         for address in addresses:
             if confirmed(f"Remove {address} with its {depth_of(admin, address)} messages?", yes):
-                admin.remove(address)
+                with working(f"removing {address}"):
+                    admin.remove(address)
                 note(f"{address} removed")
     return OK
 
@@ -169,7 +171,8 @@ def purge(
         for address in addresses:
             which = "those that match among " if selector else ""
             if confirmed(f"Delete {which}the {depth_of(admin, address)} messages of {address}?", yes):
-                count = admin.purge(address, selector)
+                with working(f"deleting from {address}"):
+                    count = admin.purge(address, selector)
                 if as_json:
                     sys.stdout.write(json.dumps({"destination": str(address), "purged": count}) + "\n")
                 else:

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.status import Status
 
-__all__ = ["counting"]
+__all__ = ["counting", "working"]
 
 _PLAIN_EVERY = 5.0
 
@@ -35,6 +37,11 @@ def counting(what: str, *, total: int | None = None, quiet: bool = False) -> Ite
 
     with progress:
         yield show
+
+
+def working(what: str) -> Status:
+    """Show on a terminal that something goes on of which nobody knows how far it is."""
+    return Console(stderr=True).status(escape(what))
 
 
 def _plain(what: str, quiet: bool) -> Callable[[int], None]:

@@ -1,4 +1,4 @@
-"""Tables on a terminal, lines with tabs in a pipe."""
+"""Tables and signs of life on a terminal, lines with tabs in a pipe."""
 
 import io
 import sys
@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from typer.testing import Result
 
+from jmsbridge.cli.progress import working
 from jmsbridge.cli.tables import print_rows
 
 Run = Callable[..., Result]
@@ -42,3 +43,15 @@ def test_every_command_prints_lines_in_a_pipe(run: Run, broker: str) -> None:
     assert "setting\tprefetch\t7\tcall" in told
     assert "capability\tqueue browser\tbrowse\tnative\t" in told
     assert not [line for line in told if "│" in line or "━" in line]
+
+
+def test_a_terminal_sees_that_something_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    with working("deleting from queue:[odd]"):
+        pass
+    assert "deleting from queue:[odd]" in screen.getvalue()
+    monkeypatch.setattr(sys, "stderr", pipe := io.StringIO())
+    with working("deleting from queue:[odd]"):
+        pass
+    assert pipe.getvalue() == ""
