@@ -6,6 +6,7 @@ from typing import Any
 
 import jpype
 
+from integration.conformance import texts
 from jmsbridge import errors
 
 __all__ = ["UNEXPECTED", "Errors"]
@@ -54,15 +55,14 @@ class Errors:
         made = self._convert(error, 0)
         if isinstance(made, self._checked):
             return made
-        return self._with_cause(self._checked(str(error)), made)
+        return self._with_cause(self._checked(_said(str(error))), made)
 
     def to_python(self, error: Any) -> BaseException:
         """The Python exception for one that Java code raised, such as a foreign message's getter; remembers it."""
         if not isinstance(error, self._checked) and not isinstance(error, self._unchecked):
             return error  # type: ignore[no-any-return]
         kind = getattr(errors, str(error.getClass().getSimpleName()), errors.JMSException)
-        code = error.getErrorCode()
-        made: BaseException = kind(str(error.getMessage()), None if code is None else str(code))
+        made: BaseException = kind(texts.to_python(error.getMessage()) or "", texts.to_python(error.getErrorCode()))
         made.java = error  # type: ignore[attr-defined]
         return made
 
@@ -87,7 +87,7 @@ class Errors:
 
     def _message_error(self, error: errors.JMSError, depth: int) -> Any:
         kind = next((self._java[base.__name__] for base in type(error).__mro__ if base.__name__ in self._java), None)
-        made = (kind or self._checked)(error.reason, error.error_code)
+        made = (kind or self._checked)(_said(error.reason), _said(error.error_code))
         linked = error.linked_exception
         if linked is not None and isinstance(made, self._checked) and depth < _DEEPEST:
             made.setLinkedException(self._convert(linked, depth + 1))
@@ -96,15 +96,20 @@ class Errors:
     def _plain(self, name: str, text: str) -> Any:
         # Not by calling the class: some of those that JPype makes in this way have no message.
         kind = jpype.JClass(f"java.lang.{name}")
-        return kind.class_.getConstructor([self._string]).newInstance([jpype.JString(text)])
+        return kind.class_.getConstructor([self._string]).newInstance([jpype.JString(_said(text))])
 
     def _not_expected(self, error: BaseException) -> Any:
         text = "".join(traceback.format_exception(error))
         UNEXPECTED.append(text)
         log.error("unexpected Python error below a Java call:\n%s", text)
-        return self._runtime(f"unexpected Python error: {text}")
+        return self._runtime(_said(f"unexpected Python error: {text}"))
 
     def _with_cause(self, made: Any, cause: Any) -> Any:
         if made.getCause() is None and not made.equals(cause):
             made.initCause(cause)
         return made
+
+
+def _said(text: str | None) -> str | None:
+    """A text that JPype can carry in an exception: it fails on lone surrogates there."""
+    return None if text is None else text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -6,7 +6,7 @@ from typing import Any
 
 import jpype
 
-from integration.conformance import machine, threads
+from integration.conformance import machine, texts, threads
 from integration.conformance.errors import Errors
 from integration.conformance.foreign import Foreign
 from integration.conformance.listeners import Listeners
@@ -63,7 +63,7 @@ class Handler:
         if name == "hashCode":
             return jpype.JInt((hash(self.target) + (1 << 31)) % (1 << 32) - (1 << 31))
         if name == "toString":
-            return self.faces.values.text_to_java(str(self.target))
+            return texts.to_java(str(self.target))
         raise NotImplementedError(f"{name} of {proxy.getClass().getName()}")
 
 

@@ -17,7 +17,10 @@ import pytest
 
 from integration.conformance.jars import HERE, Unavailable, classpath
 
-__all__ = ["JORAM", "OWN", "JavaTest", "Suite", "execute", "java_or_skip", "outcome"]
+__all__ = ["END", "JORAM", "OWN", "JavaTest", "Suite", "execute", "java_or_skip", "outcome"]
+
+END = "the end"
+"""Stands for a test: nothing unexpected came up in the whole run, and no thread stayed."""
 
 _LONGEST = 600.0  # seconds for all tests of a suite
 _TEST = re.compile(r"@Test\s+public void (\w+)")
@@ -98,7 +101,7 @@ def execute(arguments: Sequence[str], log: Path, url: str = "embedded:") -> None
 
 
 def outcome(suite: Suite, test: str, url: str, backend: str, wanted: Sequence[str], folder: Path) -> dict[str, Any]:
-    """What became of one test; runs all that are wanted, unless that was done before."""
+    """What became of one test, or of the whole run (``END``); runs all that are wanted, unless that was done before."""
     java_or_skip()
     name = re.sub(r"\W+", "-", f"{suite.name}-{backend}")
     results, log = folder / f"{name}.jsonl", folder / f"{name}.log"
@@ -111,7 +114,7 @@ def outcome(suite: Suite, test: str, url: str, backend: str, wanted: Sequence[st
             execute(["integration.conformance.run", *arguments], log, url)
     for line in results.read_text(encoding="utf-8").splitlines():
         record: dict[str, Any] = json.loads(line)
-        if record.get("test", "") == test:
+        if record["test"] == test:
             return record
     ending = log.read_text(encoding="utf-8", errors="replace")[-4000:] if log.exists() else ""
-    return {"test": test, "trace": f"the Java process ended before it came to this test:\n{ending}", "seconds": 0.0}
+    return {"test": test, "trace": f"the Java process ended before that:\n{ending}", "seconds": 0.0}

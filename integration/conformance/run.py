@@ -28,7 +28,7 @@ from integration.conformance.naming import install
 
 __all__ = ["listed", "main", "run"]
 
-_HUNG = 60.0  # seconds after which a test is given up
+_PATIENCE = 60.0  # seconds after which a test is given up
 _RECEIVE = 5000  # milliseconds that Joram waits for a message that should come, and for one that should not
 
 
@@ -41,15 +41,16 @@ class _Test:
         self._trace: str | None = None
         self._java: Any = None
 
-    def run(self) -> dict[str, Any]:
+    def run(self, patience: float) -> dict[str, Any]:
+        """Run it; a record for who reads the results."""
         before, begun = len(UNEXPECTED), time.monotonic()
         thread = threading.Thread(target=self._run, name=self._name, daemon=True)
         thread.start()
-        thread.join(_HUNG)
+        thread.join(patience)
         trace = self._trace
         if thread.is_alive():
             where = "".join(f"\n    at {frame}" for frame in self._java.getStackTrace()) if self._java else ""
-            trace = f"hung for {_HUNG:.0f} s, then given up{where}"
+            trace = f"hung for {patience:.0f} s, then given up{where}"
         trace = "\n".join(([trace] if trace else []) + UNEXPECTED[before:])
         return {"test": self._name, "trace": trace, "seconds": round(time.monotonic() - begun, 3)}
 
@@ -90,17 +91,13 @@ def _prepare(folder: Path, api: str, sources: list[Path]) -> None:
     machine.start([folder, compiled(sources, api), *classpath()])
 
 
-def _report(tests: list[str], out: TextIO) -> None:
-    for name in tests:
-        print(json.dumps(_Test(name).run()), file=out, flush=True)
-
-
 def run(
     tests: Annotated[list[str], typer.Argument(help="package.Class.method, or with --list package.Class")],
     url: Annotated[str | None, typer.Option(help="the broker; else $JMSBRIDGE_URL says it")] = None,
     api: Annotated[str, typer.Option(help="javax.jms or jakarta.jms")] = "javax.jms",
     source: Annotated[list[Path] | None, typer.Option(help="a Java file to compile for the tests")] = None,
     results: Annotated[Path | None, typer.Option(help="the file to write; else the standard output")] = None,
+    patience: Annotated[float, typer.Option(help="seconds after which a test is given up")] = _PATIENCE,
     names: Annotated[bool, typer.Option("--list", help="the tests of these classes, not their results")] = False,
 ) -> None:
     """Run Java tests against jmsbridge; one line of JSON for each."""
@@ -111,21 +108,21 @@ def run(
             if names:
                 print(*listed(tests), sep="\n", file=out, flush=True)
             else:
-                _run(tests, api, url, out)
+                _run(tests, api, url, patience, out)
     os._exit(0)
 
 
-def _run(tests: list[str], api: str, url: str | None, out: TextIO) -> None:
+def _run(tests: list[str], api: str, url: str | None, patience: float, out: TextIO) -> None:
     faces = Faces(api)
     install(faces, url)
     administrator = Administrator(faces, url)
     jpype.JClass("PythonAdmin").delegate = administrator.proxy()
     jpype.JClass("org.objectweb.jtests.jms.framework.JMSTestCase").startServer = False
-    _report(tests, out)
+    for name in tests:
+        print(json.dumps(_Test(name).run(patience)), file=out, flush=True)
     administrator.close()
-    left = faces.close()
-    java = [str(each.getName()) for each in jpype.JClass("java.lang.Thread").getAllStackTraces().keySet()]
-    print(json.dumps({"left": left, "java": sorted(java), "unexpected": UNEXPECTED}), file=out, flush=True)
+    problems = [f"the thread {name} did not end" for name in faces.close()] + UNEXPECTED
+    print(json.dumps({"test": "the end", "trace": "\n".join(problems), "seconds": 0.0}), file=out, flush=True)
 
 
 def main() -> None:

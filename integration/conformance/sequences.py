@@ -5,7 +5,7 @@ from typing import Any
 
 import jpype
 
-from integration.conformance import machine
+from integration.conformance import machine, texts
 
 __all__ = ["Sequences"]
 
@@ -76,7 +76,7 @@ class Sequences:
         def make() -> Any:
             copy = jpype.JClass("java.util.HashSet")()
             for name in names:
-                copy.add(self._faces.values.text_to_java(name))
+                copy.add(texts.to_java(name))
             return jpype.JClass("java.util.Collections").unmodifiableSet(copy)
 
         return machine.proxy("java.util.Set", _Live(self._faces, make))

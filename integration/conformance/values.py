@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import jpype
 
+from integration.conformance import texts
 from integration.conformance.bodies import Kinds, Streams
 from jmsbridge import BytesMessage, MapMessage, ObjectMessage, TextMessage
 from jmsbridge.values import Byte, Char, Double, Float, Int, Long, Short
@@ -38,7 +39,7 @@ class Values:
         self._unboxed: dict[Any, Callable[[Any], Any]] = {
             jpype.JClass(f"java.lang.{name}"): kind for name, kind in (boxes | more).items()
         }
-        self._unboxed |= {self._string: self.text_to_python, self._bytes: bytes}
+        self._unboxed |= {self._string: texts.to_python, self._bytes: bytes}
         self._boxed: dict[type, Callable[[Any], Any]] = {
             bool: jpype.JBoolean,
             Byte: jpype.JByte,
@@ -50,7 +51,7 @@ class Values:
             float: jpype.JDouble,
             Double: jpype.JDouble,
             Char: jpype.JChar,
-            str: self.text_to_java,
+            str: texts.to_java,
             bytes: self._bytes,
             dict: self._map_to_java,
             list: self._list_to_java,
@@ -61,7 +62,7 @@ class Values:
         self.converters = {name: Converter(*parts) for name, parts in self._table().items()}
 
     def _table(self) -> dict[str, tuple[str, Callable[[Any], Any], Callable[[Any], Any]]]:
-        text, thing = (self.text_to_python, self.text_to_java), (self.object_to_python, self.object_to_java)
+        text, thing = (texts.to_python, texts.to_java), (self.object_to_python, self.object_to_java)
         string, octets = "java.lang.String", (_octets, self._octets_to_java)
         return {
             "void": ("void", _same, _same),
@@ -82,30 +83,11 @@ class Values:
             "Class": ("java.lang.Class", self.kinds.of, _same),
             "Names": ("java.util.Enumeration", self._names_to_python, self._names_to_java),
             "Serializable": ("java.io.Serializable", self._streams.write, self._streams.read),
-            "TextBody": (string, _or_empty(TextMessage, self.text_to_python), _same),
+            "TextBody": (string, _or_empty(TextMessage, texts.to_python), _same),
             "BytesBody": ("byte[]", _or_empty(BytesMessage, _octets), _same),
             "MapBody": ("java.util.Map", _or_empty(MapMessage, self._map_to_python), _same),
             "ObjectBody": ("java.io.Serializable", _or_empty(ObjectMessage, self._streams.write), _same),
         }
-
-    def text_to_python(self, value: Any) -> str | None:
-        """A Java string as text, lone surrogates included."""
-        if value is None:
-            return None
-        try:
-            return str(value)
-        except UnicodeDecodeError:
-            return bytes(memoryview(value.toCharArray())).decode("utf-16", "surrogatepass")
-
-    def text_to_java(self, value: str | None) -> Any:
-        """Text as a Java string."""
-        if value is None:
-            return None
-        try:
-            return self._string(value)
-        except UnicodeEncodeError:
-            units = memoryview(value.encode("utf-16-le", "surrogatepass")).cast("H")
-            return self._string(jpype.JArray(jpype.JChar)([chr(unit) for unit in units]))
 
     def object_to_python(self, value: Any) -> Any:
         """A boxed value as the Python value of exactly that type; anything else as it is, for the facade to refuse."""
@@ -144,7 +126,7 @@ class Values:
         return jpype.JClass("java.util.Collections").enumeration(self._list_to_java(list(value)))
 
     def _names_to_python(self, value: Any) -> list[str | None]:
-        return [self.text_to_python(each) for each in jpype.JClass("java.util.Collections").list(value).toArray()]
+        return [texts.to_python(each) for each in jpype.JClass("java.util.Collections").list(value).toArray()]
 
 
 def _same(value: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from integration.brokers.fixtures import rabbitmq, rabbitmq3
-from integration.conformance.harness import JavaTest, Suite, outcome
+from integration.conformance.harness import END, JavaTest, Suite, outcome
 from jmsbridge.spi import registry
 
 __all__ = ["java_test", "pytest_terminal_summary", "rabbitmq", "rabbitmq3"]
@@ -30,7 +30,8 @@ def java_test(
     def run(suite: Suite, backend: str, test: str) -> None:
         url = _url(request, backend, folder)
         record = outcome(suite, test, url, backend, _wanted(request, suite, backend), folder)
-        record_property(suite.name, (backend, not record["trace"]))
+        if test != END:
+            record_property(suite.name, (backend, not record["trace"]))
         if record["trace"]:
             pytest.fail(record["trace"], pytrace=False)
 
@@ -52,7 +53,7 @@ def _wanted(request: pytest.FixtureRequest, suite: Suite, backend: str) -> list[
         given = getattr(item, "callspec", None)
         if given is not None and (given.params.get("suite"), given.params.get("backend")) == (suite.name, backend):
             found.append(given.params["test"])
-    return found
+    return [test for test in found if test != END] or list(suite.tests)
 
 
 @pytest.hookimpl(trylast=True)

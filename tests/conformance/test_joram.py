@@ -2,7 +2,7 @@
 
 import pytest
 
-from integration.conformance.harness import JORAM, JavaTest
+from integration.conformance.harness import END, JORAM, JavaTest
 
 BACKENDS = [
     "embedded",
@@ -13,7 +13,7 @@ BACKENDS = [
 
 
 @pytest.mark.timeout(900)  # the first one of a backend runs them all
-@pytest.mark.parametrize("test", JORAM.tests, ids=lambda test: ".".join(test.rsplit(".", 2)[1:]))
+@pytest.mark.parametrize("test", [*JORAM.tests, END], ids=lambda test: ".".join(test.split(".")[-2:]))
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("suite", [JORAM.name])
 def test_joram(suite: str, backend: str, test: str, java_test: JavaTest) -> None:

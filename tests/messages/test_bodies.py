@@ -88,6 +88,16 @@ def test_an_unknown_java_object_is_forwarded_untouched() -> None:
     assert got.get_body(JavaObject) == got.object
 
 
+def test_an_object_can_be_had_as_java_wrote_it() -> None:
+    data = b"\xac\xed\x00\x05\x73\x72\x00\x14java.util.LinkedList\x0c\x29\x53\x5d\x4a\x60\x88\x22\x03\0\0\x78\x70"
+    data += b"\x77\x04\0\0\0\0\x78"
+    got = arrived(BodyKind.OBJECT, data)
+    assert isinstance(got, ObjectMessage)
+    assert (got.object, got.java_stream) == ([], data)
+    assert ObjectMessage([1]).java_stream == dumps([1])
+    assert ObjectMessage().java_stream is None
+
+
 @rule("BO-17")
 def test_objects_that_cannot_be_decoded() -> None:
     got = arrived(BodyKind.OBJECT, b"\xac\xed\x00\x05\x73")

@@ -1,0 +1,91 @@
+"""What the runner of Java tests makes of tests that hang, fail or end the process, and of machines without Java."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from integration.conformance import jars
+from integration.conformance.harness import END, execute, java_or_skip, outcome
+from integration.conformance.harness import Suite as JavaSuite
+from integration.conformance.jars import HERE, Unavailable, classpath
+
+STUCK = str(HERE / "java" / "Stuck.java")
+
+
+@pytest.mark.timeout(300)
+def test_a_test_that_hangs_is_given_up_and_the_next_one_runs(tmp_path: Path) -> None:
+    java_or_skip()
+    results = tmp_path / "results"
+    options = ["--source", STUCK, "--patience", "1", "--results", str(results)]
+    execute(
+        ["integration.conformance.run", *options, "Stuck.waitsForEver", "Stuck.fails", "Stuck.none"], tmp_path / "log"
+    )
+    hung, failed, missing, end = (json.loads(line) for line in results.read_text(encoding="utf-8").splitlines())
+    assert hung["trace"].startswith("hung for 1 s, then given up\n    at ")
+    assert "CountDownLatch.await" in hung["trace"]
+    assert "meant to fail" in failed["trace"]
+    assert "Stuck" in missing["trace"]
+    assert (end["test"], end["trace"]) == (END, "")
+
+
+@pytest.mark.timeout(300)
+def test_a_test_that_ends_the_process_fails_and_so_do_those_after_it(tmp_path: Path) -> None:
+    java_or_skip()
+    suite = JavaSuite("stuck", "jakarta.jms", ("Stuck.ends", "Stuck.fails"), ("Stuck.java",))
+    records = [outcome(suite, test, "embedded:", "embedded", suite.tests, tmp_path) for test in (*suite.tests, END)]
+    assert all(record["trace"].startswith("the Java process ended before that:") for record in records)
+
+
+@pytest.mark.parametrize(("missing", "said"), [("java", "a JDK is missing"), ("javac", "a JDK is missing")])
+def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, missing: str, said: str) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None if name == missing else f"/usr/bin/{name}")
+    with pytest.raises(Unavailable, match=said):
+        classpath()
+
+
+class _Maven:
+    """A stand-in for a Maven that cannot fetch."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def __call__(self, command: list[str], **_: Any) -> Any:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return subprocess.CompletedProcess(command, 1, self.answer, "")
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("[INFO] x\n[ERROR] unknown host\n[ERROR] more\n", r"could not fetch the libraries: \[ERROR\] unknown host"),
+        (subprocess.TimeoutExpired("mvn", 1), "Maven fetched nothing in 300 s"),
+    ],
+)
+def test_a_fetch_that_fails_says_why_and_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, answer: Any, said: str
+) -> None:
+    monkeypatch.setattr(jars, "_kept", lambda name: tmp_path / name)
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(subprocess, "run", _Maven(answer))
+    with pytest.raises(Unavailable, match=said):
+        classpath()
+    assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == []
+
+
+def test_without_java_the_tests_are_skipped_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("integration.conformance.harness._missing", lambda: "no Java here")
+    monkeypatch.delenv("JMSBRIDGE_REQUIRE_BROKERS", raising=False)
+    with pytest.raises(pytest.skip.Exception, match="no Java here"):
+        java_or_skip()
+
+
+def test_where_brokers_are_required_so_is_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("integration.conformance.harness._missing", lambda: "no Java here")
+    monkeypatch.setenv("JMSBRIDGE_REQUIRE_BROKERS", "1")
+    with pytest.raises(pytest.fail.Exception, match=r"no Java here .required by JMSBRIDGE_REQUIRE_BROKERS"):
+        java_or_skip()
