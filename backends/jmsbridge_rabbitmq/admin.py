@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from jmsbridge.spi import Address, AddressInUse, NotSupported, Place
+from jmsbridge.spi import Address, NotSupported, Place
 from jmsbridge_rabbitmq import topology
 from jmsbridge_rabbitmq.control import Ask, Conversation
-from jmsbridge_rabbitmq.errors import Refused
 from jmsbridge_rabbitmq.options import RabbitOptions
 
 __all__ = ["RabbitAdmin"]
@@ -51,7 +50,7 @@ class RabbitAdmin:
         """Remove a queue with its messages; ``AddressInUse`` while it has consumers."""
         if address.topic:
             raise NotSupported(f"{address}: a topic of {self.broker} is a name only; remove its subscriptions instead")
-        self.ask(_remove(address), f"removing {address}")
+        self.ask(topology.delete_queue(address.name, str(address)), f"removing {address}")
 
     def purge(self, address: Address, selector: str | None = None) -> int:
         """Empty a queue; only as a whole."""
@@ -64,16 +63,6 @@ class RabbitAdmin:
         raise NotSupported(
             f"{self.broker} cannot move messages in one step over AMQP 0-9-1; receive and send them, or use its shovel"
         )
-
-
-def _remove(address: Address) -> Conversation:
-    yield from topology.find_queue(address.name)
-    try:
-        yield Ask("queue_delete", {"queue": address.name, "if_unused": True})
-    except Refused as no:
-        if no.code != 406:
-            raise
-        raise AddressInUse(f"{address} has consumers; close them before removing it") from no
 
 
 def _purge(queue: str) -> Conversation:

@@ -13,6 +13,7 @@ from jmsbridge.spi import (
     Interest,
     Mode,
     NotSupported,
+    SubscriptionRefused,
     Ticket,
 )
 from jmsbridge_rabbitmq import topology
@@ -67,6 +68,7 @@ class Channel:
             link.wait(lambda done: made.open(lambda error: done(None, error)), what)
         except BackendError:
             link.forget_subscription(made)
+            link.loop.post(lambda: link.left(source))
             raise
         self._subscriptions.append(made)
         return made
@@ -120,7 +122,17 @@ class Channel:
         if interest.durable:
             kind = yield from self._kind_of(queue)
         alone = interest.durable and not interest.shared
-        return Source(queue, kind, eager=True, exclusive=alone, expires=not interest.durable)
+        lock = (yield from self._lock(queue)) if alone and kind != "classic" else None
+        return Source(queue, kind, eager=True, exclusive=alone, expires=not interest.durable, lock=lock)
+
+    def _lock(self, queue: str) -> Conversation:
+        """Quorum queues take a second consumer although the first is exclusive."""
+        locks = self._link.locks
+        if queue in locks:
+            raise SubscriptionRefused(f"subscription {queue!r} has a consumer on this connection")
+        lock = yield from topology.lock(queue)
+        locks.add(queue)
+        return lock
 
     # -- the end
 

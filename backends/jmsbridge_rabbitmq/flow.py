@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Flow", "Source"]
 
 _DEADLINE = 20.0  # seconds for a consumer to start
+_TOGETHER = 0.02  # seconds within which what is given back is given back in order
 
 
 class Source(NamedTuple):
@@ -32,6 +33,8 @@ class Source(NamedTuple):
     """Refuse other consumers."""
     expires: bool = False
     """Delete the queue with its last consumer."""
+    lock: str | None = None
+    """The exclusive queue that keeps other links away, where ``exclusive`` does not."""
 
 
 class Flow:
@@ -61,6 +64,7 @@ class Flow:
         self._cancelling = False
         self._unsettled = 0  # messages of the present consumer, which its window counts
         self._freed = 0  # those of them whose acknowledgement is not written yet
+        self._returning: list[int] = []
         self._is_marked = False  # acknowledgements will be written at the end of the batch
         self._getting: Callable[[bool], None] | None = None
         self.window = 0
@@ -212,9 +216,22 @@ class Flow:
 
     def give_back(self, content: Content) -> None:
         """Hand it back to the queue."""
-        if self.is_open and self._tags.drop(content.delivery_tag):
-            self._unsettled -= content.consumer_tag == self._tag
+        if not (self.is_open and self._tags.drop(content.delivery_tag)):
+            return
+        self._unsettled -= content.consumer_tag == self._tag
+        if self._source.kind == "classic":  # which puts it back in its place
             self._link.consuming.give_back(self._channel, content.delivery_tag)
+            return
+        if not self._returning:
+            self._link.loop.call_later(_TOGETHER, self._write_returns)
+        self._returning.append(content.delivery_tag)
+
+    def _write_returns(self) -> None:
+        """A quorum queue delivers again in the order of giving back; what belongs together comes in several steps."""
+        returning, self._returning = self._returning, []
+        if self.is_open and self._closing is None:
+            for tag in sorted(returning):
+                self._link.consuming.give_back(self._channel, tag)
 
     def write_acks(self) -> None:
         """Write the acknowledgements that are due, as few as they can be."""

@@ -34,7 +34,7 @@ from jmsbridge_rabbitmq.errors import connect_error, loss
 from jmsbridge_rabbitmq.fast import socket_class
 from jmsbridge_rabbitmq.flow import Source
 from jmsbridge_rabbitmq.loop import Loop
-from jmsbridge_rabbitmq.native import NATIVE
+from jmsbridge_rabbitmq.native import native_with
 from jmsbridge_rabbitmq.options import RabbitOptions
 from jmsbridge_rabbitmq.publisher import Publisher
 from jmsbridge_rabbitmq.security import parameters
@@ -60,7 +60,7 @@ class Link(RabbitAdmin):
         self.endpoint = endpoint
         self.options = options
         self.events = events
-        self.native = NATIVE if options.dead_letter_queue else NATIVE & ~Native.REJECT
+        self.native: Native = native_with(bool(options.dead_letter_queue), options.queue_type)
         self.broker = "RabbitMQ"
         java = options.subscription_names == "java" or (not options.subscription_names and options.dialect == "jms")
         self.names = topology.Names(endpoint.client_id, java)
@@ -73,6 +73,7 @@ class Link(RabbitAdmin):
         self.exchanges: set[str] = set()
         self.kinds: dict[str, str | None] = {}
         self.waiting: dict[tuple[int, str], float] = {}
+        self.locks: set[str] = set()
         self.temporaries: set[Address] = set()
         self.publishers: set[Publisher] = set()
         self.subscriptions: set[Subscription] = set()
@@ -276,7 +277,12 @@ class Link(RabbitAdmin):
 
     def left(self, source: Source) -> None:
         """A consumer is gone; a subscription that lives by its consumers goes with the last one."""
-        if source.expires and self.loop.ended is None:
+        if self.loop.ended is not None:
+            return
+        if source.lock is not None:
+            self.locks.discard(source.queue)
+            self.control.ask(topology.delete_queue(source.lock, source.lock), "closing a subscription", _ignore)
+        if source.expires:
             self.control.ask(topology.delete_queue(source.queue, source.queue), "closing a subscription", _ignore)
 
     # -- the end

@@ -2,7 +2,10 @@
 
 from jmsbridge.spi import Native
 
-__all__ = ["NATIVE"]
+__all__ = ["CLASSIC_ONLY", "NATIVE", "native_with"]
+
+CLASSIC_ONLY = Native.DRAIN | Native.HAND_BACK
+"""A quorum queue counts what is handed back, and drops or moves it at its limit; a fetch overtakes what it pushes."""
 
 NATIVE = (
     Native.SEND_CONFIRM
@@ -22,3 +25,9 @@ NATIVE = (
     | Native.REJECT
     | Native.NO_LOCAL
 )
+
+
+def native_with(dead_letters: bool, queue_type: str | None) -> Native:
+    """What a link can do, given its options."""
+    native = NATIVE if dead_letters else NATIVE & ~Native.REJECT
+    return native & ~CLASSIC_ONLY if queue_type == "quorum" else native

@@ -26,6 +26,7 @@ from jmsbridge_rabbitmq.copies import Copies
 from jmsbridge_rabbitmq.flow import Flow, Source
 from jmsbridge_rabbitmq.frames import Content
 from jmsbridge_rabbitmq.loop import Mailbox
+from jmsbridge_rabbitmq.native import CLASSIC_ONLY
 from jmsbridge_rabbitmq.publisher import now_ms
 from jmsbridge_rabbitmq.wire import decode
 
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from jmsbridge_rabbitmq.link import Link
 
 __all__ = ["Subscription"]
-
-_CLASSIC_ONLY = Native.DRAIN | Native.HAND_BACK
 
 
 class _Order(NamedTuple):
@@ -49,7 +48,7 @@ class Subscription:
 
     def __init__(self, link: "Link", interest: Interest, inbox: Inbox, source: Source) -> None:
         what = str(interest.address)
-        self.native: Native = link.native if source.kind == "classic" else link.native & ~_CLASSIC_ONLY
+        self.native: Native = link.native if source.kind == "classic" else link.native & ~CLASSIC_ONLY
         self._link = link
         self._interest = interest
         self._inbox = inbox

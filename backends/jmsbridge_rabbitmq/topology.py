@@ -42,6 +42,7 @@ __all__ = [
     "exclusive_queue",
     "find_queue",
     "kind_of",
+    "lock",
     "temporary",
     "unsubscribe",
 ]
@@ -203,13 +204,24 @@ def _difference(text: str) -> tuple[str | None, Any]:
 
 
 def delete_queue(queue: str, what: str) -> Conversation:
-    """Delete a queue that has no consumers."""
+    """Delete a queue that has no consumers; AddressInUse where it has."""
+    if not (yield from _delete_unused(queue)):
+        raise AddressInUse(f"{what} has consumers; close them first")
+
+
+def _delete_unused(queue: str) -> Conversation:
+    """Delete a queue unless it has consumers; whether that was done. Only classic queues check it in the same step."""
+    answer = yield _passive(queue)
+    if answer.consumer_count:
+        return False
+    kind = yield from kind_of(queue)
     try:
-        yield Ask("queue_delete", {"queue": queue, "if_unused": True})
+        yield Ask("queue_delete", {"queue": queue, "if_unused": kind == "classic"})
     except Refused as no:
         if no.code != 406:
             raise
-        raise AddressInUse(f"{what} has consumers; close them first") from no
+        return False
+    return True
 
 
 # -- subscriptions
@@ -280,32 +292,39 @@ def _replace(sub: Definition, consumers: int | None, no: Refused) -> Conversatio
         raise SubscriptionRefused(
             f"subscription {sub.queue!r} is in use with another topic, selector or no_local; close its consumers first"
         ) from no
-    try:
-        yield Ask("queue_delete", {"queue": sub.queue, "if_unused": True})
-    except Refused as used:
-        if used.code != 406:
-            raise
-        raise SubscriptionRefused(f"subscription {sub.queue!r} is in use with another definition") from used
+    if consumers is not None and not (yield from _delete_unused(sub.queue)):
+        raise SubscriptionRefused(f"subscription {sub.queue!r} is in use with another definition") from no
     yield Ask("exchange_delete", {"exchange": sub.marker})  # it went with the queue, unless there was none
 
 
 def unsubscribe(queue: str, key: str) -> Conversation:
     """Delete a durable subscription that nobody consumes."""
     try:
-        yield _passive(queue)
+        deleted = yield from _delete_unused(queue)
     except Refused as no:
         if no.code == 404:
             raise SubscriptionUnknown(f"there is no durable subscription {key!r} (queue {queue!r})") from no
         raise
-    try:
-        yield Ask("queue_delete", {"queue": queue, "if_unused": True})
-    except Refused as no:
-        if no.code == 406:
-            raise SubscriptionRefused(f"subscription {key!r} has a consumer; close it first") from no
-        raise
+    if not deleted:
+        raise SubscriptionRefused(f"subscription {key!r} has a consumer; close it first")
 
 
 # -- what belongs to a link
+
+
+def lock(queue: str) -> Conversation:
+    """Keep other links from a subscription whose queue does not refuse a second consumer; the name of the lock.
+
+    SubscriptionRefused where another link has it; this link must not ask twice.
+    """
+    name = f"jms-lock-{_hash(queue)}"
+    try:
+        yield Ask("queue_declare", {"queue": name, "exclusive": True})
+    except Refused as no:
+        if no.code != 405:
+            raise
+        raise SubscriptionRefused(f"subscription {queue!r} has a consumer on another connection") from no
+    return name
 
 
 def client_lock(client_id: str) -> Conversation:
