@@ -204,9 +204,10 @@ class _Director:
         while not self._finished():
             self._read()
             if self._confirmed + len(self._done) != progress:
-                progress, since = self._confirmed + len(self._done), time.monotonic()
+                progress = self._confirmed + len(self._done)
                 if all(self._ledgers.values()):  # to connect for the first time is nothing that is tried again
                     self._disturb()
+                since = time.monotonic()
             elif time.monotonic() - since > self._plan.patience:
                 failures.append(f"no progress for {self._plan.patience:g} s; {len(self._wanted)} confirmed are missing")
                 self._cast.ask()
