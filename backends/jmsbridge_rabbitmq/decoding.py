@@ -142,8 +142,10 @@ def _headers(
             timestamp = _int(table.get("JMSTimestamp"))
         expiration = _int(table.get("JMSExpiration")) or 0
         delivery_time = _int(table.get("JMSDeliveryTime")) or 0
-    if known.expiration is not None and not expiration:
-        expiration = _absolute(known, timestamp)
+    if timestamp and known.expiration is not None and not expiration:
+        # Counted from the time of the send. AMQP's own timestamp may be any: what has not expired must not be dropped,
+        # so there the broker alone enforces it.
+        expiration = timestamp + (_int(known.expiration) or 0)
     if timestamp is None:
         timestamp = _milliseconds(known.timestamp)
     return message_id, jms_type, timestamp, expiration, delivery_time
@@ -176,15 +178,6 @@ def _milliseconds(timestamp: int | None) -> int:
     if timestamp is None:
         return 0
     return timestamp * 1000 if timestamp < _LATEST_SECONDS else timestamp if timestamp < 1 << 63 else 0
-
-
-def _absolute(known: Properties, timestamp: int | None) -> int:
-    """When a message of another sender expires; 0 where nobody can know, which leaves it to the broker."""
-    lasts = _int(known.expiration)
-    if timestamp is None:
-        # A timestamp in whole seconds is up to one too early, and what has not expired must not be dropped.
-        timestamp = _milliseconds(known.timestamp) and _milliseconds(known.timestamp) + 999
-    return timestamp + lasts if timestamp and lasts is not None else 0
 
 
 def _correlation(raw: bytes | None, table: dict[str, Any]) -> str | bytes | None:

@@ -22,12 +22,11 @@ LOSSES: Final[dict[str, dict[str, str]]] = {
         "foreign numbers and times": "unsigned integers become the next wider type, timestamps a long of milliseconds,"
         " decimals a double",
         "foreign content type": "it decides between TextMessage and BytesMessage, and is not shown",
-        "foreign expiration": "without a timestamp beside it nobody can say when that is: JMSExpiration is 0, and"
-        " only the broker enforces it",
+        "foreign expiration": "only the broker knows when its time began, and it alone enforces it: JMSExpiration is 0",
         "from Java: TextMessage": "the Java client marks texts only with keepTextMessageType; without it they are"
         " BytesMessages, to its own readers as well",
         "from Java: expiration": "the client sends the time that remains; the absolute one is off by the send",
-        "to Java: TextMessage": "a BytesMessage, unless the option text_marker is on",
+        "to Java: TextMessage": "a BytesMessage, but with the option text_marker and no JMSType",
         "to Java: other kinds": "MapMessage, StreamMessage, ObjectMessage and Message are BytesMessages: the client has"
         " only texts and bytes at its AMQP destinations, both ways",
         "to Java: null texts": "there is an empty text",
