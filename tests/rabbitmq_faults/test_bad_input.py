@@ -108,7 +108,7 @@ def test_a_message_over_the_limit(broker: Broker, connect: Connect, name: str) -
 
 
 def test_a_message_over_the_limit_amid_others(broker: Broker, connect: Connect, name: str) -> None:
-    """The broker closes the channel; who is confirmed is there, who is refused is not, told in the order of the sends."""
+    """The broker closes the channel; what is confirmed is there, what is refused is not, all told in order."""
     session, queue = connect(broker).create_session(), Queue(name)
     producer = session.create_producer(queue)
     listener = Completions()
