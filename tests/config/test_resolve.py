@@ -6,6 +6,7 @@ import pytest
 
 from jmsbridge.config import Options, Target, resolve
 from jmsbridge.errors import ConfigurationError, JMSError
+from jmsbridge.spi import registry
 from tests.config.stub import StubOptions
 
 SECRET = "hunter2"
@@ -116,7 +117,6 @@ def test_emulation_by_feature_in_a_url() -> None:
         ("embeded:", {}, "unknown scheme 'embeded': did you mean 'embedded'?"),
         ("qqqq:", {}, "known schemes: "),
         ("pulsar+ssl://h", {}, "pip install 'jmsbridge[pulsar]'"),
-        ("rabbitmqs://h", {}, "pip install 'jmsbridge[rabbitmq]'"),
         ("orders", {}, "unknown profile 'orders'"),
     ],
 )
@@ -126,6 +126,17 @@ def test_unknown_names_are_answered_with_the_nearest(target: str, overrides: dic
     assert expected in str(caught.value)
     assert isinstance(caught.value, JMSError)
     assert isinstance(caught.value, ValueError)
+
+
+def test_a_backend_without_its_client_library_says_what_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lacks(scheme: str) -> Any:
+        raise ImportError("No module named 'pika'", name="pika")
+
+    monkeypatch.setattr(registry, "load", lacks)
+    with pytest.raises(
+        ConfigurationError, match=r"lacks its client library .*pika.*pip install 'jmsbridge\[rabbitmq\]'"
+    ):
+        resolve("rabbitmqs://h")
 
 
 def test_the_call_wins_over_the_url() -> None:

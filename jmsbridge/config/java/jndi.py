@@ -47,6 +47,8 @@ def read(draft: Draft, properties: Mapping[str, str], factory: str | None, prefe
     rest = {name: value for name, value in properties.items() if not _said_elsewhere(draft, name, value)}
     if draft.client == "rabbitmq":
         rabbitmq.read_factory(draft, rest, "the factory's properties")
+        draft.set("dialect", "jms", "the factory's properties")
+        draft.note("the factory's properties", "changed", "dialect jms writes as this client does; amqp is for others")
         return
     if draft.client == "pulsar":
         url = properties.get(_PROVIDER)

@@ -68,10 +68,10 @@ class Draft:
         return self._options.get(option)
 
     def set(self, option: str, value: Any, by: str) -> None:
-        """Set one of our options; what is no value of it is left out."""
+        """Set one of our options; what is no value of it is left out. Options of backends are checked when used."""
         if isinstance(value, str):
             value = opened(value)
-        if not (isinstance(value, str) and has_reference(value)):
+        if option in Options.__struct_fields__ and not (isinstance(value, str) and has_reference(value)):
             try:
                 convert_option(Options, option, value)
             except ValueError as error:

@@ -10,19 +10,19 @@ from jmsbridge.config.java.text import flag, int_or_reference, milliseconds, spl
 from jmsbridge.config.java.urls import Composite, Member, address, member, put_urls
 from jmsbridge.errors import ConfigurationError
 
-__all__ = ["FACTORY", "URI", "put", "read", "read_factory"]
+__all__ = ["FACTORY", "URI", "heartbeat", "put", "read", "read_factory"]
 
 _LISTENER = "a listener may take its time here; what it does not finish is delivered again"
 
 URI: Table = {
     "connection_timeout": to("connect_timeout", milliseconds),
-    "heartbeat": none("an option of the rabbitmq backend, where it has one"),
+    "heartbeat": to("heartbeat", lambda text: heartbeat(int_or_reference(text))),
     "channel_max": none("agreed with the broker"),
-    "auth_mechanism": none("chosen from what the broker offers"),
-    "verify": none("certificates are checked; turning that off is an option of the backend"),
-    "cacertfile": none("an option of the rabbitmq backend, where it has one"),
-    "certfile": none("an option of the rabbitmq backend, where it has one"),
-    "keyfile": none("an option of the rabbitmq backend, where it has one"),
+    "auth_mechanism": to("login", lambda text: _login(text)),
+    "verify": differs("verify_peer", "certificates are checked; turning that off is the option verify"),
+    "cacertfile": to("ca_file"),
+    "certfile": to("certificate"),
+    "keyfile": to("key"),
 }
 """Options behind an AMQP URI."""
 
@@ -42,13 +42,13 @@ FACTORY: Table = {
     "validateSubscriptionNames": none("names are always checked here"),
     "trustedPackages": none("Java objects are never executed here, so that there is nothing to trust"),
     "useDefaultSslContext": none(TLS),
-    "hostnameVerification": differs("true", "host names are checked; turning that off is an option of the backend"),
-    "authenticationMechanism": none("chosen from what the broker offers"),
+    "hostnameVerification": differs("true", "host names are checked; turning that off is the option verify"),
+    "authenticationMechanism": to("login", lambda text: _login(text)),
     "messageListenerExceptionHandling": none("set an exception_listener"),
     "sendingContextConsumer": none("a hook of the Java program"),
     "receivingContextConsumer": none("a hook of the Java program"),
     "replyToStrategy": none("set jms_reply_to"),
-    "namingStrategy": none("an option of the rabbitmq backend, where it has one"),
+    "namingStrategy": none("queues and topics have the names that the program gives them"),
     "factory": none("the name of a Java class"),
     "className": none("the name of a Java class"),
     "type": none("the name of a Java class"),
@@ -57,6 +57,20 @@ FACTORY: Table = {
     "name": none("the name of the profile says it"),
 }
 """Properties of RMQConnectionFactory, beside host, port, username, password, virtualHost, ssl, uri and uris."""
+
+
+def heartbeat(seconds: float | str) -> int | str:
+    """Whole seconds, as the broker counts; ValueError for none at all, with which a dead link would not be noticed."""
+    if isinstance(seconds, str):
+        return seconds
+    if seconds < 1:
+        raise ValueError("without limit")
+    return round(seconds)
+
+
+def _login(text: str) -> str | None:
+    """How to log in; a name and password need no option."""
+    return "external" if text.strip().lower() == "external" else None
 
 
 def put(draft: Draft, members: list[Member], tls: bool, by: str) -> None:

@@ -8,7 +8,7 @@ import yaml
 from jmsbridge.config.java import artemis, classic, pulsar, qpid, rabbitmq
 from jmsbridge.config.java.model import Client, Draft
 from jmsbridge.config.java.rules import Table, apply, differs, none, to
-from jmsbridge.config.java.text import int_or_reference, spring_duration
+from jmsbridge.config.java.text import int_or_reference, spring_duration, unresolved
 from jmsbridge.config.java.urls import composite
 from jmsbridge.errors import ConfigurationError
 
@@ -26,6 +26,14 @@ _POOL = "there is no pool: one connection serves the whole program, with a sessi
 _MOST_SETTINGS = 10_000
 _DEEPEST = 32
 
+
+def _seconds(text: str) -> float | int | str:
+    """Spring's durations that are seconds when no unit is given."""
+    if unresolved(text):
+        return text
+    return spring_duration(f"{text.strip()}s" if text.strip().isdigit() else text)
+
+
 TABLE: Table = {
     "spring.activemq.user": to("user"),
     "spring.activemq.password": to("password"),
@@ -41,7 +49,7 @@ TABLE: Table = {
     "spring.artemis.embedded.*": none("the embedded broker is made on first use, with its own options"),
     "spring.artemis.pool.*": none(_POOL),
     "spring.rabbitmq.connection-timeout": to("connect_timeout", lambda t: spring_duration(t) or None),
-    "spring.rabbitmq.requested-heartbeat": none("an option of the rabbitmq backend, where it has one"),
+    "spring.rabbitmq.requested-heartbeat": to("heartbeat", lambda text: rabbitmq.heartbeat(_seconds(text))),
     "spring.rabbitmq.requested-channel-max": none("agreed with the broker"),
     "spring.rabbitmq.channel-rpc-timeout": none("requests share connect_timeout here"),
     "spring.rabbitmq.max-inbound-message-body-size": none("the broker's own affair"),

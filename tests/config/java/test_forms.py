@@ -13,6 +13,7 @@ from jmsbridge.config.java.qpid import TABLE as QPID
 from jmsbridge.config.java.rabbitmq import FACTORY, URI
 from jmsbridge.config.java.spring import TABLE as SPRING
 from jmsbridge.errors import ConfigurationError
+from jmsbridge_rabbitmq.options import RabbitOptions
 
 
 def url(text: str, **more: Any) -> Imported:
@@ -95,7 +96,7 @@ def test_credentials_that_differ_stay_in_the_urls() -> None:
     listed = import_text(
         "factory=com.rabbitmq.jms.admin.RMQConnectionFactory\nuris=amqp://u:s3@a,amqp://v:s4@b", "properties", name="o"
     )
-    assert listed.profile == {"url": ["rabbitmq://u:${env:O_PASSWORD_1}@a", "rabbitmq://v:${env:O_PASSWORD_2}@b"]}
+    assert listed.profile["url"] == ["rabbitmq://u:${env:O_PASSWORD_1}@a", "rabbitmq://v:${env:O_PASSWORD_2}@b"]
     assert [note.kind for note in listed.notes if "O_PASSWORD" in note.reason] == ["secret", "secret"]
 
 
@@ -130,6 +131,28 @@ def test_options_of_qpid(options: str, expected: dict[str, Any]) -> None:
     assert {name: value for name, value in profile.items() if name != "url"} == expected
 
 
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("heartbeat=20&auth_mechanism=plain", {"heartbeat": 20}),
+        ("heartbeat=0", {}),
+        ("cacertfile=ca.pem&certfile=me.pem&keyfile=me.key&auth_mechanism=EXTERNAL&verify=verify_peer",
+         {"ca_file": "ca.pem", "certificate": "me.pem", "key": "me.key", "login": "external"}),
+    ],
+)  # fmt: skip
+def test_options_of_rabbitmq(options: str, expected: dict[str, Any]) -> None:
+    found = url(f"amqps://host/v?{options}")
+    assert found.profile == {"url": "rabbitmqs://host/v", **expected}
+    assert [note.name for note in found.notes if note.kind == "dropped"] == (["heartbeat"] if not expected else [])
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("30", 30), ("45s", 45), ("2m", 120), ("${BEAT}", None)])
+def test_heart_beats_of_spring_are_seconds(text: str, seconds: int | None) -> None:
+    settings = f"spring.rabbitmq.host=h\nspring.rabbitmq.requested-heartbeat={text}\n"
+    found = import_text(settings, "properties", name="orders").profile
+    assert found.get("heartbeat") == (seconds or "${env:BEAT}")
+
+
 def test_what_is_the_same_anyway_needs_no_note() -> None:
     assert url("amqp://host?transport.tcpNoDelay=true&jms.validateSelector=true").notes == []
     (note,) = url("amqp://host?jms.validateSelector=false").notes
@@ -152,9 +175,10 @@ def test_constant_pauses_of_classic_stay_constant() -> None:
 
 @pytest.mark.parametrize("table", [QPID, CLASSIC, ARTEMIS, PULSAR, FACTORY, URI, SPRING])
 def test_the_tables_name_options_that_exist_and_give_reasons(table: dict[str, Any]) -> None:
+    own = RabbitOptions.__struct_fields__ if table in (URI, FACTORY, SPRING) else ()
     for name, rule in table.items():
         assert rule.option or rule.reason, name
-        assert rule.option in (None, "user", "password", *Options.__struct_fields__), name
+        assert rule.option in (None, "user", "password", *Options.__struct_fields__, *own), name
 
 
 def test_every_client_has_a_name() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import jmsbridge_rabbitmq
 from jmsbridge.config import resolve
 from jmsbridge.config.java import Imported, import_text
 from jmsbridge.config.writing import profile_text
@@ -64,6 +65,7 @@ EXPECTED: dict[str, dict[str, Any]] = {
         "user": "guest-user",
         "password": "${env:ORDERS_PASSWORD}",
         "prefetch": 50,
+        "dialect": "jms",
     },
     "starlight_jndi.properties": {
         "url": ["pulsar://pulsar-1.example:6650", "pulsar://pulsar-2.example:6650"],
@@ -95,6 +97,7 @@ EXPECTED: dict[str, dict[str, Any]] = {
         "password": "${env:ORDERS_PASSWORD}",
         "connect_timeout": 5,
         "prefetch": 20,
+        "heartbeat": 30,
     },
     "spring_qpid.properties": {
         "url": "amqps://amqp.example:5671",
@@ -145,6 +148,7 @@ NOTED = {
         "factory",
         "className",
         "name",
+        "the factory's properties",
     },
     "starlight_jndi.properties": {
         "webServiceUrl",
@@ -179,7 +183,6 @@ NOTED = {
     },
     "spring_rabbitmq.yml": {
         "password",
-        "spring.rabbitmq.requested-heartbeat",
         "spring.rabbitmq.ssl.key-store",
         "spring.rabbitmq.ssl.key-store-password",
         "spring.rabbitmq.listener.simple.concurrency",
@@ -201,7 +204,10 @@ NOTED = {
 @pytest.fixture(autouse=True)
 def backends() -> Iterator[None]:
     for scheme in SCHEMES:
-        registry.register(scheme, StubBackend())
+        if not scheme.startswith("rabbitmq"):
+            registry.register(scheme, StubBackend())
+    registry.register("rabbitmq", jmsbridge_rabbitmq.backend)
+    registry.register("rabbitmqs", jmsbridge_rabbitmq.tls_backend)
     yield
     for scheme in SCHEMES:
         registry.unregister(scheme)
