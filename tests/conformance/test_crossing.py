@@ -8,7 +8,7 @@ import pytest
 
 from integration.conformance.harness import execute, java_or_skip
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 CLASSES = {
     "linked": "jakarta.jms.JMSException",

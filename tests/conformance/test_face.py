@@ -8,11 +8,11 @@ import pytest
 
 from integration.conformance.harness import END, JORAM, OWN, JavaTest, execute, java_or_skip
 
+pytestmark = pytest.mark.timeout(900)  # the first one of a suite runs them all, and fetches what they need
 SUITES = {suite.name: suite for suite in OWN}
 CASES = [pytest.param(suite.name, test, id=f"{suite.name}-{test}") for suite in OWN for test in (*suite.tests, END)]
 
 
-@pytest.mark.timeout(900)  # the first one of an API runs them all
 @pytest.mark.parametrize(("suite", "test"), CASES)
 @pytest.mark.parametrize("backend", ["embedded"])
 def test_own(suite: str, test: str, backend: str, java_test: JavaTest) -> None:
@@ -31,7 +31,6 @@ def reflection(tmp_path_factory: pytest.TempPathFactory) -> Any:
 APIS = pytest.mark.parametrize("api", ["javax.jms", "jakarta.jms"])
 
 
-@pytest.mark.timeout(300)
 @APIS
 def test_no_method_is_missing(reflection: Any, api: str) -> None:
     assert reflection[api]["missing"] == []

@@ -12,7 +12,7 @@ from integration.conformance.harness import java_or_skip
 from integration.conformance.jars import HERE
 from tools.laws.source import ROOT
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 PAGE = (ROOT / "docs" / "conformance.md").read_text(encoding="utf-8")
 BROKEN = """

@@ -16,7 +16,7 @@ from integration.conformance.jars import HERE, Unavailable, classpath
 STUCK = str(HERE / "java" / "Stuck.java")
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_a_test_that_hangs_is_given_up_and_the_next_one_runs(tmp_path: Path) -> None:
     java_or_skip()
     results = tmp_path / "results"
@@ -32,7 +32,7 @@ def test_a_test_that_hangs_is_given_up_and_the_next_one_runs(tmp_path: Path) -> 
     assert (end["test"], end["trace"]) == (END, "")
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_a_test_that_ends_the_process_fails_and_so_do_those_after_it(tmp_path: Path) -> None:
     java_or_skip()
     suite = JavaSuite("stuck", "jakarta.jms", ("Stuck.ends", "Stuck.fails"), ("Stuck.java",))
