@@ -86,21 +86,37 @@ class Running:
         raise AssertionError(f"the Java program failed ({self._process.returncode}): {self._errors.read()[-2000:]}")
 
 
-def build(flavour: str, main: str) -> Program:
-    """Fetch the jars of a folder's pom and compile what lies in it, once; Unavailable says what is missing."""
+def build(folder: str, main: str, api: str = "jakarta") -> Program:
+    """Fetch the jars of a folder's pom and compile what lies in it, once; Unavailable says what is missing.
+
+    The programs are written for jakarta.jms. With another ``api``, javax, the pom's profile of that name and the other
+    package take its place.
+    """
     missing = [tool for tool in ("java", "javac", "mvn") if shutil.which(tool) is None]
     if missing:
         raise Unavailable(f"{' and '.join(missing)} missing: install a JDK of version 17 or newer, and Maven")
-    pom = _HERE / flavour / "pom.xml"
-    sources = sorted((_HERE / flavour).glob("*.java"))
-    with _made(f"jars-{_hash(pom)}") as new:
+    pom = _HERE / folder / "pom.xml"
+    texts = {
+        source.name: source.read_text(encoding="utf-8").replace("jakarta.jms", f"{api}.jms")
+        for source in sorted((_HERE / folder).glob("*.java"))
+    }
+    fetched = f"jars-{_hash(pom.read_text(encoding='utf-8'), api)}"
+    with _made(fetched) as new:
         if new is not None:
-            _call(_FETCHING, "mvn", "--quiet", "--batch-mode", "-f", str(pom), _GOAL, f"-DoutputDirectory={new}")
-    jars = _place(f"jars-{_hash(pom)}")
-    with _made(f"classes-{_hash(pom, *sources)}") as new:
+            profile = [] if api == "jakarta" else [f"-P{api}"]
+            _call(
+                _FETCHING, "mvn", "--quiet", "--batch-mode", *profile, "-f", str(pom), _GOAL, f"-DoutputDirectory={new}"
+            )
+    jars = _place(fetched)
+    classes = f"classes-{_hash(fetched, *texts.values())}"
+    with _made(classes) as new:
         if new is not None:
-            _call(_PATIENCE, "javac", "-encoding", "UTF-8", "-cp", f"{jars}/*", "-d", str(new), *map(str, sources))
-    return Program(f"{_place(f'classes-{_hash(pom, *sources)}')}{os.pathsep}{jars}/*", main)
+            with tempfile.TemporaryDirectory() as written:
+                for name, text in texts.items():
+                    Path(written, name).write_text(text, encoding="utf-8")
+                sources = [str(Path(written, name)) for name in texts]
+                _call(_PATIENCE, "javac", "-encoding", "UTF-8", "-cp", f"{jars}/*", "-d", str(new), *sources)
+    return Program(f"{_place(classes)}{os.pathsep}{jars}/*", main)
 
 
 def _call(timeout: float, *command: str) -> None:
@@ -109,11 +125,8 @@ def _call(timeout: float, *command: str) -> None:
         raise Unavailable(f"{command[0]} failed: {(done.stdout + done.stderr).strip()[-1000:]}")
 
 
-def _hash(*files: Path) -> str:
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:16]
+def _hash(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
 
 
 def _place(name: str) -> Path:

@@ -13,11 +13,11 @@ __all__ = ["interop", "name", "rabbitmq"]
 _numbers = itertools.count(1)
 
 
-@pytest.fixture(scope="session")
-def interop() -> Program:
-    """The Java side with RabbitMQ's own client."""
+@pytest.fixture(scope="session", params=["jakarta", "javax"])
+def interop(request: pytest.FixtureRequest) -> Program:
+    """The Java side with RabbitMQ's own client, in both flavours of the API."""
     try:
-        return build("rabbitmq", "Interop")
+        return build("rabbitmq", "Interop", request.param)
     except Unavailable as error:
         unavailable(str(error))
         raise
