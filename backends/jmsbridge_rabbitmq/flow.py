@@ -64,7 +64,7 @@ class Flow:
         self._cancelling = False
         self._unsettled = 0  # messages of the present consumer, which its window counts
         self._freed = 0  # those of them whose acknowledgement is not written yet
-        self._returning: list[int] = []
+        self._returning: set[int] = set()  # open until written: no acknowledgement may reach over them
         self._is_marked = False  # acknowledgements will be written at the end of the batch
         self._getting: Callable[[bool], None] | None = None
         self.window = 0
@@ -208,7 +208,7 @@ class Flow:
 
     def accept(self, content: Content) -> None:
         """Acknowledge it, with the rest of the batch."""
-        if self._tags.accept(content.delivery_tag):
+        if content.delivery_tag not in self._returning and self._tags.accept(content.delivery_tag):
             self._freed += content.consumer_tag == self._tag
             if not self._is_marked:
                 self._is_marked = True
@@ -216,21 +216,24 @@ class Flow:
 
     def give_back(self, content: Content) -> None:
         """Hand it back to the queue."""
-        if not (self.is_open and self._tags.drop(content.delivery_tag)):
+        tag = content.delivery_tag
+        if not self.is_open or tag in self._returning or not self._tags.is_open(tag):
             return
         self._unsettled -= content.consumer_tag == self._tag
         if self._source.kind == "classic":  # which puts it back in its place
-            self._link.consuming.give_back(self._channel, content.delivery_tag)
+            self._tags.drop(tag)
+            self._link.consuming.give_back(self._channel, tag)
             return
         if not self._returning:
             self._link.loop.call_later(_TOGETHER, self._write_returns)
-        self._returning.append(content.delivery_tag)
+        self._returning.add(tag)
 
     def _write_returns(self) -> None:
         """A quorum queue delivers again in the order of giving back; what belongs together comes in several steps."""
-        returning, self._returning = self._returning, []
+        returning, self._returning = self._returning, set()
         if self.is_open and self._closing is None:
             for tag in sorted(returning):
+                self._tags.drop(tag)
                 self._link.consuming.give_back(self._channel, tag)
 
     def write_acks(self) -> None:

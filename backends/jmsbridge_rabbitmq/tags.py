@@ -48,6 +48,11 @@ class Tags:
         self._open -= 1
         return True
 
+    def is_open(self, tag: int) -> bool:
+        """Whether it arrived and is not settled."""
+        index = tag - self._first
+        return 0 <= index < len(self._states) and self._states[index] == _OPEN
+
     def drop(self, tag: int) -> bool:
         """It goes back, or is dead otherwise; false when it is not open."""
         index = tag - self._first
