@@ -8,6 +8,7 @@ from integration.brokers.install import Say, install, installed
 from integration.brokers.java import check_java, small
 from integration.brokers.management import Management
 from integration.brokers.server import Run, Server, Starter, render
+from integration.brokers.stomp import Stomp
 from integration.brokers.table import KINDS, PASSWORD, Kind
 
 __all__ = ["Artemis"]
@@ -82,5 +83,5 @@ class Artemis(Server):
 
     def purge(self, run: Run) -> None:
         """Destroy queues and addresses that clients made; empty the two that are always there."""
-        with Management(run.ports["stomp"]) as management:
-            management.purge()
+        with Stomp(run.ports["stomp"]) as link:
+            Management(link).purge()

@@ -20,6 +20,7 @@ _LIBRARIES = {
     "trixie": (*_COMMON, "libssl3t64"),
     "bookworm": (*_COMMON, "libssl3", "libgcrypt20", "libgpg-error0", "liblz4-1", "liblzma5"),
 }
+_RELEASE = Path("/etc/os-release")
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
@@ -64,7 +65,7 @@ _WHY = "RabbitMQ is taken from Debian's packages, which needs a Debian host; els
 def _host_release() -> str:
     facts: dict[str, str] = {}
     try:
-        for line in Path("/etc/os-release").read_text().splitlines():
+        for line in _RELEASE.read_text().splitlines():
             key, _, value = line.partition("=")
             facts[key] = value.strip('"')
     except FileNotFoundError:

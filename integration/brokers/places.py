@@ -44,7 +44,7 @@ def file_lock(name: str, timeout: float = 900.0) -> Iterator[None]:
                 break
             except BlockingIOError:
                 if time.monotonic() > deadline:
-                    raise BrokerFailed(f"another process has held {path} for {timeout:.0f} s") from None
+                    raise BrokerFailed(f"another process has held {path} for {timeout:g} s") from None
                 time.sleep(0.05)  # sleep: file locks have no deadline of their own
         yield
 

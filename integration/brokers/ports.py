@@ -42,5 +42,5 @@ def wait_free(ports: Iterable[int], timeout: float = 15.0) -> None:
     waiting = list(ports)
     while waiting := [port for port in waiting if not is_free(port)]:
         if time.monotonic() > deadline:
-            raise BrokerFailed(f"ports {waiting} are still taken after {timeout:.0f} s")
+            raise BrokerFailed(f"ports {waiting} are still taken after {timeout:g} s")
         time.sleep(0.02)  # sleep: nobody tells when a port is free

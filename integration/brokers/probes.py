@@ -37,7 +37,7 @@ def wait_ready(probes: Mapping[str, Probe], alive: Callable[[], bool], timeout: 
         waiting = {name: probe for name, probe in waiting.items() if wrong[name]}
         if waiting and time.monotonic() > deadline:
             said = "; ".join(f"{name}: {text}" for name, text in wrong.items() if text)
-            raise BrokerFailed(f"not ready after {timeout:.0f} s ({said})")
+            raise BrokerFailed(f"not ready after {timeout:g} s ({said})")
         if waiting:
             time.sleep(0.05)  # sleep: a server that starts tells nobody
 

@@ -45,7 +45,7 @@ def run(
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise BrokerFailed(f"{name} did not end within {timeout:.0f} s") from None
+        raise BrokerFailed(f"{name} did not end within {timeout:g} s") from None
     if done.returncode:
         said = (done.stdout + done.stderr).strip().splitlines()[-12:]
         raise BrokerFailed("\n  ".join([f"{name} failed ({done.returncode}):", *said]))
