@@ -36,7 +36,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     prefetch: _Count = 250
     """How many messages a consumer may hold ahead of the application; 0 fetches one per ``receive``."""
     send_window: _Positive = 1000
-    """How many asynchronous sends of a session may wait for their answer before the next one blocks."""
+    """How many asynchronous sends of a session may wait for their answer before the next one blocks; as many again of
+    those that nobody waits for."""
     confirmation_window_size: _Positive | None = None
     """The same limit in bytes; None sets none."""
     block_on_durable_send: bool = True

@@ -68,7 +68,7 @@ class Engine:
         redelivery = Redelivery(options.max_redeliveries, options.redelivery_delay, options.redelivery_delay_max)
         limit = options.emulation_limit
         self.incoming = Incoming(self.name, hub.clock, policy, redelivery, self._make_message, limit)
-        self.outgoing = Outgoing(self.name, hub.clock, options, options.send_window, hub.report)
+        self.outgoing = Outgoing(self.name, hub.clock, options, hub.supervisor.throttle, hub.report)
         self.outgoing.group_ack_threshold = settings.group_ack_threshold
         self._recovered: tuple[Channel, Plan, Transaction | None, int] | None = None
         self._lock = ranked(Rank.SESSION)  # guards _epoch, _channel, _children and the set of receivers
@@ -308,6 +308,7 @@ class Engine:
         """See ``Session.commit``."""
         self._check_transacted("commit")
         self.incoming.reclaim()
+        self.outgoing.check_committable()
         committed = False
         self.outgoing.finish()
         try:

@@ -179,10 +179,10 @@ class Inbox:
             count = self.window - len(self._queue) - sum(not delivery.spent for delivery in self._again)
             wanted = self.window > 0 and self._open and self._end is None and not self._credit
             self._credit = self._credit or wanted
-        if wanted and count > 0:
-            self._grant(count)
         if self.park is not None:
             self.park.resume()
+        if wanted and count > 0:
+            self._grant(count)
 
     def refill(self, count: int) -> bool:
         """Ask for as many again as were parked; False while no message may leave."""
@@ -302,9 +302,10 @@ class Inbox:
             return False
         settled = True
         try:
-            if outcome is Outcome.FAILED:
+            if outcome in (Outcome.FAILED, Outcome.REJECTED):
+                least = int(outcome is Outcome.FAILED)  # one that is rejected may have failed elsewhere only
                 for delivery in deliveries:
-                    subscription.settle((delivery.arrival.token,), outcome, None, max(1, delivery.local_failures))
+                    subscription.settle((delivery.arrival.token,), outcome, None, max(least, delivery.local_failures))
                 if ticket is not None:
                     ticket.succeed()
             else:

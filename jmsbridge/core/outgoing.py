@@ -26,12 +26,13 @@ from jmsbridge.core.sends import (
     Watched,
     write_headers,
 )
+from jmsbridge.core.throttle import Throttle
 from jmsbridge.core.ticket import AnswerMissing, Waiter
 from jmsbridge.core.transaction import Transaction
 from jmsbridge.core.translate import translate
 from jmsbridge.destinations import Destination
 from jmsbridge.emulate.delaying import Delays
-from jmsbridge.errors import InDoubtException, JMSException
+from jmsbridge.errors import InDoubtException, JMSException, ResourceAllocationException
 from jmsbridge.message import Message, message_from_arrival
 from jmsbridge.spi import BackendError, BodyKind, Channel, Envelope, LinkLost, Native, SendRefused, Ticket
 
@@ -62,10 +63,10 @@ class Outgoing:
         name: str,
         clock: Clock,
         options: Options,
-        window: int,
+        throttle: Throttle,
         on_failure: Callable[[JMSException], None],
     ) -> None:
-        self.ledger = Ledger(f"jmsbridge-{name}-complete", window, options.confirmation_window_size)
+        self.ledger = Ledger(f"jmsbridge-{name}-complete", options.send_window, options.confirmation_window_size)
         self.handler: Callable[[Any], None] | None = None
         self.group_ack_threshold = 1
         self._groups: list[Group] = []
@@ -76,6 +77,8 @@ class Outgoing:
         self._clock = clock
         self._now_ms = clock.now_ms
         self._options = options
+        self._window = options.send_window
+        self._throttle = throttle
         self._next_id = message_ids()
         self._on_failure = on_failure
         self._plan: Plan | None = None
@@ -156,6 +159,8 @@ class Outgoing:
         """Send one message; times in milliseconds. Returns when the guarantee asked for is reached (section 7.3)."""
         if message._gate is not None:
             message._refuse()
+        if self._throttle.is_active:
+            self._throttle.wait_open(self._timeout)
         envelope = self._stamp(sender, destination, message, mode, priority, ttl, delay, duplicate_id)
         held = bool(self._lacking) and self._require(
             envelope, delay, confirmed=listener is not None or mode != _NON_PERSISTENT
@@ -175,8 +180,9 @@ class Outgoing:
         elif self._block_non_durable if mode == _NON_PERSISTENT else self._block_durable:
             self._send_and_wait(envelope, message)
         else:
-            ticket = self._watch(UnwatchedSend(self, message if foreign is None else foreign))
-            self.wait_channel().send(envelope, ticket)
+            self._wait_room()
+            channel = self.wait_channel()
+            channel.send(envelope, self._watch(UnwatchedSend(self, message if foreign is None else foreign)))
 
     def _stamp(
         self,
@@ -239,6 +245,7 @@ class Outgoing:
             self._delays.hold(envelope, partial(self._watched_send, target) if entry is None else lambda: entry)
 
     def _send_due(self, envelope: Envelope, ticket: Ticket) -> None:
+        self._throttle.wait_open(self._timeout)
         try:
             channel = self.wait_channel()
         except JMSException as error:
@@ -313,6 +320,7 @@ class Outgoing:
             raise
 
     def _send_in_transaction(self, envelope: Envelope) -> None:
+        self._wait_room()
         self.wait_channel()
         transaction = self.transaction
         assert transaction is not None
@@ -355,6 +363,23 @@ class Outgoing:
         except BackendError as error:
             raise translate(error, (message,)) from error
 
+    def check_committable(self) -> None:
+        """Before a commit that has something to send: the broker must take it; otherwise nothing has happened."""
+        if self.transaction is not None and self.transaction.is_busy:
+            self._throttle.wait_open(self._timeout)
+
+    def _wait_room(self) -> None:
+        # no buffer without a bound: what nobody waits for is limited by the window as well
+        if len(self._watched) < self._window:
+            return
+        with self._answered_lock:
+            if self._answered.wait_for(lambda: len(self._watched) <= self._window // 2, self._timeout):
+                return
+        raise ResourceAllocationException(
+            f"the message was not sent: {self._window} earlier ones (option send_window) have had no answer from the "
+            f"broker for {self._timeout:g} s (option send_timeout)"
+        )
+
     def _watch(self, ticket: Watched) -> Ticket:
         with self._answered_lock:
             self._watched[ticket] = None
@@ -366,7 +391,7 @@ class Outgoing:
             known = ticket in self._watched
             if known:
                 del self._watched[ticket]
-                if not self._watched:
+                if not self._watched or len(self._watched) == self._window // 2:
                     self._answered.notify_all()
             return known
 

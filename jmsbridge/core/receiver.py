@@ -19,6 +19,7 @@ __all__ = ["Receiver"]
 log = logging.getLogger("jmsbridge.receive")
 
 _GRACE = 0.05  # seconds that receive_no_wait allows a broker without drain
+_PATIENCE = 15.0  # seconds for the answer to a drain
 
 _Accept = Callable[[Delivery], bool]
 _NewPark = Callable[[Selector], Park]
@@ -166,9 +167,10 @@ class Receiver:
         if not inbox.is_running():
             return None
         try:
-            progress = True
-            while progress:
-                progress = self._drain(inbox)
+            deadline = self._clock.monotonic() + _PATIENCE
+            more = True
+            while more:
+                more = self._drain(inbox) and self._clock.monotonic() < deadline
                 while isinstance(found := inbox.wait_next(0.0), Delivery):
                     if self._accept(found):
                         return found
@@ -184,13 +186,11 @@ class Receiver:
             inbox.regrant()
 
     def _drain(self, inbox: Inbox) -> bool:
-        # whether there may be more: messages that were parked have used up the credit
-        park = inbox.park
-        fresh = 0 if park is None else park.fresh
+        # whether there may be more: messages that were parked may have used up the credit
         waiter = Waiter()
         inbox.drain(waiter)
-        waiter.wait_answer(15.0, "a drain")
-        if park is None or park.fresh == fresh or park.is_full:
+        waiter.wait_answer(_PATIENCE, "a drain")
+        if inbox.park is None or not inbox.park.is_hungry:
             return False
         inbox.regrant()
         inbox.fetch()
@@ -204,7 +204,7 @@ class Receiver:
         waiter = Waiter()
         inbox.drain(waiter)
         try:
-            waiter.wait_answer(15.0, "a drain")
+            waiter.wait_answer(_PATIENCE, "a drain")
         except LinkLost:
             return
         inbox.regrant()
@@ -220,7 +220,7 @@ class Receiver:
         waiter = Waiter()
         inbox.drain(waiter)
         try:
-            waiter.wait_answer(15.0, "a drain")
+            waiter.wait_answer(_PATIENCE, "a drain")
         except BackendError as error:
             log.debug("drain before close: %s", error)
         fresh, again = inbox.unseen()

@@ -22,6 +22,7 @@ from jmsbridge.core.clock import Clock
 from jmsbridge.core.lane import Lane
 from jmsbridge.core.locks import Rank, ranked
 from jmsbridge.core.plan import Plan, resolve
+from jmsbridge.core.throttle import Throttle
 from jmsbridge.spi import AuthenticationFailed, Backend, BackendError, Channel, Endpoint, Link, LinkLost, Subscription
 
 __all__ = ["Supervised", "Supervisor"]
@@ -63,6 +64,7 @@ class _Events:
         self._supervisor = supervisor
         self.epoch = epoch
         self.death: BackendError | None = None
+        self.is_throttled = False
 
     def lost(self, error: BackendError) -> None:
         self.death = error
@@ -76,7 +78,8 @@ class _Events:
         self._supervisor.subscription_lost(self.epoch, subscription, error)
 
     def throttled(self, active: bool) -> None:
-        log.warning("the broker asks senders to %s", "pause" if active else "go on")
+        self.is_throttled = active
+        self._supervisor.throttled(self.epoch, active)
 
 
 class _Opened(NamedTuple):
@@ -101,6 +104,7 @@ class Supervisor:
         owner: Supervised,
     ) -> None:
         self.lane = Lane(f"jmsbridge-{name}-supervisor", self._work)
+        self.throttle = Throttle()
         self._backend = backend
         self._endpoints = tuple(
             msgspec.structs.replace(one, connect_timeout=options.connect_timeout) for one in endpoints
@@ -146,6 +150,7 @@ class Supervisor:
             self._link, self._plan = opened.link, opened.plan
             self._ready = opened.events.death is None
             self._changed.notify_all()
+        self.throttle.set(opened.events.is_throttled, f"{opened.link.broker} says so")
         if opened.events.death is not None and self._lost_epoch != opened.events.epoch:
             self.lose(opened.events.epoch, opened.events.death)
         return True
@@ -199,7 +204,13 @@ class Supervisor:
             self._changed.notify_all()
             self._owner.on_lost()
             self._tasks.append(lambda: self._recover(epoch, error))
+        self.throttle.set(False, "the link is lost")
         self.lane.wake()
+
+    def throttled(self, epoch: int, active: bool) -> None:
+        """The broker of the link of ``epoch`` asks senders to pause or to go on."""
+        if epoch == self.epoch:
+            self.throttle.set(active, "the broker says so")
 
     def subscription_lost(self, epoch: int, subscription: Subscription, error: BackendError) -> None:
         """The broker ended a subscription."""
@@ -295,6 +306,7 @@ class Supervisor:
             self._tasks.clear()
             link, self._link = self._link, None
             self._changed.notify_all()
+        self.throttle.set(False, "the connection is closed")
         self.lane.close()
         if link is not None:
             link.close()

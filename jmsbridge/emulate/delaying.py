@@ -3,10 +3,11 @@
 import heapq
 import itertools
 import logging
+import math
 import threading
 from collections.abc import Callable
 
-from jmsbridge.core.clock import Clock, Timer
+from jmsbridge.core.clock import Clock
 from jmsbridge.core.lane import Lane
 from jmsbridge.core.locks import Rank, ranked
 from jmsbridge.errors import JMSException, ResourceAllocationException
@@ -61,7 +62,7 @@ class Delays:
         self._numbers = itertools.count()
         self._held: list[tuple[int, int, _Held]] = []  # a heap by due time, then in the order of sending
         self._sending = False
-        self._timer: Timer | None = None
+        self._armed = math.inf  # when the next timer wakes the lane
         self._closed = False
 
     def check_room(self, more: int) -> None:
@@ -85,27 +86,33 @@ class Delays:
             if self._closed:
                 return False
             heapq.heappush(self._held, (due, next(self._numbers), held))
-            self._schedule()
+            pause = self._next_pause()
+        self._sleep(pause)
         return True
 
-    def _schedule(self) -> None:
-        # under the lock
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if self._held:
-            pause = max(0, self._held[0][0] - self._clock.now_ms()) / 1000
-            self._timer = self._clock.call_later(pause, self._lane.wake)
+    def _next_pause(self) -> float | None:
+        # under the lock: seconds until a further timer is needed
+        now = self._clock.now_ms()
+        if not self._held or self._held[0][0] >= self._armed:
+            return None
+        self._armed = self._held[0][0]
+        return max(0.0, (self._armed - now) / 1000)
+
+    def _sleep(self, pause: float | None) -> None:
+        if pause is not None:
+            self._clock.call_later(pause, self._lane.wake)
 
     def _send_due(self) -> None:
         while True:
             with self._changed_lock:
                 self._sending = bool(self._held) and self._held[0][0] <= self._clock.now_ms()
-                if not self._sending:
-                    self._schedule()
-                    self._changed.notify_all()
-                    return
-                held = heapq.heappop(self._held)[2]
+                held = heapq.heappop(self._held)[2] if self._sending else None
+                self._armed = math.inf  # it may have woken us a moment early: the clocks are not the same
+                pause = self._next_pause()
+                self._changed.notify_all()
+            self._sleep(pause)
+            if held is None:
+                return
             try:
                 self._send(held.envelope, held)
             except JMSException as error:  # no link for so long
@@ -127,7 +134,6 @@ class Delays:
             self._closed = True
             lost = [held for _, _, held in sorted(self._held)]
             self._held = []
-            self._schedule()
         self._lane.close()
         for held in lost:
             held.fail(SendRefused("the session was closed before the delivery delay had passed: it was never sent"))

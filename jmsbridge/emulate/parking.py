@@ -8,10 +8,12 @@ costs little. A full park asks for nothing more until something has gone back.
 import heapq
 import itertools
 import logging
+import math
+import random
 import threading
 from collections.abc import Callable
 
-from jmsbridge.core.clock import Clock, Timer
+from jmsbridge.core.clock import Clock
 from jmsbridge.core.locks import Rank, ranked
 from jmsbridge.selectors import Selector
 from jmsbridge.spi import Arrival, BackendError, LinkLost, Outcome, Subscription
@@ -42,13 +44,12 @@ class Park:
         self._numbers = itertools.count()
         self._held: list[tuple[float, int, Arrival]] = []  # a heap by the time of going back
         self._seen: dict[str | None, int] = {}  # how often which message came, the latest last
+        self._factor = 1.0  # drawn anew after each hand-back: two consumers must not exchange the wrong ones for ever
         self._owed = 0  # credit that parked messages have used up
-        self._timer: Timer | None = None
+        self._armed = math.inf  # when the next timer wakes the lane
         self._busy = False
         self._paused = False
         self._told = False
-        self.fresh = 0
-        """How many messages it took that it had not seen before."""
 
     # ---- the backend's side
 
@@ -77,10 +78,9 @@ class Park:
         # under the lock: how long it stays
         times = self._seen.pop(message_id, 0)
         self._seen[message_id] = times + 1
-        self.fresh += not times
         if len(self._seen) > 4 * self._limit:
             del self._seen[next(iter(self._seen))]
-        return min(_SHORTEST * 2.0 ** min(times // 3, 30), _LONGEST)
+        return min(_SHORTEST * 2.0 ** min(times // 3, 30), _LONGEST) * self._factor
 
     # ---- on the lane
 
@@ -98,9 +98,13 @@ class Park:
             if self._held and self._held[0][0] <= now:
                 while self._held and self._held[0][0] <= now + _TOGETHER:
                     due.append(heapq.heappop(self._held))
+            if due:
+                self._factor = random.uniform(0.5, 1.5)
             count = max(0, min(self._owed, self._limit - len(self._held)))
             self._owed -= count
-            self._schedule(now)
+            pause = self._next_pause(now)
+        if pause is not None:
+            self._clock.call_later(pause, self.wake)
         try:
             if due:
                 due.sort(key=lambda entry: entry[1])
@@ -120,20 +124,21 @@ class Park:
         with self._changed_lock:
             self._owed += count
 
-    def _schedule(self, now: float) -> None:
-        # under the lock: wake up when the next one is due
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if self._held:
-            self._timer = self._clock.call_later(max(0.0, self._held[0][0] - now), self.wake)
+    def _next_pause(self, now: float) -> float | None:
+        # under the lock: seconds until a further timer is needed
+        if self._armed <= now:
+            self._armed = math.inf
+        if not self._held or self._held[0][0] >= self._armed:
+            return None
+        self._armed = self._held[0][0]
+        return max(0.0, self._armed - now)
 
     # ---- the receiver's side
 
     @property
-    def is_full(self) -> bool:
-        """Whether it asks for no more."""
-        return len(self._held) >= self._limit
+    def is_hungry(self) -> bool:
+        """Whether it has used up credit, and would have more."""
+        return self._owed > 0 and len(self._held) < self._limit
 
     def pause(self) -> None:
         """Call the backend no more until ``resume``: credit is being counted."""
@@ -142,7 +147,7 @@ class Park:
             self._changed.wait_for(lambda: not self._busy, _PATIENCE)
 
     def resume(self) -> None:
-        """Go on; the whole window has been asked for anew."""
+        """Go on; the whole window is about to be asked for anew."""
         with self._changed_lock:
             self._paused = False
             self._owed = 0
@@ -152,8 +157,6 @@ class Park:
         """Everything that is parked, in order of arrival; it is nobody's now. To be called while paused."""
         with self._changed_lock:
             held, self._held = self._held, []
-            if self._timer is not None:
-                self._timer.cancel()
         return [arrival for _, _, arrival in sorted(held, key=lambda entry: entry[1])]
 
     def lose(self) -> None:

@@ -70,15 +70,17 @@ class MaskedBackend:
 
     options: type[msgspec.Struct] = jmsbridge_embedded.EmbeddedOptions
 
-    def __init__(self, name: str, native: Native) -> None:
+    def __init__(self, name: str, native: Native, below: Native = Native.NONE) -> None:
         self.name = name
         self.native = native
+        self.below = below
+        """What subscriptions lack besides, as those of a quorum queue do."""
 
     def open(self, endpoint: Endpoint, options: Any, events: LinkEvents) -> Link:
         """A link to the embedded broker that the options name."""
         told = _Events(events)
         inner = msgspec.structs.replace(endpoint, scheme="embedded")
-        return _Link(self.native, jmsbridge_embedded.backend.open(inner, options, told), told)
+        return _Link(self, jmsbridge_embedded.backend.open(inner, options, told), told)
 
 
 class _Events:
@@ -102,8 +104,9 @@ class _Events:
 
 
 class _Link:
-    def __init__(self, native: Native, inner: Link, events: _Events) -> None:
-        self.native = native
+    def __init__(self, backend: MaskedBackend, inner: Link, events: _Events) -> None:
+        self.native = backend.native
+        self.below = backend.below
         self.broker = f"masked {inner.broker}"
         self.inner = inner
         self.events = events
@@ -178,7 +181,7 @@ class _Channel:
         if Native.NO_LOCAL not in native:
             changes["no_local"] = False
         changes["address"] = self.link.plain(interest.address)
-        subscription = _Subscription(native)
+        subscription = _Subscription(native & ~self.link.below)
         inner = self.inner.subscribe(msgspec.structs.replace(interest, **changes), _Inbox(native, inbox))
         subscription.inner = inner
         self.link.events.subscriptions[inner] = subscription
