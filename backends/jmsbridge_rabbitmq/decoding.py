@@ -64,21 +64,22 @@ _Read = tuple[Properties, dict[str, Any], dict[str, Any], int | None, str | None
 
 def _read(properties: bytes) -> _Read:
     """The list, the application's properties, the other headers, the time of the send, and what is wrong with them."""
-    known = Properties()
     try:
         known = decode_list(properties)
-        data = known.headers
-        if data is None:
-            return known, {}, {}, None, None
-        start, timestamp = 4, None
-        # What every message of ours begins with is known without reading it, or read in one step.
-        head = HEADS.get((known.delivery_mode, known.priority))
-        if head is not None and data.startswith(head, 4) and len(data) >= (at := 4 + len(head)) + _both.size:
-            time_key, number, id_key, size = _both.unpack_from(data, at)
-            if time_key == TIME_KEY and id_key == ID_KEY and known.message_id is not None:
-                start, timestamp = at + _both.size + size, number
-        mine, table = headers.decode(data, start)
-        return known, mine, table, timestamp, None
+    except Malformed as error:
+        return Properties(), {}, {}, None, str(error)
+    data = known.headers
+    if data is None:
+        return known, {}, {}, None, None
+    start, timestamp = 4, None
+    # What every message of ours begins with is known without reading it, or read in one step.
+    head = HEADS.get((known.delivery_mode, known.priority))
+    if head is not None and data.startswith(head, 4) and len(data) >= (at := 4 + len(head)) + _both.size:
+        time_key, number, id_key, size = _both.unpack_from(data, at)
+        if id_key == ID_KEY and time_key == TIME_KEY and known.message_id is not None:
+            start, timestamp = at + _both.size + size, number
+    try:
+        return known, *headers.decode(data, start), timestamp, None
     except Malformed as error:
         return known, {}, {}, None, str(error)
 

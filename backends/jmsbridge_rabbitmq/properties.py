@@ -12,6 +12,7 @@ __all__ = ["Properties", "copy_for", "decode", "encode", "shortstr"]
 _read_flags: Final = struct.Struct(">H").unpack_from
 _read_size: Final = struct.Struct(">I").unpack_from
 _read_time: Final = struct.Struct(">Q").unpack_from
+_content_types: Final = {name.encode(): name for name in ("text/plain;charset=utf-8", "application/octet-stream")}
 _NOT_IN_COPIES: Final = frozenset({"CC", "BCC", "x-delivery-count", "x-acquired-count"})
 
 
@@ -53,7 +54,7 @@ def _decode(data: bytes) -> tuple[Properties, int]:
     offset = 2
     if flags & 0x8000:
         offset = (start := offset + 1) + data[offset]
-        found.content_type = text(data[start:offset])
+        found.content_type = _content_types.get(data[start:offset]) or text(data[start:offset])
     if flags & 0x4000:
         offset = (start := offset + 1) + data[offset]
         found.content_encoding = text(data[start:offset])
