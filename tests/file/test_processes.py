@@ -1,11 +1,14 @@
 """Several processes on one file."""
 
 import os
+import sqlite3
 import time
+from typing import Any
 
 import pytest
 
 from jmsbridge.spi import Address, AddressInUse, AddressRefused, ClientIdRefused, Interest, SubscriptionRefused
+from jmsbridge_embedded.file.link import FileLink
 from tests.file.conftest import Crew
 from tests.file.worker import FIRST, Answer, Inbox, connect, message, send
 
@@ -51,6 +54,38 @@ def test_others_see_a_message_at_once_and_do_nothing_until_then(crew: Crew) -> N
         crew.wait(lambda number=number: len(crew.words("at")) >= number)  # type: ignore[misc]
         delays.append(float(crew.words("at")[-1][1]) - sent)
     assert sorted(delays)[len(delays) * 9 // 10] < 0.05
+    link.close()
+
+
+class Recovering:
+    """The broker's connection while another process puts the log in order: nothing can be read, for a while."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.refused = 0
+        self._connection = connection
+
+    def execute(self, statement: str, *values: Any) -> sqlite3.Cursor:
+        if statement == "PRAGMA data_version" and self.refused < 2:
+            self.refused += 1
+            error = sqlite3.OperationalError("database is locked")
+            error.sqlite_errorcode = sqlite3.SQLITE_BUSY_RECOVERY
+            raise error
+        return self._connection.execute(statement, *values)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+
+def test_a_file_that_cannot_be_read_for_a_moment_is_looked_at_again(crew: Crew) -> None:
+    link = connect(crew.path)
+    assert isinstance(link, FileLink)
+    recovering = link.store._sql = Recovering(link.store._sql)  # type: ignore[assignment]
+    crew.start("idle")
+    crew.wait(lambda: crew.words("ready"))
+    crew.wait(lambda: recovering.refused == 2)
+    send(link.channel(False), message("1"))
+    crew.wait(lambda: crew.words("at"))
+    assert link.lost is None
     link.close()
 
 

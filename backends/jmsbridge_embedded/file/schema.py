@@ -4,7 +4,7 @@ import os
 import sqlite3
 import time
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from jmsbridge.spi import BackendError, ConnectFailed, LinkLost, SendRefused
 from jmsbridge_embedded.file.wire import Damaged
@@ -96,8 +96,7 @@ def open_file(path: Path, verify: bool, timeout: float) -> sqlite3.Connection:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path, verify: bool, deadline: float) -> None:
-    _patiently(connection, "SELECT count(*) FROM sqlite_master", deadline)
-    _check(connection, path)
+    _check(connection, path, deadline)
     for pragma in (
         "journal_mode = WAL",
         "synchronous = NORMAL",
@@ -110,7 +109,7 @@ def _prepare(connection: sqlite3.Connection, path: Path, verify: bool, deadline:
     ):
         _patiently(connection, f"PRAGMA {pragma}", deadline)
     begin(connection, deadline)
-    if not _check(connection, path):
+    if not _check(connection, path, deadline):
         for statement in _TABLES.split(";"):
             connection.execute(statement.replace("@", ";"))
         connection.execute(f"PRAGMA application_id = {_APPLICATION}")
@@ -125,10 +124,11 @@ def _prepare(connection: sqlite3.Connection, path: Path, verify: bool, deadline:
 _REPAIR: Final = "restore it from a copy, or salvage it with the sqlite3 program (.recover)"
 
 
-def _check(connection: sqlite3.Connection, path: Path) -> bool:
+def _check(connection: sqlite3.Connection, path: Path, deadline: float) -> bool:
     """Whether the file is ours; False when it is empty, ``ConnectFailed`` when it is something else."""
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    tables = _patiently(connection, "SELECT count(*) FROM sqlite_master", deadline)
+    application = _patiently(connection, "PRAGMA application_id", deadline)
+    version = _patiently(connection, "PRAGMA user_version", deadline)
     if application == _APPLICATION:
         if version != _VERSION:
             raise ConnectFailed(
@@ -136,7 +136,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> bool:
                 "open it with the version that wrote it"
             )
         return True
-    if application or version or connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+    if application or version or tables:
         raise ConnectFailed(f"{path} is a database of another program; choose another file for the embedded broker")
     return False
 
@@ -146,16 +146,15 @@ def begin(connection: sqlite3.Connection, deadline: float) -> None:
     _patiently(connection, "BEGIN IMMEDIATE", deadline)
 
 
-def _patiently(connection: sqlite3.Connection, statement: str, deadline: float) -> None:
+def _patiently(connection: sqlite3.Connection, statement: str, deadline: float) -> Any:
+    """The first value that the statement gives, if any."""
     pause = 0.0002
     while True:
         try:
-            connection.execute(statement).fetchall()
+            return next((row[0] for row in connection.execute(statement).fetchall()), None)
         except sqlite3.OperationalError as error:
             if _code(error) not in _BUSY or time.monotonic() > deadline:
                 raise
-        else:
-            return
         time.sleep(pause)  # sleep: there is no event; SQLite's own waiting grows to 100 ms, where batches take one
         pause = min(pause * 1.5, 0.002)
 

@@ -237,15 +237,18 @@ class Store:
             self.entries = Entries(self._sql)
             self.catalog = Catalog(self._sql, self.entries)
             self.nodes = Nodes(self._sql, self.entries, self.catalog, self.presence)
-            register = Call(lambda batch: self.nodes.register(batch, os.getpid()))
+            register = Call(self._register)
             self._execute([register])
             register.future.result(0)
-            self.entries.look()
         except BaseException:
             if self.death is None:
                 self._sql.close()
                 self.presence.close()
             raise
+
+    def _register(self, batch: Batch) -> None:
+        self.nodes.register(batch, os.getpid())
+        self.entries.look()
 
     def _sync_folder(self) -> None:
         folder = os.open(self.path.parent, os.O_RDONLY | os.O_CLOEXEC)
@@ -292,10 +295,16 @@ class Store:
         self.presence.wake_again()
         made, self._later = self._later, []
         made += [Call(partial(self._bury, peer.id)) for peer in self.nodes.dead()]
-        changed = int(self._sql.execute("PRAGMA data_version").fetchone()[0])
+        try:
+            changed = int(self._sql.execute("PRAGMA data_version").fetchone()[0])
+            if changed != self._seen_version:
+                self.entries.look()
+        except sqlite3.Error as error:
+            if not is_busy(error):
+                raise
+            return made  # another process puts in order what a killed one was about to write: the next look sees it
         if changed != self._seen_version:
             self._seen_version = changed
-            self.entries.look()
             hungry = [line for line in self.dispatcher.locals if self.dispatcher.is_hungry(line)]
             if hungry:
                 made.append(Woken(hungry))
