@@ -274,6 +274,7 @@ def test_fault_async_sends_are_each_answered_once(harness: Harness, queue: Queue
     with session.create_producer(queue) as producer:
         for number in range(60):
             if number == 30:
+                completions.wait(1)
                 harness.cut()
             try:
                 producer.send(session.create_text_message(str(number)), completion_listener=completions)
