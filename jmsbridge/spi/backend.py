@@ -90,7 +90,7 @@ class Subscription(Protocol):
 
         Without SETTLE_CONFIRM the ticket is answered after the write. On a transacted channel ACCEPTED joins the
         transaction, the others take effect at once, and the ticket may be answered at once: ``commit`` confirms.
-        ``failures`` counts the deliveries that FAILED stands for, used where the broker counts exactly.
+        ``failures`` counts the deliveries that FAILED or REJECTED stands for, used where the broker counts exactly.
         """
 
     def drain(self, ticket: Ticket) -> None:

@@ -126,3 +126,17 @@ def test_an_error_in_the_middle_loses_nothing(
     assert told == [10]
     assert [each["body"] for each in browsed(run, "orders")] == [str(number) for number in range(10)]
     assert [each["body"] for each in browsed(run, "DLQ")] == [str(number) for number in range(10, 25)]
+
+
+@pytest.mark.parametrize("transacted", [True, False])
+def test_the_reason_counts_what_the_application_saw(run: Run, broker: str, transacted: bool) -> None:
+    with jmsbridge.connect(broker, redelivery_delay=0.001, redelivery_delay_max=0.001, max_redeliveries=2) as failing:
+        session = failing.create_session(transacted, jmsbridge.CLIENT_ACKNOWLEDGE)
+        run("send", "orders", "bad", "-q")
+        failing.start()
+        consumer = session.create_consumer(Queue("orders"))
+        for _ in range(3):
+            assert consumer.receive(timeout=10) is not None
+            (session.rollback if transacted else session.recover)()
+        assert consumer.receive(timeout=0.2) is None
+        assert run("dlq", "list").stdout == "1\tqueue:orders\trejected after 3 deliveries\n"
