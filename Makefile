@@ -9,7 +9,7 @@ PIP := $(PY) -m pip --quiet --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test test-long conformance check format bench docs rules clean
+.PHONY: help venv demo test test-long brokers conformance check format bench docs rules clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ test: $(VENV)/.stamp-dev  ## every test that this machine can run, in a few minu
 
 test-long: $(VENV)/.stamp-dev  ## the long runs: repetition, faults, soak
 	@$(PY) -m pytest -v -p tools.unrun -m long --durations 0 $(ARGS)
+
+brokers: $(VENV)/.stamp-dev  ## fetch the real brokers, start each, see that it answers, stop it; `make test` then uses them
+	@$(PY) -m integration.brokers check $(ARGS)
 
 conformance: $(VENV)/.stamp-dev  ## Java's tests: Joram's JMS suite on every broker that is at hand
 	@$(PY) -m pytest -q -p tools.unrun tests/conformance $(ARGS)

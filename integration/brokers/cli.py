@@ -73,7 +73,7 @@ def _command(function: Callable[_P, int | None]) -> Callable[_P, None]:
             code = 1
         raise typer.Exit(code)
 
-    return app.command(function.__name__.rstrip("_"))(run)
+    return app.command(function.__name__.strip("_"))(run)
 
 
 def _known(names: list[str] | None) -> list[str]:
@@ -90,7 +90,7 @@ _Name = Annotated[str, typer.Argument(callback=lambda name: _known([name])[0], h
 
 
 @_command
-def up(
+def _up(
     names: _Names = None,
     unsafe: Annotated[
         bool, typer.Option("--no-sync", help="Java brokers confirm before the disk has it: for speed only.")
@@ -120,7 +120,7 @@ def _start(name: str, known: Broker | None, *, sync: bool) -> Broker:
 
 
 @_command
-def down(names: _Names = None) -> None:
+def _down(names: _Names = None) -> None:
     """Stop what `up` started and remove its data. Without names: all of them, and what killed processes left behind."""
     for name in names or KINDS:
         broker = find(name)
@@ -134,17 +134,17 @@ def down(names: _Names = None) -> None:
 
 
 @_command
-def restart(
+def _restart(
     name: _Name,
     kill: Annotated[bool, typer.Option("--kill", help="With SIGKILL, as a crash; its data stay.")] = False,
 ) -> None:
     """Restart a broker on the same ports with the same data."""
     with doing(kind(name).title, "ready"):
-        _up(name).restart(kill=kill)
+        _one_up(name).restart(kill=kill)
 
 
 @_command
-def status() -> None:
+def _status() -> None:
     """What is fetched, what runs, and where it listens."""
     table = Table("broker", "version", "fetched", "running", "listeners", box=None, pad_edge=False)
     for name, server in SERVERS.items():
@@ -165,22 +165,22 @@ def _running(instance: str) -> tuple[str, str]:
 
 
 @_command
-def env(names: _Names = None) -> None:
+def _env(names: _Names = None) -> None:
     """Print the variables by which tests and programs find what is up, for a shell's `eval`."""
     for name in names or [name for name in KINDS if find(name)]:
-        broker = _up(name)
+        broker = _one_up(name)
         for variable, value in broker.variables().items():
             print(f"export {variable}='{value}'")
 
 
 @_command
-def logs(
+def _logs(
     name: _Name,
     lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="How many of the last lines.")] = 40,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
 ) -> None:
     """Print what a broker has logged."""
-    broker = _up(name)
+    broker = _one_up(name)
     text = broker.log()
     print("\n".join(text.splitlines()[-lines:] if lines else []), flush=True)
     if follow and broker.log_file.exists():
@@ -196,7 +196,7 @@ def _follow(path: Path, offset: int) -> None:
 
 
 @_command
-def fetch_(names: _Names = None) -> int:
+def _fetch(names: _Names = None) -> int:
     """Fetch brokers into your cache, unless they are there. Without names: all of them."""
     failed: list[str] = []
     for name in names or KINDS:
@@ -210,13 +210,13 @@ def fetch_(names: _Names = None) -> int:
 
 
 @_command
-def check(names: _Names = None) -> int:
+def _check(names: _Names = None) -> int:
     """Fetch, start, ask every listener, stop; then a table of what can be had here. Without names: all of them."""
     return check_all(names or list(KINDS))
 
 
 @_command
-def compose(
+def _compose(
     folder: Annotated[Path, typer.Argument(help="Where docker/compose.yaml is.")] = Path("docker"),
 ) -> None:
     """Write docker/compose.yaml with its configurations anew, and certificates if there are none."""
@@ -227,7 +227,7 @@ def compose(
     print(f"docker compose --file {folder / 'compose.yaml'} up --detach --wait")
 
 
-def _up(name: str) -> Broker:
+def _one_up(name: str) -> Broker:
     broker = find(name)
     if broker is None:
         raise BrokerError(f"{kind(name).title} is not up: python -m integration.brokers up {name}")
