@@ -165,7 +165,9 @@ def _unreachable(chain: list[BaseException]) -> str:
                 "server_name the name that it was made for"
             )
         if isinstance(each, ssl.SSLError):
-            return f"TLS fails ({each.reason or each}); does that port speak TLS? 5671 is the usual one"
+            return (
+                f"TLS fails ({getattr(each, 'reason', None) or each}); does that port speak TLS? 5671 is the usual one"
+            )
         if isinstance(each, OSError) and not isinstance(each, TimeoutError):
             return f"no connection: {each.strerror or each}"
     if any("Timeout" in type(each).__name__ or "Timeout" in str(each) for each in chain):

@@ -87,6 +87,8 @@ class Loop:
 
     def _work(self) -> None:
         self._guard(lambda: self._around(self._work_all))
+        if self._tasks:  # one of them raised
+            self.ioloop.add_callback_threadsafe(self._work)
 
     def _work_all(self) -> None:
         self._woken = False  # before looking: who comes later wakes again

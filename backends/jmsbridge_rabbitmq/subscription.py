@@ -165,8 +165,8 @@ class Subscription:
         self._hand_up()
         if self._exact:
             self._pull()
-        elif self._credit > 0 and not self._flow.is_consuming and not self._draining:
-            self._flow.consume(self._window)
+        elif self._credit > 0 and not self._flow.is_consuming and not self._flow.is_busy and not self._draining:
+            self._flow.consume(min(self._window, self._credit) if self._interest.deferred else self._window)
 
     def _pull(self) -> None:
         """Without a window: ask for a message while there is credit; when there is none, wait for one as a consumer."""
@@ -234,20 +234,28 @@ class Subscription:
             for token in tokens:
                 self._flow.accept(token)
         else:
-            self._step_aside()
-            for token in tokens:
-                self._flow.give_back(token)
+            self._give_back(tokens, unwanted=outcome is Outcome.RELEASED)
         if self._interest.deferred:
             self._hand_up()
         if ticket is not None:
             ticket.succeed()
 
-    def _step_aside(self) -> None:
-        """Who gives back without credit does not want it again: others shall have it first."""
-        if self._credit <= 0 and self._flow.is_consuming and not self._source.eager and not self._draining:
+    def _give_back(self, tokens: Sequence[Content], *, unwanted: bool) -> None:
+        """Others shall have it first. So the consumer ends before, and begins anew with the next credit.
+
+        The broker serves consumers in turn: two that take turns at giving back get their own messages again for ever.
+        """
+        flow = self._flow
+        aside = flow.is_consuming and not self._source.eager and not self._draining
+        if aside and self._credit <= 0:
             while self._held:
-                self._flow.give_back(self._held.popleft().token)
-            self._flow.cancel(lambda: self._grant(0))
+                flow.give_back(self._held.popleft().token)
+        elif not unwanted:
+            aside = False
+        if aside:
+            flow.cancel(lambda: self._grant(0))
+        for token in tokens:
+            flow.give_back(token)
 
     # -- ends
 

@@ -1,0 +1,96 @@
+"""Handing over to the I/O thread: everything once, in order, and never into the void."""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from jmsbridge.spi import LinkLost
+from jmsbridge.testing.suite.support import eventually
+from jmsbridge_rabbitmq.loop import Loop, Mailbox
+
+
+class World:
+    """A running loop and what became of items."""
+
+    def __init__(self) -> None:
+        self.crashes: list[BaseException] = []
+        self.batches = 0
+        self.served: list[int] = []
+        self.refused: list[int] = []
+        self.loop = Loop("jmsbridge-rabbitmq-test-io", self._around, self.crashes.append)
+        self.box: Mailbox[int] = Mailbox(self.loop, self._serve, self.refused.append)
+        started = threading.Event()
+        self.loop.start(started.set)
+        assert started.wait(5)
+
+    def _around(self, task: Callable[[], None]) -> None:
+        self.batches += 1
+        task()
+
+    def _serve(self, items: deque[int]) -> None:
+        while items:
+            self.served.append(items.popleft())
+
+    def stop(self) -> None:
+        self.loop.post(self.loop.stop)
+        self.loop.join(5)
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    made = World()
+    yield made
+    made.stop()
+
+
+def test_items_are_served_in_order_and_in_batches(world: World) -> None:
+    for number in range(10_000):
+        world.box.put(number)
+    eventually(lambda: len(world.served) == 10_000)
+    assert world.served == list(range(10_000))
+    assert world.batches < 10_000
+    assert world.refused == []
+
+
+def test_every_item_of_every_thread_is_answered_once_when_the_loop_ends(world: World) -> None:
+    def put(first: int) -> None:
+        for number in range(first, first + 2000):
+            world.box.put(number)
+
+    threads = [threading.Thread(target=put, args=(each * 10_000,)) for each in range(4)]
+    for thread in threads:
+        thread.start()
+
+    def end() -> None:
+        world.loop.ended = LinkLost("over")
+        world.box.refuse_all()
+
+    eventually(lambda: world.served)
+    world.loop.post(end)
+    for thread in threads:
+        thread.join(10)
+    eventually(lambda: len(world.served) + len(world.refused) == 8000)
+    answered = sorted(world.served + world.refused)
+    assert answered == sorted(each * 10_000 + number for each in range(4) for number in range(2000))
+
+
+def test_a_task_that_raises_is_told_and_the_thread_goes_on(world: World) -> None:
+    def fail() -> None:
+        raise RuntimeError("a defect")
+
+    world.loop.post(fail)
+    world.box.put(1)
+    eventually(lambda: world.served == [1])
+    assert [str(error) for error in world.crashes] == ["a defect"]
+
+
+def test_after_the_end_nothing_hangs() -> None:
+    world = World()
+    world.stop()
+    world.loop.ended = LinkLost("over")
+    world.box.put(1)
+    world.loop.post(lambda: None)
+    assert world.refused == [1]
+    assert not world.loop.is_current()
