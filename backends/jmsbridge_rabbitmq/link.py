@@ -49,6 +49,7 @@ _DEADLINE = 30.0  # seconds within which the broker answers a question, or is gi
 _CLOSING = 5.0  # seconds for a polite end
 _CLIENT_ID_PATIENCE = 2.0  # seconds for the broker to notice the death of the link that had the client id
 _NO_LIMIT = 1 << 62
+_MOST_QUEUES = 10_000
 
 _numbers = itertools.count(1)
 
@@ -262,6 +263,13 @@ class Link(RabbitAdmin):
             self._copies = Publisher(self)
             self.publishers.add(self._copies)
         return self._copies
+
+    def remember(self, queue: str) -> None:
+        """It exists."""
+        if len(self.queues) >= _MOST_QUEUES:
+            self.queues.clear()  # they are looked for again
+            self.kinds.clear()
+        self.queues.add(queue)
 
     def forget(self, exchange: str, key: str) -> None:
         """It may be gone: look again before the next use."""

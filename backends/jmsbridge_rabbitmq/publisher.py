@@ -110,6 +110,10 @@ class Publisher:
 
     def _flush(self, outbox: deque[Sending]) -> None:
         link = self._link
+        if self._closed is not None:
+            while outbox:
+                outbox.popleft().fail(ChannelLost("the channel is closed"))
+            return
         if self._making or link.blocked:
             return
         if self._channel is None:
@@ -151,7 +155,7 @@ class Publisher:
             self._make(topology.ensure_exchange(exchange), sending, lambda: link.exchanges.add(exchange))
             return False
         if not exchange and not sending.owned and key not in link.queues:
-            self._make(topology.ensure_queue(key, queue_type), sending, lambda: link.queues.add(key))
+            self._make(topology.ensure_queue(key, queue_type), sending, lambda: link.remember(key))
             return False
         if sending.wait > 0:
             delay = delays.bucket(sending.wait)

@@ -1,6 +1,7 @@
 """How a link opens, or says why it does not: every failure names the broker, the operation and a remedy."""
 
 import contextlib
+import logging
 import socket
 import ssl
 import threading
@@ -57,6 +58,17 @@ def test_a_wrong_password_is_told_without_the_password(broker: Broker, clients: 
     text = refused(AuthenticationFailed, clients, broker, password="not-the-password")
     assert "refused user 'jb'" in text
     assert "not-the-password" not in text
+
+
+def test_no_log_has_the_password(broker: Broker, clients: Clients, name: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    broker.admin.put(f"/api/users/{name}", {"password": "s3cr3t-in-logs", "tags": ""})
+    broker.admin.put(f"/api/permissions/%2F/{name}", {"configure": ".*", "write": ".*", "read": ".*"})
+    client = clients(broker, user=name, password="s3cr3t-in-logs")
+    client.send(Address(name), "text")
+    client.close()
+    assert "jmsbridge.rabbitmq" in {record.name[:18] for record in caplog.records}
+    assert "s3cr3t-in-logs" not in caplog.text
 
 
 def test_an_unknown_virtual_host(broker: Broker, clients: Clients) -> None:
