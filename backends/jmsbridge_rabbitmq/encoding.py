@@ -73,7 +73,7 @@ class Encoder:
             raw_id = shortstr(message_id, "message id")
             headers += ID_KEY + raw_id
         if envelope.properties:
-            headers += encode_properties(envelope.properties)
+            headers += encode_properties(envelope.properties, java=self._java)
         body, content_type, notes = self._body(envelope, message_id)
         headers += notes
         middle = b""

@@ -14,6 +14,7 @@ __all__ = [
     "MAX_DEPTH",
     "Malformed",
     "Names",
+    "NotFinite",
     "Unencodable",
     "decode_entries",
     "decode_table",
@@ -60,6 +61,10 @@ class Malformed(ValueError):
 
 class Unencodable(ValueError):
     """A value has no place in an AMQP 0-9-1 frame; the only error that encoders of this package raise."""
+
+
+class NotFinite(Unencodable):
+    """A NaN or an infinity: Erlang has none, and RabbitMQ ends the connection (541) that sends one in a table."""
 
 
 class Names(dict[bytes, tuple[str, int, bool]]):
@@ -140,9 +145,20 @@ def field(name: str, value: Any) -> bytes:
 
 
 def encode_table(table: Mapping[str, Any]) -> bytes:
-    """A field table with its length: canonical JMS values, also bytes, lists and mappings."""
+    """A field table with its length: canonical JMS values, also bytes, lists and mappings; NotFinite."""
     data = encode_pairs(table)
     return len(data).to_bytes(4, "big") + data
+
+
+def _finite(layout: str) -> Callable[[float], bytes]:
+    pack = struct.Struct(layout).pack
+
+    def packed(value: float) -> bytes:
+        if value - value != 0.0:
+            raise NotFinite(f"{value!r} has no place in a header: RabbitMQ ends the connection that sends it")
+        return pack(value)
+
+    return packed
 
 
 _any_key: Final = _Keys("")
@@ -153,8 +169,8 @@ _FIXED: Final[dict[type, tuple[_Keys, Callable[[Any], bytes]]]] = {
     Short: (_Keys("s"), struct.Struct(">h").pack),
     int: (_Keys("I"), struct.Struct(">i").pack),
     Long: (_Keys("l"), struct.Struct(">q").pack),
-    Float: (_Keys("f"), struct.Struct(">f").pack),
-    float: (_Keys("d"), struct.Struct(">d").pack),
+    Float: (_Keys("f"), _finite(">f")),
+    float: (_Keys("d"), _finite(">d")),
 }
 
 

@@ -2,15 +2,16 @@
 
 The JMS ones are those of RabbitMQ's Java client, which the broker's selectors see as well; ``x-jb-…`` are ours. No
 entry is ever a null, byte array, timestamp or table: the broker's selector plugin dies of these, and its channel with
-it.
+it. Nor is one a NaN or an infinity, of which the broker itself dies.
 """
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any, Final
 
 from jmsbridge.spi import Byte, Float, Long, Short
-from jmsbridge_rabbitmq.fields import Malformed, Names, decode_entries, encode_pairs, strict_text
+from jmsbridge_rabbitmq.fields import Malformed, Names, NotFinite, decode_entries, encode_pairs, strict_text
 
 __all__ = [
     "ABSENT_TEXT",
@@ -36,6 +37,7 @@ PLAIN: Final = "x-jb-plain"
 """The body looks like one of the Java client's and is none."""
 
 _NULLS: Final = "x-jb-nulls"  # the names of the properties that are None, as a JSON array
+_FLOATS: Final = "x-jb-floats"  # those that are texts here because they are not finite, with their types, as JSON
 _ESCAPED: Final = {"CC": "x-jb-p-CC", "BCC": "x-jb-p-BCC"}  # RabbitMQ takes these for further routing keys
 
 BROKER_HEADERS: Final = {
@@ -69,26 +71,39 @@ def _is_property(name: str) -> bool:
 
 
 _names: Final = Names(_is_property)
+_TEXTS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}  # as Java's toString has them
 _CARRIED: Final = frozenset({bool, Byte, Short, int, Long, Float, float, str, type(None)})
 
 
-def encode_properties(properties: Mapping[str, Any]) -> bytes:
-    """The entries for the properties of an application; Unencodable for names that are too long."""
+def encode_properties(properties: Mapping[str, Any], *, java: bool = False) -> bytes:
+    """The entries for the properties of an application; Unencodable for names that are too long.
+
+    With ``java`` the body has all of them exactly, and a number that is not finite has no entry.
+    """
     if None in properties.values() or "CC" in properties or "BCC" in properties:
-        return _encode_rare(properties)
-    return encode_pairs(properties)
+        return _encode_rare(properties, java)
+    try:
+        return encode_pairs(properties)
+    except NotFinite:
+        return _encode_rare(properties, java)
 
 
-def _encode_rare(properties: Mapping[str, Any]) -> bytes:
+def _encode_rare(properties: Mapping[str, Any], java: bool) -> bytes:
     table = {}
     nulls = []
+    floats = {}
     for name, value in properties.items():
         if value is None:
             nulls.append(name)
-        else:
+        elif not isinstance(value, float) or math.isfinite(value):
             table[_ESCAPED.get(name, name)] = value
+        elif not java:
+            table[_ESCAPED.get(name, name)] = "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+            floats[name] = "float" if isinstance(value, Float) else "double"
     if nulls:
         table[_NULLS] = json.dumps(nulls)
+    if floats:
+        table[_FLOATS] = json.dumps(floats)
     return encode_pairs(table)
 
 
@@ -108,7 +123,21 @@ def decode(data: bytes, start: int = 4) -> tuple[dict[str, Any], dict[str, Any]]
             mine.update(dict.fromkeys(map(str, json.loads(others[_NULLS]))))
         except (TypeError, ValueError, RecursionError) as error:
             raise Malformed(f"the header {_NULLS} lists no names") from error
+    if _FLOATS in others:
+        _restore_floats(others[_FLOATS], mine)
     return mine, others
+
+
+def _restore_floats(note: Any, mine: dict[str, Any]) -> None:
+    try:
+        kinds = dict(json.loads(note))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Malformed(f"the header {_FLOATS} lists no types") from error
+    for name, kind in kinds.items():
+        shown = mine.get(name)
+        value = _TEXTS.get(shown) if type(shown) is str else None
+        if value is not None:  # a program that answers may have copied the note, and not the property
+            mine[name] = Float(value) if kind == "float" else value
 
 
 def _carried(table: dict[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """RabbitMQ's own Java client and jmsbridge read each other's messages: every cell is equal, or one of ``LOSSES``."""
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -29,6 +30,8 @@ VALUES: dict[str, Any] = {
     "short": Short(300),
     "string": "naïve 😀",
 }
+
+NOT_FINITE: dict[str, Any] = {"nan": math.nan, "infinity": Float(math.inf), "least": -math.inf}
 
 
 @pytest.fixture
@@ -172,7 +175,7 @@ def test_java_reads_what_python_sends(
     sent = []
     for message in matrix(session):
         if message.jms_correlation_id is None:
-            for property_name, value in VALUES.items():
+            for property_name, value in (VALUES | NOT_FINITE).items():
                 if not isinstance(value, (bytes, Char)) and value is not None:
                     message.set_object_property(f"p_{property_name}", value)
             producer.send(message)

@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import math
 import struct
 from typing import Any
 
@@ -13,6 +14,7 @@ from pika import data as pika_data
 from jmsbridge.spi import Byte, Float, Long, Short
 from jmsbridge_rabbitmq.fields import (
     Malformed,
+    NotFinite,
     Unencodable,
     decode_table,
     encode_pairs,
@@ -24,7 +26,7 @@ from jmsbridge_rabbitmq.fields import (
 from tests.rabbitmq.envelopes import TEXT, VALUES, typed
 
 NESTED = st.recursive(
-    st.one_of(VALUES, st.binary(max_size=8)),
+    st.one_of(VALUES.filter(lambda value: not isinstance(value, float) or math.isfinite(value)), st.binary(max_size=8)),
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(TEXT, inner, max_size=3)),
     max_leaves=8,
 )
@@ -46,6 +48,12 @@ def test_values_and_types_survive(table: dict[str, Any]) -> None:
     read, end = decode_table(b"??" + data + b"!", 2)
     assert typed(read) == typed(table)
     assert end == 2 + len(data)
+
+
+@pytest.mark.parametrize("value", [math.nan, -math.inf, Float(math.inf), [1.0, math.nan], {"a": [Float(math.nan)]}])
+def test_what_ends_the_connection_is_not_written(value: Any) -> None:
+    with pytest.raises(NotFinite, match="header"):
+        encode_table({"n": value})
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Envelopes through both dialects, what foreign programs write, and hostile messages."""
 
+import json
+import math
 from typing import Any
 
 import msgspec
@@ -55,6 +57,35 @@ def test_every_message_survives(dialect: Dialect, envelope: Envelope) -> None:
     if dialect == "jms" and envelope.delivery_time == envelope.timestamp:
         envelope = msgspec.structs.replace(envelope, delivery_time=0)
     assert typed(read.envelope) == typed(envelope)
+
+
+NOT_FINITE = {"CC": math.nan, "d": math.inf, "f": Float(-math.inf), "g": Float(math.nan), "t": "NaN", "n": None, "i": 1}
+
+
+def test_others_see_texts_for_what_is_not_finite() -> None:
+    envelope = msgspec.structs.replace(FULL, properties=NOT_FINITE)
+    table, _ = decode_table(decode(Encoder("amqp").encode(envelope, NOW).properties).headers or b"")
+    shown = {name: table.get(name) for name in ("x-jb-p-CC", "d", "f", "g", "t", "i")}
+    assert shown == {"x-jb-p-CC": "NaN", "d": "Infinity", "f": "-Infinity", "g": "NaN", "t": "NaN", "i": 1}
+    assert typed(through(envelope).envelope) == typed(envelope)
+
+
+def test_java_has_what_is_not_finite_in_the_body_alone() -> None:
+    envelope = msgspec.structs.replace(FULL, properties=NOT_FINITE)
+    table, _ = decode_table(decode(Encoder("jms").encode(envelope, NOW).properties).headers or b"")
+    assert {"d", "f", "g", "x-jb-p-CC", "x-jb-floats"}.isdisjoint(table)
+    assert typed(through(envelope, "jms").envelope) == typed(envelope)
+
+
+def test_a_copied_note_changes_no_other_property() -> None:
+    note = json.dumps({"a": "double", "b": "float", "c": "double"})
+    found = read(headers={"a": "1.5", "b": 7, "x-jb-floats": note})
+    assert typed(found.envelope.properties) == typed({"a": "1.5", "b": 7})
+
+
+@pytest.mark.parametrize("note", ["no JSON", "7", "[1]", 5])
+def test_a_broken_note_is_a_fault(note: Any) -> None:
+    assert "x-jb-floats" in (read(headers={"a": "NaN", "x-jb-floats": note}).fault or "")
 
 
 @given(envelopes())
