@@ -4,5 +4,5 @@ from jmsbridge.spi import Native
 
 __all__ = ["NATIVE"]
 
-NATIVE: Native = ~Native.EARLY_ENLIST
-"""All but one, which describes brokers that need help rather than give it."""
+NATIVE: Native = ~Native.NONE
+"""All of them."""

@@ -39,4 +39,3 @@ class Native(Flag):
     HAND_BACK = auto()  # FAILED puts a message back for whoever comes next, however often, and never drops or moves it
     REJECT = auto()  # REJECTED moves a message to a dead-letter queue
     NO_LOCAL = auto()  # a no_local interest does not see its own link's (client id's) messages
-    EARLY_ENLIST = auto()  # transacted tokens must be settled on delivery, not just before commit

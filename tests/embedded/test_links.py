@@ -52,7 +52,7 @@ def received(link: Link) -> list[Any]:
 def test_the_backend_says_what_it_is() -> None:
     link = connect()
     assert backend.name == "embedded"
-    assert link.native == backend.native == ~Native.EARLY_ENLIST
+    assert link.native == backend.native == ~Native.NONE
     assert link.broker.startswith("jmsbridge embedded broker")
     assert link.channel(False).subscribe(Interest(address=queue()), Box()).native == backend.native
 

@@ -17,8 +17,8 @@ from jmsbridge.testing.scripted.script import Call, Question, Script
 
 __all__ = ["FULL", "ScriptedBackend", "ScriptedOptions"]
 
-FULL = ~Native.NONE & ~Native.EARLY_ENLIST
-"""All that a broker can do, without the flag that is a peculiarity."""
+FULL = ~Native.NONE
+"""All that a broker can do."""
 
 
 class ScriptedOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
