@@ -208,7 +208,7 @@ def test_a_disk_that_fails_after_commit_leaves_it_in_doubt(
             raise OSError(errno.EIO, "Input/output error")
 
         monkeypatch.setattr(store, "_sync", fail)
-        with pytest.raises(jmsbridge.InDoubt, match=f"{path}: .*Input/output error"):
+        with pytest.raises(jmsbridge.InDoubt, match=f"{path}: the disk failed .*Input/output error"):
             producer.send("perhaps")
             session.commit()
         monkeypatch.undo()

@@ -78,7 +78,7 @@ def open_file(path: Path, verify: bool, timeout: float) -> sqlite3.Connection:
     may hold it.
     """
     for file in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
-        if file.is_file() and not _is_writable(file):  # SQLite would open it for reading, and leave such files behind
+        if _is_forbidden(file):  # SQLite would open it for reading, and leave such files behind
             raise ConnectFailed(f"{file} cannot be written; see who owns it and its permissions")
     try:
         connection = sqlite3.connect(path, timeout=0.0, isolation_level=None, cached_statements=256)
@@ -195,6 +195,8 @@ def explained(error: Exception, path: Path, *, in_doubt: bool = False) -> Backen
 
 
 def _text(error: Exception, path: Path, waited: float) -> str:
+    if isinstance(error, OSError):
+        return _of_the_disk(error)
     if not isinstance(error, sqlite3.Error):
         return f"{error}; {_REPAIR}"
     code = _code(error)
@@ -209,8 +211,12 @@ def _text(error: Exception, path: Path, waited: float) -> str:
     if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
         return _place(path, error)
     if code == sqlite3.SQLITE_IOERR:
-        return f"the disk failed ({error}); see whether a limit or a quota was reached, and the system's log"
+        return _of_the_disk(error)
     return str(error)
+
+
+def _of_the_disk(error: Exception) -> str:
+    return f"the disk failed ({error}); see whether a limit or a quota was reached, and the system's log"
 
 
 def _place(path: Path, error: Exception) -> str:
@@ -222,6 +228,11 @@ def _place(path: Path, error: Exception) -> str:
     if not _is_writable(folder):
         return f"the folder {folder} cannot be written; the broker needs to write the file and beside it"
     return f"the file cannot be written ({error}); the broker needs to write it and beside it"
+
+
+def _is_forbidden(path: Path) -> bool:
+    """Whether the file is there and may not be written; looks twice, since another process may just take it away."""
+    return all(path.is_file() and not _is_writable(path) for _ in range(2))
 
 
 def _is_writable(path: Path) -> bool:
