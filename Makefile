@@ -9,7 +9,7 @@ PIP := $(PY) -m pip --quiet --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test test-long brokers conformance check format bench docs rules clean
+.PHONY: help venv demo test test-long brokers conformance check format bench bench-brokers docs rules clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ rules: $(VENV)/.stamp-dev  ## every rule of the specification with its tests
 
 bench: $(VENV)/.stamp-bench  ## speed on this machine; `make bench ARGS=--write` updates docs/performance.md
 	@$(PY) -m bench $(ARGS)
+
+bench-brokers: $(VENV)/.stamp-bench  ## the same beside the brokers' other clients; `ARGS=--write` updates their pages
+	@$(PY) -m integration.bench $(ARGS)
 
 docs: $(VENV)/.stamp-dev  ## regenerate what the documentation takes from the code
 	@$(PY) -m tools.docs

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-__all__ = ["BODY", "Arguments", "arguments", "check", "headers", "serve"]
+__all__ = ["BODY", "PREFETCH", "WINDOW", "Arguments", "arguments", "check", "headers", "serve"]
 
 BODY = "x" * 256
 PREFETCH = 250
