@@ -12,9 +12,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from pika.adapters.select_connection import IOLoop
-
 from jmsbridge.spi import BackendError, LinkLost
+from jmsbridge_rabbitmq.ioloop import new_ioloop
 
 __all__ = ["Loop", "Mailbox"]
 
@@ -34,7 +33,7 @@ class Loop:
         self, name: str, around: Callable[[Callable[[], None]], None], crashed: Callable[[BaseException], None]
     ) -> None:
         self.ended: BackendError | None = None
-        self.ioloop = IOLoop()
+        self.ioloop = new_ioloop()
         self._around = around
         self._crashed = crashed
         self._tasks: deque[Callable[[], None]] = deque()
