@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 import jmsbridge
-from integration.faults.ledger import Ledger, Step
+from integration.faults.ledger import MARKED, Ledger, Step
 from integration.faults.part import Settings, play
 from jmsbridge import AUTO_ACKNOWLEDGE, CLIENT_ACKNOWLEDGE, DUPS_OK_ACKNOWLEDGE, InDoubt, JMSException, Message, Session
 
@@ -37,7 +37,8 @@ class _Book:
         for message in messages:
             producer = message.get_string_property("producer")
             key = f"{producer}:{message.get_int_property('number')}"
-            self._ledger.write(step, key, message.get_int_property("call"), detail)
+            said = MARKED if step is Step.GOT and message.jms_redelivered else detail
+            self._ledger.write(step, key, message.get_int_property("call"), said)
 
 
 def _listening(session: Session, queue: jmsbridge.Queue, book: _Book, stop: threading.Event) -> None:

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import msgspec
 
-__all__ = ["Entry", "Ledger", "Reader", "Step"]
+__all__ = ["MARKED", "Entry", "Ledger", "Reader", "Step"]
+
+MARKED = "redelivered"
+"""The detail of a message that came marked as redelivered."""
 
 
 class Step(enum.StrEnum):

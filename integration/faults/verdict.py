@@ -23,7 +23,7 @@ from itertools import pairwise
 
 import msgspec
 
-from integration.faults.ledger import Entry, Step
+from integration.faults.ledger import MARKED, Entry, Step
 
 __all__ = ["Disturbance", "Verdict", "judge"]
 
@@ -55,6 +55,8 @@ class Verdict(msgspec.Struct):
     """Keys that were received from two calls, the first of which was in doubt."""
     settled_in_doubt: int = 0
     """Receipts that a cut explains, of messages that were done with."""
+    unmarked: int = 0
+    """Messages that came again without a mark: the broker forgot that it had delivered them."""
     broken: dict[str, list[str]] = msgspec.field(default_factory=dict)
     counts: dict[str, int] = msgspec.field(default_factory=dict)
 
@@ -76,6 +78,7 @@ class _Receipt(msgspec.Struct):
     consumer: str
     at: float
     position: int
+    marked: bool
     done_at: float | None = None
     maybe: bool = False
 
@@ -138,7 +141,7 @@ def _collect(name: str, entries: Sequence[Entry], receipts: dict[_Call, list[_Re
         if entry.step is Step.HOLDS:
             holds = entry.number
         elif entry.step is Step.GOT:
-            latest[call] = _Receipt(name, entry.at, len(times))
+            latest[call] = _Receipt(name, entry.at, len(times), entry.detail == MARKED)
             receipts[call].append(latest[call])
             times.append(entry.at)
         elif entry.step is Step.DONE:
@@ -201,6 +204,7 @@ class _Explaining:
 def _judge_again(what: str, found: Sequence[_Receipt], explains: _Explaining, verdict: Verdict) -> None:
     """Receipts of one call, in time order: each further one needs a reason."""
     for first, again in pairwise(found):
+        verdict.unmarked += not again.marked
         if first.done_at is None:
             continue  # given back, rolled back or in doubt: it was to come again
         if explains(first, again):

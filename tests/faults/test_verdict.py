@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from integration.faults.chaos import draw
-from integration.faults.ledger import Entry, Step
+from integration.faults.ledger import MARKED, Entry, Step
 from integration.faults.verdict import Disturbance, Verdict, judge
 
 HOLDS = 10
@@ -110,6 +110,11 @@ def test_a_cut_does_not_explain_what_must_have_been_settled_long_before() -> Non
 
 def test_what_was_given_back_may_come_again() -> None:
     assert verdict(many(1), got(0, 1, done=None), got(0, 2)).ok
+
+
+def test_what_comes_again_without_a_mark_is_counted() -> None:
+    entry = Entry(2, Step.GOT, "p:0", 0, MARKED)
+    assert verdict(many(1), got(0, 1, done=None), [entry], got(0, 3)).unmarked == 1
 
 
 def test_callbacks_out_of_order() -> None:
