@@ -1,10 +1,11 @@
 """The figures for a reader: a table on the terminal, and ``docs/performance-rabbitmq.md``."""
 
+import contextlib
 import datetime
 import os
 import platform
-from collections.abc import Sequence
-from importlib.metadata import version
+from collections.abc import Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from rich.console import Console
@@ -53,17 +54,23 @@ def show(figures: Sequence[Figure], found: Sequence[Bar]) -> None:
 def write(figures: Sequence[Figure], found: Sequence[Bar], command: str, broker: str) -> Path:
     """Write the page."""
     machine = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}, {os.cpu_count()} cores"
-    names = ("pika", "aio-pika", "kombu", "faststream")
     text = _TEXT.format(
         made=f"Made by `{command}` on {datetime.date.today().isoformat()}. {machine}.",
         broker=broker,
         windows=WINDOWS,
-        clients=", ".join(f"{name} {version(name)}" for name in names) + ", rabbitmq-jms 3.7.0",
+        clients=", ".join(_clients()),
         bars="\n".join(f"- {'met' if bar.met else '**missed**'}: {bar.text}: {_of(bar)}" for bar in found),
         groups="".join(_section(title, rows) for title, rows in _grouped(figures).items()),
     )
     _PAGE.write_text(text, encoding="utf-8")
     return _PAGE
+
+
+def _clients() -> Iterator[str]:
+    for name in ("pika", "aio-pika", "kombu", "faststream"):
+        with contextlib.suppress(PackageNotFoundError):  # it took no part
+            yield f"{name} {version(name)}"
+    yield "rabbitmq-jms 3.7.0"
 
 
 def _of(bar: Bar) -> str:

@@ -1,0 +1,66 @@
+"""What the benchmark beside the peers says about forged figures."""
+
+from pathlib import Path
+
+import pytest
+
+from integration.bench import report
+from integration.bench.bars import bars
+from integration.bench.rows import ROWS, chosen
+from integration.bench.turns import Figure
+
+
+def figure(
+    name: str, rate: float, *, queue_type: str = "classic", delay: float | None = None, cost: float = 50
+) -> Figure:
+    row = next(row for row in ROWS if row.name == name)
+    return Figure(row, queue_type, delay, (rate / 2, rate, rate * 2), (cost, cost, cost))
+
+
+OURS = "jmsbridge, completion listener"
+PEER = "pika SelectConnection, own thread"
+
+
+def test_a_bar_is_the_ratio_of_the_medians() -> None:
+    (met,) = bars([figure(OURS, 30_000), figure(PEER, 20_000)])
+    assert (met.reached, met.met) == (1.5, True)
+    (missed,) = bars([figure(OURS, 10_000), figure(PEER, 20_000)])
+    assert not missed.met
+
+
+def test_types_of_queues_and_delays_are_not_mixed() -> None:
+    assert bars([figure(OURS, 1), figure(PEER, 1, queue_type="quorum"), figure(PEER, 1, delay=0.0)]) == []
+
+
+def test_cpu_must_be_less() -> None:
+    ours, peer = figure("jmsbridge, send()", 100, cost=90), figure("pika BlockingConnection", 100, cost=80)
+    rate, cost = bars([ours, peer])
+    assert rate.met
+    assert not cost.met
+
+
+def test_a_delay_is_compared_with_none_through_the_same_proxy() -> None:
+    figures = [figure(OURS, 50_000), figure(OURS, 20_000, delay=0.0), figure(OURS, 17_000, delay=0.02)]
+    (bar,) = bars(figures)
+    assert bar.reached == 0.85
+    assert "20 ms" in bar.text
+
+
+def test_every_comparison_names_rows_that_are_there() -> None:
+    every = [figure(row.name, 1, queue_type=kind) for kind in ("classic", "quorum") for row in chosen([], kind)]
+    assert len(bars(every)) == 9 + 8 + 2
+
+
+def test_rows_are_chosen_by_name_or_group() -> None:
+    assert [row.name for row in chosen(["kombu"], "classic")] == ["kombu, confirm_publish", "kombu"]
+    assert all(row.receives for row in chosen(["receive"], "classic"))
+    assert len(chosen([], "quorum")) == len(ROWS) - 1
+
+
+def test_the_page_holds_every_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "_PAGE", tmp_path / "page.md")
+    figures = [figure(OURS, 12_345), figure(PEER, 20_000), figure(OURS, 4_321, delay=0.02)]
+    page = report.write(figures, bars(figures), "the command", "RabbitMQ 4").read_text(encoding="utf-8")
+    assert "| jmsbridge, completion listener | 12,345 | 6,172 | 24,690 | 50 |" in page
+    assert "## Window of 1000, classic queue, proxy with 20 ms there and back" in page
+    assert f"**missed**: {OURS} to {PEER}, classic queue: 0.62 of 1.00" in page
