@@ -32,8 +32,9 @@ that only counts tells what a core of this machine is worth: scale by it before 
 `embedded:PATH` on a local disk with fsync on, and Python's usual queues in a file in the same run, each with
 `synchronous = FULL` and the same 256 bytes. The peers put and take one message at a time; they have no headers,
 no types, no acknowledgement modes and no transactions: their figures are to be read beside "one at a time".
-With and without a backlog, and with one process and two, is measured in turn, window by window. Of its own rate without
-a backlog, 70 % is asked for with one; of asynchronous sends, ten times the rate of sends confirmed one at a time.
+With and without a backlog, and with one process and two, is measured in turn, window by window, and each window is
+compared with the one before it: with a backlog 70 % of the rate without is asked for, with two processes half the rate
+of one. Of asynchronous sends, ten times the rate of sends confirmed one at a time is asked for.
 
 | what | median | lowest | highest | asked for | unit |
 |---|---:|---:|---:|---:|---|
