@@ -30,8 +30,8 @@ def fetch_rabbitmq(suite: str, version: str, aside: Path, folder: Path, say: Say
     packages = ["rabbitmq-server", *(f"erlang-{part}" for part in _ERLANG)]
     packages += [] if own else [*_LIBRARIES[suite], "patchelf"]
     downloads = aside / "downloads"
-    options = _apt_options(downloads, suite)
     say(f"package index of Debian {suite}")
+    options = _apt_options(downloads, suite)
     run([need("apt-get", _WHY), *options, "update"])
     say(f"{len(packages)} packages of Debian {suite}")
     run(["apt-get", *options, "download", *packages], folder=downloads)
