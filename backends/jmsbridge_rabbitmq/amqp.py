@@ -13,6 +13,7 @@ from typing import Any
 import pika
 from pika import frame as pika_frame
 from pika import spec
+from pika.exceptions import NoFreeChannels
 
 from jmsbridge_rabbitmq.fields import Unencodable
 from jmsbridge_rabbitmq.frames import DELIVER, GET_OK, RETURN, Confirm, Content
@@ -119,6 +120,14 @@ class AmqpSocket(pika.SelectConnection):  # type: ignore[misc]
     def _read_other(self) -> tuple[int, Any]:
         read: tuple[int, Any] = super()._read_frame()
         return read
+
+    def open_channel(self, opened: Callable[[Any], None]) -> bool:
+        """Open a channel; false where the connection has as many as it may have."""
+        try:
+            self.channel(on_open_callback=opened)
+        except NoFreeChannels:
+            return False
+        return True
 
     # -- messages
 

@@ -70,7 +70,7 @@ class Channel:
             link.forget_subscription(made)
             link.loop.post(lambda: link.left(source))
             raise
-        self._subscriptions.append(made)
+        self._subscriptions = [*(each for each in self._subscriptions if not each.is_closed), made]
         return made
 
     def _source(self, interest: Interest) -> Conversation:

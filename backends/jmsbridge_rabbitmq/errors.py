@@ -22,7 +22,7 @@ from jmsbridge.spi import (
     SendRefused,
 )
 
-__all__ = ["Refused", "connect_error", "is_exclusive_use", "loss", "oversize", "refusal"]
+__all__ = ["Refused", "connect_error", "is_exclusive_use", "loss", "out_of_channels", "oversize", "refusal"]
 
 
 class Refused(Exception):
@@ -47,6 +47,14 @@ def oversize(text: str) -> tuple[int, int] | None:
 def is_exclusive_use(no: Refused) -> bool:
     """Whether a consumer was refused because of another one, and not because of permissions."""
     return no.code == 403 and "exclusive" in no.text
+
+
+def out_of_channels(what: str, broker: str) -> BackendError:
+    """A connection has a limit of channels, and each session and consumer takes one."""
+    return BackendError(
+        f"{what}: this connection to {broker} has all the channels that it may have (channel_max); close sessions and "
+        "consumers, or use another connection"
+    )
 
 
 _Kind = Callable[[str], BackendError]

@@ -8,15 +8,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jmsbridge.spi import AddressRefused, BackendError, SubscriptionRefused
-from jmsbridge_rabbitmq.errors import Refused, is_exclusive_use, refusal
+from jmsbridge_rabbitmq.errors import Refused, is_exclusive_use, out_of_channels, refusal
 from jmsbridge_rabbitmq.frames import Content
 from jmsbridge_rabbitmq.tags import Tags
 
 if TYPE_CHECKING:
     from jmsbridge_rabbitmq.link import Link
 
-__all__ = ["Flow", "Source"]
+__all__ = ["MOST", "Flow", "Source"]
 
+MOST = 65_535
+"""What a window can be."""
 _DEADLINE = 20.0  # seconds for a consumer to start
 _TOGETHER = 0.02  # seconds within which what is given back is given back in order
 
@@ -126,7 +128,8 @@ class Flow:
             else:
                 self.consume(prefetch)
 
-        self._link.consuming.channel(on_open_callback=opened)
+        if not self._link.consuming.open_channel(opened):
+            self._fail(out_of_channels(f"consuming {self._what}", self._link.broker))
 
     def _opened(self) -> None:
         done, self._opening = self._opening, None
@@ -135,6 +138,7 @@ class Flow:
 
     def consume(self, prefetch: int) -> None:
         """Start the consumer with this window."""
+        prefetch = min(prefetch, MOST)
         self._channel.basic_qos(prefetch_count=prefetch)
         self._cancelling = False
         self.window, self._unsettled, self._freed = prefetch, 0, 0

@@ -132,6 +132,13 @@ class Mailbox(Generic[T]):
         if self.items and self._loop.ended is None:
             self._serve(self.items)
 
+    def take(self) -> list[T]:
+        """Everything that is there; on the I/O thread."""
+        items = []
+        while self.items:
+            items.append(self.items.popleft())
+        return items
+
     def refuse_all(self) -> None:
         """Answer everything that was not served; called by who ended the loop, and by who came too late."""
         items = self.items

@@ -23,7 +23,7 @@ from jmsbridge.spi import (
     Ticket,
 )
 from jmsbridge_rabbitmq.copies import Copies
-from jmsbridge_rabbitmq.flow import Flow, Source
+from jmsbridge_rabbitmq.flow import MOST, Flow, Source
 from jmsbridge_rabbitmq.frames import Content
 from jmsbridge_rabbitmq.loop import Mailbox
 from jmsbridge_rabbitmq.native import CLASSIC_ONLY
@@ -60,10 +60,15 @@ class Subscription:
         self._closed = False
         self._held: deque[Arrival] = deque()
         self._credit = 0
-        self._window = interest.window or 1
+        self._window = min(interest.window or 1, MOST)
         self._exact = interest.window == 0 and not source.eager  # one consumer, or fetch, for each bit of credit
         self._draining = False
         self._drains: deque[Ticket] = deque()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether ``close`` was called."""
+        return self._closed
 
     def consumes(self, address: Address) -> bool:
         """Whether it is a consumer of this destination."""
