@@ -12,6 +12,7 @@ from jmsbridge.spi import Backend, ConnectFailed, Endpoint, LinkEvents, Native
 from jmsbridge.spi import Link as LinkProtocol
 from jmsbridge_rabbitmq.amqp import quiet_pika
 from jmsbridge_rabbitmq.link import Link
+from jmsbridge_rabbitmq.names import check_client_id
 from jmsbridge_rabbitmq.native import NATIVE
 from jmsbridge_rabbitmq.options import RabbitOptions
 
@@ -31,6 +32,8 @@ class RabbitBackend:
         """Connect and authenticate."""
         if endpoint.host is None:
             raise ConnectFailed(f"{endpoint} names no host: {self.name}://HOST[:PORT][/VIRTUAL-HOST]")
+        if endpoint.client_id:
+            check_client_id(endpoint.client_id)
         quiet_pika()
         link = Link(endpoint, options if isinstance(options, RabbitOptions) else RabbitOptions(), events)
         link.connect()

@@ -9,7 +9,8 @@ from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
 
 from jmsbridge.spi import BackendError
-from jmsbridge_rabbitmq.errors import Refused, refusal
+from jmsbridge_rabbitmq import names
+from jmsbridge_rabbitmq.errors import Refused, out_of_channels, refusal
 
 __all__ = ["Ask", "Control", "Conversation", "Done", "converse"]
 
@@ -41,6 +42,7 @@ class _Talk:
         """One step further; false when it is over and ``outcome`` says how."""
         try:
             self.next = self.conversation.send(answer) if no is None else self.conversation.throw(no)
+            names.check_arguments(self.next.arguments)
         except StopIteration as end:
             self.outcome: tuple[Any, BaseException | None] = (end.value, None)
             return False
@@ -84,8 +86,12 @@ class Control:
             return
         if self._channel is None:
             if not self._opening:
-                self._opening = True
-                self._connection.channel(on_open_callback=self._opened)
+                self._opening = self._connection.open_channel(self._opened)
+                if not self._opening:
+                    talk.conversation.close()
+                    talk.outcome = (None, out_of_channels(talk.what, self._name_of()))
+                    self._end()
+                    self._begin()
             return
         question, talk.next = talk.next, None
         getattr(self._channel, question.method)(callback=self._answered, **question.arguments)

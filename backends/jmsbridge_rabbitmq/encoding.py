@@ -10,9 +10,10 @@ import msgspec
 from jmsbridge.spi import BodyKind, Envelope, Long
 from jmsbridge_rabbitmq import bodies, javabody
 from jmsbridge_rabbitmq.common import HEADS, ID_KEY, KIND_NAMES, TIME_KEY, UNNAMED
-from jmsbridge_rabbitmq.fields import encode_pairs, field, text
+from jmsbridge_rabbitmq.fields import Unencodable, encode_pairs, field, text
 from jmsbridge_rabbitmq.headers import ABSENT_TEXT, CORRELATION, PLAIN, REPLY_KIND, STAMP, encode_properties
 from jmsbridge_rabbitmq.javaread import is_java
+from jmsbridge_rabbitmq.names import DIRECT_REPLY
 from jmsbridge_rabbitmq.properties import shortstr
 
 __all__ = ["Dialect", "Encoder", "Outbound"]
@@ -126,6 +127,8 @@ def _rare(envelope: Envelope, now: int) -> tuple[int, bytes, bytes, bytes]:
             middle += shortstr(raw, "correlation id")
     reply_to = envelope.reply_to
     if reply_to is not None:
+        if reply_to.name == DIRECT_REPLY and not reply_to.topic:
+            raise Unencodable(f"{DIRECT_REPLY} as a reply-to wants a consumer of its channel; take a temporary queue")
         flags |= 0x0200
         middle += shortstr(reply_to.name, "name of the reply-to destination")
         if reply_to.topic or reply_to.temporary:

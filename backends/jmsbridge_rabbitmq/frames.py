@@ -33,6 +33,7 @@ GET_OK: Final = 71
 _END: Final = b"\xce"
 _MOST_DESTINATIONS: Final = 1024
 _BARE: Final = 8  # octets of a frame besides its payload
+_ADDED: Final = 65_536  # the broker tells in headers that were full what became of the message, and does not count
 _pack_header: Final = struct.Struct(">BHIHHQ").pack
 _pack_body: Final = struct.Struct(">BHI").pack
 _pack_tag: Final = struct.Struct(">BHIHHQBB").pack
@@ -196,7 +197,7 @@ class FrameReader:
         pending = self._pending
         while end - offset >= 7:
             kind, channel, size = _read_frame(data, offset)
-            if size > self._frame_max - _BARE:
+            if size > self._frame_max - _BARE + (_ADDED if kind == 2 else 0):
                 raise Malformed(f"a frame of {size} bytes, where {self._frame_max} were agreed")
             start = offset + 7
             stop = start + size

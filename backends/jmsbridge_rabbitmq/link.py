@@ -49,6 +49,8 @@ _DEADLINE = 30.0  # seconds within which the broker answers a question, or is gi
 _CLOSING = 5.0  # seconds for a polite end
 _CLIENT_ID_PATIENCE = 2.0  # seconds for the broker to notice the death of the link that had the client id
 _NO_LIMIT = 1 << 62
+_FRAME = 131_072
+_RESERVED = 4_096  # of a frame for headers: what surrounds them, and what the broker adds when it moves the message
 _MOST_QUEUES = 10_000
 
 _numbers = itertools.count(1)
@@ -69,6 +71,7 @@ class Link(RabbitAdmin):
         self.stamp = endpoint.client_id or str(uuid.uuid4())
         self.encoder = Encoder(options.dialect, self.stamp, options.text_marker)
         self.message_limit = _NO_LIMIT
+        self.header_room = _FRAME - _RESERVED
         self.blocked = False
         self.queues: set[str] = set()
         self.exchanges: set[str] = set()
@@ -112,6 +115,7 @@ class Link(RabbitAdmin):
         def opened(_: Any) -> None:
             server = self.consuming.server_properties or {}
             self.broker = f"{server.get('product', 'RabbitMQ')} {server.get('version', '')}".strip()
+            self.header_room = (self.consuming.params.frame_max or _FRAME) - _RESERVED
             self.control = Control(self.consuming, lambda: self.broker, self.lost_late)
             wait.done(None, None)
 

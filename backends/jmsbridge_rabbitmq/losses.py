@@ -44,8 +44,8 @@ LOSSES: Final[dict[str, dict[str, str]]] = {
     "jms": {
         **_ALWAYS,
         "to Java: correlation id as bytes": "the client keeps it as text: bytes that are no UTF-8 change",
-        "in headers: NaN and infinities": "such properties are in the body, which Java reads, and in no header: RabbitMQ"
-        " ends the connection that sends such a number",
+        "in headers: NaN and infinities": "such properties are in the body, which Java reads, and in no header:"
+        " RabbitMQ ends the connection that sends such a number",
         "texts beyond 65,535 bytes": "in properties, names and fields the client's format has no room: refused",
         "from Java: Message": "the client makes a TextMessage without text of it",
     },

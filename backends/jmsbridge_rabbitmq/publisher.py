@@ -10,11 +10,11 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from jmsbridge.spi import AddressRefused, BackendError, ChannelLost, Envelope, LinkLost, SendRefused, Ticket
-from jmsbridge_rabbitmq import delays, properties, topology
+from jmsbridge.spi import Address, AddressRefused, BackendError, ChannelLost, Envelope, LinkLost, SendRefused, Ticket
+from jmsbridge_rabbitmq import delays, names, properties, topology
 from jmsbridge_rabbitmq.confirms import Confirms
 from jmsbridge_rabbitmq.control import Conversation
-from jmsbridge_rabbitmq.errors import Refused, oversize, refusal
+from jmsbridge_rabbitmq.errors import Refused, out_of_channels, oversize, refusal
 from jmsbridge_rabbitmq.fields import Malformed, Unencodable
 from jmsbridge_rabbitmq.frames import Confirm, Content
 from jmsbridge_rabbitmq.loop import Mailbox
@@ -39,7 +39,8 @@ class Sending:
         self.key = key
         self.made = made
         self.ticket = ticket
-        self.mandatory = exchange != topology.TOPICS
+        # a direct reply is delivered past all queues, and the broker says then that it went to none
+        self.mandatory = exchange != topology.TOPICS and not (not exchange and key.startswith(names.DIRECT_REPLY))
         self.owned = False  # a temporary destination: there, or its owner is gone
         self.wait = 0  # ms before it is to be delivered
         self.returned: str | None = None
@@ -72,6 +73,7 @@ class Publisher:
         self._opening = False
         self._making = False
         self._closed: Callable[[], None] | None = None
+        self._target: Address | None = None  # the last one that was looked at; any thread
 
     # -- any thread
 
@@ -82,9 +84,14 @@ class Publisher:
             raise link.lost_early()
         now = now_ms()
         try:
+            if address != self._target:
+                names.check(address.name)
+                self._target = address
             made = link.encoder.encode(envelope, now)
-        except Unencodable as error:
-            refused = _unencodable(str(address), error)
+            if len(made.properties) > link.header_room:
+                raise Unencodable(_too_many_headers(made, link.header_room))
+        except (Unencodable, AddressRefused) as error:
+            refused = _unencodable(str(address), error) if isinstance(error, Unencodable) else error
             if ticket is None:
                 raise refused from error
             ticket.fail(refused)
@@ -189,7 +196,10 @@ class Publisher:
         self._link.open_publishing(self._open_channel)
 
     def _open_channel(self) -> None:
-        self._link.publishing.channel(on_open_callback=self._opened)
+        if not self._link.publishing.open_channel(self._opened):
+            self._opening = False
+            for sending in self._outbox.take():
+                sending.fail(out_of_channels(f"sending to {sending.where}", self._link.broker))
 
     def _opened(self, channel: Any) -> None:
         channel.add_on_close_callback(self._lost)
@@ -292,6 +302,12 @@ def _unencodable(where: str, error: Unencodable) -> SendRefused:
     refused = SendRefused(f"{where}: the message cannot be written as AMQP 0-9-1: {error}")
     refused.__cause__ = error
     return refused
+
+
+def _too_many_headers(made: Outbound, room: int) -> str:
+    return (
+        f"headers and properties take {len(made.properties)} bytes, and a frame of this connection has room for {room}"
+    )
 
 
 def _message_id(raw: bytes) -> str | None:

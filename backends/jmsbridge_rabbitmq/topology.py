@@ -24,9 +24,10 @@ from typing import Any
 
 import msgspec
 
-from jmsbridge.spi import Address, AddressInUse, AddressRefused, SubscriptionRefused, SubscriptionUnknown
+from jmsbridge.spi import Address, AddressInUse, SubscriptionRefused, SubscriptionUnknown
 from jmsbridge_rabbitmq.control import Ask, Conversation
 from jmsbridge_rabbitmq.errors import Refused
+from jmsbridge_rabbitmq.names import check, client_queue
 
 __all__ = [
     "TEMPORARY_TOPICS",
@@ -121,7 +122,7 @@ def find_queue(queue: str) -> Conversation:
 
 def ensure_queue(queue: str, queue_type: str | None) -> Conversation:
     """A durable queue: the one that is there, or a new one."""
-    _check_name(queue)
+    check(queue)
     try:
         yield _passive(queue)
     except Refused as no:
@@ -139,11 +140,6 @@ def ensure_queue(queue: str, queue_type: str | None) -> Conversation:
 
 def _typed(queue_type: str | None, **arguments: Any) -> dict[str, Any]:
     return {**({"x-queue-type": queue_type} if queue_type else {}), **arguments}
-
-
-def _check_name(name: str) -> None:
-    if not name or len(name.encode()) > 255:
-        raise AddressRefused(f"{name[:40]!r} is no name for a queue or topic of RabbitMQ: 1 to 255 bytes of UTF-8")
 
 
 def ensure_exchange(name: str) -> Conversation:
@@ -229,7 +225,7 @@ def _delete_unused(queue: str) -> Conversation:
 
 def exclusive_queue(queue: str, exchange: str, topic: str) -> Conversation:
     """The queue of a subscription that ends with its consumer."""
-    _check_name(topic)
+    check(topic)
     yield from ensure_exchange(exchange)
     yield Ask("queue_declare", {"queue": queue, "exclusive": True})
     yield Ask("queue_bind", {"queue": queue, "exchange": exchange, "routing_key": topic})
@@ -240,8 +236,8 @@ def define(sub: Definition, queue_type: str | None) -> Conversation:
 
     One of another definition that nobody consumes goes, with its messages; SubscriptionRefused where somebody does.
     """
-    _check_name(sub.queue)
-    _check_name(sub.topic)
+    check(sub.queue)
+    check(sub.topic)
     yield from ensure_exchange(TOPICS)
     for _ in range(3):
         consumers = yield from _consumers(sub)
@@ -329,9 +325,7 @@ def lock(queue: str) -> Conversation:
 
 def client_lock(client_id: str) -> Conversation:
     """Take a client id: an exclusive queue, which goes with the connection; AddressInUse where it is taken."""
-    name = f"jms-client-{client_id}"
-    _check_name(name)
-    yield Ask("queue_declare", {"queue": name, "exclusive": True})
+    yield Ask("queue_declare", {"queue": client_queue(client_id), "exclusive": True})
 
 
 def temporary(address: Address) -> Conversation:
@@ -340,7 +334,7 @@ def temporary(address: Address) -> Conversation:
     For a topic it is a queue that keeps nothing. It is bound to the topic, so that a send has somewhere to go as long
     as the topic lives.
     """
-    _check_name(address.name)
+    check(address.name)
     if not address.topic:
         yield Ask("queue_declare", {"queue": address.name, "exclusive": True})
         return
