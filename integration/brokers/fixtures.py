@@ -11,6 +11,7 @@ that external server. A broker that cannot be had skips the test with what would
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from typing import NoReturn
 
 import pytest
 
@@ -41,18 +42,10 @@ def rabbitmq3() -> Iterator[Broker | External]:
 def own_broker() -> Iterator[StartBroker]:
     """Starts brokers that only this test has: it may kill and restart them; they end with the test."""
     with ExitStack() as stack:
-
-        def begin(name: str) -> Broker:
-            try:
-                return stack.enter_context(start(name))
-            except BrokerUnavailable as error:
-                unavailable(str(error))
-                raise
-
-        yield begin
+        yield lambda name: stack.enter_context(_try(lambda: start(name)))
 
 
-def unavailable(why: str) -> None:
+def unavailable(why: str) -> NoReturn:
     """Skip the test for want of a broker, or fail where every broker is required."""
     if os.environ.get("JMSBRIDGE_REQUIRE_BROKERS", "0") not in ("", "0"):
         pytest.fail(f"{why} (required by JMSBRIDGE_REQUIRE_BROKERS)", pytrace=False)
@@ -65,10 +58,14 @@ def _shared(name: str) -> Iterator[Broker | External]:
         yield External(kind(name), address)
         return
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
-    try:
-        broker = join(name, f"{name}-shared-{run[:16]}")
-    except BrokerUnavailable as error:
-        unavailable(str(error))
-        raise
+    broker = _try(lambda: join(name, f"{name}-shared-{run[:16]}"))
     yield broker
     leave(broker)
+
+
+def _try(begin: Callable[[], Broker]) -> Broker:
+    try:
+        return begin()
+    except BrokerUnavailable as error:
+        why = str(error)
+    unavailable(why)

@@ -1,16 +1,25 @@
 """A broker that is a few lines of Python: what the launcher does with processes, ports and folders needs no more."""
 
+import random
 import socket
 import sys
 from pathlib import Path
 
 from integration.brokers.install import Say
+from integration.brokers.ports import is_free
 from integration.brokers.probes import Probe
 from integration.brokers.server import Run, Server
 from integration.brokers.starting import start
 from integration.brokers.table import HOST, KINDS, Kind
 
-FAKE = Kind("fake", "Fake broker", "1.0", {"main": 29990, "inner": 29991}, {"fake": "main"}, frozenset({"inner"}))
+
+def _two_ports() -> dict[str, int]:
+    """Default ports of this process, so that workers do not take each other's."""
+    free = (port for port in random.sample(range(12000, 18000), 1000) if is_free(port))
+    return {"main": next(free), "inner": next(free)}
+
+
+FAKE = Kind("fake", "Fake broker", "1.0", _two_ports(), {"fake": "main"}, frozenset({"inner"}))
 
 # It appends what it is sent to a file below its data, and answers with all of it.
 _SCRIPT = """
@@ -33,7 +42,7 @@ class Fake(Server):
     """The broker `fake`; `script` and `home` may be changed by a test."""
 
     kind = FAKE
-    start_timeout = 15.0
+    start_timeout = 30.0
     script = _SCRIPT
     home: Path | None = Path(sys.prefix)
 
