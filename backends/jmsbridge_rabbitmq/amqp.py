@@ -41,12 +41,13 @@ class RawProperties:
 
 
 class AmqpSocket(pika.SelectConnection):  # type: ignore[misc]
-    """A connection whose content headers are ``RawProperties``.
+    """A connection whose content headers are ``RawProperties``, and which writes in batches.
 
-    ``on_content`` and ``on_confirm`` are called with what arrives on a channel that ``listen`` named.
+    What arrives on a channel goes to the functions that ``listen`` named for it.
     """
 
     _batch: list[bytes] | None = None
+    _size = 0  # of the batch
     _last: list[Callable[[], None]] | None = None
 
     # -- batches
@@ -71,27 +72,25 @@ class AmqpSocket(pika.SelectConnection):  # type: ignore[misc]
         if last and not self.is_closed:
             for task in last:
                 task()
-        batch, self._batch = self._batch, None
-        if not batch or self.is_closed:
-            return
-        part: list[bytes] = []
-        size = 0
-        for data in batch:  # the transport copies what a full socket leaves over
-            part.append(data)
-            size += len(data)
-            if size >= _WRITE:
-                self._adapter_emit_data(b"".join(part))
-                part, size = [], 0
-        if part:
-            self._adapter_emit_data(b"".join(part))
+        self._write_batch()
+        self._batch = None
+
+    def _write_batch(self) -> None:
+        batch, self._batch, self._size = self._batch, [], 0
+        if batch and not self.is_closed:
+            self._adapter_emit_data(b"".join(batch))
 
     def _output_marshaled_frames(self, marshaled_frames: Sequence[bytes]) -> None:
+        size = sum(map(len, marshaled_frames))
         self.frames_sent += len(marshaled_frames)
-        self.bytes_sent += sum(map(len, marshaled_frames))
+        self.bytes_sent += size
         if self._batch is None:
             self._adapter_emit_data(b"".join(marshaled_frames))
-        else:
-            self._batch += marshaled_frames
+            return
+        self._batch += marshaled_frames
+        self._size += size
+        if self._size >= _WRITE:  # the broker may begin, and the transport copies what a full socket leaves over
+            self._write_batch()
 
     def _on_data_available(self, data_in: bytes) -> None:
         first = self.begin()
