@@ -9,7 +9,7 @@ import pika
 import pytest
 
 from integration.brokers import Broker
-from jmsbridge.spi import Address, AddressInUse, AddressRefused, NotSupported, Outcome
+from jmsbridge.spi import Address, AddressInUse, AddressRefused, BackendError, NotSupported, Outcome
 from jmsbridge.testing.suite.contract_support import drain, settle
 from jmsbridge.testing.suite.support import eventually
 from jmsbridge_rabbitmq import RabbitOptions
@@ -179,3 +179,23 @@ def test_questions_leave_no_trace(broker: Broker, client: Client, name: str) -> 
     before = broker.admin.get(f"/api/queues/%2F/{name}")["arguments"]
     client.consume(Address(name), 1)
     assert json.dumps(broker.admin.get(f"/api/queues/%2F/{name}")["arguments"]) == json.dumps(before)
+
+
+def test_more_consumers_than_channels(client: Client, name: str) -> None:
+    client.send(Address(name), "before")
+    client.link.consuming.params.channel_max = 4
+    subscriptions = []
+    with pytest.raises(BackendError, match="channel_max"):
+        for number in range(6):
+            subscriptions.append(client.consume(Address(f"{name}-{number}"), 1)[0])
+    assert not client.log.losses
+    subscriptions.pop().close()
+    subscription, box = client.consume(Address(name), 1)
+    assert box.wait(1)[0].envelope.body == "before"
+    subscription.close()
+
+
+def test_a_window_beyond_what_amqp_counts(client: Client, name: str) -> None:
+    client.send(Address(name), *"abc")
+    _, box = client.consume(Address(name), 1_000_000, window=1_000_000, deferred=True)
+    assert [arrival.envelope.body for arrival in box.wait(3)] == list("abc")
