@@ -228,6 +228,8 @@ class _Director:
         ended = [process.poll() for process in self._cast.producers.values()]
         if any(code not in (None, 0) for code in ended):
             return True
+        if any(process.poll() is not None for process in self._cast.consumers.values()):
+            return True  # they end when they are told
         return None not in ended and not self._wanted and self._confirmed >= self._plan.messages and not self._acts
 
     def _read(self) -> None:
