@@ -119,7 +119,7 @@ class Incoming:
         if envelope.expiration and envelope.expiration <= self._clock.now_ms():
             self._drop(delivery)
             return False
-        if delivery.count > 1 and self._is_dead(delivery):
+        if delivery.count > 1 and self._is_dead(delivery) and (delivery.local_failures or self._is_count_true()):
             delivery.inbox.handed(delivery)
             self._dead_letter(delivery)
             return False
@@ -128,6 +128,10 @@ class Incoming:
             self._drop(delivery)
             return False
         return True
+
+    def _is_count_true(self) -> bool:
+        # elsewhere the flag alone, which a message may have that nobody has seen, stands for a count of two
+        return bool(self.native & (Native.DELIVERY_COUNT | Native.RELEASE))
 
     def _is_dead(self, delivery: Delivery) -> bool:
         return self._redelivery.is_exhausted(delivery.count) and Native.REJECT in self.native

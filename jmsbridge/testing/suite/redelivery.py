@@ -52,6 +52,7 @@ __all__ = [
     "test_redelivery_recover_restarts_at_the_oldest",
     "test_redelivery_recovered_then_closed",
     "test_redelivery_rollback_is_delayed_from_the_second_on",
+    "test_redelivery_unseen_is_never_dead",
 ]
 
 
@@ -443,3 +444,18 @@ def test_redelivery_receive_body_consumes_in_deferred_modes(
     else:
         context.recover()
     assert deliveries(consumer, 2) == [("a", True, 2), ("b", True, 2)]
+
+
+@rule("AC-12")
+@pitfall(4)
+def test_redelivery_unseen_is_never_dead(harness: Harness, session: Session, queue: Queue) -> None:
+    """With no redelivery allowed, what was only prefetched elsewhere is still a first delivery."""
+    send_texts(session, queue, "a", "b")
+    strict = harness.connect(max_redeliveries=0)
+    for _ in range(2):
+        with strict.create_session() as passing:
+            idle = passing.create_consumer(queue)
+            assert idle.receive(timeout=LONG) is not None
+            passing.close()
+            send_texts(session, queue, "c")
+    assert receive_texts(strict.create_session().create_consumer(queue), 2) == ["c", "c"]
