@@ -5,8 +5,10 @@ QueueConnectionFactory, TopicConnectionFactory, ``queue/NAME`` and ``topic/NAME`
 """
 
 import os
+import re
 import sys
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Annotated, Any
 
 import jpype
@@ -15,12 +17,12 @@ import typer
 from integration.conformance import machine
 from integration.conformance.errors import UNEXPECTED
 from integration.conformance.faces import Faces
-from integration.conformance.jars import Unavailable, classpath, compiled
+from integration.conformance.jars import HERE, Unavailable, classpath, compiled
 from integration.conformance.naming import install
 
 __all__ = ["main", "run"]
 
-_FAILED, _BROKEN = 1, 70
+_BROKEN = 70
 
 
 def run(
@@ -38,34 +40,38 @@ def run(
     """
     sources = [*(source or []), *([Path(program)] if program.endswith(".java") else [])]
     try:
-        places = [*(path or []), *([compiled(sources, api)] if sources else []), *classpath()]
-    except (Unavailable, ValueError) as error:
+        compiled_in = compiled([HERE / "java" / "Launch.java", *sources], api)
+        machine.start([*(path or []), compiled_in, *classpath()])
+        faces = Faces(api)
+        install(faces, url)
+        launch, ended = _launch(_class_of(program), arguments or [])
+    except (Unavailable, ValueError, OSError) as error:
         raise typer.Exit(_say(str(error))) from error
-    machine.start(places)
-    faces = Faces(api)
-    install(faces, url)
     _at_exit()
-    failed = False
+    launch.start()
+    status = ended.get()
+    for problem in faces.close():
+        _say(problem)
+    jpype.JClass("java.lang.System").exit(status)
+
+
+def _class_of(program: str) -> str:
+    """The full name of the class to run."""
+    if not program.endswith(".java"):
+        return program
+    package = re.search(r"^\s*package\s+([\w.]+)\s*;", Path(program).read_text(encoding="utf-8"), re.MULTILINE)
+    return ".".join([*(package.groups() if package else ()), Path(program).stem])
+
+
+def _launch(program: str, arguments: list[str]) -> tuple[Any, SimpleQueue[int]]:
+    """The thread for the program, and where its status will be; ValueError where there is no such program."""
+    ended: SimpleQueue[int] = SimpleQueue()
+    consumer = jpype.JProxy("java.util.function.IntConsumer", dict={"accept": lambda status: ended.put(int(status))})
+    texts = jpype.JArray(jpype.JString)(arguments)
     try:
-        kind = jpype.JClass(program if not program.endswith(".java") else Path(program).stem)
-        kind.main([jpype.JString(each) for each in arguments or ()])
-    except jpype.JException as error:
-        failed = True
-        _say(str(error.stacktrace()))
-    _wait_for_threads()
-    faces.close()
-    jpype.JClass("java.lang.System").exit(_FAILED if failed else 0)
-
-
-def _wait_for_threads() -> None:
-    """A Java program ends when its last thread does, but for daemons."""
-    thread = jpype.JClass("java.lang.Thread")
-    here = thread.currentThread()
-    while True:
-        others = [each for each in thread.getAllStackTraces().keySet() if not each.isDaemon() and not each.equals(here)]
-        if not others:
-            return
-        others[0].join()
+        return jpype.JClass("jmsbridge.Launch")(program, texts, consumer), ended
+    except jpype.JClass("java.lang.ReflectiveOperationException") as error:
+        raise ValueError(f"there is no program {program}: {error}") from error
 
 
 def _at_exit() -> None:
@@ -83,7 +89,7 @@ def _at_exit() -> None:
 
 def _say(text: str) -> int:
     print(text, file=sys.stderr, flush=True)
-    return _FAILED
+    return 1
 
 
 def main() -> None:

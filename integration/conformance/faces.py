@@ -1,6 +1,7 @@
 """Java objects in front of Python objects: a proxy for each, whose every call follows the table."""
 
 import threading
+import traceback
 import weakref
 from typing import Any
 
@@ -169,11 +170,25 @@ class Faces:
                 found[f"{row.java}({','.join(self.converter(each).java for each in row.takes)})"] = row
         return found
 
-    def close(self) -> list[str]:
-        """Close every connection that is still open, and wait for all threads; the names of any that stay."""
+    def close(self, patience: float = 10.0) -> list[str]:
+        """Close every connection that is still open, and wait for all threads; what went wrong.
+
+        A listener that does not return holds up the close of its connection for ever, but not this.
+        """
+        problems: list[str] = []
+        closing = threading.Thread(target=self._close_all, args=(problems,), name="closing", daemon=True)
+        closing.start()
+        closing.join(patience)
+        if closing.is_alive():
+            problems.append(f"a connection did not close in {patience:.0f} s")
+        return problems + [f"the thread {name} did not end" for name in threads.wait_ended(patience=patience)]
+
+    def _close_all(self, problems: list[str]) -> None:
         for each in list(self._opened):
-            each.close()
-        return threads.wait_ended()
+            try:
+                each.close()
+            except Exception:
+                problems.append(traceback.format_exc())
 
 
 def signature(method: Any) -> str:

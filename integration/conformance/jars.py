@@ -3,6 +3,7 @@
 import fcntl
 import hashlib
 import importlib.util
+import os
 import shutil
 import subprocess
 import tempfile
@@ -43,25 +44,31 @@ def compiled(sources: list[Path], api: str) -> Path:
     ValueError with the compiler's words where they do not compile.
     """
     jars = classpath()
-    texts = {source.name: source.read_text(encoding="utf-8").replace("jakarta.jms", api) for source in sources}
-    name = f"classes-{_hash(repr((sorted(texts.items()), [jar.name for jar in jars])).encode())}"
+    files = [(source.name, source.read_text(encoding="utf-8").replace("jakarta.jms", api)) for source in sources]
+    name = f"classes-{_hash(repr((files, [jar.name for jar in jars])).encode())}"
     with _made(name) as folder:
         if folder is not None:
-            with tempfile.TemporaryDirectory() as written:
-                for file, text in texts.items():
-                    Path(written, file).write_text(text, encoding="utf-8")
-                path = ":".join(map(str, jars))
-                command = ["javac", "-nowarn", "-encoding", "UTF-8", "-cp", path, "-d", str(folder)]
-                done = subprocess.run(
-                    [*command, *(str(Path(written, file)) for file in texts)],
-                    capture_output=True,
-                    text=True,
-                    timeout=_FETCHING,
-                    check=False,
-                )
-            if done.returncode:
-                raise ValueError(done.stderr)
+            _compile(files, jars, folder)
     return _kept(name)
+
+
+def _compile(files: list[tuple[str, str]], jars: list[Path], folder: Path) -> None:
+    with tempfile.TemporaryDirectory() as written:
+        places = [Path(str(number), file) for number, (file, _) in enumerate(files)]  # of two packages, perhaps
+        for place, (_, text) in zip(places, files, strict=True):
+            Path(written, place.parent).mkdir()
+            Path(written, place).write_text(text, encoding="utf-8")
+        command = ["javac", "-nowarn", "-encoding", "UTF-8", "-cp", os.pathsep.join(map(str, jars)), "-d", str(folder)]
+        done = subprocess.run(
+            [*command, *map(str, places)],
+            cwd=written,
+            capture_output=True,
+            text=True,
+            timeout=_FETCHING,
+            check=False,
+        )
+    if done.returncode:
+        raise ValueError(done.stderr)
 
 
 def _fetch(pom: Path, folder: Path) -> None:

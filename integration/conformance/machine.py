@@ -15,11 +15,10 @@ C = TypeVar("C", bound=type)
 def start(classpath: Sequence[Path]) -> None:
     """Start it, once per process; what is on the class path is on the system class loader's.
 
-    Signals stay Python's; the compiler is the quick one, as no program here runs for long.
+    Ctrl-C ends the process as it does in Java; the compiler is the quick one, as no program here runs for long.
     """
     jpype.startJVM(
         "-Xmx512m",
-        "-Xrs",
         "-XX:+UseSerialGC",
         "-XX:TieredStopAtLevel=1",
         classpath=[str(each) for each in classpath],

@@ -17,7 +17,6 @@ import jpype
 
 __all__ = ["Held", "attached", "prepare", "release", "wait_ended"]
 
-_PATIENCE = 10.0
 _dropped: deque[Any] = deque()
 
 
@@ -61,7 +60,7 @@ def attached() -> Iterator[None]:
             thread.detach()
 
 
-def wait_ended(owner: str = r"c\d+") -> list[str]:
+def wait_ended(owner: str = r"c\d+", patience: float = 10.0) -> list[str]:
     """Wait for the threads of listeners, of one connection or session or of all; the names of any that stay.
 
     Not for the caller's own, which is one of them when a listener closes another connection's.
@@ -69,7 +68,7 @@ def wait_ended(owner: str = r"c\d+") -> list[str]:
     lane = re.compile(rf"jmsbridge-{owner}(s\d+)?-(deliver|complete|exceptions)")
     mine = threading.current_thread()
     found = [thread for thread in threading.enumerate() if thread is not mine and lane.fullmatch(thread.name)]
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + patience
     for thread in found:
         thread.join(max(0.0, deadline - time.monotonic()))
     return [thread.name for thread in found if thread.is_alive()]

@@ -2,8 +2,11 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -29,21 +32,46 @@ public class Broken {
     }
 }
 """
+EXIT_IN_A_LISTENER = """
+        session.createConsumer(session.createQueue("last")).setMessageListener(message -> System.exit(9));
+        session.createProducer(session.createQueue("last")).send(session.createMessage());
+        Thread.sleep(60_000);
+"""
+# What the face does not know is an error of its own, and stays one when the program takes no notice.
+UNEXPECTED = """
+        try {
+            java.lang.reflect.Proxy.getInvocationHandler(session)
+                .invoke(session, Object.class.getMethod("notify"), null);
+        } catch (Throwable error) {
+        }
+"""
+PACKAGED = "package %s; public class Program { public static void main(String... arguments) { %s } }"
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+@contextmanager
+def started(*arguments: str) -> Iterator["subprocess.Popen[str]"]:
     java_or_skip()
     environment = {name: value for name, value in os.environ.items() if name != "JMSBRIDGE_URL"}
     environment["PYTHONPATH"] = os.pathsep.join(str(each) for each in (ROOT, ROOT / "backends"))
-    return subprocess.run(
+    process = subprocess.Popen(
         [sys.executable, "-m", "integration.conformance", *arguments],
         cwd=ROOT,
         env=environment,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=200,
-        check=False,
     )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate(timeout=10)
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    with started(*arguments) as process:
+        output, errors = process.communicate(timeout=200)
+    return subprocess.CompletedProcess(arguments, process.returncode, output, errors)
 
 
 @pytest.mark.parametrize("api", ["jakarta.jms", "javax.jms"])
@@ -69,8 +97,10 @@ def test_the_junit_test_of_the_page_runs() -> None:
         ('throw new RuntimeException("mine");', 1, "java.lang.RuntimeException: mine"),
         ("System.exit(7);", 7, ""),
         ("new Thread(() -> System.exit(8)).start();", 8, ""),
+        (EXIT_IN_A_LISTENER, 9, ""),
+        (UNEXPECTED, 70, "NotImplementedError: notify"),
     ],
-    ids=["left open", "exception", "exit", "exit elsewhere"],
+    ids=["left open", "exception", "exit", "exit elsewhere", "exit in a listener", "unexpected error"],
 )
 def test_a_program_ends_as_in_java(ending: str, status: int, said: str, tmp_path: Path) -> None:
     program = tmp_path / "Broken.java"
@@ -78,6 +108,35 @@ def test_a_program_ends_as_in_java(ending: str, status: int, said: str, tmp_path
     ran = run(str(program))
     assert ran.returncode == status, ran.stderr
     assert said in ran.stderr
+
+
+def test_ctrl_c_ends_a_program(tmp_path: Path) -> None:
+    program = tmp_path / "Broken.java"
+    program.write_text(BROKEN % "Thread.sleep(60_000);", encoding="utf-8")
+    with started(str(program)) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "listened\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+
+
+def test_programs_in_packages_run(tmp_path: Path) -> None:
+    for package, body in (("one", 'two.Program.main("a", "b");'), ("two", "System.out.println(arguments.length);")):
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "Program.java").write_text(PACKAGED % (package, body), encoding="utf-8")
+    ran = run("--source", str(tmp_path / "two" / "Program.java"), str(tmp_path / "one" / "Program.java"))
+    assert (ran.stdout, ran.returncode) == ("2\n", 0), ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [("no.such.Program", "no program no.such.Program"), ("Missing.java", "No such file"), ("jmsbridge.Launch", "main")],
+)
+def test_a_program_that_is_not_there_is_named(program: str, said: str) -> None:
+    ran = run(program)
+    assert ran.returncode == 1
+    assert said in ran.stderr
+    assert "Traceback" not in ran.stderr
 
 
 def test_a_program_that_does_not_compile_says_so(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """What the runner of Java tests makes of tests that hang, fail or end the process, and of machines without Java."""
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -20,7 +21,7 @@ STUCK = str(HERE / "java" / "Stuck.java")
 def test_a_test_that_hangs_is_given_up_and_the_next_one_runs(tmp_path: Path) -> None:
     java_or_skip()
     results = tmp_path / "results"
-    options = ["--source", STUCK, "--patience", "1", "--results", str(results)]
+    options = ["--api", "jakarta.jms", "--source", STUCK, "--patience", "1", "--results", str(results)]
     execute(
         ["integration.conformance.run", *options, "Stuck.waitsForEver", "Stuck.fails", "Stuck.none"], tmp_path / "log"
     )
@@ -30,6 +31,21 @@ def test_a_test_that_hangs_is_given_up_and_the_next_one_runs(tmp_path: Path) -> 
     assert "meant to fail" in failed["trace"]
     assert "Stuck" in missing["trace"]
     assert (end["test"], end["trace"]) == (END, "")
+
+
+@pytest.mark.timeout(900)
+def test_errors_of_the_face_and_threads_that_stay_fail_the_run(tmp_path: Path) -> None:
+    java_or_skip()
+    results = tmp_path / "results"
+    options = ["--api", "jakarta.jms", "--source", STUCK, "--patience", "5", "--results", str(results)]
+    execute(["integration.conformance.run", *options, "Stuck.upsetsTheFace", "Stuck.listensForEver"], tmp_path / "log")
+    upset, listening, end = (json.loads(line) for line in results.read_text(encoding="utf-8").splitlines())
+    assert "NotImplementedError: notify" in upset["trace"]
+    assert listening["trace"] == ""
+    assert end["test"] == END
+    assert "a connection did not close in 5 s" in end["trace"]
+    assert re.search("the thread jmsbridge-.*-deliver did not end", end["trace"])
+    assert "NotImplementedError: notify" in end["trace"]
 
 
 @pytest.mark.timeout(900)
