@@ -15,6 +15,7 @@ __all__ = [
     "Malformed",
     "Names",
     "NotFinite",
+    "TooLong",
     "Unencodable",
     "decode_entries",
     "decode_table",
@@ -63,6 +64,10 @@ class Unencodable(ValueError):
     """A value has no place in an AMQP 0-9-1 frame; the only error that encoders of this package raise."""
 
 
+class TooLong(Unencodable):
+    """A name of more than 255 bytes."""
+
+
 class NotFinite(Unencodable):
     """A NaN or an infinity: Erlang has none, and RabbitMQ ends the connection (541) that sends one in a table."""
 
@@ -97,7 +102,7 @@ class _Keys(dict[str, bytes]):
     def __missing__(self, name: str) -> bytes:
         data = _utf8(name)
         if len(data) > 255:
-            raise Unencodable(f"the name {name[:40]!r}… takes {len(data)} bytes, and AMQP 0-9-1 has room for 255")
+            raise TooLong(f"the name {name[:40]!r}… takes {len(data)} bytes, and AMQP 0-9-1 has room for 255")
         if len(self) >= _MOST_NAMES:
             self.clear()
         self[name] = key = bytes((len(data),)) + data + self._code

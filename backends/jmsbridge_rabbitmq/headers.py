@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from jmsbridge.spi import Byte, Float, Long, Short
-from jmsbridge_rabbitmq.fields import Malformed, Names, NotFinite, decode_entries, encode_pairs, strict_text
+from jmsbridge_rabbitmq.fields import Malformed, Names, NotFinite, TooLong, decode_entries, encode_pairs, strict_text
 
 __all__ = [
     "ABSENT_TEXT",
@@ -38,6 +38,7 @@ PLAIN: Final = "x-jb-plain"
 
 _NULLS: Final = "x-jb-nulls"  # the names of the properties that are None, as a JSON array
 _FLOATS: Final = "x-jb-floats"  # those that are texts here because they are not finite, with their types, as JSON
+_LONG: Final = "x-jb-long"  # the names of more than 255 bytes, by the names that they have here, as JSON
 _ESCAPED: Final = {"CC": "x-jb-p-CC", "BCC": "x-jb-p-BCC"}  # RabbitMQ takes these for further routing keys
 
 BROKER_HEADERS: Final = {
@@ -71,20 +72,21 @@ def _is_property(name: str) -> bool:
 
 
 _names: Final = Names(_is_property)
+_LONGEST: Final = 255  # bytes of a name
 _TEXTS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}  # as Java's toString has them
 _CARRIED: Final = frozenset({bool, Byte, Short, int, Long, Float, float, str, type(None)})
 
 
 def encode_properties(properties: Mapping[str, Any], *, java: bool = False) -> bytes:
-    """The entries for the properties of an application; Unencodable for names that are too long.
+    """The entries for the properties of an application.
 
-    With ``java`` the body has all of them exactly, and a number that is not finite has no entry.
+    With ``java`` the body has all of them exactly, and a number that is not finite or a long name has no entry.
     """
     if None in properties.values() or "CC" in properties or "BCC" in properties:
         return _encode_rare(properties, java)
     try:
         return encode_pairs(properties)
-    except NotFinite:
+    except (NotFinite, TooLong):
         return _encode_rare(properties, java)
 
 
@@ -92,14 +94,23 @@ def _encode_rare(properties: Mapping[str, Any], java: bool) -> bytes:
     table = {}
     nulls = []
     floats = {}
+    long: dict[str, str] = {}
     for name, value in properties.items():
+        key = _ESCAPED.get(name, name)
+        if len(name) > _LONGEST or len(name.encode("utf-8", "surrogatepass")) > _LONGEST:
+            if java:
+                continue
+            key = f"{_LONG}-{len(long)}"
+            long[key] = name
         if value is None:
             nulls.append(name)
         elif not isinstance(value, float) or math.isfinite(value):
-            table[_ESCAPED.get(name, name)] = value
+            table[key] = value
         elif not java:
-            table[_ESCAPED.get(name, name)] = "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+            table[key] = "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
             floats[name] = "float" if isinstance(value, Float) else "double"
+    if long:
+        table[_LONG] = json.dumps(long)
     if nulls:
         table[_NULLS] = json.dumps(nulls)
     if floats:
@@ -118,6 +129,8 @@ def decode(data: bytes, start: int = 4) -> tuple[dict[str, Any], dict[str, Any]]
     for name, escaped in _ESCAPED.items():
         if escaped in others:
             mine[name] = others[escaped]
+    if _LONG in others:
+        _restore_names(others, mine)
     if _NULLS in others:
         try:
             mine.update(dict.fromkeys(map(str, json.loads(others[_NULLS]))))
@@ -126,6 +139,16 @@ def decode(data: bytes, start: int = 4) -> tuple[dict[str, Any], dict[str, Any]]
     if _FLOATS in others:
         _restore_floats(others[_FLOATS], mine)
     return mine, others
+
+
+def _restore_names(others: dict[str, Any], mine: dict[str, Any]) -> None:
+    try:
+        names = dict(json.loads(others[_LONG]))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Malformed(f"the header {_LONG} lists no names") from error
+    for key, name in names.items():
+        if key in others and type(name) is str:
+            mine[name] = others[key]
 
 
 def _restore_floats(note: Any, mine: dict[str, Any]) -> None:

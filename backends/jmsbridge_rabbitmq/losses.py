@@ -35,6 +35,8 @@ LOSSES: Final[dict[str, dict[str, str]]] = {
         "to Java: property types": "the client reads every property as a String",
         "to others: NaN and infinities": "in properties they are the texts NaN, Infinity and -Infinity, and the header"
         " x-jb-floats names them: RabbitMQ ends the connection that sends such a number",
+        "to others: names beyond 255 bytes": "such properties are x-jb-long-0 and so on, and the header x-jb-long has"
+        " their names",
         "to Java: JMSX properties": "the client ignores every header that begins with JMS and is none of its own",
         "to Java: JMSType": "where there is none, the client shows TextMessage or BytesMessage",
         "to Java: JMSReplyTo": "a plain queue of that name, and only with the client's HandleAnyReplyToStrategy",
@@ -46,6 +48,7 @@ LOSSES: Final[dict[str, dict[str, str]]] = {
         "to Java: correlation id as bytes": "the client keeps it as text: bytes that are no UTF-8 change",
         "in headers: NaN and infinities": "such properties are in the body, which Java reads, and in no header:"
         " RabbitMQ ends the connection that sends such a number",
+        "in headers: names beyond 255 bytes": "such properties are in the body alone",
         "texts beyond 65,535 bytes": "in properties, names and fields the client's format has no room: refused",
         "from Java: Message": "the client makes a TextMessage without text of it",
     },

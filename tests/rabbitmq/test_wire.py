@@ -70,6 +70,25 @@ def test_others_see_texts_for_what_is_not_finite() -> None:
     assert typed(through(envelope).envelope) == typed(envelope)
 
 
+LONG_NAMES = {"é" * 128: 1, "n" * 300: math.nan, "o" * 300: None, "p" * 256: "text", "short": True}
+
+
+@pytest.mark.parametrize("dialect", ["amqp", "jms"])
+def test_names_of_any_length_survive(dialect: Dialect) -> None:
+    envelope = msgspec.structs.replace(FULL, properties=LONG_NAMES)
+    assert typed(through(envelope, dialect).envelope) == typed(envelope)
+
+
+@pytest.mark.parametrize("note", ["nonsense", "[1]", '{"x-jb-long-7": "gone"}', '{"x-jb-long-0": 7}'])
+def test_a_note_of_long_names_that_lies_harms_nothing(note: str) -> None:
+    made = Encoder("amqp").encode(msgspec.structs.replace(FULL, properties={"n" * 300: 1, "i": 2}), NOW)
+    found = decode(made.properties)
+    table, _ = decode_table(found.headers or b"")
+    found.headers = encode_table({**table, "x-jb-long": note})
+    read = wire.decode(FULL.address, encode(found), made.body)
+    assert read.envelope is not None
+
+
 def test_java_has_what_is_not_finite_in_the_body_alone() -> None:
     envelope = msgspec.structs.replace(FULL, properties=NOT_FINITE)
     table, _ = decode_table(decode(Encoder("jms").encode(envelope, NOW).properties).headers or b"")
