@@ -223,7 +223,7 @@ def test_closing_does_not_wait_for_a_blocked_broker(own_broker: StartBroker, cli
     assert not [each for each in threading.enumerate() if each.name == f"jmsbridge-rabbitmq-{client.link.number}-io"]
 
 
-@pytest.mark.parametrize("kind", ["classic", "quorum"])
+@pytest.mark.parametrize("kind", ["classic", pytest.param("quorum", marks=pytest.mark.long)])
 def test_a_killed_broker_keeps_what_it_confirmed(
     own_broker: StartBroker, clients: Clients, name: str, kind: str
 ) -> None:
