@@ -1,0 +1,35 @@
+"""How figures are made of what was measured."""
+
+import pytest
+
+from bench.measuring import WINDOWS, Figure, figure_of, in_turn
+from bench.report import show
+
+
+def test_what_is_compared_is_measured_in_turn() -> None:
+    order: list[str] = []
+
+    def measure(name: str) -> float:
+        order.append(name)
+        return float(len(order))
+
+    first, second = in_turn(lambda: measure("a"), lambda: measure("b"))
+    assert order == ["a", "b"] * (WINDOWS + 1)
+    assert first == [3.0 + 2 * number for number in range(WINDOWS)]
+    assert second == [one + 1 for one in first]
+
+
+def test_a_figure_is_the_median_and_meets_its_bar_or_not() -> None:
+    made = figure_of("sends", "messages/s", [5.0, 1.0, 3.0], 3.0)
+    assert (made.median, made.low, made.high, made.met) == (3.0, 1.0, 5.0, True)
+    assert figure_of("open", "s", [5.0, 1.0, 3.0], 2.0, more=False).met is False
+    assert Figure("loop", "turns/s", 1.0, 1.0, 1.0).met is None
+
+
+def test_figures_are_shown_with_their_bars(capsys: pytest.CaptureFixture[str]) -> None:
+    show([figure_of("sends", "messages/s", [3000.0], 4000.0), figure_of("open", "s", [0.005], 1.0, more=False)])
+    rows = [line.split("│")[1:-1] for line in capsys.readouterr().out.splitlines() if "│" in line]
+    assert [[cell.strip() for cell in row] for row in rows] == [
+        ["sends", "3,000", "3,000", "3,000", "≥ 4,000", "messages/s", "missed"],
+        ["open", "0.005", "0.005", "0.005", "≤ 1.0", "s", "met"],
+    ]
