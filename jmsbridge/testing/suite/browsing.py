@@ -6,7 +6,6 @@ import pytest
 
 from jmsbridge import (
     CLIENT_ACKNOWLEDGE,
-    DeliveryMode,
     IllegalStateException,
     Message,
     Queue,
@@ -67,7 +66,7 @@ def test_browse_shows_order_and_takes_nothing(harness: Harness, session: Session
 def test_browse_long_queue_to_its_end(session: Session, queue: Queue, count: int) -> None:
     """However many messages there are: a browser may fetch them in steps, and shows them all."""
     texts = [str(number) for number in range(count)]
-    send_texts(session, queue, *texts, delivery_mode=DeliveryMode.NON_PERSISTENT)
+    send_texts(session, queue, *texts)
     with session.create_browser(queue) as browser:
         assert texts_of(browser) == texts
 
