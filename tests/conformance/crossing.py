@@ -68,6 +68,17 @@ def shown(error: Any, depth: int = 0) -> dict[str, Any] | None:
     }
 
 
+def told(faces: Faces, kind: str, *before: Any) -> dict[str, Any]:
+    """What a Java listener of that kind is given for some of the errors."""
+    names, given = ("linked", "unchecked", "argument"), []
+    members = {"onException": lambda *arguments: given.append(shown(arguments[-1]))}
+    java = jpype.JObject(jpype.JProxy(f"jakarta.jms.{kind}", dict=members), jpype.JClass(f"jakarta.jms.{kind}"))
+    listener = faces.converter(kind).to_python(java)
+    for name in names:
+        listener.on_exception(*before, CASES[name])
+    return dict(zip(names, given, strict=True))
+
+
 def main() -> None:
     machine.start(classpath())
     faces = Faces("jakarta.jms")
@@ -80,6 +91,8 @@ def main() -> None:
             java.getText()
         except jpype.JException as seen:
             found[name] = shown(seen)
+    found["listened"] = told(faces, "ExceptionListener")
+    found["completed"] = told(faces, "CompletionListener", message)
     found["unexpected"] = UNEXPECTED
     queue = jmsbridge.Queue("q")
     found["same"] = [

@@ -56,6 +56,20 @@ def test_what_an_error_carries_crosses_with_it(seen: Any) -> None:
     assert seen["odd text"]["message"] == "😀 \\ud800"
 
 
+def test_an_exception_listener_is_given_what_it_can_take(seen: Any) -> None:
+    linked, unchecked, argument = (seen["listened"][name] for name in ("linked", "unchecked", "argument"))
+    assert linked == seen["linked"]
+    assert (unchecked["class"], unchecked["message"]) == ("jakarta.jms.JMSException", seen["unchecked"]["message"])
+    assert unchecked["cause"]["class"] == "jakarta.jms.IllegalStateRuntimeException"
+    assert (argument["class"], argument["message"]) == ("jakarta.jms.JMSException", "bad")
+    assert argument["cause"]["class"] == "java.lang.IllegalArgumentException"
+
+
+def test_a_completion_listener_is_given_what_the_send_would_throw(seen: Any) -> None:
+    assert all(error == seen[name] for name, error in seen["completed"].items())
+    assert len(seen["completed"]) == 3
+
+
 def test_unexpected_errors_are_kept_and_logged_with_their_traceback(seen: Any) -> None:
     key, encoding = seen["unexpected"]
     assert "KeyError: 'mine'" in key
