@@ -8,8 +8,10 @@ from typing import Annotated
 import msgspec
 import typer
 
+from integration.brokers import BrokerError
 from integration.faults.report import text
-from integration.faults.run import Plan, run
+from integration.faults.run import FaultRunError, Plan, run
+from jmsbridge import JMSError
 
 _PLAN = Plan("")  # for its defaults
 
@@ -26,6 +28,7 @@ def main(
     consumers: Annotated[
         str, typer.Option(help="listener, receive, dups_ok, client, transacted: one process each")
     ] = ",".join(_PLAN.consumers),
+    topic: Annotated[bool, typer.Option(help="a topic with a shared durable subscription, not a queue")] = False,
     options: Annotated[str, typer.Option(help="options of jmsbridge for every process, as in a URL's query")] = "",
     folder: Annotated[Path | None, typer.Option(help="where ledgers and report.json stay")] = None,
 ) -> None:
@@ -38,12 +41,17 @@ def main(
         random.randrange(1 << 30) if seed is None else seed,
         tuple(producers.split(",")),
         tuple(consumers.split(",")),
+        topic,
         options,
     )
     with tempfile.TemporaryDirectory(prefix="jmsbridge-faults-") as made:
         where = Path(made) if folder is None else folder
         where.mkdir(parents=True, exist_ok=True)
-        report = run(plan, where, print)
+        try:
+            report = run(plan, where, print)
+        except (FaultRunError, BrokerError, JMSError) as error:
+            typer.echo(f"no run: {error}", err=True)
+            raise typer.Exit(2) from error
         (where / "report.json").write_bytes(msgspec.json.format(msgspec.json.encode(report)))
     print(text(report))
     raise typer.Exit(0 if report.ok else 1)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import jmsbridge
 from integration.faults.ledger import MARKED, Ledger, Step
-from integration.faults.part import Settings, play
+from integration.faults.part import Settings, consume, play
 from jmsbridge import AUTO_ACKNOWLEDGE, CLIENT_ACKNOWLEDGE, DUPS_OK_ACKNOWLEDGE, InDoubt, JMSException, Message, Session
 
 __all__ = ["main"]
@@ -23,12 +23,13 @@ class _Book:
     """Writes down what comes."""
 
     def __init__(self, settings: Settings, holds: int) -> None:
+        self._settings = settings
         self._ledger = Ledger(Path(settings.ledger))
         self._holds = holds
 
-    def consumer(self, session: Session, queue: jmsbridge.Queue) -> jmsbridge.MessageConsumer:
+    def consumer(self, session: Session) -> jmsbridge.MessageConsumer:
         """Make the consumer; from now on the network may fail."""
-        made = session.create_consumer(queue)
+        made = consume(session, self._settings.place, self._settings.topic)
         self._ledger.write(Step.HOLDS, number=self._holds)
         return made
 
@@ -41,17 +42,17 @@ class _Book:
             self._ledger.write(step, key, message.get_int_property("call"), said)
 
 
-def _listening(session: Session, queue: jmsbridge.Queue, book: _Book, stop: threading.Event) -> None:
+def _listening(session: Session, book: _Book, stop: threading.Event) -> None:
     def listen(message: Message) -> None:
         book.write(Step.GOT, [message])
         book.write(Step.DONE, [message])
 
-    book.consumer(session, queue).message_listener = listen
+    book.consumer(session).message_listener = listen
     stop.wait()
 
 
-def _receiving(session: Session, queue: jmsbridge.Queue, book: _Book, stop: threading.Event) -> None:
-    consumer = book.consumer(session, queue)
+def _receiving(session: Session, book: _Book, stop: threading.Event) -> None:
+    consumer = book.consumer(session)
     while not stop.is_set():
         message = consumer.receive(timeout=_TICK)
         if message is not None:
@@ -59,8 +60,8 @@ def _receiving(session: Session, queue: jmsbridge.Queue, book: _Book, stop: thre
             book.write(Step.DONE, [message])
 
 
-def _acknowledging(session: Session, queue: jmsbridge.Queue, book: _Book, stop: threading.Event) -> None:
-    consumer = book.consumer(session, queue)
+def _acknowledging(session: Session, book: _Book, stop: threading.Event) -> None:
+    consumer = book.consumer(session)
     got: list[Message] = []
     while not stop.is_set() or got:
         message = None if stop.is_set() else consumer.receive(timeout=_TICK)
@@ -112,7 +113,7 @@ def main(settings: Settings) -> None:
     )
     with connection:
         connection.start()
-        work(connection.create_session(acknowledge_mode=mode), jmsbridge.Queue(settings.queue), book, stop)
+        work(connection.create_session(acknowledge_mode=mode), book, stop)
 
 
 if __name__ == "__main__":

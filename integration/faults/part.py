@@ -7,7 +7,9 @@ from collections.abc import Callable
 
 import msgspec
 
-__all__ = ["Settings", "play"]
+from jmsbridge import MessageConsumer, Queue, Session, Topic
+
+__all__ = ["Settings", "consume", "destination", "play"]
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -16,9 +18,22 @@ class Settings(msgspec.Struct, frozen=True):
     name: str
     role: str
     url: str
-    queue: str
+    place: str
+    topic: bool
     ledger: str
     count: int = 0
+
+
+def destination(settings: Settings) -> Queue | Topic:
+    """Where producers send to."""
+    return Topic(settings.place) if settings.topic else Queue(settings.place)
+
+
+def consume(session: Session, place: str, topic: bool) -> MessageConsumer:
+    """A consumer of the queue, or of the durable subscription to the topic that all consumers share."""
+    if topic:
+        return session.create_shared_durable_consumer(Topic(place), place)
+    return session.create_consumer(Queue(place))
 
 
 def play(main: Callable[[Settings], None]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import jmsbridge
 from integration.faults.ledger import Ledger, Step
-from integration.faults.part import Settings, play
+from integration.faults.part import Settings, destination, play
 from jmsbridge import InDoubt, JMSException, Message, MessageProducer, Session
 
 __all__ = ["main"]
@@ -143,7 +143,7 @@ def main(settings: Settings) -> None:
     with jmsbridge.connect(settings.url, reconnect_delay_max=0.5, send_window=_WINDOW) as connection:
         connection.start()
         session = connection.create_session(transacted=settings.role == "transacted")
-        producer = session.create_producer(jmsbridge.Queue(settings.queue))
+        producer = session.create_producer(destination(settings))
         work.ledger.write(Step.HOLDS, number=_WINDOW)
         _ROLES[settings.role](session, producer, work)
 

@@ -17,7 +17,7 @@ import jmsbridge
 from integration import brokers
 from integration.faults import chaos
 from integration.faults.ledger import Entry, Reader, Step
-from integration.faults.part import Settings
+from integration.faults.part import Settings, consume
 from integration.faults.verdict import Disturbance, Verdict, judge
 from jmsbridge.testing.proxy import FaultProxy
 
@@ -41,6 +41,8 @@ class Plan(msgspec.Struct, frozen=True):
     seed: int = 0
     producers: tuple[str, ...] = ("async", "async", "sync", "transacted")
     consumers: tuple[str, ...] = ("listener", "dups_ok", "client", "transacted")
+    topic: bool = False
+    """A topic with one durable subscription that all consumers share, instead of a queue."""
     options: str = ""
     """More options for every URL, as in a query."""
     patience: float = 90.0
@@ -65,16 +67,21 @@ class Report(msgspec.Struct):
 
 def run(plan: Plan, folder: Path, say: Callable[[str], None] = lambda text: None) -> Report:
     """Carry out a run; ledgers and output of its processes, and the broker's log, stay in ``folder``."""
-    queue = f"faults-{os.getpid()}-{plan.seed}"
+    place = f"faults-{os.getpid()}-{plan.seed}"
     with contextlib.ExitStack() as stack:
-        broker = _broker(plan, queue, folder, stack)
+        broker = _broker(plan, folder, stack)
         url, proxy = plan.broker if broker is None else broker.url(), None
+        with jmsbridge.connect(_with_options(url, plan)) as connection:
+            consume(connection.create_session(), place, plan.topic)  # so that nothing is sent before it is there
+        if broker is not None:
+            # RabbitMQ 4.0 does not bring a quorum queue back when it is killed within seconds of making it
+            broker.restart()
         if urlsplit(url).port is not None:
             proxy = stack.enter_context(FaultProxy.to(url))
             url = proxy.through(url)
         elif plan.cuts or plan.kills:
             raise FaultRunError(f"no cut and no kill without a network: {url} has no port")
-        cast = stack.enter_context(_Cast(plan, queue, _with_options(url, plan), folder))
+        cast = stack.enter_context(_Cast(plan, place, _with_options(url, plan), folder))
         return _Director(plan, cast, proxy, broker, say).direct()
 
 
@@ -82,29 +89,25 @@ def _with_options(url: str, plan: Plan) -> str:
     return url + ("&" if "?" in url else "?") + plan.options if plan.options else url
 
 
-def _broker(plan: Plan, queue: str, folder: Path, stack: contextlib.ExitStack) -> brokers.Broker | None:
-    """The broker that this run starts, with the queue; None where there is a URL."""
+def _broker(plan: Plan, folder: Path, stack: contextlib.ExitStack) -> brokers.Broker | None:
+    """The broker that this run starts; None where there is a URL."""
     if ":" in plan.broker:
         if plan.kills:
             raise FaultRunError("only a broker that this run started can be killed: give its name, not a URL")
         return None
     broker = stack.enter_context(brokers.start(plan.broker))
     stack.callback(lambda: (folder / "broker.log").write_text(broker.log()))
-    with jmsbridge.connect(_with_options(broker.url(), plan)) as connection:
-        connection.create_session().create_consumer(jmsbridge.Queue(queue))
-    # RabbitMQ 4.0 does not bring a quorum queue back when it is killed within seconds of making it: that is not ours
-    broker.restart()
     return broker
 
 
 class _Cast:
     """The processes of a run, by name."""
 
-    def __init__(self, plan: Plan, queue: str, url: str, folder: Path) -> None:
+    def __init__(self, plan: Plan, place: str, url: str, folder: Path) -> None:
         self.producers: dict[str, subprocess.Popen[bytes]] = {}
         self.consumers: dict[str, subprocess.Popen[bytes]] = {}
         self._folder = folder
-        self._queue = queue
+        self._place = place, plan.topic
         share, rest = divmod(plan.messages, len(plan.producers))
         self._settings: list[tuple[str, Settings]] = []
         for number, role in enumerate(plan.consumers):
@@ -115,7 +118,7 @@ class _Cast:
 
     def _add(self, module: str, name: str, role: str, url: str, count: int) -> None:
         ledger = self._folder / f"{name}-{role}.ledger"
-        self._settings.append((module, Settings(name, role, url, self._queue, str(ledger), count)))
+        self._settings.append((module, Settings(name, role, url, *self._place, str(ledger), count)))
 
     def __enter__(self) -> "_Cast":
         path = os.pathsep.join([str(_ROOT), str(_ROOT / "backends"), os.environ.get("PYTHONPATH", "")])

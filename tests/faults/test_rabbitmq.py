@@ -20,11 +20,14 @@ def faults(folder: Path, plan: Plan) -> Report:
 
 
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize("queue_type", ["classic", "quorum"])
-def test_through_cuts_and_a_kill(tmp_path: Path, queue_type: str) -> None:
-    plan = Plan(
-        "rabbitmq", 10_000, cuts=10, kills=1, seed=random.randrange(1 << 30), options=f"queue_type={queue_type}"
-    )
+@pytest.mark.parametrize(
+    ("queue_type", "topic"),
+    [("classic", False), ("quorum", False), ("classic", True)],
+    ids=["classic", "quorum", "topic"],
+)
+def test_through_cuts_and_a_kill(tmp_path: Path, queue_type: str, topic: bool) -> None:
+    options = f"queue_type={queue_type}"
+    plan = Plan("rabbitmq", 10_000, cuts=10, kills=1, seed=random.randrange(1 << 30), topic=topic, options=options)
     report = faults(tmp_path, plan)
     assert report.ok, text(report)
     assert len(report.disturbances) == 11

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from integration.faults.report import text
@@ -17,12 +18,17 @@ def test_a_small_run_keeps_its_promises(tmp_path: Path) -> None:
     assert "kept" in text(report)
 
 
+def test_a_topic_with_a_shared_durable_subscription(tmp_path: Path) -> None:
+    plan = Plan(f"embedded:{tmp_path / 'broker.db'}", 100, cuts=0, producers=("sync",), consumers=("client", "receive"))
+    report = run(msgspec.structs.replace(plan, topic=True), tmp_path)
+    assert report.failures == []
+    assert (report.verdict.counts, report.verdict.received) == ({}, 100)
+
+
 def test_a_process_that_fails_is_told_and_nothing_is_left_running(tmp_path: Path) -> None:
-    plan = Plan(
-        f"embedded:{tmp_path / 'nowhere' / 'broker.db'}", 10, cuts=0, producers=("sync",), consumers=("receive",)
-    )
+    plan = Plan(f"embedded:{tmp_path / 'broker.db'}", 10, cuts=0, producers=("sync",), consumers=("unheard-of",))
     report = run(plan, tmp_path)
-    assert "c0 ended with 1" in [failure.partition(":")[0] for failure in report.failures]
+    assert "c0 ended with 1: KeyError: 'unheard-of'" in report.failures
     assert not report.ok
     assert "failed: c0" in text(report)
 
