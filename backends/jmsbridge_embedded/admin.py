@@ -42,6 +42,10 @@ class MemoryAdmin:
                         found.append(_place(address, each.queue, key, client_id))
         return sorted(found, key=lambda place: (place.address.name, place.address.topic, place.subscription or ""))
 
+    def depth(self, address: Address) -> int:
+        """How many messages a queue holds; 0 where there is no such queue."""
+        return sum(place.depth for place in self.places() if place.address == address and place.subscription is None)
+
     def create(self, address: Address) -> None:
         """Make a queue or topic, which stays until it is removed; no error when it exists."""
         home = self._home

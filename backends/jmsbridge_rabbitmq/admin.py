@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from jmsbridge.spi import Address, NotSupported, Place
+from jmsbridge.spi import Address, AddressRefused, NotSupported, Place
 from jmsbridge_rabbitmq import topology
 from jmsbridge_rabbitmq.control import Ask, Conversation
 from jmsbridge_rabbitmq.options import RabbitOptions
@@ -38,6 +38,13 @@ class RabbitAdmin:
             return Place(address=address, depth=0, consumers=0)
         depth, consumers = self.ask(topology.find_queue(address.name), f"looking at {address}")
         return Place(address=address, depth=depth, consumers=consumers)
+
+    def depth(self, address: Address) -> int:
+        """How many messages wait in a queue; 0 where there is no such queue."""
+        try:
+            return self.place(address).depth
+        except AddressRefused:
+            return 0
 
     def create(self, address: Address) -> None:
         """Make a queue; a topic needs nothing but its name."""

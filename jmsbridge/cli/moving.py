@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from jmsbridge import Connection, Destination, Message, Queue
-from jmsbridge.cli.places import JsonArg, depth_of, queue_address
+from jmsbridge.cli.places import JsonArg, queue_address
 from jmsbridge.cli.progress import counting
 from jmsbridge.cli.running import OK, note
 from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides
 from jmsbridge.errors import ConfigurationError, UnsupportedFeature
+from jmsbridge.spi import NotSupported
 
 __all__ = ["Tally", "move", "transfer"]
 
@@ -80,17 +81,16 @@ def _move(
     here, there = queue_address(source), queue_address(to)
     try:
         admin = connection.admin
-    except UnsupportedFeature:
+        # No more than there are now: the queue may fill as fast as it is emptied.
+        left = max(admin.depth(here), 1) if limit is None else limit
+        moved = 0
+        while left > moved and (step := admin.move(here, there, selector, min(_STEP, left - moved))):
+            moved += step
+            show(moved)
+    except (UnsupportedFeature, NotSupported):
         queue, target = destination(source), destination(to)
         assert isinstance(queue, Queue)
         transfer(connection, queue, selector, limit, lambda message: target, show)
-        return
-    # No more than there are now: the queue may fill as fast as it is emptied.
-    left = max(depth_of(admin, here), 1) if limit is None else limit
-    moved = 0
-    while left > moved and (step := admin.move(here, there, selector, min(_STEP, left - moved))):
-        moved += step
-        show(moved)
 
 
 def transfer(

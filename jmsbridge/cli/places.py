@@ -15,9 +15,9 @@ from jmsbridge.cli.running import OK, note
 from jmsbridge.cli.tables import print_rows
 from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides
 from jmsbridge.errors import ConfigurationError
-from jmsbridge.spi import Address, Admin, Place
+from jmsbridge.spi import Address, Place
 
-__all__ = ["JsonArg", "create", "depth_of", "list_places", "purge", "queue_address", "remove"]
+__all__ = ["JsonArg", "create", "list_places", "purge", "queue_address", "remove"]
 
 JsonArg = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
 _Names = Annotated[list[str], typer.Argument(metavar="DESTINATION...", help="queue:NAME, topic:NAME or NAME.")]
@@ -29,11 +29,6 @@ def queue_address(text: str) -> Address:
     if not isinstance(where, Queue):
         raise ConfigurationError(f"{where} is a topic; only queues hold messages")
     return where.address
-
-
-def depth_of(admin: Admin, address: Address) -> int:
-    """How many messages a queue holds; 0 where there is no such queue."""
-    return sum(place.depth for place in admin.places() if place.address == address and place.subscription is None)
 
 
 def list_places(
@@ -138,7 +133,7 @@ def remove(
     with connect(target, overrides(user, password, options)) as connection:
         admin = connection.admin
         for address in addresses:
-            if confirmed(f"Remove {address} with its {depth_of(admin, address)} messages?", yes):
+            if confirmed(f"Remove {address} with its {admin.depth(address)} messages?", yes):
                 with working(f"removing {address}"):
                     admin.remove(address)
                 note(f"{address} removed")
@@ -170,7 +165,7 @@ def purge(
         admin = connection.admin
         for address in addresses:
             which = "those that match among " if selector else ""
-            if confirmed(f"Delete {which}the {depth_of(admin, address)} messages of {address}?", yes):
+            if confirmed(f"Delete {which}the {admin.depth(address)} messages of {address}?", yes):
                 with working(f"deleting from {address}"):
                     count = admin.purge(address, selector)
                 if as_json:

@@ -38,6 +38,9 @@ class Admin(Protocol):
     def places(self) -> list[Place]:
         """Everything that there is, temporary destinations included, sorted by name."""
 
+    def depth(self, address: Address) -> int:
+        """How many messages a queue holds, as far as the broker says; 0 where there is no such queue."""
+
     def create(self, address: Address) -> None:
         """Make a queue or topic; no error when it exists."""
 

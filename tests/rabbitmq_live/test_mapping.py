@@ -149,7 +149,7 @@ def test_administration(client: Client, name: str) -> None:
     admin, queue = client.link, Address(name)
     admin.create(queue)
     client.send(queue, "a", "b", "c")
-    assert (admin.place(queue).depth, admin.place(queue).consumers) == (3, 0)
+    assert (admin.place(queue).depth, admin.place(queue).consumers, admin.depth(queue)) == (3, 0, 3)
     assert admin.purge(queue) == 3
     subscription, _ = client.consume(queue, 1)
     drain(subscription)
@@ -169,6 +169,7 @@ def test_administration(client: Client, name: str) -> None:
     ):
         with pytest.raises(NotSupported):
             refused()
+    assert admin.depth(queue) == 0
     assert admin.dead_letters == Address("jms.dlq")
 
 

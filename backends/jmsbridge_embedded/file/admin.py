@@ -42,6 +42,10 @@ class FileAdmin:
         """Everything that there is, temporary destinations included, sorted by name."""
         return self.call(_places)
 
+    def depth(self, address: Address) -> int:
+        """How many messages a queue holds; 0 where there is no such queue."""
+        return sum(place.depth for place in self.places() if place.address == address and place.subscription is None)
+
     def create(self, address: Address) -> None:
         """Make a queue or topic; no error when it exists."""
         self.call(lambda batch: _create(batch, address), sync=True)
