@@ -218,7 +218,7 @@ def test_timing_delay_does_not_block_others(session: Session, queue: Queue) -> N
 def test_timing_delay_is_due_in_due_order(session: Session, queue: Queue) -> None:
     """Several delays end when each is due, whatever the order of sending."""
     consumer = session.create_consumer(queue)
-    for text, delay in (("third", 0.4), ("first", 0.1), ("second", 0.25)):
+    for text, delay in (("third", 1.0), ("first", 0.1), ("second", 0.5)):
         send_delayed(session, queue, text, delay)
     assert receive_texts(consumer, 3) == ["first", "second", "third"]
 
