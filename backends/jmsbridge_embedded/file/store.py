@@ -230,21 +230,22 @@ class Store:
         except OSError as error:
             self._sql.close()
             raise ConnectFailed(f"{self.path}: the folder beside it cannot be used ({error})") from error
-        try:
+        with contextlib.ExitStack() as undo:
+            undo.callback(self._sql.close)
+            undo.callback(self.presence.close)
             self._file = os.stat(self.path)
             self._wal = os.open(f"{self.path}-wal", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            undo.callback(os.close, self._wal)
             self._sync_folder()
             self.entries = Entries(self._sql)
             self.catalog = Catalog(self._sql, self.entries)
             self.nodes = Nodes(self._sql, self.entries, self.catalog, self.presence)
             register = Call(self._register)
             self._execute([register])
+            if self.death is not None:
+                undo.pop_all()  # dead, it has closed everything
             register.future.result(0)
-        except BaseException:
-            if self.death is None:
-                self._sql.close()
-                self.presence.close()
-            raise
+            undo.pop_all()
 
     def _register(self, batch: Batch) -> None:
         self.nodes.register(batch, os.getpid())
