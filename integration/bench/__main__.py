@@ -1,6 +1,7 @@
 """Measure jmsbridge and its peers on one broker: ``python -m integration.bench --help``."""
 
 import contextlib
+import os
 import tempfile
 from pathlib import Path
 from typing import Annotated
@@ -23,6 +24,7 @@ def main(
     broker: Annotated[str, typer.Argument(help="a name of python -m integration.brokers")] = "rabbitmq",
     only: Annotated[list[str] | None, typer.Option(help="rows whose name or group contains this; repeatable")] = None,
     queues: Annotated[str, typer.Option(help="types of queues")] = "classic,quorum",
+    delayed: Annotated[bool, typer.Option(help="also through a proxy that adds 20 ms of round trip")] = True,
     quick: Annotated[bool, typer.Option(help="a tenth of the messages")] = False,
     write: Annotated[bool, typer.Option(help="keep the figures in docs/performance-rabbitmq.md")] = False,
 ) -> None:
@@ -30,24 +32,27 @@ def main(
     share = 0.1 if quick else 1.0
     console = Console(stderr=True)
     figures: list[Figure] = []
+    load = os.getloadavg()[0]
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jmsbridge-bench-")))
         running = stack.enter_context(brokers.start(broker))
         status = stack.enter_context(console.status("starting"))
         without = _without_java(console)
-        for queue_type in queues.split(","):
+        for queue_type in filter(None, queues.split(",")):
             rows = [row for row in chosen(only or [], queue_type) if row.program != without]
             figures += measure(
                 rows, running.url(), running.admin, folder, queue_type=queue_type, share=share, say=status.update
             )
-        for delay in _DELAYS:
-            rows = [row for row in chosen(_DELAYED, "classic") if not only or row in chosen(only, "classic")]
-            figures += measure(rows, running.url(), running.admin, folder, delay=delay, share=share, say=status.update)
+        rows = [row for row in chosen(_DELAYED, "classic") if not only or row in chosen(only, "classic")]
+        if delayed and rows:
+            figures += measure(
+                rows, running.url(), running.admin, folder, delays=_DELAYS, share=share, say=status.update
+            )
         title = f"{running.kind.title} {running.kind.version}"
     report.show(figures, bars(figures))
     if write:
         command = f"python -m integration.bench --write {broker}"
-        print(f"written to {report.write(figures, bars(figures), command, title)}")
+        print(f"written to {report.write(figures, bars(figures), command, title, load)}")
 
 
 def _without_java(console: Console) -> str:

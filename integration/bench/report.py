@@ -24,8 +24,8 @@ _TEXT = """# Performance on RabbitMQ, beside its other clients
 
 256 bytes of text with five properties, persistent, to a durable queue or from one; {broker} on the same machine. Each
 peer is a process of its own; all are measured in turn, window by window, after one that warms up, so that they meet the
-same machine: medians of {windows}. A message is made anew for each send, and a receiver reads its text and one
-property. CPU is that of the client, all threads. Within a group all give the same guarantee, except that the Java
+same machine: medians of {windows}; comparisons are medians of the ratios of the same turn. A message is made anew for
+each send, and a receiver reads its text and one property. CPU is that of the client, all threads. Within a group all give the same guarantee, except that the Java
 client's commit waits for no confirmation of what was sent before it.
 
 Clients: {clients}.
@@ -51,11 +51,11 @@ def show(figures: Sequence[Figure], found: Sequence[Bar]) -> None:
         console.print(f"{'[green]met[/]' if bar.met else '[red]missed[/]'} {bar.text}: {_of(bar)}")
 
 
-def write(figures: Sequence[Figure], found: Sequence[Bar], command: str, broker: str) -> Path:
+def write(figures: Sequence[Figure], found: Sequence[Bar], command: str, broker: str, load: float) -> Path:
     """Write the page."""
     machine = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}, {os.cpu_count()} cores"
     text = _TEXT.format(
-        made=f"Made by `{command}` on {datetime.date.today().isoformat()}. {machine}.",
+        made=f"Made by `{command}` on {datetime.date.today().isoformat()}. {machine}; load before it {load:.1f}.",
         broker=broker,
         windows=WINDOWS,
         clients=", ".join(_clients()),

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import msgspec
 
@@ -139,25 +139,28 @@ def measure(
     folder: Path,
     *,
     queue_type: str = "classic",
-    delay: float | None = None,
+    delays: Sequence[float | None] = (None,),
     share: float = 1.0,
     say: Callable[[str], None] = lambda text: None,
 ) -> list[Figure]:
-    """The figures of these rows. With ``delay`` all go through a proxy that adds so much round trip, 0 included."""
+    """The figures of these rows, each with every one of the delays: None goes straight to the broker, anything else
+    through a proxy that adds so many seconds of round trip, be it 0.
+    """
     (folder / "loader").mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        through = url
-        if delay is not None:
-            parts = urlsplit(url)
-            assert parts.port is not None
-            through = stack.enter_context(FaultProxy(parts.hostname or "", parts.port, delay=delay)).through(url)
-        contenders = []
+        ways = {delay: _way(url, delay, stack) for delay in delays}
+        contenders: list[tuple[_Contender, float | None]] = []
         for row in rows:
-            contenders.append(_Contender(row, queue_type, through, url, admin, folder))
-            stack.callback(contenders[-1].close)
+            for delay, way in ways.items():
+                contender = _Contender(row, queue_type, way, url, admin, folder)
+                stack.callback(contender.close)
+                contenders.append((contender, delay))
         for turn in range(-1, WINDOWS):
-            for contender in contenders:
-                count = max(100, int(contender.row.count * share))
-                contender.turn(count, keep=turn >= 0)
+            for contender, _ in contenders:
+                contender.turn(max(100, int(contender.row.count * share)), keep=turn >= 0)
                 say(f"{queue_type}, window {turn + 1} of {WINDOWS}: {contender.row.name}")
-        return [Figure(one.row, queue_type, delay, tuple(one.rates), tuple(one.costs)) for one in contenders]
+        return [Figure(one.row, queue_type, delay, tuple(one.rates), tuple(one.costs)) for one, delay in contenders]
+
+
+def _way(url: str, delay: float | None, stack: ExitStack) -> str:
+    return url if delay is None else stack.enter_context(FaultProxy.to(url, delay=delay)).through(url)

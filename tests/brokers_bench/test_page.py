@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from integration.bench import report
@@ -21,11 +22,18 @@ OURS = "jmsbridge, completion listener"
 PEER = "pika SelectConnection, own thread"
 
 
-def test_a_bar_is_the_ratio_of_the_medians() -> None:
+def test_a_bar_is_a_ratio() -> None:
     (met,) = bars([figure(OURS, 30_000), figure(PEER, 20_000)])
     assert (met.reached, met.met) == (1.5, True)
     (missed,) = bars([figure(OURS, 10_000), figure(PEER, 20_000)])
     assert not missed.met
+
+
+def test_a_bar_compares_the_same_turns() -> None:
+    ours, peer = figure(OURS, 1), figure(PEER, 1)
+    ours = msgspec.structs.replace(ours, rates=(10, 20, 30))
+    peer = msgspec.structs.replace(peer, rates=(5, 20, 10))
+    assert bars([ours, peer])[0].reached == 2
 
 
 def test_types_of_queues_and_delays_are_not_mixed() -> None:
@@ -60,7 +68,7 @@ def test_rows_are_chosen_by_name_or_group() -> None:
 def test_the_page_holds_every_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report, "_PAGE", tmp_path / "page.md")
     figures = [figure(OURS, 12_345), figure(PEER, 20_000), figure(OURS, 4_321, delay=0.02)]
-    page = report.write(figures, bars(figures), "the command", "RabbitMQ 4").read_text(encoding="utf-8")
+    page = report.write(figures, bars(figures), "the command", "RabbitMQ 4", 1.5).read_text(encoding="utf-8")
     assert "| jmsbridge, completion listener | 12,345 | 6,172 | 24,690 | 50 |" in page
     assert "## Window of 1000, classic queue, proxy with 20 ms there and back" in page
     assert f"**missed**: {OURS} to {PEER}, classic queue: 0.62 of 1.00" in page
