@@ -25,8 +25,8 @@ _TEXT = """# Performance on RabbitMQ, beside its other clients
 256 bytes of text with five properties, persistent, to a durable queue or from one; {broker} on the same machine. Each
 peer is a process of its own; all are measured in turn, window by window, after one that warms up, so that they meet the
 same machine: medians of {windows}; comparisons are medians of the ratios of the same turn. A message is made anew for
-each send, and a receiver reads its text and one property. CPU is that of the client, all threads. Within a group all give the same guarantee, except that the Java
-client's commit waits for no confirmation of what was sent before it.
+each send, and a receiver reads its text and one property. CPU is that of the client, all threads. Within a group all
+give the same guarantee, except that the Java client's commit waits for no confirmation of what was sent before it.
 
 Clients: {clients}.
 
