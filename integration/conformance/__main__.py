@@ -15,10 +15,10 @@ import jpype
 import typer
 
 from integration.conformance import machine
-from integration.conformance.errors import UNEXPECTED
 from integration.conformance.faces import Faces
 from integration.conformance.jars import HERE, Unavailable, classpath, compiled
 from integration.conformance.naming import install
+from integration.conformance.unexpected import UNEXPECTED, watch
 
 __all__ = ["main", "run"]
 
@@ -47,6 +47,7 @@ def run(
         launch, ended = _launch(_class_of(program), arguments or [])
     except (Unavailable, ValueError, OSError) as error:
         raise typer.Exit(_say(str(error))) from error
+    watch()
     _at_exit()
     launch.start()
     status = ended.get()
@@ -79,7 +80,7 @@ def _at_exit() -> None:
 
     def look() -> None:
         if UNEXPECTED:
-            _say(f"{len(UNEXPECTED)} unexpected errors below Java calls: see above")
+            _say(f"{len(UNEXPECTED)} unexpected Python errors: see above")
             sys.stderr.flush()
             jpype.JClass("java.lang.Runtime").getRuntime().halt(_BROKEN)
 

@@ -9,12 +9,9 @@ import jpype
 from integration.conformance import texts
 from jmsbridge import errors
 
-__all__ = ["UNEXPECTED", "Errors"]
+__all__ = ["Errors"]
 
 log = logging.getLogger("conformance")
-
-UNEXPECTED: list[str] = []
-"""Tracebacks of Python errors that no Java caller should see; a run with any of them has failed."""
 
 _LANG: tuple[tuple[type[BaseException], str], ...] = (
     (errors.NumberFormatError, "NumberFormatException"),
@@ -99,9 +96,8 @@ class Errors:
         return kind.class_.getConstructor([self._string]).newInstance([jpype.JString(_said(text))])
 
     def _not_expected(self, error: BaseException) -> Any:
+        log.error("unexpected Python error below a Java call", exc_info=error)
         text = "".join(traceback.format_exception(error))
-        UNEXPECTED.append(text)
-        log.error("unexpected Python error below a Java call:\n%s", text)
         return self._runtime(_said(f"unexpected Python error: {text}"))
 
     def _with_cause(self, made: Any, cause: Any) -> Any:

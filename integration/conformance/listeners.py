@@ -6,6 +6,7 @@ from typing import Any
 import jpype
 
 from integration.conformance.threads import Held, attached
+from integration.conformance.unexpected import ListenerThrew
 
 __all__ = ["Listeners"]
 
@@ -26,7 +27,7 @@ class _Listener(Held):
             except jpype.JException as error:
                 failure = str(error.stacktrace())
         if failure is not None:
-            raise RuntimeError(f"the listener threw {failure}")
+            raise ListenerThrew(failure)
 
 
 class _MessageListener(_Listener):

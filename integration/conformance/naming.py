@@ -28,11 +28,12 @@ class _Context:
     @machine.override
     def invoke(self, proxy: Any, method: Any, arguments: Any) -> Any:
         name = str(method.getName())
-        if name == "lookup":
-            return self._naming.look_up(str(arguments[0]))
-        if name == "close":
-            return None
-        raise jpype.JClass("javax.naming.OperationNotSupportedException")(name)
+        if name not in ("lookup", "close"):
+            raise jpype.JClass("javax.naming.OperationNotSupportedException")(name)
+        try:
+            return self._naming.look_up(str(arguments[0])) if name == "lookup" else None
+        except Exception as error:
+            raise self._naming.faces.errors.to_java(error, checked=False) from error
 
 
 class Naming:
@@ -40,7 +41,7 @@ class Naming:
 
     def __init__(self, faces: Any) -> None:
         self.names: dict[str, Any] = {}
-        self._faces = faces
+        self.faces = faces
 
     def look_up(self, name: str) -> Any:
         """A name that was bound; or ``queue/NAME`` and ``topic/NAME``, which need not be."""
@@ -51,7 +52,7 @@ class Naming:
         if found is None:
             known = ", ".join(sorted(self.names))
             raise jpype.JClass("javax.naming.NameNotFoundException")(f"{name}: known are {known}, queue/…, topic/…")
-        return self._faces.of(found)
+        return self.faces.of(found)
 
     def context(self) -> Any:
         """A Java context over these names."""

@@ -21,10 +21,10 @@ import typer
 
 from integration.conformance import machine
 from integration.conformance.admin import Administrator
-from integration.conformance.errors import UNEXPECTED
 from integration.conformance.faces import Faces
 from integration.conformance.jars import HERE, classpath, compiled
 from integration.conformance.naming import install
+from integration.conformance.unexpected import UNEXPECTED, watch
 
 __all__ = ["listed", "main", "run"]
 
@@ -114,6 +114,7 @@ def run(
 
 
 def _run(tests: list[str], api: str, url: str | None, patience: float, out: TextIO) -> None:
+    watch()
     faces = Faces(api)
     install(faces, url)
     administrator = Administrator(faces, url)

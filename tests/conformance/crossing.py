@@ -1,8 +1,10 @@
 """Exceptions that cross the border, in a process with a Java machine: writes what Java saw, as JSON, to a file."""
 
 import json
+import logging
 import os
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,9 @@ import jpype
 
 import jmsbridge
 from integration.conformance import machine, texts
-from integration.conformance.errors import UNEXPECTED
 from integration.conformance.faces import Faces
 from integration.conformance.jars import classpath
+from integration.conformance.unexpected import UNEXPECTED, watch
 from jmsbridge.errors import NullValueError, NumberFormatError, UnsupportedOperationError
 
 
@@ -81,6 +83,7 @@ def told(faces: Faces, kind: str, *before: Any) -> dict[str, Any]:
 
 def main() -> None:
     machine.start(classpath())
+    watch()
     faces = Faces("jakarta.jms")
     found: dict[str, Any] = {}
     message = Raising()
@@ -93,6 +96,10 @@ def main() -> None:
             found[name] = shown(seen)
     found["listened"] = told(faces, "ExceptionListener")
     found["completed"] = told(faces, "CompletionListener", message)
+    thread = threading.Thread(target=CASES.pop, args=("thread",))
+    thread.start()
+    thread.join()
+    logging.getLogger("jmsbridge").error("not an error of Python's")
     found["unexpected"] = UNEXPECTED
     queue = jmsbridge.Queue("q")
     found["same"] = [

@@ -71,10 +71,11 @@ def test_a_completion_listener_is_given_what_the_send_would_throw(seen: Any) -> 
 
 
 def test_unexpected_errors_are_kept_and_logged_with_their_traceback(seen: Any) -> None:
-    key, encoding = seen["unexpected"]
+    key, encoding, thread = seen["unexpected"]
     assert "KeyError: 'mine'" in key
     assert "raise self.error" in key
     assert "UnicodeDecodeError" in encoding
+    assert "KeyError: 'thread'" in thread
     assert "KeyError: 'mine'" in seen["key"]["message"]
     assert "unexpected Python error below a Java call" in seen["log"]
 
