@@ -163,11 +163,11 @@ class Flow:
         tag, self._tag = self._tag, None
         self._cancelling = True
 
-        def cancelled(_: Any) -> None:
+        def cancelled() -> None:
             self._cancelling = False
             done()
 
-        self._channel.basic_cancel(tag, callback=cancelled)
+        self._channel.basic_cancel(tag, callback=self._if_open(cancelled))
 
     def renew(self, prefetch: int) -> None:
         """A new consumer, whose window does not count what the old one brought."""
@@ -193,7 +193,12 @@ class Flow:
 
     def fence(self, done: Callable[[], None]) -> None:
         """Ask the queue something; what it sent before its answer is written before the answer to the next question."""
-        self._channel.queue_declare(self._source.queue, passive=True, callback=lambda _: done())
+        answered = self._if_open(done)
+        self._channel.queue_declare(self._source.queue, passive=True, callback=answered)
+
+    def _if_open(self, done: Callable[[], None]) -> Callable[[Any], None]:
+        """Answers that come while the channel is being closed mean nothing any more."""
+        return lambda _: done() if self.is_open else None
 
     def get(self, done: Callable[[bool], None]) -> None:
         """Fetch one message; ``done`` is told, after it came, whether there was one."""
@@ -205,7 +210,7 @@ class Flow:
 
     def _got(self, found: bool) -> None:
         done, self._getting = self._getting, None
-        if done is not None:
+        if done is not None and self.is_open:
             done(found)
 
     # -- settling
