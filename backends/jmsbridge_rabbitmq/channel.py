@@ -18,6 +18,7 @@ from jmsbridge.spi import (
 )
 from jmsbridge_rabbitmq import topology
 from jmsbridge_rabbitmq.control import Conversation
+from jmsbridge_rabbitmq.erlang_selector import erlang_selector
 from jmsbridge_rabbitmq.flow import Source
 from jmsbridge_rabbitmq.publisher import Publisher
 from jmsbridge_rabbitmq.subscription import Subscription
@@ -59,9 +60,10 @@ class Channel:
         """Find or make what is consumed, and a consumer with zero credit."""
         link = self._link
         link.check()
-        _refuse(interest, link.broker)
+        _refuse(interest, link)
         what = f"consuming {interest.address}"
-        source = link.ask(self._source(interest), what)
+        term = erlang_selector(interest.selector, link.broker) if interest.select and interest.selector else None
+        source = link.ask(self._source(interest, term), what)
         made = Subscription(link, interest, inbox, source)
         link.subscriptions.add(made)
         try:
@@ -73,7 +75,7 @@ class Channel:
         self._subscriptions = [*(each for each in self._subscriptions if not each.is_closed), made]
         return made
 
-    def _source(self, interest: Interest) -> Conversation:
+    def _source(self, interest: Interest, term: str | None) -> Conversation:
         address, options = interest.address, self._link.options
         if not address.topic:
             if not address.temporary:
@@ -84,8 +86,8 @@ class Channel:
         if address.temporary:
             yield from self._find_temporary_topic(address)
         if interest.key is None:
-            return (yield from self._single(address))
-        return (yield from self._named(interest, interest.key))
+            return (yield from self._single(address, term))
+        return (yield from self._named(interest, interest.key, term))
 
     def _kind_of(self, queue: str) -> Conversation:
         kinds = self._link.kinds
@@ -98,13 +100,13 @@ class Channel:
             yield from topology.find_queue(address.name)  # 404 where it is gone, 405 where it is another's
             raise AddressInUse(f"{address} belongs to another connection, which alone may consume it")
 
-    def _single(self, address: Address) -> Conversation:
+    def _single(self, address: Address, term: str | None) -> Conversation:
         exchange = topology.TEMPORARY_TOPICS if address.temporary else topology.TOPICS
         queue = f"jms-cons-{uuid.uuid4()}"
-        yield from topology.exclusive_queue(queue, exchange, address.name)
+        yield from topology.exclusive_queue(queue, exchange, address.name, term)
         return Source(queue, "classic", eager=True, expires=True)
 
-    def _named(self, interest: Interest, key: str) -> Conversation:
+    def _named(self, interest: Interest, key: str, term: str | None) -> Conversation:
         if interest.address.temporary:
             raise AddressRefused(f"{interest.address} is temporary: it has no durable or shared subscriptions")
         names, options = self._link.names, self._link.options
@@ -116,6 +118,7 @@ class Channel:
             shared=interest.shared,
             selector=interest.selector,
             no_local=interest.no_local,
+            term=term,
         )
         yield from topology.define(definition, options.queue_type)
         kind = "classic"
@@ -149,8 +152,9 @@ class Channel:
         link.publishers.discard(self._publisher)
 
 
-def _refuse(interest: Interest, broker: str) -> None:
+def _refuse(interest: Interest, link: "Link") -> None:
     if interest.mode is Mode.BROWSE:
-        raise NotSupported(f"{broker} cannot show the messages of a queue without taking them")
-    if interest.selector is not None and interest.select:
-        raise NotSupported(f"{broker} cannot select by message properties")
+        raise NotSupported(f"{link.broker} cannot show the messages of a queue without taking them")
+    able = interest.address.topic and link.options.topic_selectors == "broker"
+    if interest.selector is not None and interest.select and not able:
+        raise NotSupported(f"{link.broker} cannot select by message properties")

@@ -26,7 +26,7 @@ from jmsbridge.spi import (
     Native,
     NotSupported,
 )
-from jmsbridge_rabbitmq import topology
+from jmsbridge_rabbitmq import selectors, topology
 from jmsbridge_rabbitmq.admin import RabbitAdmin
 from jmsbridge_rabbitmq.channel import Channel
 from jmsbridge_rabbitmq.control import Control, Conversation, Done
@@ -63,7 +63,9 @@ class Link(RabbitAdmin):
         self.endpoint = endpoint
         self.options = options
         self.events = events
-        self.native: Native = native_with(bool(options.dead_letter_queue), options.queue_type)
+        self.native: Native = native_with(
+            bool(options.dead_letter_queue), options.queue_type, options.topic_selectors == "broker"
+        )
         self.broker = "RabbitMQ"
         java = options.subscription_names == "java" or (not options.subscription_names and options.dialect == "jms")
         self.names = topology.Names(endpoint.client_id, java)
@@ -89,6 +91,7 @@ class Link(RabbitAdmin):
         self._opening: list[Callable[[], None]] = []
         self._waits: set[_Wait] = set()
         self._closing = False
+        self._probing = False
         self._lock = threading.Lock()  # guards _closing and _said
         self._said = False
         self._parameters = parameters(endpoint, options)
@@ -105,6 +108,8 @@ class Link(RabbitAdmin):
         self.loop.start(lambda: self._connect(wait))
         try:
             wait.result(timeout + 1.0, ConnectFailed(f"{self.endpoint}: no answer within {timeout:g} s"))
+            if self.options.topic_selectors == "broker":
+                self._find_plugin()
             if self.endpoint.client_id:
                 self._take_client_id(self.endpoint.client_id, deadline)
         except BaseException:
@@ -135,6 +140,19 @@ class Link(RabbitAdmin):
             on_close_callback=self._on_closed,
             custom_ioloop=self.loop.ioloop,
         )
+
+    def _find_plugin(self) -> None:
+        self._probing = True  # without the plugin the broker may close the connection, and nobody has the link yet
+        try:
+            self.ask(selectors.probe(), "looking for the plugin that selects")
+        except BackendError as error:
+            if "exchange type" not in str(error):
+                raise
+            raise NotSupported(
+                f"topic_selectors=broker needs the plugin {selectors.PLUGIN} of {self.endpoint}: enable it there"
+                f" (rabbitmq-plugins enable {selectors.PLUGIN}), or leave topic_selectors at client"
+            ) from error
+        self._probing = False
 
     def _take_client_id(self, client_id: str, deadline: float) -> None:
         patience = min(deadline, time.monotonic() + _CLIENT_ID_PATIENCE)
@@ -326,7 +344,7 @@ class Link(RabbitAdmin):
                 subscription.end()
             for wait in list(self._waits):
                 wait.done(None, self.lost_late())
-            if not self._closing:
+            if not self._closing and not self._probing:
                 self.events.lost(self.lost_early())
         self._break_off(error)
 

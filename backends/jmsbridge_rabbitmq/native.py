@@ -27,7 +27,9 @@ NATIVE = (
 )
 
 
-def native_with(dead_letters: bool, queue_type: str | None) -> Native:
+def native_with(dead_letters: bool, queue_type: str | None, selects: bool) -> Native:
     """What a link can do, given its options."""
     native = NATIVE if dead_letters else NATIVE & ~Native.REJECT
+    if selects:
+        native |= Native.TOPIC_SELECTORS
     return native & ~CLASSIC_ONLY if queue_type == "quorum" else native

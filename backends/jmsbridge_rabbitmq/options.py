@@ -22,6 +22,9 @@ class RabbitOptions(msgspec.Struct, frozen=True, kw_only=True):
     subscription_names: Literal["client", "java"] | None = None
     """The queue of a durable subscription: ``client`` names it ``<client id>.<name>``, which keeps the rule that a name
     belongs to its client id; ``java`` names it ``<name>``, as the Java client does. Not given, the dialect decides."""
+    topic_selectors: Literal["client", "broker"] = "client"
+    """Who selects among the messages of a topic. ``client`` is exact; ``broker`` is the plugin
+    rabbitmq_jms_topic_exchange, which a subscription that is shared with the Java client needs, with its faults."""
     queue_type: Literal["classic", "quorum"] | None = None
     """The type of the queues that are made here; not given, the virtual host's default. Existing ones stay as they
     are."""

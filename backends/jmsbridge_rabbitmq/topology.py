@@ -12,6 +12,8 @@ shared, not durable      the queue ``jms-cons-shared-<client id>.<name>``, gone 
 other subscription       an exclusive queue
 definition               the exchange ``jms.definition.<queue>``: bound to nothing but the queue, it goes with it; its
                          alternate exchange, which nothing uses, is a digest of topic, selector and no_local
+selector at the broker   the exchange ``jms-dutop-slx-…`` or ``jms-ndtop-slx-…`` between the topics' and the queue, with
+                         which it goes
 =======================  ============================================================================================
 
 Everything is looked for first and made only where it is missing: what exists may differ from what we would make, and
@@ -25,6 +27,7 @@ from typing import Any
 import msgspec
 
 from jmsbridge.spi import Address, AddressInUse, SubscriptionRefused, SubscriptionUnknown
+from jmsbridge_rabbitmq import selectors
 from jmsbridge_rabbitmq.control import Ask, Conversation
 from jmsbridge_rabbitmq.errors import Refused
 from jmsbridge_rabbitmq.names import check, client_queue
@@ -85,6 +88,7 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
     shared: bool
     selector: str | None
     no_local: bool
+    term: str | None = None  # the selector for the broker, where that is to select
 
     @property
     def marker(self) -> str:
@@ -95,7 +99,8 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def digest(self) -> str:
         """What that exchange says; begins as its name, so that the same permissions hold for both."""
-        return f"jms.definition.{_hash(repr((self.topic, self.selector or '', self.no_local)))}"
+        parts = (self.topic, self.selector or "", self.no_local, *(("broker",) if self.term is not None else ()))
+        return f"jms.definition.{_hash(repr(parts))}"
 
     @property
     def sort(self) -> str:
@@ -223,12 +228,19 @@ def _delete_unused(queue: str) -> Conversation:
 # -- subscriptions
 
 
-def exclusive_queue(queue: str, exchange: str, topic: str) -> Conversation:
-    """The queue of a subscription that ends with its consumer."""
+def exclusive_queue(queue: str, exchange: str, topic: str, term: str | None = None) -> Conversation:
+    """The queue of a subscription that ends with its consumer; with a selector for the broker."""
     check(topic)
     yield from ensure_exchange(exchange)
     yield Ask("queue_declare", {"queue": queue, "exclusive": True})
-    yield Ask("queue_bind", {"queue": queue, "exchange": exchange, "routing_key": topic})
+    yield from _bind(queue, exchange, topic, term, durable=False)
+
+
+def _bind(queue: str, exchange: str, topic: str, term: str | None, *, durable: bool) -> Conversation:
+    if term is None:
+        yield Ask("queue_bind", {"queue": queue, "exchange": exchange, "routing_key": topic})
+    else:
+        yield from selectors.bind(queue, exchange, topic, term, durable=durable)
 
 
 def define(sub: Definition, queue_type: str | None) -> Conversation:
@@ -250,7 +262,9 @@ def define(sub: Definition, queue_type: str | None) -> Conversation:
             continue
         if consumers is None:
             yield Ask("queue_declare", _queue(sub, queue_type))
-        yield Ask("queue_bind", {"queue": sub.queue, "exchange": TOPICS, "routing_key": sub.topic})
+        yield from _bind(sub.queue, TOPICS, sub.topic, sub.term, durable=sub.durable)
+        if sub.term is not None and consumers == 0:  # as it was made by Java, without a selector
+            yield Ask("queue_unbind", {"queue": sub.queue, "exchange": TOPICS, "routing_key": sub.topic})
         yield Ask("queue_bind", {"queue": sub.queue, "exchange": sub.marker, "routing_key": ""})
         return
     raise SubscriptionRefused(f"subscription {sub.queue!r} is being changed by somebody else; try again")

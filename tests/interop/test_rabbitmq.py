@@ -261,6 +261,51 @@ def test_a_durable_subscription_is_shared_between_the_languages(
     session.unsubscribe(f"{name}-shared")
 
 
+def test_a_durable_subscription_with_a_selector_is_shared(
+    connect: Connect, uri: str, interop: Program, name: str
+) -> None:
+    session = connect("jms", prefetch=1, topic_selectors="broker").create_session()
+    topic = session.create_topic(name)
+    producer = session.create_producer(topic)
+
+    def publish() -> None:
+        for number in range(12):
+            message = session.create_text_message(f"text {number}")
+            message.set_int_property("n", number)
+            message.set_string_property("s", "here" if number % 2 else "there")
+            producer.send(message)
+
+    selector = "n > 3 AND s LIKE 'h%'"
+    with interop.start(uri, "jms", "select", name, f"{name}-shared", selector, "2") as java:
+        assert java.line() == "ready"
+        consumer = session.create_shared_durable_consumer(topic, f"{name}-shared", selector)
+        publish()
+        here = texts(consumer, 2)
+        consumer.close()
+        there = [each["body"][1] for each in java.rest()]
+    assert sorted(here + there) == ["text 11", "text 5", "text 7", "text 9"]
+    consumer = session.create_shared_durable_consumer(topic, f"{name}-shared", selector)
+    publish()  # Java is gone, and its binding stays
+    assert texts(consumer, 4) == ["text 5", "text 7", "text 9", "text 11"]
+    consumer.close()
+    consumer = session.create_shared_durable_consumer(topic, f"{name}-shared", "n < 2")
+    publish()
+    assert texts(consumer, 2) == ["text 0", "text 1"]
+    assert consumer.receive(timeout=0.2) is None
+    consumer.close()
+    session.unsubscribe(f"{name}-shared")
+
+
+def texts(consumer: jmsbridge.MessageConsumer, count: int) -> list[str | None]:
+    """What the next text messages say."""
+    found = []
+    for _ in range(count):
+        message = consumer.receive(timeout=30)
+        assert isinstance(message, jmsbridge.TextMessage)
+        found.append(message.text)
+    return found
+
+
 def test_java_hears_what_python_publishes(connect: Connect, uri: str, interop: Program, name: str) -> None:
     session = connect("jms").create_session()
     with interop.start(uri, "jms", "durable", name, f"{name}-sub", "3") as java:

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+from jmsbridge_rabbitmq.erlang_selector import FAULTS
 from jmsbridge_rabbitmq.losses import LOSSES
 
-PAGE = Path(__file__).parents[2] / "docs" / "backends" / "rabbitmq-messages.md"
+PAGES = Path(__file__).parents[2] / "docs" / "backends"
+PAGE = PAGES / "rabbitmq-messages.md"
 
 
 def test_the_page_has_the_losses_of_the_code() -> None:
@@ -17,3 +19,9 @@ def test_the_page_has_the_losses_of_the_code() -> None:
     lines = PAGE.read_text(encoding="utf-8").splitlines()
     start = lines.index("| dialect | what | why |") + 2
     assert lines[start : lines.index("", start)] == expected
+
+
+def test_the_page_has_the_faults_of_the_plugin() -> None:
+    lines = (PAGES / "rabbitmq.md").read_text(encoding="utf-8").splitlines()
+    start = lines.index("| what | the plugin |") + 2
+    assert lines[start : lines.index("", start)] == [f"| {what} | {how} |" for what, how in FAULTS.items()]

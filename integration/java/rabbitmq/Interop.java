@@ -36,6 +36,7 @@ import java.util.TreeMap;
  *   serve QUEUE COUNT       answer requests
  *   ask QUEUE TEXT          send a request with a temporary queue, describe the answer
  *   durable TOPIC NAME COUNT [keep]   receive by a durable subscription, then forget it
+ *   select TOPIC NAME SELECTOR COUNT  the same with a selector, and keep it
  *   publish TOPIC COUNT     send numbered texts</pre>
  */
 public final class Interop {
@@ -74,6 +75,7 @@ public final class Interop {
             case "serve" -> serve(queue(name), Integer.parseInt(arguments[4]));
             case "ask" -> ask(queue(name), arguments[4]);
             case "durable" -> durable(name, arguments[4], Integer.parseInt(arguments[5]), arguments.length > 6);
+            case "select" -> select(name, arguments[4], arguments[5], Integer.parseInt(arguments[6]));
             case "publish" -> publish(name, Integer.parseInt(arguments[4]));
             default -> throw new IllegalArgumentException(arguments[2]);
         }
@@ -207,6 +209,16 @@ public final class Interop {
         }
         if (!keep) {
             session.unsubscribe(name);
+        }
+    }
+
+    private void select(String topic, String name, String selector, int count) throws Exception {
+        try (MessageConsumer consumer =
+                session.createSharedDurableConsumer(session.createTopic(topic), name, selector)) {
+            OUT.println("ready");
+            for (int at = 0; at < count; at++) {
+                OUT.println(Json.text(describe(consumer.receive(PATIENCE))));
+            }
         }
     }
 
