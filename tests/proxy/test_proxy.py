@@ -257,9 +257,11 @@ def test_refuse_and_resume_on_the_same_port(proxy: FaultProxy, connect: Connect)
 def test_a_broker_that_is_not_there_ends_the_connection(connect: Connect) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        with FaultProxy("127.0.0.1", unused.getsockname()[1]) as proxy:
-            with pytest.raises(ConnectionResetError):  # on the way out of connect, or by the first read
-                connect(proxy).recv(1)
+        with (
+            FaultProxy("127.0.0.1", unused.getsockname()[1]) as proxy,
+            pytest.raises(ConnectionResetError),  # on the way out of connect, or by the first read
+        ):
+            connect(proxy).recv(1)
 
 
 def test_watch_sees_everything_and_may_cut(echo: Echo, connect: Connect) -> None:
