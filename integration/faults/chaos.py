@@ -10,25 +10,29 @@ import msgspec
 from integration.faults.verdict import Disturbance
 from jmsbridge.testing.proxy import Direction, End, FaultProxy
 
-__all__ = ["Act", "Kind", "draw", "perform"]
+__all__ = ["Act", "draw", "perform"]
 
-Kind = str
+_CUTS = ("reset", "close", "out", "in", "stall")
 _PATIENCE = 5.0  # a cut in the middle of the stream has come by then, or is made at once
 
 
 class Act(msgspec.Struct, frozen=True):
-    """One disturbance to come: once ``after`` (0 to 1) of the work is done."""
+    """One disturbance to come.
+
+    ``reset`` and ``close`` end every connection, ``stall`` after a silence, ``out`` and ``in`` one of them after
+    ``count`` bytes in that direction; ``kill`` ends the broker.
+    """
 
     after: float
-    kind: Kind
+    """The part of the work, 0 to 1, that is done by then."""
+    kind: str
     count: int = 0
 
 
 def draw(seed: int, cuts: int, kills: int) -> list[Act]:
-    """What will happen, in order: cuts of several kinds and SIGKILLs of the broker, spread over the run."""
+    """What will happen, in order, spread over the run."""
     chance = random.Random(seed)
-    kinds = ["reset", "close", "out", "in", "stall"]
-    acts = [Act(chance.random(), chance.choice(kinds), chance.randrange(1, 20_000)) for _ in range(cuts)]
+    acts = [Act(chance.random(), chance.choice(_CUTS), chance.randrange(1, 20_000)) for _ in range(cuts)]
     # kills stay clear of the ends: there must be something to lose, and time to lose it
     acts += [Act(0.1 + 0.8 * chance.random(), "kill") for _ in range(kills)]
     return sorted(acts, key=lambda act: act.after)
