@@ -157,8 +157,11 @@ class _Cast:
             if process.poll() is None:
                 process.send_signal(signal.SIGUSR1)
 
-    def finish(self, patience: float) -> None:
-        """Let the consumers come to their end."""
+    def finish(self, patience: float, *, producers: bool) -> None:
+        """Let the consumers come to their end, and before that the producers, unless that is vain."""
+        for process in self.producers.values() if producers else ():
+            with contextlib.suppress(subprocess.TimeoutExpired):  # told by ``failures``
+                process.wait(patience)
         for process in self.consumers.values():
             if process.stdin is not None:
                 process.stdin.close()
@@ -204,9 +207,9 @@ class _Director:
         started = time.monotonic()
         failures: list[str] = []
         progress, since = -1, started
-        while not self._finished():
+        while not self._somebody_left() and not (self._is_done() and not self._acts):
             self._read()
-            if self._confirmed + len(self._done) != progress:
+            if self._confirmed + len(self._done) != progress or self._is_done():
                 progress = self._confirmed + len(self._done)
                 if all(self._ledgers.values()):  # to connect for the first time is nothing that is tried again
                     self._disturb()
@@ -217,7 +220,7 @@ class _Director:
                 break
             threading.Event().wait(_TICK)
         seconds = time.monotonic() - started
-        self._cast.finish(self._plan.patience)
+        self._cast.finish(self._plan.patience, producers=self._is_done())
         self._read()
         failures += self._cast.failures()
         verdict = judge(
@@ -227,13 +230,15 @@ class _Director:
         )
         return Report(self._plan, seconds, self._disturbances, verdict, failures)
 
-    def _finished(self) -> bool:
-        ended = [process.poll() for process in self._cast.producers.values()]
-        if any(code not in (None, 0) for code in ended):
+    def _somebody_left(self) -> bool:
+        """Whether a process has ended before its time: producers end when all is confirmed, consumers when told."""
+        if any(process.poll() not in (None, 0) for process in self._cast.producers.values()):
             return True
-        if any(process.poll() is not None for process in self._cast.consumers.values()):
-            return True  # they end when they are told
-        return None not in ended and not self._wanted and self._confirmed >= self._plan.messages and not self._acts
+        return any(process.poll() is not None for process in self._cast.consumers.values())
+
+    def _is_done(self) -> bool:
+        """Whether everything was confirmed and received."""
+        return not self._wanted and self._confirmed >= self._plan.messages
 
     def _read(self) -> None:
         for name, reader in self._cast.readers.items():
@@ -253,7 +258,7 @@ class _Director:
         self._broker.restart(kill=True)
 
     def _disturb(self) -> None:
-        """At most one at a time: the next one waits for progress, so that it hits something that lives."""
+        """At most one at a time: the next one waits for progress, so that it hits something that lives, if it can."""
         part = (self._confirmed + len(self._done)) / (2 * self._plan.messages)
         if self._acts and self._acts[0].after <= part and self._proxy is not None:
             act = self._acts.pop(0)
