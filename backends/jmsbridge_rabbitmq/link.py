@@ -78,6 +78,7 @@ class Link(RabbitAdmin):
         self.queues: set[str] = set()
         self.exchanges: set[str] = set()
         self.kinds: dict[str, str | None] = {}
+        self.proven: set[str] = set()  # queues to which a send was confirmed
         self.waiting: dict[tuple[int, str], float] = {}
         self.locks: set[str] = set()
         self.temporaries: set[Address] = set()
@@ -293,6 +294,12 @@ class Link(RabbitAdmin):
             self.kinds.clear()
         self.queues.add(queue)
 
+    def prove(self, queue: str) -> None:
+        """It takes messages."""
+        if len(self.proven) >= _MOST_QUEUES:
+            self.proven.clear()
+        self.proven.add(queue)
+
     def forget(self, exchange: str, key: str) -> None:
         """It may be gone: look again before the next use."""
         if exchange:
@@ -300,6 +307,7 @@ class Link(RabbitAdmin):
         else:
             self.queues.discard(key)
             self.kinds.pop(key, None)
+            self.proven.discard(key)
 
     def forget_subscription(self, subscription: Subscription) -> None:
         """It was closed."""

@@ -27,12 +27,14 @@ __all__ = ["Publisher", "Sending", "now_ms"]
 
 _WINDOW = 10_000
 _WINDOW_BYTES = 16 * 1024 * 1024
+_TRIES = 15
+_PAUSE = 0.1  # seconds between two tries
 
 
 class Sending:
     """One publish, from ``send`` to its answer."""
 
-    __slots__ = ("exchange", "key", "made", "mandatory", "owned", "returned", "ticket", "wait")
+    __slots__ = ("exchange", "key", "made", "mandatory", "owned", "returned", "ticket", "tries", "wait")
 
     def __init__(self, exchange: str, key: str, made: Outbound, ticket: Ticket | None) -> None:
         self.exchange = exchange
@@ -42,6 +44,7 @@ class Sending:
         # a direct reply is delivered past all queues, and the broker says then that it went to none
         self.mandatory = exchange != topology.TOPICS and not (not exchange and key.startswith(names.DIRECT_REPLY))
         self.owned = False  # a temporary destination: there, or its owner is gone
+        self.tries = 0
         self.wait = 0  # ms before it is to be delivered
         self.returned: str | None = None
 
@@ -72,6 +75,7 @@ class Publisher:
         self._channel: Any = None
         self._opening = False
         self._making = False
+        self._pausing = False
         self._closed: Callable[[], None] | None = None
         self._target: Address | None = None  # the last one that was looked at; any thread
 
@@ -121,7 +125,7 @@ class Publisher:
             while outbox:
                 outbox.popleft().fail(ChannelLost("the channel is closed"))
             return
-        if self._making or link.blocked:
+        if self._making or self._pausing or link.blocked:
             return
         if self._channel is None:
             self._open()
@@ -225,16 +229,45 @@ class Publisher:
                 break
 
     def _confirmed(self, confirm: Confirm) -> None:
-        for sending in self._confirms.answered(confirm.tag, confirm.multiple):
+        sendings = self._confirms.answered(confirm.tag, confirm.multiple)
+        proven = self._link.proven
+        for sending in sendings:
             self._bytes -= len(sending.made.body)
             if sending.returned is not None:
                 self._unroutable(sending)
             elif not confirm.accepted:
-                sending.fail(SendRefused(_full(sending, self._link.broker)))
-            elif sending.ticket is not None:
-                sending.ticket.succeed()
+                if not self._try_again(sending, sendings):
+                    sending.fail(SendRefused(_full(sending, self._link.broker)))
+            else:
+                if not sending.exchange and sending.key not in proven:
+                    self._link.prove(sending.key)
+                if sending.ticket is not None:
+                    sending.ticket.succeed()
         if self._outbox.items:
             self._outbox.work()
+
+    def _try_again(self, sending: Sending, others: list[Sending]) -> bool:
+        """A quorum queue that somebody has just made refuses until it has a leader: the first send waits for that.
+
+        Not where another send to that queue is under way, for the sake of the order.
+        """
+        link, key = self._link, sending.key
+        if sending.exchange or key in link.proven or self._making or self._closed is not None:
+            return False
+        if any(each.key == key and each is not sending for each in (*others, *self._confirms.waiting())):
+            return False
+        sending.tries += 1
+        if sending.tries > _TRIES:
+            link.prove(key)
+            return False
+        self._outbox.items.appendleft(sending)
+        self._pausing = True
+        link.loop.call_later(_PAUSE, self._end_pause)
+        return True
+
+    def _end_pause(self) -> None:
+        self._pausing = False
+        self._outbox.work()
 
     def _unroutable(self, sending: Sending) -> None:
         self._link.forget(sending.exchange, sending.key)

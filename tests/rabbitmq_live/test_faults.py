@@ -253,3 +253,24 @@ def test_a_killed_broker_keeps_what_it_confirmed(
     subscription, box = again[0].consume(address, 10_000, window=10_000)
     eventually(lambda: confirmed <= set(box.bodies), 30.0)
     subscription.close()
+
+
+def test_a_quorum_queue_that_another_is_just_making(broker: Broker, clients: Clients, name: str) -> None:
+    """Eight links find the queue before it has a leader; it refuses at first, and the first send waits for that."""
+    links = [clients(broker, options=RabbitOptions(queue_type="quorum")) for _ in range(8)]
+    for number in range(5):
+        address = Address(f"{name}-{number}")
+        answers = [link.ask(address, str(each)) for each, link in enumerate(links)]
+        assert [answer.outcome(10.0) for answer in answers] == [None] * 8
+
+
+def test_a_queue_that_stays_full_refuses_soon(broker: Broker, clients: Clients, name: str) -> None:
+    full = {"x-max-length": 1, "x-overflow": "reject-publish"}
+    broker.admin.put(f"/api/queues/%2F/{name}", {"durable": True, "arguments": full})
+    first = clients(broker)
+    for _ in range(3):
+        first.ask(Address(name)).outcome()
+    other = clients(broker)
+    assert isinstance(other.ask(Address(name)).outcome(10.0), SendRefused)
+    answers = [other.ask(Address(name)) for _ in range(20)]
+    assert {type(answer.outcome(2.0)) for answer in answers} == {SendRefused}
