@@ -49,8 +49,10 @@ class Loop:
         self.cuts = 0
         self._stalled = False
         self._cut: Cut | None = None
-        found = socket.getaddrinfo(*target, type=socket.SOCK_STREAM)[0]
-        self._family, self._address = found[0], found[4]
+        found = socket.getaddrinfo(*target, type=socket.SOCK_STREAM)
+        # what is called localhost often listens on IPv4 alone
+        chosen = min(found, key=lambda one: one[0] != socket.AF_INET)
+        self._family, self._address = chosen[0], chosen[4]
         self._selector = selectors.DefaultSelector()
         self._door = _bound(listen)
         self.host, self.port = self._door.getsockname()[:2]
