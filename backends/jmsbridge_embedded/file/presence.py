@@ -57,9 +57,10 @@ class Presence:
                 if attempt == 9:
                     raise
                 continue
-            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if file.exists():
-                return lock
+            with contextlib.suppress(BlockingIOError, PermissionError):  # another one just looks whether we live
+                fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if file.exists():
+                    return lock
             os.close(lock)
         raise OSError(f"{self.folder} vanishes again and again")
 
@@ -106,8 +107,8 @@ class Presence:
 
     # -- living --------------------------------------------------------------------------------------------------
 
-    def is_alive(self, token: str) -> bool:
-        """Whether another process lives; never asked about this one."""
+    def is_alive(self, token: str, *, tidy: bool = False) -> bool:
+        """Whether another process lives; never asked about this one. ``tidy`` cleans up after one that does not."""
         try:
             lock = os.open(self.folder / f"{token}.lock", os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -116,6 +117,9 @@ class Presence:
             fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except (BlockingIOError, PermissionError):
             return True
+        else:
+            if tidy:  # with its lock in hand: one that only just comes cannot take it in between, and makes a new file
+                self.remove(token, str(self.folder / f"{token}.sock"))
         finally:
             os.close(lock)
         return False
@@ -129,8 +133,8 @@ class Presence:
         """Clean up after processes that died before they were known."""
         for file in self.folder.glob("*.lock"):
             token = file.stem
-            if token != self.token and token not in known and not self.is_alive(token):
-                self.remove(token, str(self.folder / f"{token}.sock"))
+            if token != self.token and token not in known:
+                self.is_alive(token, tidy=True)
 
     def close(self) -> None:
         """Be gone; the last one takes the folder along. Idempotent."""

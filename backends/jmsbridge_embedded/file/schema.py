@@ -31,6 +31,9 @@ _DEAD: Final = frozenset(
     {*_CORRUPT, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL}
 )
 
+_UNFIT: Final = (UnicodeEncodeError, OverflowError)
+"""What comes of values that SQLite cannot hold. Nothing is wrong with the file then."""
+
 _TABLES: Final = """
 CREATE TABLE state(one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER, stored INTEGER, topology INTEGER);
 INSERT INTO state VALUES (1, 1, 0, 1);
@@ -165,7 +168,9 @@ def _code(error: sqlite3.Error) -> int:
 
 def is_fatal(error: Exception) -> bool:
     """Whether nothing more can be done with this file."""
-    return not isinstance(error, sqlite3.Error) or _code(error) in _DEAD
+    if isinstance(error, sqlite3.Error):
+        return _code(error) in _DEAD
+    return not isinstance(error, _UNFIT)
 
 
 def is_busy(error: Exception) -> bool:
@@ -174,7 +179,7 @@ def is_busy(error: Exception) -> bool:
 
 
 def is_damage(error: Exception) -> bool:
-    """Whether the file is not as it was written."""
+    """Whether the file is not as it was written; only asked about what is fatal."""
     return isinstance(error, (Damaged, ValueError)) or (isinstance(error, sqlite3.Error) and _code(error) in _CORRUPT)
 
 
@@ -187,7 +192,7 @@ def explained(error: Exception, path: Path, *, in_doubt: bool = False) -> Backen
     """What to answer a ticket with."""
     if isinstance(error, BackendError):
         return error
-    if isinstance(error, sqlite3.Error) and not is_fatal(error):
+    if not is_fatal(error):
         return SendRefused(f"{path}: {_text(error, path, LOCK_WAIT)}")
     made = LinkLost(f"{path}: {_text(error, path, LOCK_WAIT)}", in_doubt=in_doubt)
     made.__cause__ = error
@@ -197,6 +202,10 @@ def explained(error: Exception, path: Path, *, in_doubt: bool = False) -> Backen
 def _text(error: Exception, path: Path, waited: float) -> str:
     if isinstance(error, OSError):
         return _of_the_disk(error)
+    if isinstance(error, UnicodeEncodeError):
+        return f"half of a surrogate pair cannot be in a name, a client id or a duplicate id ({error})"
+    if isinstance(error, OverflowError):
+        return f"a number is out of range ({error})"
     if not isinstance(error, sqlite3.Error):
         return f"{error}; {_REPAIR}"
     code = _code(error)
