@@ -2,7 +2,8 @@
 
 import ast
 from collections.abc import Iterator
-from pathlib import PurePosixPath
+from functools import cache
+from pathlib import Path, PurePosixPath
 
 from tools.laws.source import ROOT, Source, Violation
 
@@ -41,9 +42,13 @@ def _imported(source: Source) -> dict[str, ast.AST]:
         module, _, wanted = name.rpartition(".")
         path = ROOT / (module.replace(".", "/") + ".py")
         if module.startswith(("tests.", "jmsbridge.testing.")) and path.is_file():
-            helper = Source(PurePosixPath(path.relative_to(ROOT)), path.read_text(encoding="utf-8"))
-            found |= {key: node for key, node in _definitions(helper).items() if key == wanted}
+            found |= {key: node for key, node in _defined_in(path).items() if key == wanted}
     return found
+
+
+@cache
+def _defined_in(path: Path) -> dict[str, ast.AST]:
+    return _definitions(Source(PurePosixPath(path.relative_to(ROOT)), path.read_text(encoding="utf-8")))
 
 
 def _asserts(node: ast.AST, helpers: dict[str, ast.AST], seen: set[str]) -> bool:
@@ -70,10 +75,11 @@ def _sleeps(source: Source) -> Iterator[Violation]:
         if name == "time.sleep":
             yield source.broken(node, "nothing sleeps: wait for an event with a deadline")
     for call in ast.walk(source.tree):
+        if not isinstance(call, ast.Call) or _called(call) != "sleep":
+            continue
         # sleep(0) waits for nothing: it only lets another thread run.
-        slept = isinstance(call, ast.Call) and ast.unparse(call) != "time.sleep(0)"
-        slept = slept and ast.unparse(call).startswith("time.sleep(")
-        if isinstance(call, ast.Call) and slept and "# sleep: " not in source.lines[call.lineno - 1]:
+        slept = ast.unparse(call.func) == "time.sleep" and ast.unparse(call) != "time.sleep(0)"
+        if slept and "# sleep: " not in source.lines[call.lineno - 1]:
             yield source.broken(call, "nothing sleeps: wait for an event with a deadline")
 
 
