@@ -4,6 +4,7 @@ Sends are encoded in the caller's thread and written in batches on the I/O threa
 first, everything behind that send waits, so that the order is kept.
 """
 
+import logging
 import time
 import uuid
 from collections import deque
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Publisher", "Sending", "now_ms"]
 
+log = logging.getLogger("jmsbridge.rabbitmq")
+
 _WINDOW = 10_000
 _WINDOW_BYTES = 16 * 1024 * 1024
 _TRIES = 15
@@ -34,10 +37,11 @@ _PAUSE = 0.1  # seconds between two tries
 class Sending:
     """One publish, from ``send`` to its answer."""
 
-    __slots__ = ("exchange", "key", "made", "mandatory", "owned", "returned", "ticket", "tries", "wait")
+    __slots__ = ("exchange", "key", "made", "mandatory", "owned", "returned", "ticket", "tries", "via", "wait")
 
     def __init__(self, exchange: str, key: str, made: Outbound, ticket: Ticket | None) -> None:
         self.exchange = exchange
+        self.via = exchange  # the exchange that it is published to
         self.key = key
         self.made = made
         self.ticket = ticket
@@ -76,6 +80,7 @@ class Publisher:
         self._opening = False
         self._making = False
         self._pausing = False
+        self._keeping: set[tuple[int, str]] = set()  # waiting places that are being declared again
         self._closed: Callable[[], None] | None = None
         self._target: Address | None = None  # the last one that was looked at; any thread
 
@@ -134,20 +139,19 @@ class Publisher:
             sending = outbox[0]
             if not self._is_there(sending):
                 return
-            exchange = sending.exchange
             if sending.wait > 0:
-                exchange = delays.name_of(delays.bucket(sending.wait), exchange)
+                sending.via = delays.name_of(delays.bucket(sending.wait), sending.exchange)
             outbox.popleft()
-            self._publish(exchange, sending)
+            self._publish(sending)
 
-    def _publish(self, exchange: str, sending: Sending) -> None:
+    def _publish(self, sending: Sending) -> None:
         link, made = self._link, sending.made
         if len(made.body) > link.message_limit:
             sending.fail(SendRefused(_too_large(sending, link.message_limit, link.broker)))
             return
         mandatory = sending.mandatory or sending.wait > 0
         try:
-            link.publishing.publish(self._channel, exchange, sending.key, mandatory, made.properties, made.body)
+            link.publishing.publish(self._channel, sending.via, sending.key, mandatory, made.properties, made.body)
         except Unencodable as error:
             sending.fail(_unencodable(sending.where, error))
             return
@@ -169,14 +173,32 @@ class Publisher:
             self._make(topology.ensure_queue(key, queue_type), sending, lambda: link.remember(key))
             return False
         if sending.wait > 0:
-            delay = delays.bucket(sending.wait)
-            place = delay, exchange
+            place = delays.bucket(sending.wait), exchange
             if link.waiting.get(place, 0.0) < time.monotonic():
                 until = time.monotonic() + delays.FRESH
-                conversation = delays.ensure_waiting(delay, exchange, queue_type)
+                conversation = delays.ensure_waiting(*place, queue_type)
                 self._make(conversation, sending, lambda: link.waiting.__setitem__(place, until))
                 return False
         return True
+
+    def _keep_place(self, sending: Sending) -> None:
+        """What the broker took late, after an alarm, say, began to wait late: its place must not go before it."""
+        link = self._link
+        place = delays.bucket(sending.wait), sending.exchange
+        if place in self._keeping or link.waiting.get(place, 0.0) >= time.monotonic():
+            return
+        self._keeping.add(place)
+        until = time.monotonic() + delays.FRESH
+
+        def kept(_: Any, error: BackendError | None) -> None:
+            self._keeping.discard(place)
+            if error is None:
+                link.waiting[place] = until
+            elif not isinstance(error, LinkLost):
+                log.warning("%s: delayed messages may be lost with the queue where they wait: %s", sending.where, error)
+
+        conversation = delays.ensure_waiting(*place, link.options.queue_type)
+        link.control.ask(conversation, "keeping a queue for delayed messages", kept)
 
     def _make(self, conversation: Conversation, sending: Sending, made: Callable[[], None]) -> None:
         self._making = True
@@ -204,6 +226,8 @@ class Publisher:
             self._opening = False
             for sending in self._outbox.take():
                 sending.fail(out_of_channels(f"sending to {sending.where}", self._link.broker))
+            if self._closed is not None:
+                self._closed()
 
     def _opened(self, channel: Any) -> None:
         channel.add_on_close_callback(self._lost)
@@ -224,7 +248,7 @@ class Publisher:
         """What a mandatory publish gets before its confirmation when nothing takes it."""
         name = _message_id(content.properties)
         for sending in self._confirms.waiting():
-            if sending.made.message_id == name and sending.returned is None:
+            if sending.made.message_id == name and sending.key == content.routing_key and sending.returned is None:
                 sending.returned = f"{content.reply_code} {content.reply_text}"
                 break
 
@@ -239,7 +263,9 @@ class Publisher:
                 if not self._try_again(sending, sendings):
                     sending.fail(SendRefused(_full(sending, self._link.broker)))
             else:
-                if not sending.exchange and sending.key not in proven:
+                if sending.wait > 0:
+                    self._keep_place(sending)
+                elif not sending.exchange and sending.key not in proven:
                     self._link.prove(sending.key)
                 if sending.ticket is not None:
                     sending.ticket.succeed()
@@ -270,13 +296,18 @@ class Publisher:
         self._outbox.work()
 
     def _unroutable(self, sending: Sending) -> None:
-        self._link.forget(sending.exchange, sending.key)
+        self._forget(sending)
         sending.fail(
             AddressRefused(
                 f"{sending.where}: {self._link.broker} has nowhere to put the message ({sending.returned}): it does "
                 "not exist any more"
             )
         )
+
+    def _forget(self, sending: Sending) -> None:
+        """Its destination may be gone, or the place where it was to wait."""
+        self._link.forget(sending.exchange, sending.key)
+        self._link.waiting.pop((delays.bucket(sending.wait), sending.exchange), None)
 
     def _lost(self, channel: Any, reason: BaseException) -> None:
         """The channel is closed; by the broker where ``close`` was not called: the next send opens another."""
@@ -305,7 +336,7 @@ class Publisher:
         for sending in sendings:
             if sending is culprit:
                 before = False
-                link.forget(sending.exchange, sending.key)
+                self._forget(sending)
                 sending.fail(refusal(no, f"sending to {sending.where}", link.broker))
                 continue
             text = f"sending to {sending.where}: {link.broker} closed the channel ({no})"
@@ -325,6 +356,7 @@ class Publisher:
     def close(self, done: Callable[[], None]) -> None:
         """Close the channel when nothing is under way on it."""
         self._closed = done
+        self._outbox.work()  # answers what was not sent
         if self._channel is not None and self._channel.is_open:
             self._channel.close()
         elif not self._opening:
@@ -353,7 +385,7 @@ def _message_id(raw: bytes) -> str | None:
 def _is_about(no: Refused, sending: Sending, size: tuple[int, int] | None) -> bool:
     if size is not None:
         return len(sending.made.body) == size[0]
-    return f"'{sending.exchange or 'amq.default'}'" in no.text or f"'{sending.key}'" in no.text
+    return f"'{sending.via or 'amq.default'}'" in no.text or f"'{sending.key}'" in no.text
 
 
 def _full(sending: Sending, broker: str) -> str:
