@@ -83,10 +83,12 @@ def _move(
         admin = connection.admin
         # No more than there are now: the queue may fill as fast as it is emptied.
         left = max(admin.depth(here), 1) if limit is None else limit
-        moved = 0
-        while left > moved and (step := admin.move(here, there, selector, min(_STEP, left - moved))):
+        moved, most = 0, _STEP
+        while left > moved and (step := admin.move(here, there, selector, min(most, left - moved))):
             moved += step
             show(moved)
+            if selector is not None:
+                most *= 2  # each step looks again at those that do not match: few steps
     except (UnsupportedFeature, NotSupported):
         queue, target = destination(source), destination(to)
         assert isinstance(queue, Queue)

@@ -9,8 +9,11 @@ import typer
 from typer.testing import Result
 
 from jmsbridge import Connection, Queue
-from jmsbridge.cli import asking
+from jmsbridge.cli import asking, moving
 from jmsbridge.errors import UnsupportedFeatureException
+from jmsbridge.spi import Address
+from jmsbridge_embedded.admin import MemoryAdmin
+from jmsbridge_embedded.file.admin import FileAdmin
 
 Run = Callable[..., Result]
 
@@ -105,6 +108,28 @@ class TestWithAdministration:
         result = run("move", "orders", "copy", "-n", "2", "--json")
         assert json.loads(result.stdout) == {"source": "queue:orders", "target": "queue:copy", "moved": 2}
         assert (bodies(run, "copy"), bodies(run, "orders")) == (["one", "two"], ["three"])
+
+    def test_moving_by_a_selector_takes_few_steps(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        limits: list[int] = []
+
+        def noted(kind: type) -> Callable[..., int]:
+            move: Callable[..., int] = kind.move  # type: ignore[attr-defined]
+
+            def wrapper(admin: object, source: Address, target: Address, selector: str | None, limit: int) -> int:
+                limits.append(limit)
+                return move(admin, source, target, selector, limit)
+
+            return wrapper
+
+        for kind in (MemoryAdmin, FileAdmin):
+            monkeypatch.setattr(kind, "move", noted(kind))
+        monkeypatch.setattr(moving, "_STEP", 2)
+        fill(run, "orders", *(str(number) for number in range(5)))
+        assert run("send", "orders", *"abcdefghij", "-p", "region=eu", "-q").exit_code == 0
+        assert "10 moved" in run("move", "orders", "orders.eu", "--selector", "region = 'eu'").stderr
+        assert bodies(run, "orders.eu") == list("abcdefghij")
+        assert bodies(run, "orders") == list("01234")
+        assert limits == [2, 4, 8, 5]  # never more than there were at first
 
 
 @pytest.mark.parametrize(

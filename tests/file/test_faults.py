@@ -329,6 +329,19 @@ def test_a_changed_message_is_reported_and_not_delivered(path: Path) -> None:
     link.close()
 
 
+def test_a_body_that_is_gone_is_reported(path: Path) -> None:
+    link = connect(path)
+    send(link.channel(False), message("x" * 5000))
+    link.close()
+    with sqlite3.connect(path) as salvaged:
+        assert salvaged.execute("DELETE FROM body").rowcount == 1
+    salvaged.close()
+    link = connect(path)
+    with pytest.raises(BackendError, match="lost its body"):
+        receive(link)
+    link.close()
+
+
 def test_a_damaged_page_is_reported_also_when_it_is_opened_again(path: Path) -> None:
     link = connect(path)
     send(link.channel(False), *(message(f"{number} " + "x" * 300) for number in range(300)))

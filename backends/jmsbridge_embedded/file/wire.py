@@ -79,7 +79,10 @@ def encode(envelope: Envelope) -> bytes:
 
 def decode(data: bytes, address: Address) -> Envelope:
     """The message as it was sent; ``Damaged`` when the bytes have changed."""
-    body = memoryview(data)[:-4]
+    try:
+        body = memoryview(data)[:-4]
+    except TypeError:  # NULL: the row points to a body that is not there
+        raise Damaged(f"a message in {address} has lost its body") from None
     if crc32(body) != int.from_bytes(data[-4:], "big"):
         raise Damaged(f"a message in {address} has a wrong checksum")
     fields: list[Any] = _decoder.decode(body)
