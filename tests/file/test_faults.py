@@ -173,6 +173,23 @@ def test_a_deleted_log_ends_the_link_before_more_is_confirmed(path: Path) -> Non
     _is_lost(link, heard, "orders.db-wal was deleted while .* leave it to the broker")
 
 
+def test_a_deleted_shared_memory_ends_the_link_before_another_process_is_overwritten(crew: Crew) -> None:
+    heard = Heard()
+    link = connect(crew.path, heard)
+    send(link.channel(False), message("before"))
+    crew.path.with_name(f"{crew.path.name}-shm").unlink()
+    crew.start("produce")
+    crew.wait(lambda: len(crew.words("sent")) > 20 and heard.losses)
+    assert "orders.db-shm was deleted" in str(heard.losses[0])
+    crew.kill(crew.alive[0][1])
+    confirmed = {words[1] for words in crew.words("sent")}
+    link = connect(crew.path)
+    kept = {arrival.envelope.body for arrival in receive(link)}
+    assert "before" in kept
+    assert confirmed <= kept
+    link.close()
+
+
 def test_one_that_others_took_for_dead_learns_it(crew: Crew) -> None:
     heard, box = Heard(), Inbox()
     link = connect(crew.path, heard)

@@ -236,6 +236,7 @@ class Store:
             self._file = os.stat(self.path)
             self._wal = os.open(f"{self.path}-wal", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
             undo.callback(os.close, self._wal)
+            self._shm = os.stat(f"{self.path}-shm").st_ino  # not opened: closing it would drop SQLite's locks on it
             self._sync_folder()
             self.entries = Entries(self._sql)
             self.catalog = Catalog(self._sql, self.entries)
@@ -395,6 +396,15 @@ class Store:
             raise LinkLost(
                 f"{self.path}-wal was deleted while {self.path} was open, and with it what was not yet in the file "
                 "itself; leave it to the broker"
+            )
+        try:
+            shared = os.stat(f"{self.path}-shm").st_ino
+        except FileNotFoundError:
+            shared = None
+        if shared != self._shm:  # who opens the file now makes another one, and neither sees what the other writes
+            raise LinkLost(
+                f"{self.path}-shm was deleted while {self.path} was open, and with it the locks that other processes "
+                "respect; leave it to the broker"
             )
 
     def _roll_back(self, batch: Batch) -> None:
