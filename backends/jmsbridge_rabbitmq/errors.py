@@ -177,7 +177,7 @@ def _unreachable(chain: list[BaseException]) -> str:
                 f"TLS fails ({getattr(each, 'reason', None) or each}); does that port speak TLS? 5671 is the usual one"
             )
         if isinstance(each, OSError) and not isinstance(each, TimeoutError):
-            return f"no connection: {each.strerror or each}"
+            return f"no connection: {each.strerror or each}; is the broker running, and are host and port right?"
     if any("Timeout" in type(each).__name__ or "Timeout" in str(each) for each in chain):
         return "no answer in time: is it RabbitMQ, and is it listening there?"
     return f"no connection: {_plain(chain[-1] if chain else None)}"

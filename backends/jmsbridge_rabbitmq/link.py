@@ -194,8 +194,10 @@ class Link(RabbitAdmin):
     def _throttle(self, active: bool) -> None:
         self.blocked = active
         self.events.throttled(active)
-        if not active:
-            for publisher in list(self.publishers):
+        for publisher in list(self.publishers):
+            if active:
+                publisher.stalled()
+            else:
                 publisher.go_on()
 
     def _batch(self, task: Callable[[], None]) -> None:

@@ -314,14 +314,14 @@ class Publisher:
         self._channel, self._opening = None, False
         link = self._link
         if self._closed is not None:
-            self._closed()
+            self._let_go(self._closed)
+            return
         if link.loop.ended is not None or not link.publishing.is_open:
             return
         no = Refused(getattr(reason, "reply_code", 0), getattr(reason, "reply_text", str(reason)))
         self._bytes = 0
         self._answer_lost(no, self._confirms.give_up())
-        if self._closed is None:
-            self._outbox.work()
+        self._outbox.work()
 
     def _answer_lost(self, no: Refused, sendings: list[Sending]) -> None:
         """What the broker refused is refused; what came before is in doubt; what came after was not looked at."""
@@ -353,12 +353,24 @@ class Publisher:
             sending.fail(lost)
         self._outbox.refuse_all()
 
+    def stalled(self) -> None:
+        """The broker may have stopped reading: who closes does not wait for the end of an alarm."""
+        if self._closed is not None and self._link.blocked:
+            self._let_go(self._closed)
+
+    def _let_go(self, closed: Callable[[], None]) -> None:
+        lost = ChannelLost("the channel was closed before the broker had confirmed", in_doubt=True)
+        for sending in self._confirms.give_up():
+            sending.fail(lost)
+        closed()
+
     def close(self, done: Callable[[], None]) -> None:
         """Close the channel when nothing is under way on it."""
         self._closed = done
         self._outbox.work()  # answers what was not sent
         if self._channel is not None and self._channel.is_open:
             self._channel.close()
+            self.stalled()
         elif not self._opening:
             done()
 

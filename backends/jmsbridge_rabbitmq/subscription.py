@@ -273,7 +273,10 @@ class Subscription:
             self._fail_drains(ChannelLost("the consumer was closed"))
             self._flow.close(closed)
 
-        self._copies.when_idle(close)
+        if self._link.blocked:  # copies may take as long as the alarm; what they copy goes back as well
+            close()
+        else:
+            self._copies.when_idle(close)
 
     def _ended(self, error: BackendError) -> None:
         """The broker ended it, the link lives on."""

@@ -1,0 +1,61 @@
+"""Ends in the middle of something: what is open is answered, as what it is, and in time."""
+
+import contextlib
+import time
+from collections.abc import Callable
+
+from integration.brokers.fixtures import StartBroker
+from jmsbridge.spi import Address, BackendError, ChannelLost, Interest, SubscriptionRefused
+from jmsbridge.testing.suite.contract_support import Box
+from jmsbridge.testing.suite.support import eventually
+from jmsbridge_rabbitmq import flow
+from tests.rabbitmq_live.support import Client
+
+Clients = Callable[..., Client]
+
+
+def test_a_channel_closed_in_an_alarm_answers_and_the_link_lives_on(
+    own_broker: StartBroker, clients: Clients, name: str
+) -> None:
+    broker = own_broker("rabbitmq")
+    client, address = clients(broker), Address(name)
+    client.send(address, "opens the publishing socket")
+    broker.ctl("set_vm_memory_high_watermark", "absolute", "1MiB")
+    answer = client.ask(address, "never taken")
+    eventually(lambda: client.log.throttles == [True], 10.0)
+    unsent = client.ask(address, "not even written")
+    begun = time.monotonic()
+    client.channel.close()
+    assert time.monotonic() < begun + 10
+    error, early = answer.outcome(), unsent.outcome()
+    assert isinstance(error, ChannelLost)
+    assert error.in_doubt
+    assert isinstance(early, ChannelLost)
+    assert not early.in_doubt
+    broker.ctl("set_vm_memory_high_watermark", "absolute", "1GiB")
+    assert not client.log.losses
+    client.link.check()
+
+
+def test_a_consumer_that_never_started_holds_no_messages(client: Client, name: str) -> None:
+    """A quorum queue without a leader, say: when it has one again, the consumer would take what nobody sees."""
+    address = Address(name, topic=True)
+    late = flow._DEADLINE
+    flow._DEADLINE = 0.0
+    error: BackendError | None = None
+    try:
+        client.channel.subscribe(Interest(address=address, key=name, durable=True, window=10), Box())
+    except BackendError as each:
+        error = each
+    finally:
+        flow._DEADLINE = late
+    assert error is not None
+    assert "did not start" in str(error)
+
+    def unsubscribed() -> bool:
+        with contextlib.suppress(SubscriptionRefused):
+            client.link.unsubscribe(name)
+            return True
+        return False
+
+    eventually(unsubscribed, 10.0)
