@@ -46,15 +46,20 @@ class Copies:
             if ticket is not None:
                 ticket.fail(NotSupported(f"{self._link.broker} has no dead-letter queue (option dead_letter_queue)"))
             return
-        left = [len(tokens)]
+        left = len(tokens)
+        first: BackendError | None = None
 
         def copied(token: Content, error: BackendError | None) -> None:
-            left[0] -= 1
+            nonlocal left, first
+            left -= 1
             error = self._settle(token, error)
-            if ticket is not None and error is not None:
-                ticket.fail(error)
-            elif ticket is not None and left[0] == 0:
+            first = first or error
+            if ticket is None or left:
+                return
+            if first is None:
                 ticket.succeed()
+            else:
+                ticket.fail(first)
 
         for token in tokens:
             self._copy(queue, token, 0, copied)

@@ -4,11 +4,12 @@ import contextlib
 import time
 from collections.abc import Callable
 
+from integration.brokers import Broker
 from integration.brokers.fixtures import StartBroker
-from jmsbridge.spi import Address, BackendError, ChannelLost, Interest, SubscriptionRefused
-from jmsbridge.testing.suite.contract_support import Box
+from jmsbridge.spi import Address, BackendError, ChannelLost, Interest, Outcome, SendRefused, SubscriptionRefused
+from jmsbridge.testing.suite.contract_support import Answer, Box
 from jmsbridge.testing.suite.support import eventually
-from jmsbridge_rabbitmq import flow
+from jmsbridge_rabbitmq import RabbitOptions, flow
 from tests.rabbitmq_live.support import Client
 
 Clients = Callable[..., Client]
@@ -59,3 +60,23 @@ def test_a_consumer_that_never_started_holds_no_messages(client: Client, name: s
         return False
 
     eventually(unsubscribed, 10.0)
+
+
+def test_a_full_dead_letter_queue_is_one_answer_and_nothing_is_lost(
+    broker: Broker, clients: Clients, name: str
+) -> None:
+    dead = f"{name}-dead"
+    client = clients(broker, options=RabbitOptions(dead_letter_queue=dead))
+    broker.admin.put(
+        f"/api/queues/%2F/{dead}",
+        {"durable": True, "arguments": {"x-max-length": 1, "x-overflow": "reject-publish"}},
+    )
+    client.send(Address(name), "a", "b", "c")
+    subscription, box = client.consume(Address(name), 3)
+    box.wait(3, 10.0)
+    answer = Answer()
+    subscription.settle(box.tokens, Outcome.REJECTED, answer)
+    assert isinstance(answer.outcome(), SendRefused)
+    subscription.close()
+    assert len(answer.answers) == 1
+    assert [client.link.depth(Address(each)) for each in (name, dead)] == [2, 1]
