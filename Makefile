@@ -73,7 +73,7 @@ $(PY):
 
 $(VENV)/.stamp-run: pyproject.toml | $(PY)
 	@echo "Installing jmsbridge into $(VENV)"
-	@$(PIP) install --editable .
+	@$(PIP) install --editable '.[rabbitmq]'
 	@touch $@
 
 $(VENV)/.stamp-dev: pyproject.toml | $(PY)

@@ -94,6 +94,8 @@ def connect(target: str | None, given: dict[str, Any]) -> Connection:
 def destination(text: str) -> Destination:
     """A destination from its text: ``topic:news``, ``queue:orders``, or just ``orders`` for a queue."""
     kind, colon, name = text.partition(":")
+    if name.startswith("//") and kind in registry.names():
+        raise ConfigurationError(f"a {kind} URL is a target, not a destination: give it with --target (-t)")
     if not colon or kind not in _KINDS:
         kind, name = "queue", text
     if not name:

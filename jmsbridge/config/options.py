@@ -105,7 +105,7 @@ def convert_option(struct: type[msgspec.Struct], name: str, value: object) -> An
     try:
         return msgspec.convert(value, field.type, strict=not isinstance(value, str))
     except msgspec.ValidationError as error:
-        expected = _without_value(str(error))
+        expected = _without_value(str(error), kinds)
     raise ValueError(expected)
 
 
@@ -113,6 +113,9 @@ def _alternatives(kind: msgspec.inspect.Type) -> tuple[msgspec.inspect.Type, ...
     return kind.types if isinstance(kind, msgspec.inspect.UnionType) else (kind,)
 
 
-def _without_value(text: str) -> str:
+def _without_value(text: str, kinds: tuple[msgspec.inspect.Type, ...]) -> str:
+    if "Invalid enum value" not in text:
+        return text[:1].lower() + text[1:]
     # "Invalid enum value 'hunter2'" repeats what was given, and that may be a secret.
-    return "not one of the values allowed" if "Invalid enum value" in text else text[:1].lower() + text[1:]
+    values = [str(value) for kind in kinds if isinstance(kind, msgspec.inspect.LiteralType) for value in kind.values]
+    return f"expected {' or '.join(values)}" if values else "not one of the values allowed"

@@ -266,3 +266,10 @@ def test_version(run: Run) -> None:
     result = run("--version")
     assert result.exit_code == 0
     assert result.stdout.strip()
+
+
+def test_a_url_in_place_of_a_destination_is_refused_without_its_password(run: Run) -> None:
+    result = run("send", "rabbitmq://app:hunter2@localhost", "orders", "x")
+    assert result.exit_code != 0
+    assert "--target" in result.stderr
+    assert "hunter2" not in result.output + result.stderr

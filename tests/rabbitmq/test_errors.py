@@ -5,6 +5,8 @@ import ssl
 import pytest
 from pika import exceptions as pika_errors
 
+from jmsbridge.config import resolve
+from jmsbridge.errors import ConfigurationError
 from jmsbridge.spi import (
     AccessDenied,
     AddressInUse,
@@ -106,3 +108,8 @@ def test_a_failed_attempt_says_why(error: Exception, kind: type[BackendError], t
         assert text in str(made)
         assert "not-to-be-told" not in str(made)
         assert made.__cause__ is each
+
+
+def test_an_option_with_a_wrong_value_says_the_right_ones() -> None:
+    with pytest.raises(ConfigurationError, match="expected classic or quorum"):
+        resolve("rabbitmq://localhost?queue_type=mirrored")
