@@ -69,7 +69,10 @@ class Flow:
         self._returning: set[int] = set()  # open until written: no acknowledgement may reach over them
         self._is_marked = False  # acknowledgements will be written at the end of the batch
         self._getting: Callable[[bool], None] | None = None
+        self._count = 0  # of arrivals
         self.window = 0
+        self.is_behind = False
+        """Whether the queue may not have taken notice of what was settled here, and push because of it."""
         self.holds_acks = False
         """While messages are fetched an acknowledgement would let the queue push."""
 
@@ -180,9 +183,9 @@ class Flow:
         if self._closing is not None:
             return  # what is still under way goes back with the channel
         self._tags.arrived(content.delivery_tag)
+        self._count += 1
         if not content.consumer_tag:
-            self._on_message(content)
-            self._got(True)
+            self._fetched(content)
         elif content.consumer_tag == self._tag:
             self._unsettled += 1
             self._on_message(content)
@@ -191,8 +194,13 @@ class Flow:
         else:
             self.give_back(content)
 
+    def calm(self, done: Callable[[], None]) -> None:
+        """Wait until what the queue has pushed is here; it may do so in several steps."""
+        before = self._count
+        self.fence(lambda: done() if self._count == before or self.is_full else self.calm(done))
+
     def fence(self, done: Callable[[], None]) -> None:
-        """Ask the queue something; what it sent before its answer is written before the answer to the next question."""
+        """Ask something; the answer comes after what the queue had pushed before."""
         answered = self._if_open(done)
         self._channel.queue_declare(self._source.queue, passive=True, callback=answered)
 
@@ -206,7 +214,25 @@ class Flow:
         self._link.consuming.get(self._channel, self._source.queue)
 
     def _on_empty(self, _: Any) -> None:
-        self._got(False)
+        # the channel answers before it writes what the queue had pushed to it meanwhile
+        self.is_behind = False
+        if self._tag is None:
+            self._got(False)
+        else:
+            self.fence(lambda: self._got(False))
+
+    def _fetched(self, content: Content) -> None:
+        """A message of its own; the queue had more than it may push, so what is on its way stood before it."""
+        self.is_behind = False
+
+        def take() -> None:
+            self._on_message(content)
+            self._got(True)
+
+        if self._tag is None or self.is_full:
+            take()
+        else:
+            self.calm(take)
 
     def _got(self, found: bool) -> None:
         done, self._getting = self._getting, None
@@ -229,6 +255,7 @@ class Flow:
         if not self.is_open or tag in self._returning or not self._tags.is_open(tag):
             return
         self._unsettled -= content.consumer_tag == self._tag
+        self.is_behind = True
         if self._source.kind == "classic":  # which puts it back in its place
             self._tags.drop(tag)
             self._link.consuming.give_back(self._channel, tag)
@@ -253,6 +280,7 @@ class Flow:
         self._unsettled -= self._freed
         self._freed = 0
         for tag, multiple in self._tags.take():
+            self.is_behind = True
             self._link.consuming.ack(self._channel, tag, multiple)
 
     # -- ends

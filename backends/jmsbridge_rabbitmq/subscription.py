@@ -206,20 +206,24 @@ class Subscription:
             self._fetch()
         elif self._exact:
             flow.cancel(self._fetch)
+        elif self._source.kind == "classic":
+            flow.calm(self._look)
         else:
-            flow.fence(lambda: flow.fence(self._fetch))
+            flow.fence(self._drained)  # a fetch would overtake what is on its way
+
+    def _look(self) -> None:
+        """The queue keeps something back when the window is full, or as long as it does not know that it is not."""
+        if self._flow.is_full or self._flow.is_behind:
+            self._fetch()
+        else:
+            self._drained()
 
     def _fetch(self) -> None:
-        """What a full window keeps back is fetched singly, until the queue says that it is empty."""
-        if self._credit <= 0 or self._held or not self._may_get():
+        """One by one, until the queue says that it is empty."""
+        if self._credit <= 0 or self._held:
             self._drained()
         else:
             self._flow.get(lambda found: self._fetch() if found else self._drained())
-
-    def _may_get(self) -> bool:
-        """While the queue may push, a fetch would overtake; on other than classic queues it always may."""
-        flow = self._flow
-        return not flow.is_consuming or (self._source.kind == "classic" and flow.is_full)
 
     def _drained(self) -> None:
         self._credit = 0

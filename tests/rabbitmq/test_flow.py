@@ -1,0 +1,252 @@
+"""One consumer against a broker that answers when the test says so: order, fetches, windows, acknowledgements."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from jmsbridge.spi import BackendError
+from jmsbridge_rabbitmq.flow import Flow, Source
+from jmsbridge_rabbitmq.frames import DELIVER, GET_OK, Content
+
+
+class Wire:
+    """The consuming connection, its one channel, and the loop: everything asked is kept until it is answered."""
+
+    is_open = True
+    channel_number = 1
+    ended = None
+
+    def __init__(self) -> None:
+        self.questions: list[tuple[str, Callable[..., Any]]] = []
+        self.written: list[tuple[Any, ...]] = []
+        self.at_end: list[Callable[[], None]] = []
+        self.timers: list[Callable[[], None]] = []
+        self.on_empty: Callable[[Any], None] = lambda _: None
+        self.on_content: Callable[[Content], None] = lambda _: None
+        self.tags = 0
+
+    # -- the connection
+
+    def open_channel(self, opened: Callable[[Any], None]) -> bool:
+        opened(self)
+        return True
+
+    def listen(self, channel: Any, on_content: Callable[[Content], None]) -> None:
+        self.on_content = on_content
+
+    def consume(self, channel: Any, queue: str, exclusive: bool, done: Callable[[Any], None]) -> str:
+        self.questions.append(("consume", done))
+        return f"consumer{len(self.questions)}"
+
+    def get(self, channel: Any, queue: str) -> None:
+        self.questions.append(("get", self.on_empty))
+
+    def at_flush(self, task: Callable[[], None]) -> None:
+        self.at_end.append(task)
+
+    def ack(self, channel: Any, tag: int, multiple: bool) -> None:
+        self.written.append(("ack", tag, multiple))
+
+    def give_back(self, channel: Any, tag: int) -> None:
+        self.written.append(("nack", tag))
+
+    # -- the channel
+
+    def add_on_close_callback(self, callback: Any) -> None:
+        self.on_close = callback
+
+    def add_on_cancel_callback(self, callback: Any) -> None:
+        self.on_cancel = callback
+
+    def add_callback(self, callback: Callable[[Any], None], replies: Any, one_shot: bool) -> None:
+        self.on_empty = callback
+
+    def basic_qos(self, prefetch_count: int) -> None:
+        self.written.append(("qos", prefetch_count))
+
+    def basic_cancel(self, tag: str, callback: Callable[[Any], None]) -> None:
+        self.questions.append(("cancel", callback))
+
+    def queue_declare(self, queue: str, passive: bool, callback: Callable[[Any], None]) -> None:
+        self.questions.append(("fence", callback))
+
+    # -- the loop
+
+    def call_later(self, seconds: float, task: Callable[[], None]) -> Any:
+        self.timers.append(task)
+        return task
+
+    def cancel(self, timer: Any) -> None:
+        self.timers.remove(timer)
+
+    # -- what the test says
+
+    def answer(self, expected: str) -> None:
+        """The broker answers the oldest question."""
+        question, callback = self.questions.pop(0)
+        assert question == expected
+        callback(SimpleNamespace(method=None))
+
+    def deliver(self, consumer: str, method: int = DELIVER) -> int:
+        """A message arrives; its number."""
+        self.tags += 1
+        tag = consumer if method == DELIVER else ""
+        self.on_content(Content(method, 1, tag, self.tags, False, "", "q", 0, "", b"\0\0", b""))
+        return self.tags
+
+    def fetched(self) -> int:
+        """The oldest question is a fetch, and there is a message."""
+        assert self.questions.pop(0)[0] == "get"
+        return self.deliver("", GET_OK)
+
+    def end_batch(self) -> None:
+        """What waits for the end of a batch."""
+        tasks, self.at_end = self.at_end, []
+        for task in tasks:
+            task()
+
+
+class World:
+    """A flow with a consumer of window 2."""
+
+    def __init__(self, kind: str = "classic") -> None:
+        self.wire = Wire()
+        self.arrived: list[Content] = []
+        self.ends: list[BackendError] = []
+        link = SimpleNamespace(
+            loop=self.wire, consuming=self.wire, get_empty=None, broker="RabbitMQ", forget=lambda *_: None
+        )
+        self.flow = Flow(link, Source("q", kind, eager=False), "queue:q", self.arrived.append, self.ends.append)  # type: ignore[arg-type]
+        self.flow.open(None, lambda error: None)
+        self.flow.consume(2)
+        self.wire.answer("consume")
+        self.tag = self.flow._tag or ""
+
+    @property
+    def order(self) -> list[int]:
+        """The numbers of what was handed on."""
+        return [content.delivery_tag for content in self.arrived]
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_a_fetched_message_stands_behind_what_was_pushed(world: World) -> None:
+    """The channel writes the answer to a fetch before what the queue had pushed to it."""
+    found: list[bool] = []
+    world.flow.get(found.append)
+    fetched = world.wire.fetched()
+    assert world.order == []
+    pushed = [world.wire.deliver(world.tag), world.wire.deliver(world.tag)]
+    world.wire.answer("fence")
+    assert world.order == [*pushed, fetched]
+    assert found == [True]
+
+
+def test_a_fetch_from_behind_a_full_window_is_next(world: World) -> None:
+    pushed = [world.wire.deliver(world.tag), world.wire.deliver(world.tag)]
+    world.flow.get(lambda found: None)
+    fetched = world.wire.fetched()
+    assert world.order == [*pushed, fetched]
+    assert world.wire.questions == []
+
+
+def test_an_empty_queue_has_pushed_what_is_on_its_way(world: World) -> None:
+    found: list[bool] = []
+    world.flow.get(found.append)
+    world.wire.answer("get")
+    assert found == []
+    world.wire.deliver(world.tag)
+    world.wire.answer("fence")
+    assert found == [False]
+    assert world.order == [1]
+
+
+def test_calm_waits_as_long_as_something_comes(world: World) -> None:
+    world.flow.consume(100)
+    world.wire.answer("consume")
+    done: list[int] = []
+    world.flow.calm(lambda: done.append(len(world.order)))
+    for _ in range(3):
+        world.wire.deliver(world.flow._tag or "")
+        world.wire.answer("fence")
+        assert done == []
+    world.wire.answer("fence")
+    assert done == [3]
+
+
+def test_acknowledgements_wait_while_messages_are_fetched(world: World) -> None:
+    world.wire.deliver(world.tag)
+    world.flow.holds_acks = True
+    world.flow.accept(world.arrived[0])
+    world.wire.end_batch()
+    assert world.wire.written == [("qos", 2)]
+    world.flow.holds_acks = False
+    world.flow.write_acks()
+    assert world.wire.written[1:] == [("ack", 1, False)]
+    assert world.flow.is_behind
+
+
+def test_a_new_consumer_has_a_window_of_its_own(world: World) -> None:
+    world.wire.deliver(world.tag)
+    world.wire.deliver(world.tag)
+    assert world.flow.is_full
+    world.flow.renew(3)
+    assert not world.flow.is_full
+    world.wire.deliver(world.flow._tag or "")
+    world.wire.answer("cancel")
+    world.wire.answer("consume")
+    assert world.order == [1, 2, 3]
+    world.flow.accept(world.arrived[0])
+    world.flow.write_acks()
+    assert not world.flow.is_full
+
+
+def test_what_an_ended_consumer_still_brings_goes_back(world: World) -> None:
+    world.flow.cancel(lambda: None)
+    world.wire.deliver(world.tag)
+    world.wire.answer("cancel")
+    assert world.order == [1]
+    world.wire.deliver(world.tag)
+    assert world.order == [1]
+    assert world.wire.written[-1] == ("nack", 2)
+
+
+def test_a_quorum_queue_gets_back_in_order() -> None:
+    world = World("quorum")
+    first, second = (world.wire.deliver(world.tag) for _ in range(2))
+    world.flow.give_back(world.arrived[1])
+    world.flow.give_back(world.arrived[0])
+    assert world.wire.written == [("qos", 2)]
+    for timer in world.wire.timers:
+        timer()
+    assert world.wire.written[1:] == [("nack", first), ("nack", second)]
+
+
+def test_a_consumer_that_does_not_start_is_ended(world: World) -> None:
+    world.flow.renew(1)
+    for timer in list(world.wire.timers):
+        timer()
+    assert [type(error) for error in world.ends] == [BackendError]
+    assert "did not start" in str(world.ends[0])
+
+
+def test_answers_during_the_close_are_for_nobody(world: World) -> None:
+    told: list[Any] = []
+    world.flow.get(told.append)
+    world.flow.calm(lambda: told.append("calm"))
+    closing = Wire.is_open
+    world.wire.close = lambda: setattr(world.wire, "is_open", False)  # type: ignore[attr-defined]
+    world.flow.close(lambda: told.append("closed"))
+    assert closing
+    world.wire.answer("get")
+    world.wire.answer("fence")
+    world.wire.deliver(world.tag)
+    assert told == []
+    world.wire.on_close(world.wire, None)
+    assert told == ["closed"]
+    assert world.order == []
