@@ -12,7 +12,7 @@ from jmsbridge.spi import BackendError
 from jmsbridge_rabbitmq import names
 from jmsbridge_rabbitmq.errors import Refused, out_of_channels, refusal
 
-__all__ = ["Ask", "Control", "Conversation", "Done", "converse"]
+__all__ = ["Ask", "Control", "Conversation", "Done"]
 
 
 class Ask(NamedTuple):
@@ -137,17 +137,3 @@ class Control:
         for talk in talks:
             talk.conversation.close()
             talk.done(None, self._lost())
-
-
-def converse(channel: Any, conversation: Conversation, done: Callable[[Any], None]) -> None:
-    """Hold a conversation on a channel of one's own, whose end the caller watches; ``Refused`` never reaches it."""
-
-    def step(answer: Any) -> None:
-        try:
-            question = conversation.send(answer)
-        except StopIteration as end:
-            done(end.value)
-            return
-        getattr(channel, question.method)(callback=lambda frame: step(frame.method), **question.arguments)
-
-    step(None)

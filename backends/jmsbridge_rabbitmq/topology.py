@@ -37,7 +37,6 @@ __all__ = [
     "TOPICS",
     "Definition",
     "Names",
-    "bind_temporary",
     "client_lock",
     "define",
     "delete_queue",
@@ -354,9 +353,4 @@ def temporary(address: Address) -> Conversation:
         return
     yield from ensure_exchange(TEMPORARY_TOPICS)
     yield Ask("queue_declare", {"queue": address.name, "exclusive": True, "arguments": {"x-max-length": 0}})
-    yield Ask("queue_bind", bind_temporary(address))
-
-
-def bind_temporary(address: Address) -> dict[str, Any]:
-    """The binding of a temporary topic's own queue."""
-    return {"queue": address.name, "exchange": TEMPORARY_TOPICS, "routing_key": address.name}
+    yield Ask("queue_bind", {"queue": address.name, "exchange": TEMPORARY_TOPICS, "routing_key": address.name})
