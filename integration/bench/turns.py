@@ -156,8 +156,9 @@ def measure(
                 stack.callback(contender.close)
                 contenders.append((contender, delay))
         for turn in range(-1, WINDOWS):
-            for contender, _ in contenders:
-                contender.turn(max(100, int(contender.row.count * share)), keep=turn >= 0)
+            for contender, delay in contenders:
+                waits = delay and contender.row.group == "one at a time"  # fifty a second at 20 ms
+                contender.turn(max(100, int(contender.row.count * share / (20 if waits else 1))), keep=turn >= 0)
                 say(f"{queue_type}, window {turn + 1} of {WINDOWS}: {contender.row.name}")
         return [Figure(one.row, queue_type, delay, tuple(one.rates), tuple(one.costs)) for one, delay in contenders]
 
