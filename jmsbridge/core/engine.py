@@ -149,11 +149,13 @@ class Engine:
         """The link died (supervisor's thread)."""
         with self._lock:
             self._channel = None
-            # one step: a commit or rollback meanwhile has either the deliveries or the failure
-            if self.transacted and self.incoming.policy.take_unsettled():
-                self.outgoing.fate.error = LinkLost("the connection was lost during the transaction")
         self.outgoing.interrupted()
         self.incoming.interrupted()
+        with self._lock:
+            # one step: a commit or rollback meanwhile has either the deliveries or the failure. Only now, because what
+            # was handed out before its inbox was lost is in the transaction, and what comes later is seen to be lost
+            if self.incoming.policy.lose() and self.transacted:
+                self.outgoing.fate.error = LinkLost("the connection was lost during the transaction")
 
     def recover_on(self, link: Link, plan: Plan, epoch: int, *, patient: bool = False) -> None:
         """Rebuild on a new link, with no credit (supervisor's thread); raises BackendError."""

@@ -362,10 +362,9 @@ class Incoming:
     # ---- links
 
     def interrupted(self) -> None:
-        """The link died: empty everything; the broker will deliver again."""
+        """The link died: no inbox has anything any more; the broker will deliver again."""
         for receiver in self._receivers:
             receiver.interrupted()
-        self.policy.lose()
 
     def resume(self, channel: Channel, patient: bool) -> list[BackendError]:
         """Subscribe everything again, with no credit yet.

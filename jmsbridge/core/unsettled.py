@@ -67,8 +67,8 @@ class Policy(Protocol):
     def take_unsettled(self) -> list[Delivery]:
         """Forget and return what is delivered and not settled, in delivery order; settle what needs no more waiting."""
 
-    def lose(self) -> None:
-        """The link died: nothing delivered over it can be settled any more."""
+    def lose(self) -> bool:
+        """The link died: nothing delivered over it can be settled any more. Whether there was anything."""
 
 
 class Automatic:
@@ -104,8 +104,9 @@ class Automatic:
         """Nothing is ever left over."""
         return []
 
-    def lose(self) -> None:
+    def lose(self) -> bool:
         """Nothing is held."""
+        return False
 
 
 class Lazy:
@@ -183,10 +184,11 @@ class Lazy:
         self._settle()
         return []
 
-    def lose(self) -> None:
+    def lose(self) -> bool:
         """Forget the batch; the broker sends it again (rule AC-2)."""
         with self._lock:
-            self._done = []
+            done, self._done = self._done, []
+        return bool(done)
 
 
 class Deferred:
@@ -236,11 +238,12 @@ class Deferred:
             held, self._held = self._held, []
         return held
 
-    def lose(self) -> None:
+    def lose(self) -> bool:
         """Forget it."""
         with self._lock:
-            self._lost = self._lost or bool(self._held)
-            self._held = []
+            held, self._held = self._held, []
+            self._lost = self._lost or bool(held)
+        return bool(held)
 
 
 class Individual:
@@ -289,10 +292,11 @@ class Individual:
             held, self._held = self._held, {}
         return list(held.values())
 
-    def lose(self) -> None:
+    def lose(self) -> bool:
         """Forget it."""
         with self._lock:
-            self._held = {}
+            held, self._held = self._held, {}
+        return bool(held)
 
 
 class Early(Automatic):
@@ -338,5 +342,6 @@ class Never:
         """Nothing is ever held."""
         return []
 
-    def lose(self) -> None:
+    def lose(self) -> bool:
         """Nothing is held."""
+        return False

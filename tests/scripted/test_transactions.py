@@ -71,6 +71,28 @@ def test_tx_of_receipts_rolls_back_too(backend: ScriptedBackend, connect: Connec
     assert backend.settled == []
 
 
+def test_tx_of_a_receipt_while_the_link_dies_rolls_back_too(
+    backend: ScriptedBackend, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = connect().create_session(session_mode=SESSION_TRANSACTED)
+    consumer = session.create_consumer(QUEUE)
+    backend.subscription.deliver(text_envelope(ADDRESS, "a"))
+    outgoing = session._engine.outgoing
+    interrupted, received = outgoing.interrupted, list[str]()
+
+    def meanwhile() -> None:
+        received.extend(receive_texts(consumer, 1))
+        interrupted()
+
+    monkeypatch.setattr(outgoing, "interrupted", meanwhile)
+    backend.link.cut()
+    eventually(lambda: "grant" in backend.script.verbs(2))
+    assert received == ["a"]
+    with pytest.raises(TransactionRolledBackException):
+        session.commit()
+    assert backend.settled == []
+
+
 @pytest.mark.parametrize("applied", [0, 1])
 def test_tx_commit_cut_in_flight_is_in_doubt(backend: ScriptedBackend, connect: Connect, applied: int) -> None:
     backend.hold("commit")
