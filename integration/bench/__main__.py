@@ -48,7 +48,7 @@ def main(
             figures += measure(
                 rows, running.url(), running.admin, folder, delays=_DELAYS, share=share, say=status.update
             )
-        title = f"{running.kind.title} {running.kind.version}"
+        title = f"{running.kind.title} ({running.kind.version})"
     report.show(figures, bars(figures))
     if write:
         command = f"python -m integration.bench --write {broker}"
