@@ -254,6 +254,15 @@ def test_refuse_and_resume_on_the_same_port(proxy: FaultProxy, connect: Connect)
     assert read(new, 3) == b"new"
 
 
+def test_refuse_keeps_connections_that_the_proxy_has_not_looked_at_yet(echo: Echo, connect: Connect) -> None:
+    for _ in range(50):
+        with FaultProxy("127.0.0.1", echo.port) as proxy:
+            early = connect(proxy)
+            proxy.refuse()
+            early.sendall(b"early")
+            assert read(early, 5) == b"early"
+
+
 def test_a_broker_that_is_not_there_ends_the_connection(connect: Connect) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))

@@ -108,8 +108,12 @@ class Loop:
             self._selector.register(self._door, selectors.EVENT_READ, self._on_door)
 
     def refuse(self) -> None:
-        """Let no connection in."""
+        """Let no connection in; those that the kernel let in already exist."""
         if self._selector.get_map().get(self._door) is not None:
+            before = -1
+            while before != self.accepted:
+                before = self.accepted
+                self._on_door(selectors.EVENT_READ)
             self._selector.unregister(self._door)
             self._door.close()
             self._door = _bound(self.port)  # bound and not listening: nobody else gets the port, connecting is refused
