@@ -6,12 +6,12 @@ import itertools
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import msgspec
 
+from jmsbridge.closing import Closing
 from jmsbridge.spi import registry
 from jmsbridge.spi.backend import Backend, Channel, Link, LinkEvents, Subscription
 from jmsbridge.spi.envelope import Address, Endpoint
@@ -52,7 +52,7 @@ class LinkLog:
         self.throttles.append(active)
 
 
-class Harness(ABC):
+class Harness(Closing, ABC):
     """One broker under test; make a fresh one per test and close it at the end (it is a context manager).
 
     A subclass sets ``url`` and implements ``cut``. Everything that the other methods opened is closed by ``close``.
@@ -194,11 +194,3 @@ class Harness(ABC):
                 errors.append(error)
         if errors:
             raise ExceptionGroup("closing what the test opened failed", errors)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

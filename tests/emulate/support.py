@@ -8,7 +8,8 @@ import jmsbridge
 import jmsbridge_embedded
 from jmsbridge import Connection, EmulationWarning, MessageConsumer, Queue, Session, TextMessage
 from jmsbridge.spi import Native, registry
-from tests.suite_masked.masked import RABBITMQ, MaskedBackend
+from jmsbridge_rabbitmq.native import NATIVE
+from tests.suite_masked.masked import MaskedBackend
 
 __all__ = ["QUEUE", "Broker", "select", "send", "texts"]
 
@@ -22,7 +23,7 @@ class Broker:
 
     def __init__(self) -> None:
         self.name = f"emulate-{next(_numbers)}"
-        self.backend = MaskedBackend(self.name, RABBITMQ)
+        self.backend = MaskedBackend(self.name, NATIVE)
         self._opened: list[Connection] = []
 
     def __enter__(self) -> "Broker":

@@ -9,11 +9,12 @@ import pytest
 import jmsbridge_embedded
 from jmsbridge.spi import registry
 from jmsbridge.testing import Harness
-from tests.suite_masked.masked import LEAST, RABBITMQ, MaskedBackend
+from jmsbridge_rabbitmq.native import NATIVE
+from tests.suite_masked.masked import LEAST, MaskedBackend
 
 _numbers = itertools.count(1)
 
-registry.register("masked", MaskedBackend("masked", RABBITMQ))
+registry.register("masked", MaskedBackend("masked", NATIVE))
 registry.register("barest", MaskedBackend("barest", LEAST))
 
 

@@ -28,30 +28,11 @@ from jmsbridge.spi import (
     Ticket,
 )
 
-__all__ = ["LEAST", "RABBITMQ", "MaskedBackend"]
+__all__ = ["LEAST", "MaskedBackend"]
 
 _HIDDEN = "masked"
 _GROUPING = ("JMSXGroupID", "JMSXGroupSeq")
 
-RABBITMQ = (
-    Native.SEND_CONFIRM
-    | Native.TYPED_PROPERTIES
-    | Native.BODY_KINDS
-    | Native.DURABLE
-    | Native.SHARED
-    | Native.SHARED_DURABLE
-    | Native.EXCLUSIVE_DURABLE
-    | Native.CLIENT_ID
-    | Native.TEMPORARY
-    | Native.DELAY
-    | Native.EXPIRY
-    | Native.DRAIN
-    | Native.CREDIT
-    | Native.REJECT
-    | Native.NO_LOCAL
-    | Native.HAND_BACK
-)
-"""What RabbitMQ's classic queues can do over AMQP 0-9-1."""
 LEAST = (
     Native.SEND_CONFIRM
     | Native.TYPED_PROPERTIES

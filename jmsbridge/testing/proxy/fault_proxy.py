@@ -8,10 +8,10 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from types import TracebackType
 from typing import Any, Self, TypeVar
 from urllib.parse import urlsplit
 
+from jmsbridge.closing import Closing
 from jmsbridge.testing.proxy.loop import Cut, Loop
 from jmsbridge.testing.proxy.relay import Direction, End
 
@@ -21,7 +21,7 @@ _PATIENCE = 10.0  # seconds within which the proxy's thread does what it is told
 T = TypeVar("T")
 
 
-class FaultProxy:
+class FaultProxy(Closing):
     """Stands between clients and the broker at ``host:port``, and is as bad a network as it is told to be.
 
     ``delay`` (seconds, there and back) and ``bandwidth`` (bytes per second, each direction of each connection) may be
@@ -142,14 +142,6 @@ class FaultProxy:
         self._thread.join(_PATIENCE)
         if self._thread.is_alive():
             raise RuntimeError(f"{self!r} does not stop: its watch has not returned")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<FaultProxy {self.host}:{self.port} to {self._target}>"
