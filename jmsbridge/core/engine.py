@@ -240,7 +240,7 @@ class Engine:
         while True:
             channel, epoch = self.channel()
             try:
-                receiver.attach(channel.subscribe(receiver.wanted(self.incoming.native), receiver.inbox))
+                receiver.attach(channel.subscribe(self.incoming.wanted(receiver), receiver.inbox))
             except LinkLost:
                 self.hub.wait_changed(epoch)
                 continue

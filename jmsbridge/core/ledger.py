@@ -6,6 +6,7 @@ answered entry at the head, one at a time, until it meets one without an answer 
 
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 
@@ -15,10 +16,14 @@ from jmsbridge.core.ticket import AnswerMissing
 from jmsbridge.errors import IllegalStateException
 from jmsbridge.spi import BackendError
 
-__all__ = ["Entry", "Ledger"]
+__all__ = ["WINDOW_PARTS", "Entry", "Ledger"]
 
 log = logging.getLogger("jmsbridge.completion")
 
+WINDOW_PARTS = 8
+"""One of so many parts of a full window is to be free before a sender goes on: few wake-ups, a pipe nearly full."""
+
+_GIVE_WAY = 50e-6  # seconds
 _PATIENCE = 10.0  # seconds after which a wait for the user's own callback is logged
 
 
@@ -124,9 +129,9 @@ class Ledger:
         return limit is not None and self._bytes > 0 and self._bytes + size > limit
 
     def _wait_room(self, size: int, timeout: float) -> None:
-        # wait until half the window is free, so that a full window costs one wake-up per half window
         while self._is_full(size):
-            target = max(self._finished + 1, self._entered - self._window // 2)
+            finished = self._finished
+            target = finished + max(1, (self._entered - finished) // WINDOW_PARTS)
             if not self._wait(target, timeout):
                 raise AnswerMissing(
                     f"the send window of {self._window} messages stayed full for {timeout:g} s (option send_window)"
@@ -159,8 +164,10 @@ class Ledger:
 
     def _notify(self) -> None:
         with self._changed_lock:
-            if self._targets and self._finished >= min(self._targets):
-                self._changed.notify_all()
+            if not self._targets or self._finished < min(self._targets):
+                return
+            self._changed.notify_all()
+        time.sleep(_GIVE_WAY)  # sleep: who was woken gets the interpreter's lock now, not after 5 ms
 
     def close(self, *, when_idle: bool) -> bool:
         """Take no more sends; with ``when_idle`` only if all so far were called back. Says whether they were."""

@@ -11,7 +11,7 @@ from typing import Any
 from jmsbridge.config import Options
 from jmsbridge.core.clock import Clock
 from jmsbridge.core.group import Group
-from jmsbridge.core.ledger import Entry, Ledger
+from jmsbridge.core.ledger import WINDOW_PARTS, Entry, Ledger
 from jmsbridge.core.locks import Rank, ranked
 from jmsbridge.core.naming import message_ids
 from jmsbridge.core.plan import Plan
@@ -46,9 +46,7 @@ _GROUPACK = 3
 
 _KEPT_FAILURES = 1000
 
-_NEEDED_TO_SEND = (
-    Native.SEND_CONFIRM | Native.DELAY | Native.DUPLICATE_DETECTION | Native.TYPED_PROPERTIES | Native.BODY_KINDS
-)
+_NEEDED_TO_SEND = Native.SEND_CONFIRM | Native.DELAY | Native.TYPED_PROPERTIES | Native.BODY_KINDS
 
 
 class Outgoing:
@@ -78,11 +76,12 @@ class Outgoing:
         self._now_ms = clock.now_ms
         self._options = options
         self._window = options.send_window
+        self._low_water = self._window - max(1, self._window // WINDOW_PARTS)
         self._throttle = throttle
         self._next_id = message_ids()
         self._on_failure = on_failure
         self._plan: Plan | None = None
-        self._lacking = Native.NONE
+        self._lacks = False  # something that any send may need
         self._up_lock = ranked(Rank.CONSUMER)
         self._up = threading.Condition(self._up_lock)  # guards _channel and _down
         self._answered_lock = ranked(Rank.LEAF)
@@ -104,7 +103,7 @@ class Outgoing:
         with self._up_lock:
             self._channel = channel
             self._plan = plan
-            self._lacking = _NEEDED_TO_SEND & ~plan.native
+            self._lacks = bool(_NEEDED_TO_SEND & ~plan.native)
             self.transaction = transaction
             self._transacted = transaction is not None
             self._up.notify_all()
@@ -162,7 +161,7 @@ class Outgoing:
         if self._throttle.is_active:
             self._throttle.wait_open(self._timeout)
         envelope = self._stamp(sender, destination, message, mode, priority, ttl, delay, duplicate_id)
-        held = bool(self._lacking) and self._require(
+        held = (self._lacks or duplicate_id is not None) and self._require(
             envelope, delay, confirmed=listener is not None or mode != _NON_PERSISTENT
         )
         if foreign is not None:
@@ -373,7 +372,7 @@ class Outgoing:
         if len(self._watched) < self._window:
             return
         with self._answered_lock:
-            if self._answered.wait_for(lambda: len(self._watched) <= self._window // 2, self._timeout):
+            if self._answered.wait_for(lambda: len(self._watched) <= self._low_water, self._timeout):
                 return
         raise ResourceAllocationException(
             f"the message was not sent: {self._window} earlier ones (option send_window) have had no answer from the "
@@ -391,7 +390,7 @@ class Outgoing:
             known = ticket in self._watched
             if known:
                 del self._watched[ticket]
-                if not self._watched or len(self._watched) == self._window // 2:
+                if not self._watched or len(self._watched) == self._low_water:
                     self._answered.notify_all()
             return known
 

@@ -46,7 +46,9 @@ class Policy(Protocol):
     automatic: bool
     """The client settles by itself; a listener that raises gets the message again (rule AC-9)."""
     deferred: bool
-    """Settlements come late: brokers that count unsettled messages need a larger window."""
+    """Settlements come when the application says so: they may fill any window."""
+    lag: int
+    """How many messages may be done with and not settled yet; brokers that count those need a window so much larger."""
     presettled: bool
     """No settlement is ever sent."""
     transacted: bool
@@ -76,6 +78,7 @@ class Automatic:
 
     automatic = True
     deferred = False
+    lag = 0
     presettled = False
     transacted = False
 
@@ -124,6 +127,7 @@ class Lazy:
     def __init__(
         self, messages: int, interval: float, clock: Clock, wake: Callable[[], None], wait: float | None
     ) -> None:
+        self.lag = max(0, messages - 1)
         self._messages = messages
         self._interval = interval
         self._clock = clock
@@ -196,6 +200,7 @@ class Deferred:
 
     automatic = False
     deferred = True
+    lag = 0
     presettled = False
 
     def __init__(self, wait: float | None, *, transacted: bool = False) -> None:
@@ -251,6 +256,7 @@ class Individual:
 
     automatic = False
     deferred = True
+    lag = 0
     presettled = False
     transacted = False
 
@@ -317,6 +323,7 @@ class Never:
 
     automatic = False
     deferred = False
+    lag = 0
     presettled = True
     transacted = False
 

@@ -4,7 +4,14 @@ from collections.abc import Callable
 
 import pytest
 
-from jmsbridge import Connection, Queue, TextMessage
+from jmsbridge import (
+    AUTO_ACKNOWLEDGE,
+    CLIENT_ACKNOWLEDGE,
+    DUPS_OK_ACKNOWLEDGE,
+    Connection,
+    Queue,
+    TextMessage,
+)
 from jmsbridge.spi import Native
 from jmsbridge.testing.marks import pitfall, rule
 from jmsbridge.testing.scripted import ScriptedBackend, text_envelope
@@ -52,3 +59,22 @@ def test_receive_no_wait_allows_a_moment_where_there_is_no_drain(backend: Script
     message = consumer.receive_no_wait()
     assert isinstance(message, TextMessage)
     assert message.text == "late"
+
+
+@pytest.mark.parametrize(
+    ("mode", "options", "window"),
+    [
+        (AUTO_ACKNOWLEDGE, {}, 250),
+        (CLIENT_ACKNOWLEDGE, {}, 250),
+        (DUPS_OK_ACKNOWLEDGE, {}, 250 + 99),
+        (DUPS_OK_ACKNOWLEDGE, {"prefetch": 10}, 10 + 9),
+        (DUPS_OK_ACKNOWLEDGE, {"dups_ok_messages": 1}, 250),
+        (DUPS_OK_ACKNOWLEDGE, {"prefetch": 0}, 0),
+    ],
+)
+def test_what_is_done_with_and_acknowledged_later_takes_no_room_from_the_window(
+    connect: Connect, backend: ScriptedBackend, mode: int, options: dict[str, int], window: int
+) -> None:
+    session = connect(**options).create_session(acknowledge_mode=mode)
+    session.create_consumer(QUEUE)
+    assert [each.interest.window for each in backend.link.subscriptions] == [window]
