@@ -81,13 +81,16 @@ class AmqpSocket(pika.SelectConnection):  # type: ignore[misc]
             self._adapter_emit_data(b"".join(batch))
 
     def _output_marshaled_frames(self, marshaled_frames: Sequence[bytes]) -> None:
-        size = sum(map(len, marshaled_frames))
-        self.frames_sent += len(marshaled_frames)
+        self._put(b"".join(marshaled_frames))
+
+    def _put(self, data: bytes) -> None:
+        """Write whole frames, or add them to the batch."""
+        size = len(data)
         self.bytes_sent += size
         if self._batch is None:
-            self._adapter_emit_data(b"".join(marshaled_frames))
+            self._adapter_emit_data(data)
             return
-        self._batch += marshaled_frames
+        self._batch.append(data)
         self._size += size
         if self._size >= _WRITE:  # the broker may begin, and the transport copies what a full socket leaves over
             self._write_batch()

@@ -31,6 +31,11 @@ class Confirms(Generic[T]):
         self._open += 1
         return self._first + len(self._entries) - 1
 
+    def take_back(self) -> None:
+        """The last publish was not written after all; its number goes to the next."""
+        self._entries.pop()
+        self._open -= 1
+
     def answered(self, number: int, multiple: bool) -> list[T]:
         """The entries that an answer settles, in publish order; what is unknown or answered already is left out."""
         entries = self._entries

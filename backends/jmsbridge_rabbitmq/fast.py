@@ -89,15 +89,15 @@ class FastSocket(AmqpSocket):
     ) -> None:
         """Publish one message; Unencodable where its header exceeds a frame."""
         publisher = self._publishers[channel.channel_number]
-        self._output_marshaled_frames((publisher.frames(exchange, routing_key, mandatory, properties, body),))
+        self._put(publisher.frames(exchange, routing_key, mandatory, properties, body))
 
     def ack(self, channel: Any, tag: int, multiple: bool) -> None:
         """Acknowledge."""
-        self._output_marshaled_frames((frames.ack(channel.channel_number, tag, multiple),))
+        self._put(frames.ack(channel.channel_number, tag, multiple))
 
     def give_back(self, channel: Any, tag: int) -> None:
         """Hand a message back to its queue."""
-        self._output_marshaled_frames((frames.nack(channel.channel_number, tag),))
+        self._put(frames.nack(channel.channel_number, tag))
 
 
 _NAMES: tuple[tuple[Any, tuple[str, ...]], ...] = (

@@ -11,6 +11,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from jmsbridge.spi import Address, AddressRefused, BackendError, ChannelLost, Envelope, LinkLost, SendRefused, Ticket
 from jmsbridge_rabbitmq import delays, names, properties, topology
 from jmsbridge_rabbitmq.confirms import Confirms
@@ -34,28 +36,37 @@ _TRIES = 15
 _PAUSE = 0.1  # seconds between two tries
 
 
-class Sending:
-    """One publish, from ``send`` to its answer."""
+class Sending(msgspec.Struct, gc=False):
+    """One publish, from ``send`` to its answer. Not for the garbage collector: every list that has it is emptied."""
 
-    __slots__ = ("exchange", "key", "made", "mandatory", "owned", "returned", "ticket", "tries", "via", "wait")
-
-    def __init__(self, exchange: str, key: str, made: Outbound, ticket: Ticket | None) -> None:
-        self.exchange = exchange
-        self.via = exchange  # the exchange that it is published to
-        self.key = key
-        self.made = made
-        self.ticket = ticket
-        # a direct reply is delivered past all queues, and the broker says then that it went to none
-        self.mandatory = exchange != topology.TOPICS and not (not exchange and key.startswith(names.DIRECT_REPLY))
-        self.owned = False  # a temporary destination: there, or its owner is gone
-        self.tries = 0
-        self.wait = 0  # ms before it is to be delivered
-        self.returned: str | None = None
+    exchange: str
+    key: str
+    made: Outbound
+    ticket: Ticket | None
+    owned: bool = False
+    """To a temporary destination: there, or its owner is gone."""
+    wait: int = 0
+    """Milliseconds before it is to be delivered."""
+    tries: int = 0
+    returned: str | None = None
 
     def fail(self, error: BackendError) -> None:
         """The answer no."""
         if self.ticket is not None:
             self.ticket.fail(error)
+
+    @property
+    def via(self) -> str:
+        """The exchange that it is published to."""
+        return delays.name_of(delays.bucket(self.wait), self.exchange) if self.wait > 0 else self.exchange
+
+    @property
+    def mandatory(self) -> bool:
+        """Whether somebody has to take it."""
+        if self.exchange:
+            return self.exchange != topology.TOPICS or self.wait > 0
+        # a direct reply is delivered past all queues, and the broker says then that it went to none
+        return not self.key.startswith(names.DIRECT_REPLY) or self.wait > 0
 
     @property
     def where(self) -> str:
@@ -108,19 +119,16 @@ class Publisher:
         exchange = ""
         if address.topic:
             exchange = topology.TEMPORARY_TOPICS if address.temporary else topology.TOPICS
-        sending = Sending(exchange, address.name, made, ticket)
-        if envelope.delivery_time and not address.topic:  # a topic's subscribers are those of now: they make it wait
-            sending.wait = envelope.delivery_time - now
-        sending.owned = address.temporary
-        self._outbox.put(sending)
+        # a topic's subscribers are those of now: they make it wait
+        wait = envelope.delivery_time - now if envelope.delivery_time and not address.topic else 0
+        self._outbox.put(Sending(exchange, address.name, made, ticket, address.temporary, wait))
 
     def copy(self, queue: str, content: Content, wait: int, ticket: Ticket) -> None:
         """Send a received message once more, as it came, to an existing queue or a new one, after ``wait`` ms."""
         name = f"ID:jb-copy-{uuid.uuid4()}"
         raw = properties.copy_for(content.properties, name)
-        sending = Sending("", queue, Outbound(raw, content.body, _message_id(raw) or name), ticket)
-        sending.wait = wait
-        self._outbox.put(sending)
+        made = Outbound(raw, content.body, _message_id(raw) or name)
+        self._outbox.put(Sending("", queue, made, ticket, wait=wait))
 
     # -- writing
 
@@ -139,8 +147,6 @@ class Publisher:
             sending = outbox[0]
             if not self._is_there(sending):
                 return
-            if sending.wait > 0:
-                sending.via = delays.name_of(delays.bucket(sending.wait), sending.exchange)
             outbox.popleft()
             self._publish(sending)
 
@@ -149,13 +155,15 @@ class Publisher:
         if len(made.body) > link.message_limit:
             sending.fail(SendRefused(_too_large(sending, link.message_limit, link.broker)))
             return
-        mandatory = sending.mandatory or sending.wait > 0
+        self._confirms.sent(sending)  # before the write: whatever goes wrong there, it is answered
         try:
-            link.publishing.publish(self._channel, sending.via, sending.key, mandatory, made.properties, made.body)
+            link.publishing.publish(
+                self._channel, sending.via, sending.key, sending.mandatory, made.properties, made.body
+            )
         except Unencodable as error:
+            self._confirms.take_back()
             sending.fail(_unencodable(sending.where, error))
             return
-        self._confirms.sent(sending)
         self._bytes += len(made.body)
 
     def go_on(self) -> None:

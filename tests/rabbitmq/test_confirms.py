@@ -58,3 +58,14 @@ def test_a_lost_channel_gives_up_everything_and_counts_anew() -> None:
     assert confirms.give_up() == ["b"]
     assert confirms.sent("c") == 1
     assert confirms.waiting() == ["c"]
+
+
+def test_what_was_not_written_gives_its_number_to_the_next() -> None:
+    confirms: Confirms[str] = Confirms()
+    confirms.sent("a")
+    assert confirms.sent("too large") == 2
+    confirms.take_back()
+    assert confirms.waiting() == ["a"]
+    assert confirms.sent("b") == 2
+    assert confirms.answered(2, True) == ["a", "b"]
+    assert len(confirms) == 0

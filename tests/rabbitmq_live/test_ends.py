@@ -4,9 +4,20 @@ import contextlib
 import time
 from collections.abc import Callable
 
+import pytest
+
 from integration.brokers import Broker
 from integration.brokers.fixtures import StartBroker
-from jmsbridge.spi import Address, BackendError, ChannelLost, Interest, Outcome, SendRefused, SubscriptionRefused
+from jmsbridge.spi import (
+    Address,
+    BackendError,
+    ChannelLost,
+    Interest,
+    LinkLost,
+    Outcome,
+    SendRefused,
+    SubscriptionRefused,
+)
 from jmsbridge.testing.suite.contract_support import Answer, Box
 from jmsbridge.testing.suite.support import eventually
 from jmsbridge_rabbitmq import RabbitOptions, flow
@@ -36,6 +47,25 @@ def test_a_channel_closed_in_an_alarm_answers_and_the_link_lives_on(
     broker.ctl("set_vm_memory_high_watermark", "absolute", "1GiB")
     assert not client.log.losses
     client.link.check()
+
+
+def test_a_fault_while_writing_is_answered_as_in_doubt(
+    client: Client, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever breaks on the I/O thread, nobody waits for the answer in vain."""
+    address = Address(name)
+    client.send(address, "opens the publishing socket")
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr(client.link.publishing, "publish", broken)
+    answer = client.ask(address, "never written")
+    error = answer.outcome()
+    assert isinstance(error, LinkLost)
+    assert error.in_doubt
+    assert "a fault of ours" in str(error)
+    eventually(lambda: len(client.log.losses) == 1, 10.0)
 
 
 def test_a_consumer_that_never_started_holds_no_messages(client: Client, name: str) -> None:
