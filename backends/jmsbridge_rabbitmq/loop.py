@@ -22,6 +22,7 @@ log = logging.getLogger("jmsbridge.rabbitmq")
 
 T = TypeVar("T")
 
+_SOME = 64  # items that are worth a wake-up
 _CROWD = 128  # items that wait
 _GIVE_WAY = 50e-6  # seconds
 
@@ -119,6 +120,8 @@ class Mailbox(Generic[T]):
         self._serve = serve
         self._refuse = refuse
         self._called = False
+        self.is_watched = False
+        """Whether the I/O thread comes by itself, and soon: it need not be woken for a few items."""
         self.items: deque[T] = deque()
 
     def put(self, item: T) -> None:
@@ -127,8 +130,9 @@ class Mailbox(Generic[T]):
         if self._loop.ended is not None:
             self.refuse_all()
         elif not self._called:
-            self._called = True
-            self._loop.post(self.work)
+            if not self.is_watched or len(self.items) >= _SOME:
+                self._called = True
+                self._loop.post(self.work)
         elif len(self.items) >= _CROWD and not self._loop.is_current():
             time.sleep(_GIVE_WAY)  # sleep: the I/O thread gets the interpreter's lock now, not after 5 ms
 

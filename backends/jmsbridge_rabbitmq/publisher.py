@@ -32,6 +32,8 @@ log = logging.getLogger("jmsbridge.rabbitmq")
 
 _WINDOW = 10_000
 _WINDOW_BYTES = 16 * 1024 * 1024
+_BUSY = 64  # sends under way, above which the outbox is looked at every so often: no wake-up for each send
+_TICK = 0.001  # seconds
 _TRIES = 15
 _PAUSE = 0.1  # seconds between two tries
 
@@ -149,6 +151,13 @@ class Publisher:
                 return
             outbox.popleft()
             self._publish(sending)
+        if len(self._confirms) >= _BUSY and not self._outbox.is_watched:
+            self._outbox.is_watched = True
+            link.loop.call_later(_TICK, self._look)
+
+    def _look(self) -> None:
+        self._outbox.is_watched = False  # before looking: who comes later wakes
+        self._outbox.work()
 
     def _publish(self, sending: Sending) -> None:
         link, made = self._link, sending.made

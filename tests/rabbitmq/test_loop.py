@@ -54,6 +54,18 @@ def test_items_are_served_in_order_and_in_batches(world: World) -> None:
     assert world.refused == []
 
 
+def test_a_few_items_wake_nobody_while_the_box_is_watched(world: World) -> None:
+    world.box.is_watched = True
+    for number in range(63):
+        world.box.put(number)
+    passed = threading.Event()
+    world.loop.post(passed.set)
+    assert passed.wait(5)
+    assert world.served == []
+    world.box.put(63)
+    eventually(lambda: world.served == list(range(64)))
+
+
 def test_every_item_of_every_thread_is_answered_once_when_the_loop_ends(world: World) -> None:
     def put(first: int) -> None:
         for number in range(first, first + 2000):
