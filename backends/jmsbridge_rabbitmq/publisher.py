@@ -151,7 +151,7 @@ class Publisher:
                 return
             outbox.popleft()
             self._publish(sending)
-        if len(self._confirms) >= _BUSY and not self._outbox.is_watched:
+        if not outbox and len(self._confirms) >= _BUSY and not self._outbox.is_watched:
             self._outbox.is_watched = True
             link.loop.call_later(_TICK, self._look)
 

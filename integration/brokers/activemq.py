@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from integration.brokers import maven, probes
 from integration.brokers.admin import Rest
 from integration.brokers.errors import BrokerFailed
-from integration.brokers.install import Say, install, installed
+from integration.brokers.install import Say, install
 from integration.brokers.java import check_java, small
 from integration.brokers.server import Run, Server, render
 from integration.brokers.table import HOST, KINDS, PASSWORD, USER, Kind
@@ -22,10 +22,6 @@ class ActiveMQ(Server):
     """ActiveMQ Classic."""
 
     kind: ClassVar[Kind] = KINDS["activemq"]
-
-    def installed(self) -> Path | None:
-        """Where the jars are."""
-        return installed(self.place)
 
     def fetch(self, say: Say) -> Path:
         """Its jars, Spring's for the configuration, and an agent that gives JSON administration."""

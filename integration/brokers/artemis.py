@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from integration.brokers import maven, probes
-from integration.brokers.install import Say, install, installed
+from integration.brokers.install import Say, install
 from integration.brokers.java import check_java, small
 from integration.brokers.management import Management
 from integration.brokers.server import Run, Server, Starter, render
@@ -18,10 +18,6 @@ class Artemis(Server):
     """ActiveMQ Artemis."""
 
     kind: ClassVar[Kind] = KINDS["artemis"]
-
-    def installed(self) -> Path | None:
-        """Where the distribution is."""
-        return installed(self.place)
 
     def fetch(self, say: Say) -> Path:
         """Its distribution."""

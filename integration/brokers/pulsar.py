@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from integration.brokers import maven, probes
 from integration.brokers.admin import Rest, quoted
-from integration.brokers.install import Say, install, installed
+from integration.brokers.install import Say, install
 from integration.brokers.java import check_java, small
 from integration.brokers.server import Run, Server, Starter, render
 from integration.brokers.table import HOST, KINDS, Kind
@@ -29,10 +29,6 @@ class Pulsar(Server):
 
     kind: ClassVar[Kind] = KINDS["pulsar"]
     start_timeout: ClassVar[float] = 120.0
-
-    def installed(self) -> Path | None:
-        """Where the distribution is."""
-        return installed(self.place)
 
     def fetch(self, say: Say) -> Path:
         """Its distribution, a quarter of a gigabyte, and the filter out of the JMS client's jar."""

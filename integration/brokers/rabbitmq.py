@@ -7,7 +7,7 @@ from typing import ClassVar
 from integration.brokers import probes
 from integration.brokers.admin import Rest, quoted
 from integration.brokers.debian import check_rabbitmq, fetch_rabbitmq
-from integration.brokers.install import Say, install, installed
+from integration.brokers.install import Say, install
 from integration.brokers.server import Run, Server, Starter, render
 from integration.brokers.table import HOST, KINDS, PASSWORD, USER, Kind
 from integration.brokers.tools import run as run_command
@@ -26,10 +26,6 @@ class RabbitMQ(Server):
     anonymous: ClassVar[str] = f"anonymous_login_user = {USER}\nanonymous_login_pass = {PASSWORD}"
     mechanisms: ClassVar[tuple[str, ...]] = ("PLAIN", "AMQPLAIN", "ANONYMOUS", "EXTERNAL")
     stop_timeout: ClassVar[float] = 20.0
-
-    def installed(self) -> Path | None:
-        """Where the unpacked packages are."""
-        return installed(self.place)
 
     def fetch(self, say: Say) -> Path:
         """From Debian's packages."""

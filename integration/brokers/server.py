@@ -9,7 +9,7 @@ from string import Template
 from typing import ClassVar
 
 from integration.brokers.certificates import Certificates
-from integration.brokers.install import Say
+from integration.brokers.install import Say, installed
 from integration.brokers.probes import Probe
 from integration.brokers.table import HOST, PASSWORD, USER, Kind
 
@@ -70,9 +70,9 @@ class Server(ABC):
     start_timeout: ClassVar[float] = 60.0
     stop_timeout: ClassVar[float] = 15.0
 
-    @abstractmethod
     def installed(self) -> Path | None:
         """Where it is installed, or None."""
+        return installed(self.place)
 
     @abstractmethod
     def fetch(self, say: Say) -> Path:
