@@ -149,7 +149,8 @@ class Channel:
         link = self._link
         if link.loop.ended is None:
             link.wait(lambda done: self._publisher.close(lambda: done(None, None)), "closing a channel", optional=True)
-        link.publishers.discard(self._publisher)
+        if link.loop.ended is None:  # else the end answers what it still has
+            link.publishers.discard(self._publisher)
 
 
 def _refuse(interest: Interest, link: "Link") -> None:

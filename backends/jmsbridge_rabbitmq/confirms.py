@@ -9,7 +9,7 @@ __all__ = ["Confirms"]
 
 T = TypeVar("T")
 
-_COMPACT = 1024
+_COMPACT = 64
 
 
 class Confirms(Generic[T]):
@@ -52,7 +52,7 @@ class Confirms(Generic[T]):
             while self._head < len(entries) and entries[self._head] is None:
                 self._head += 1
         self._open -= len(found)
-        if self._head >= _COMPACT and self._head * 2 > len(entries):
+        if multiple or self._head >= _COMPACT:  # nothing answered is kept
             self._first += self._head
             del entries[: self._head]
             self._head = 0

@@ -25,6 +25,7 @@ T = TypeVar("T")
 _SOME = 64  # items that are worth a wake-up
 _CROWD = 128  # items that wait
 _GIVE_WAY = 50e-6  # seconds
+_TICK = 1e-3  # seconds
 
 
 class Loop:
@@ -42,6 +43,7 @@ class Loop:
         self._around = around
         self._crashed = crashed
         self._tasks: deque[Callable[[], None]] = deque()
+        self._looks: list[Callable[[], None]] = []
         self._woken = False
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         _loops.add(self)
@@ -61,6 +63,17 @@ class Loop:
     def call_later(self, seconds: float, task: Callable[[], None]) -> Any:
         """Run this later; what comes back goes to ``cancel``."""
         return self.ioloop.call_later(seconds, lambda: self._guard(lambda: self._around(task)))
+
+    def look_later(self, look: Callable[[], None]) -> None:
+        """Run this within a millisecond or so, with everything else that is to be run then."""
+        self._looks.append(look)
+        if len(self._looks) == 1:
+            self.call_later(_TICK, self._look)
+
+    def _look(self) -> None:
+        looks, self._looks = self._looks, []
+        for look in looks:
+            look()
 
     def cancel(self, timer: Any) -> None:
         """Forget a timer."""
@@ -120,8 +133,7 @@ class Mailbox(Generic[T]):
         self._serve = serve
         self._refuse = refuse
         self._called = False
-        self.is_watched = False
-        """Whether the I/O thread comes by itself, and soon: it need not be woken for a few items."""
+        self._watched = False
         self.items: deque[T] = deque()
 
     def put(self, item: T) -> None:
@@ -130,11 +142,21 @@ class Mailbox(Generic[T]):
         if self._loop.ended is not None:
             self.refuse_all()
         elif not self._called:
-            if not self.is_watched or len(self.items) >= _SOME:
+            if not self._watched or len(self.items) >= _SOME:
                 self._called = True
                 self._loop.post(self.work)
         elif len(self.items) >= _CROWD and not self._loop.is_current():
             time.sleep(_GIVE_WAY)  # sleep: the I/O thread gets the interpreter's lock now, not after 5 ms
+
+    def watch(self) -> None:
+        """Come back within a millisecond or so: until then nobody is woken for a few items. On the I/O thread."""
+        if not self._watched:
+            self._watched = True
+            self._loop.look_later(self._look)
+
+    def _look(self) -> None:
+        self._watched = False  # before looking: who comes later wakes
+        self.work()
 
     def work(self) -> None:
         """Serve what is there; on the I/O thread."""

@@ -32,13 +32,12 @@ log = logging.getLogger("jmsbridge.rabbitmq")
 
 _WINDOW = 10_000
 _WINDOW_BYTES = 16 * 1024 * 1024
-_BUSY = 64  # sends under way, above which the outbox is looked at every so often: no wake-up for each send
-_TICK = 0.001  # seconds
+_BUSY = 64  # sends under way, above which the outbox is watched: no wake-up for each send
 _TRIES = 15
 _PAUSE = 0.1  # seconds between two tries
 
 
-class Sending(msgspec.Struct, gc=False):
+class Sending(msgspec.Struct, gc=False, eq=False):
     """One publish, from ``send`` to its answer. Not for the garbage collector: every list that has it is emptied."""
 
     exchange: str
@@ -151,13 +150,8 @@ class Publisher:
                 return
             outbox.popleft()
             self._publish(sending)
-        if not outbox and len(self._confirms) >= _BUSY and not self._outbox.is_watched:
-            self._outbox.is_watched = True
-            link.loop.call_later(_TICK, self._look)
-
-    def _look(self) -> None:
-        self._outbox.is_watched = False  # before looking: who comes later wakes
-        self._outbox.work()
+        if not outbox and len(self._confirms) >= _BUSY:
+            self._outbox.watch()
 
     def _publish(self, sending: Sending) -> None:
         link, made = self._link, sending.made

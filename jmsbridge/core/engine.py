@@ -64,7 +64,7 @@ class Engine:
         self.life = Life(Rank.SESSION)
         options = hub.options
         wait = options.send_timeout if options.block_on_acknowledge else None
-        policy = make_policy(settings.mode, settings.dups_ok, settings.prefetch, hub.clock, self._wake, wait)
+        policy = make_policy(settings.mode, settings.dups_ok, hub.clock, self._wake, wait)
         redelivery = Redelivery(options.max_redeliveries, options.redelivery_delay, options.redelivery_delay_max)
         limit = options.emulation_limit
         self.incoming = Incoming(self.name, hub.clock, policy, redelivery, self._make_message, limit)
@@ -240,7 +240,7 @@ class Engine:
         while True:
             channel, epoch = self.channel()
             try:
-                receiver.attach(channel.subscribe(self.incoming.wanted(receiver), receiver.inbox))
+                receiver.attach(channel.subscribe(receiver.wanted(self.incoming.native), receiver.inbox))
             except LinkLost:
                 self.hub.wait_changed(epoch)
                 continue

@@ -110,10 +110,6 @@ class Incoming:
         """Note what the current link offers."""
         self.native = native
 
-    def wanted(self, receiver: Receiver) -> Interest:
-        """What to ask of the current link for it."""
-        return receiver.wanted(self.native, self.policy.lag)
-
     # ---- checks on every arrival
 
     def _accept(self, delivery: Delivery) -> bool:
@@ -381,7 +377,7 @@ class Incoming:
             if receiver.closed:
                 continue
             try:
-                subscription = channel.subscribe(self.wanted(receiver), receiver.inbox)
+                subscription = channel.subscribe(receiver.wanted(self.native), receiver.inbox)
                 receiver.attach(subscription)
             except BackendError as error:
                 if error.retriable or (patient and isinstance(error, SubscriptionRefused | AddressInUse)):

@@ -16,15 +16,17 @@ from jmsbridge.core.ticket import AnswerMissing
 from jmsbridge.errors import IllegalStateException
 from jmsbridge.spi import BackendError
 
-__all__ = ["WINDOW_PARTS", "Entry", "Ledger"]
+__all__ = ["Entry", "Ledger", "step"]
 
 log = logging.getLogger("jmsbridge.completion")
 
-WINDOW_PARTS = 8
-"""One of so many parts of a full window is to be free before a sender goes on: few wake-ups, a pipe nearly full."""
-
 _GIVE_WAY = 50e-6  # seconds
 _PATIENCE = 10.0  # seconds after which a wait for the user's own callback is logged
+
+
+def step(window: int) -> int:
+    """How much of a full window is to be free before a sender goes on: few wake-ups, and a pipe that is nearly full."""
+    return max(1, min(window // 2, max(window // 8, 64)))
 
 
 class Entry:
@@ -129,10 +131,11 @@ class Ledger:
         return limit is not None and self._bytes > 0 and self._bytes + size > limit
 
     def _wait_room(self, size: int, timeout: float) -> None:
+        deadline = time.monotonic() + timeout
         while self._is_full(size):
             finished = self._finished
-            target = finished + max(1, (self._entered - finished) // WINDOW_PARTS)
-            if not self._wait(target, timeout):
+            target = min(finished + step(self._entered - finished), self._entered)
+            if not self._wait(target, max(0.0, deadline - time.monotonic())):
                 raise AnswerMissing(
                     f"the send window of {self._window} messages stayed full for {timeout:g} s (option send_window)"
                 )
@@ -143,7 +146,8 @@ class Ledger:
             try:
                 return self._changed.wait_for(lambda: self._finished >= target, timeout)
             finally:
-                self._targets.remove(target)
+                if target in self._targets:
+                    self._targets.remove(target)
 
     def _deliver(self) -> None:
         entries = self._entries
@@ -164,8 +168,10 @@ class Ledger:
 
     def _notify(self) -> None:
         with self._changed_lock:
-            if not self._targets or self._finished < min(self._targets):
+            waiting = [target for target in self._targets if target > self._finished]
+            if len(waiting) == len(self._targets):
                 return
+            self._targets = waiting
             self._changed.notify_all()
         time.sleep(_GIVE_WAY)  # sleep: who was woken gets the interpreter's lock now, not after 5 ms
 

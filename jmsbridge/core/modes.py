@@ -67,13 +67,11 @@ def session_mode(value: object) -> int:
     return value
 
 
-def make_policy(
-    mode: int, dups_ok: DupsOk, prefetch: int, clock: Clock, wake: Callable[[], None], wait: float | None
-) -> Policy:
+def make_policy(mode: int, dups_ok: DupsOk, clock: Clock, wake: Callable[[], None], wait: float | None) -> Policy:
     """The acknowledgement policy of a session.
 
     DUPS_OK with neither count nor interval behaves as CLIENT_ACKNOWLEDGE, with a count of 1 and no interval as AUTO
-    (seed 001). The count never exceeds the prefetch: a broker that counts unsettled messages would stop sending.
+    (seed 001).
     """
     if mode == SESSION_TRANSACTED:
         return Deferred(wait, transacted=True)
@@ -82,8 +80,7 @@ def make_policy(
             return Deferred(wait)
         if dups_ok.messages == 1 and not dups_ok.interval:
             return Automatic(wait)
-        count = min(dups_ok.messages, max(1, prefetch)) if dups_ok.messages else 0
-        return Lazy(count, dups_ok.interval, clock, wake, wait)
+        return Lazy(dups_ok.messages, dups_ok.interval, clock, wake, wait)
     if mode == CLIENT_ACKNOWLEDGE:
         return Deferred(wait)
     if mode == INDIVIDUAL_ACKNOWLEDGE:

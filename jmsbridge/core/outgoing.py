@@ -11,7 +11,7 @@ from typing import Any
 from jmsbridge.config import Options
 from jmsbridge.core.clock import Clock
 from jmsbridge.core.group import Group
-from jmsbridge.core.ledger import WINDOW_PARTS, Entry, Ledger
+from jmsbridge.core.ledger import Entry, Ledger, step
 from jmsbridge.core.locks import Rank, ranked
 from jmsbridge.core.naming import message_ids
 from jmsbridge.core.plan import Plan
@@ -76,7 +76,7 @@ class Outgoing:
         self._now_ms = clock.now_ms
         self._options = options
         self._window = options.send_window
-        self._low_water = self._window - max(1, self._window // WINDOW_PARTS)
+        self._low_water = self._window - step(self._window)
         self._throttle = throttle
         self._next_id = message_ids()
         self._on_failure = on_failure

@@ -53,14 +53,9 @@ class Receiver:
         feature = Native.TOPIC_SELECTORS if self.interest.address.topic else Native.QUEUE_SELECTORS
         return self.interest.selector is None or feature in native
 
-    def wanted(self, native: Native, lag: int) -> Interest:
-        """What to ask of a link that offers ``native``: the definition as it is, and whether to filter by it.
-
-        ``lag`` messages may be done with and not settled; the window is for those that are not done with.
-        """
+    def wanted(self, native: Native) -> Interest:
+        """What to ask of a link that offers ``native``: the definition as it is, and whether to filter by it."""
         interest = self.interest
-        if lag and interest.window:
-            interest = msgspec.structs.replace(interest, window=interest.window + lag)
         select = self._is_filtered(native)
         if not select and not interest.address.topic:  # parked messages are settled late, and none before it is seen
             return msgspec.structs.replace(interest, select=False, deferred=True, presettled=False)

@@ -15,6 +15,7 @@ from jmsbridge.spi import LinkLost, Outcome
 
 __all__ = ["Automatic", "Deferred", "Early", "Individual", "Lazy", "Never", "Policy", "settle_all"]
 
+_PARTS = 8  # of a window, one of which may be done with and not acknowledged
 _TOO_LATE = "the connection was lost before these messages were acknowledged; the broker delivers them again"
 
 
@@ -46,9 +47,7 @@ class Policy(Protocol):
     automatic: bool
     """The client settles by itself; a listener that raises gets the message again (rule AC-9)."""
     deferred: bool
-    """Settlements come when the application says so: they may fill any window."""
-    lag: int
-    """How many messages may be done with and not settled yet; brokers that count those need a window so much larger."""
+    """Settlements come late: brokers that count unsettled messages need a larger window."""
     presettled: bool
     """No settlement is ever sent."""
     transacted: bool
@@ -78,7 +77,6 @@ class Automatic:
 
     automatic = True
     deferred = False
-    lag = 0
     presettled = False
     transacted = False
 
@@ -116,6 +114,7 @@ class Lazy:
     """DUPS_OK_ACKNOWLEDGE: every ``messages`` messages or every ``interval`` seconds, whichever comes first; 0
     switches one off.
 
+    No batch exceeds an eighth of a consumer's window: a broker that counts unsettled messages would send less, or stop.
     ``wake`` runs ``settle_due`` soon on a thread that may call the SPI.
     """
 
@@ -127,7 +126,6 @@ class Lazy:
     def __init__(
         self, messages: int, interval: float, clock: Clock, wake: Callable[[], None], wait: float | None
     ) -> None:
-        self.lag = max(0, messages - 1)
         self._messages = messages
         self._interval = interval
         self._clock = clock
@@ -143,10 +141,11 @@ class Lazy:
 
     def handled(self, delivery: Delivery) -> None:
         """Add it to the batch; settle the batch when it is full."""
+        enough = min(self._messages, max(1, delivery.inbox.window // _PARTS))
         with self._lock:
             delivery.handing = True
             self._done.append(delivery)
-            full = 0 < self._messages <= len(self._done)
+            full = 0 < enough <= len(self._done)
             arm = not full and self._interval > 0 and self._timer is None
             if arm:
                 self._timer = self._clock.call_later(self._interval, self._on_time)
@@ -200,7 +199,6 @@ class Deferred:
 
     automatic = False
     deferred = True
-    lag = 0
     presettled = False
 
     def __init__(self, wait: float | None, *, transacted: bool = False) -> None:
@@ -256,7 +254,6 @@ class Individual:
 
     automatic = False
     deferred = True
-    lag = 0
     presettled = False
     transacted = False
 
@@ -323,7 +320,6 @@ class Never:
 
     automatic = False
     deferred = False
-    lag = 0
     presettled = True
     transacted = False
 

@@ -1,5 +1,7 @@
 """Which publishes are answered: against a model, in every order in which a broker may answer."""
 
+import weakref
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -69,3 +71,20 @@ def test_what_was_not_written_gives_its_number_to_the_next() -> None:
     assert confirms.sent("b") == 2
     assert confirms.answered(2, True) == ["a", "b"]
     assert len(confirms) == 0
+
+
+def test_what_is_answered_is_let_go() -> None:
+    class Entry:
+        """Something that can be watched going."""
+
+    confirms: Confirms[Entry] = Confirms()
+    entries = [Entry() for _ in range(50)]
+    watched = [weakref.ref(each) for each in entries]
+    for each in entries:
+        confirms.sent(each)
+    del entries, each
+    confirms.answered(49, True)
+    gone = [each() is None for each in watched]
+    assert gone == [True] * 49 + [False]
+    confirms.answered(50, False)
+    assert watched[-1]() is None

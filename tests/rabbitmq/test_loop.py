@@ -54,16 +54,43 @@ def test_items_are_served_in_order_and_in_batches(world: World) -> None:
     assert world.refused == []
 
 
-def test_a_few_items_wake_nobody_while_the_box_is_watched(world: World) -> None:
-    world.box.is_watched = True
+def test_a_few_items_wake_nobody_while_the_box_is_watched(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[Callable[[], None]] = []
+    monkeypatch.setattr(world.loop, "look_later", looks.append)
+    world.box.watch()
+    world.box.watch()
     for number in range(63):
         world.box.put(number)
     passed = threading.Event()
     world.loop.post(passed.set)
     assert passed.wait(5)
     assert world.served == []
+    assert len(looks) == 1
+    world.loop.post(looks[0])
+    eventually(lambda: world.served == list(range(63)))
     world.box.put(63)
     eventually(lambda: world.served == list(range(64)))
+
+
+def test_many_items_wake_although_the_box_is_watched(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(world.loop, "look_later", lambda look: None)
+    world.box.watch()
+    for number in range(64):
+        world.box.put(number)
+    eventually(lambda: world.served == list(range(64)))
+
+
+def test_the_look_comes_by_itself(world: World) -> None:
+    put = threading.Event()
+
+    def watch() -> None:
+        world.box.watch()
+        assert put.wait(5)
+
+    world.loop.post(watch)
+    world.box.put(1)
+    put.set()
+    eventually(lambda: world.served == [1])
 
 
 def test_every_item_of_every_thread_is_answered_once_when_the_loop_ends(world: World) -> None:

@@ -4,14 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from jmsbridge import (
-    AUTO_ACKNOWLEDGE,
-    CLIENT_ACKNOWLEDGE,
-    DUPS_OK_ACKNOWLEDGE,
-    Connection,
-    Queue,
-    TextMessage,
-)
+from jmsbridge import DUPS_OK_ACKNOWLEDGE, Connection, Queue, TextMessage
 from jmsbridge.spi import Native
 from jmsbridge.testing.marks import pitfall, rule
 from jmsbridge.testing.scripted import ScriptedBackend, text_envelope
@@ -61,20 +54,23 @@ def test_receive_no_wait_allows_a_moment_where_there_is_no_drain(backend: Script
     assert message.text == "late"
 
 
+@rule("AC-2")
+@rule("AC-13")
 @pytest.mark.parametrize(
-    ("mode", "options", "window"),
-    [
-        (AUTO_ACKNOWLEDGE, {}, 250),
-        (CLIENT_ACKNOWLEDGE, {}, 250),
-        (DUPS_OK_ACKNOWLEDGE, {}, 250 + 99),
-        (DUPS_OK_ACKNOWLEDGE, {"prefetch": 10}, 10 + 9),
-        (DUPS_OK_ACKNOWLEDGE, {"dups_ok_messages": 1}, 250),
-        (DUPS_OK_ACKNOWLEDGE, {"prefetch": 0}, 0),
-    ],
+    ("prefetch", "messages", "batch"),
+    [(250, 100, 31), (250, 5, 5), (80, 100, 10), (8, 100, 1), (1, 100, 1), (0, 100, 1)],
 )
-def test_what_is_done_with_and_acknowledged_later_takes_no_room_from_the_window(
-    connect: Connect, backend: ScriptedBackend, mode: int, options: dict[str, int], window: int
+def test_dups_ok_leaves_room_in_the_window_of_the_consumer(
+    connect: Connect, backend: ScriptedBackend, prefetch: int, messages: int, batch: int
 ) -> None:
-    session = connect(**options).create_session(acknowledge_mode=mode)
-    session.create_consumer(QUEUE)
-    assert [each.interest.window for each in backend.link.subscriptions] == [window]
+    """A broker that counts unsettled messages would send less, or stop: a small prefetch makes small batches."""
+    session = connect(dups_ok_messages=messages, dups_ok_interval=0).create_session(
+        acknowledge_mode=DUPS_OK_ACKNOWLEDGE
+    )
+    consumer = session.create_consumer(QUEUE, prefetch=prefetch)
+    [subscription] = backend.link.subscriptions
+    for number in range(batch):
+        assert backend.settled == []
+        subscription.deliver(text_envelope(QUEUE.address, str(number)))
+        assert consumer.receive(timeout=5.0) is not None
+    assert len(backend.settled) == batch
