@@ -55,7 +55,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     redelivery_delay_max: _Seconds = 5.0
     """The longest pause before a redelivery."""
     dups_ok_messages: _Count = 100
-    """DUPS_OK acknowledges at the latest after this many messages; 0 counts none."""
+    """DUPS_OK acknowledges at the latest after this many messages, or an eighth of the prefetch; 0 counts none."""
     dups_ok_interval: _Seconds = 0.5
     """DUPS_OK acknowledges at the latest after this time; 0 for no limit. Both 0: as CLIENT_ACKNOWLEDGE."""
     group_ack_threshold: _Positive = 100
