@@ -46,6 +46,7 @@ def test_every_command_prints_lines_in_a_pipe(run: Run, broker: str) -> None:
 
 
 def test_a_terminal_sees_that_something_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")  # a dumb one sees nothing
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
     with working("deleting from queue:[odd]"):
