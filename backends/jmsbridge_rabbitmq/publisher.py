@@ -57,9 +57,14 @@ class Sending(msgspec.Struct, gc=False, eq=False):
             self.ticket.fail(error)
 
     @property
+    def place(self) -> tuple[int, str]:
+        """Where it waits, if it does."""
+        return delays.bucket(self.wait), self.exchange
+
+    @property
     def via(self) -> str:
         """The exchange that it is published to."""
-        return delays.name_of(delays.bucket(self.wait), self.exchange) if self.wait > 0 else self.exchange
+        return delays.name_of(*self.place) if self.wait > 0 else self.exchange
 
     @property
     def mandatory(self) -> bool:
@@ -184,7 +189,7 @@ class Publisher:
             self._make(topology.ensure_queue(key, queue_type), sending, lambda: link.remember(key))
             return False
         if sending.wait > 0:
-            place = delays.bucket(sending.wait), exchange
+            place = sending.place
             if link.waiting.get(place, 0.0) < time.monotonic():
                 until = time.monotonic() + delays.FRESH
                 conversation = delays.ensure_waiting(*place, queue_type)
@@ -195,7 +200,7 @@ class Publisher:
     def _keep_place(self, sending: Sending) -> None:
         """What the broker took late, after an alarm, say, began to wait late: its place must not go before it."""
         link = self._link
-        place = delays.bucket(sending.wait), sending.exchange
+        place = sending.place
         if place in self._keeping or link.waiting.get(place, 0.0) >= time.monotonic():
             return
         self._keeping.add(place)
@@ -318,7 +323,7 @@ class Publisher:
     def _forget(self, sending: Sending) -> None:
         """Its destination may be gone, or the place where it was to wait."""
         self._link.forget(sending.exchange, sending.key)
-        self._link.waiting.pop((delays.bucket(sending.wait), sending.exchange), None)
+        self._link.waiting.pop(sending.place, None)
 
     def _lost(self, channel: Any, reason: BaseException) -> None:
         """The channel is closed; by the broker where ``close`` was not called: the next send opens another."""
