@@ -21,21 +21,34 @@ from integration.brokers.external import External
 from integration.brokers.starting import join, leave, start
 from integration.brokers.table import kind
 
-__all__ = ["StartBroker", "own_broker", "rabbitmq", "rabbitmq3", "unavailable"]
+__all__ = [
+    "StartBroker",
+    "activemq",
+    "artemis",
+    "own_broker",
+    "pulsar",
+    "rabbitmq",
+    "rabbitmq3",
+    "unavailable",
+]
 
 StartBroker = Callable[[str], Broker]
 
 
-@pytest.fixture(scope="session")
-def rabbitmq() -> Iterator[Broker | External]:
-    """RabbitMQ 4, shared."""
-    yield from _shared("rabbitmq")
+def _shared(name: str) -> Callable[[], Iterator[Broker | External]]:
+    @pytest.fixture(scope="session", name=name)
+    def shared() -> Iterator[Broker | External]:
+        yield from _join(name)
+
+    shared.__doc__ = f"{kind(name).title}, shared."
+    return shared
 
 
-@pytest.fixture(scope="session")
-def rabbitmq3() -> Iterator[Broker | External]:
-    """RabbitMQ 3.10, shared."""
-    yield from _shared("rabbitmq3")
+activemq = _shared("activemq")
+artemis = _shared("artemis")
+pulsar = _shared("pulsar")
+rabbitmq = _shared("rabbitmq")
+rabbitmq3 = _shared("rabbitmq3")
 
 
 @pytest.fixture
@@ -52,7 +65,7 @@ def unavailable(why: str) -> NoReturn:
     pytest.skip(why)
 
 
-def _shared(name: str) -> Iterator[Broker | External]:
+def _join(name: str) -> Iterator[Broker | External]:
     address = os.environ.get(kind(name).variable)
     if address:
         yield External(kind(name), address)

@@ -8,7 +8,7 @@ from integration.brokers.table import KINDS
 
 pytest_plugins = ["pytester"]
 
-CONFTEST = "from integration.brokers.fixtures import own_broker, rabbitmq, rabbitmq3"
+CONFTEST = f"from integration.brokers.fixtures import own_broker, {', '.join(KINDS)}"
 SHARED = "def test_it(rabbitmq):\n    assert rabbitmq.url() == 'rabbitmq://there'"
 OWN = "def test_it(own_broker):\n    own_broker('pulsar')"
 
@@ -16,14 +16,18 @@ OWN = "def test_it(own_broker):\n    own_broker('pulsar')"
 @pytest.fixture
 def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """A run of pytest with an empty cache and no settings."""
-    for variable in ("JMSBRIDGE_RABBITMQ_URL", "JMSBRIDGE_REQUIRE_BROKERS", "JMSBRIDGE_BROKERS"):
+    addresses = [each.variable for each in KINDS.values()]
+    for variable in (*addresses, "JMSBRIDGE_REQUIRE_BROKERS", "JMSBRIDGE_BROKERS"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("JMSBRIDGE_BROKERS_CACHE", str(pytester.path / "cache"))
     pytester.makeconftest(CONFTEST)
     return pytester
 
 
-@pytest.mark.parametrize(("code", "title"), [(SHARED, "RabbitMQ 4"), (OWN, "Apache Pulsar")])
+@pytest.mark.parametrize(
+    ("code", "title"),
+    [(OWN, "Apache Pulsar"), *((f"def test_it({each.name}): ...", each.title) for each in KINDS.values())],
+)
 def test_what_is_not_fetched_is_skipped_by_name_with_the_remedy(inner: pytest.Pytester, code: str, title: str) -> None:
     inner.makepyfile(code)
     result = inner.runpytest_inprocess("-rs", "-p", "no:randomly")
