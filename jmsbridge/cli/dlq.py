@@ -16,6 +16,7 @@ from jmsbridge.cli.running import EMPTY, OK, guarded, note
 from jmsbridge.cli.tables import print_rows
 from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides
 from jmsbridge.errors import ConfigurationError, UnsupportedFeature
+from jmsbridge.selectors import compile_selector
 
 __all__ = ["DEAD_LETTER_ORIGIN", "DEAD_LETTER_REASON", "dlq"]
 
@@ -53,6 +54,8 @@ def _dead_letters(connection: Connection, name: str | None) -> Queue:
 
 
 def _selection(selector: str | None, origin: str | None, *more: str) -> str | None:
+    if selector:
+        compile_selector(selector)  # within parentheses another one could be right, and mean something else
     parts = [*more, *([f"({selector})"] if selector else [])]
     if origin is not None:
         text = str(destination(origin).address).replace("'", "''")

@@ -10,8 +10,9 @@ from typing import ParamSpec
 import typer
 from rich.console import Console
 
-from jmsbridge.errors import ConfigurationError, EmulationWarning, JMSError
-from jmsbridge.spi.errors import BackendError
+from jmsbridge.errors import ConfigurationError, EmulationWarning, InvalidSelector, JMSError
+from jmsbridge.selectors import SelectorError
+from jmsbridge.spi.errors import BackendError, SelectorRefused
 
 __all__ = ["EMPTY", "ERROR", "INTERRUPTED", "OK", "PIPE_CLOSED", "USAGE", "complain", "guarded", "note", "stderr"]
 
@@ -67,7 +68,7 @@ def _exit_code(command: Callable[[], int | None]) -> int:
         # Python flushes stdout once more at exit; that must not fail a second time.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
-    except ConfigurationError as error:
+    except (ConfigurationError, InvalidSelector, SelectorError, SelectorRefused) as error:
         return _failed(error, USAGE)
     except RecursionError:
         return _failed(ValueError("the input is nested too deeply"), ERROR)

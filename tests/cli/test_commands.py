@@ -84,7 +84,17 @@ def test_receive_with_a_selector(run: Run) -> None:
     run("send", "q", "a", "-p", "n:int=1")
     run("send", "q", "b", "-p", "n:int=2")
     assert [line["body"] for line in lines(run("receive", "q", "-s", "n > 1", "--timeout", "0.1"))] == ["b"]
-    assert run("receive", "q", "-s", "n >").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    "command", [("receive",), ("browse",), ("export",), ("purge", "--yes"), ("dlq", "show", "--queue")]
+)
+def test_a_wrong_selector_is_a_wrong_command_line(run: Run, command: tuple[str, ...]) -> None:
+    run("send", "q", "a")
+    for wrong in ("n >", "n = 1) OR (n = 2"):
+        result = run(*command, "q", "--selector", wrong)
+        assert result.exit_code == 2
+        assert "at position" in result.stderr
 
 
 def test_an_empty_queue_can_be_told_by_the_exit_code(run: Run) -> None:

@@ -42,9 +42,9 @@ def test_a_delayed_message_that_an_alarm_held_up_outlives_its_waiting_place(
 def test_a_waiting_place_that_somebody_deleted_is_made_anew(broker: Broker, client: Client, name: str) -> None:
     address, delay = Address(name), 7_100
     client.send(address, "waits", delivery_time=soon(delay))
-    place = delays.name_of(delays.bucket(delay), "")
-    broker.ctl("delete_queue", place)
+    place = f"/api/queues/%2F/{delays.name_of(delays.bucket(delay), '')}"
+    broker.admin.delete(place)
     answer = client.ask(address, "refused", delivery_time=soon(delay))
     assert isinstance(answer.outcome(), AddressRefused)
     client.send(address, "waits again", delivery_time=soon(delay))
-    broker.ctl("delete_queue", place)
+    broker.admin.delete(place)
