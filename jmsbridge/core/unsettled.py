@@ -72,27 +72,11 @@ class Policy(Protocol):
         """The link died: nothing delivered over it can be settled any more. Whether there was anything."""
 
 
-class Automatic:
-    """AUTO_ACKNOWLEDGE: each message when ``receive`` returns or the listener has returned (rule AC-1)."""
+class _AtOnce:
+    """What is settled with each message, so that nothing is ever left over."""
 
-    automatic = True
     deferred = False
-    presettled = False
     transacted = False
-
-    def __init__(self, wait: float | None) -> None:
-        self._wait = wait
-
-    def handing(self, delivery: Delivery) -> None:
-        """Nothing yet."""
-
-    def handled(self, delivery: Delivery) -> None:
-        """Settle it."""
-        delivery.handing = True
-        if self._wait is None:
-            delivery.inbox.settle((delivery,), Outcome.ACCEPTED)
-        else:
-            settle_all((delivery,), Outcome.ACCEPTED, self._wait)
 
     def disown(self, delivery: Delivery) -> bool:
         """It is settled."""
@@ -108,6 +92,27 @@ class Automatic:
     def lose(self) -> bool:
         """Nothing is held."""
         return False
+
+
+class Automatic(_AtOnce):
+    """AUTO_ACKNOWLEDGE: each message when ``receive`` returns or the listener has returned (rule AC-1)."""
+
+    automatic = True
+    presettled = False
+
+    def __init__(self, wait: float | None) -> None:
+        self._wait = wait
+
+    def handing(self, delivery: Delivery) -> None:
+        """Nothing yet."""
+
+    def handled(self, delivery: Delivery) -> None:
+        """Settle it."""
+        delivery.handing = True
+        if self._wait is None:
+            delivery.inbox.settle((delivery,), Outcome.ACCEPTED)
+        else:
+            settle_all((delivery,), Outcome.ACCEPTED, self._wait)
 
 
 class Lazy:
@@ -315,13 +320,11 @@ class Early(Automatic):
         """Already done."""
 
 
-class Never:
+class Never(_AtOnce):
     """NO_ACKNOWLEDGE: the broker counts a message as done when it sends it."""
 
     automatic = False
-    deferred = False
     presettled = True
-    transacted = False
 
     def handing(self, delivery: Delivery) -> None:
         """No settlement; only the inbox counts it out."""
@@ -333,18 +336,3 @@ class Never:
 
     def handled(self, delivery: Delivery) -> None:
         """Nothing."""
-
-    def disown(self, delivery: Delivery) -> bool:
-        """It is settled."""
-        return False
-
-    def acknowledge(self, delivery: Delivery | None) -> None:
-        """Ignored."""
-
-    def take_unsettled(self) -> list[Delivery]:
-        """Nothing is ever held."""
-        return []
-
-    def lose(self) -> bool:
-        """Nothing is held."""
-        return False
