@@ -216,6 +216,29 @@ def test_cut_after_of_one_connection_only(proxy: FaultProxy, connect: Connect) -
     assert_reset(second)
 
 
+def test_cut_after_nothing_cuts_one_of_those_that_exist(proxy: FaultProxy, connect: Connect) -> None:
+    ones = [connect(proxy) for _ in range(3)]
+    for one in ones:
+        one.sendall(b"a")
+        assert read(one, 1) == b"a"
+    proxy.cut_after(0)
+    assert (proxy.connections, proxy.cuts) == (2, 1)
+    again = connect(proxy)
+    again.sendall(b"again")
+    assert read(again, 5) == b"again"
+
+
+def test_cut_now_counts_once_what_was_to_be_cut_anyway(proxy: FaultProxy, connect: Connect) -> None:
+    proxy.delay = 2 * LONG  # what it has read is on its way yet, so the cut after it is to come
+    proxy.cut_after(3)
+    one = connect(proxy)
+    one.sendall(b"abc")
+    eventually(lambda: proxy.passed(Direction.OUT) == 3)
+    assert proxy.cut() == 1
+    assert proxy.cuts == 1
+    assert_reset(one)
+
+
 def test_half_open_then_resumed(proxy: FaultProxy, echo: Echo, connect: Connect) -> None:
     old = connect(proxy)
     old.sendall(b"a")

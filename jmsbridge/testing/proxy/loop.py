@@ -43,10 +43,10 @@ class Loop:
         self.delay = delay
         self.bandwidth = bandwidth
         self.watch = watch
-        self.scratch = memoryview(bytearray(CHUNK))
         self.pairs: set[Pair] = set()
         self.accepted = 0
         self.cuts = 0
+        self._buffer = memoryview(bytearray(CHUNK))  # for one read at a time
         self._stalled = False
         self._cut: Cut | None = None
         found = socket.getaddrinfo(*target, type=socket.SOCK_STREAM)
@@ -75,8 +75,7 @@ class Loop:
         """End every connection."""
         ended = list(self.pairs)
         for pair in ended:
-            self._end(pair, how)
-        self.cuts += len(ended)
+            self._end(pair, how, is_cut=True)
         return len(ended)
 
     def limit(self, cut: Cut | None) -> None:
@@ -88,6 +87,8 @@ class Loop:
             if cut is not None:
                 self._apply(cut, pair)
             self._look_after(pair)
+            if self._cut is not cut:
+                break  # that was the one
 
     def stall(self) -> None:
         """Pass nothing on."""
@@ -170,7 +171,7 @@ class Loop:
             as_sink.blocked = False
             as_sink.pass_on(time.monotonic())
         if mask & selectors.EVENT_READ and as_source.wants_more(self):
-            as_source.read(self)
+            as_source.read(self, self._buffer)
         if pair in self.pairs:  # a watch may have cut it
             self._look_after(pair)
 
@@ -203,13 +204,14 @@ class Loop:
         elif known is not None and known.events != wanted:
             self._selector.modify(one, wanted, known.data)
 
-    def _end(self, pair: Pair, end: End) -> None:
+    def _end(self, pair: Pair, end: End, *, is_cut: bool = False) -> None:
         self.pairs.discard(pair)
         for one in (pair.client, pair.broker):
             if self._selector.get_map().get(one) is not None:
                 self._selector.unregister(one)
-        if any(way.limit is not None and way.passed >= way.limit for way in pair.ways):
-            self.cuts += 1
+        at_limit = any(way.limit is not None and way.passed >= way.limit for way in pair.ways)
+        self.cuts += is_cut or at_limit
+        if at_limit:
             self.limit(None)  # once
         pair.close(end)
 

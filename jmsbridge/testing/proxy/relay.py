@@ -42,7 +42,6 @@ class Weather(Protocol):
     delay: float
     bandwidth: float | None
     watch: Callable[[int, Direction, bytes], None] | None
-    scratch: memoryview
 
 
 class Way:
@@ -87,9 +86,9 @@ class Way:
             return 0  # the sink is the slow one: let the source feel it
         return room if self.limit is None else min(room, self.limit - self.passed)
 
-    def read(self, weather: Weather) -> None:
-        """Take what the source has; pass it on at once when nothing holds it back."""
-        piece = weather.scratch[: self._room(weather)]
+    def read(self, weather: Weather, buffer: memoryview) -> None:
+        """Take what the source has, by way of the buffer; pass it on at once when nothing holds it back."""
+        piece = buffer[: self._room(weather)]
         try:
             count = self.source.recv_into(piece)
         except (BlockingIOError, InterruptedError):
