@@ -1,5 +1,7 @@
 """The ways to use the fault proxy: the fixture, the harness, the command."""
 
+import os
+import signal
 import socket
 import subprocess
 import sys
@@ -57,16 +59,25 @@ def test_the_harness_cuts_what_goes_through_it(server: socket.socket) -> None:
 
 
 def _command(*arguments: str) -> Any:
+    command = [sys.executable, "-m", "jmsbridge.testing.proxy", *arguments]
     return subprocess.Popen(
-        [sys.executable, "-m", "jmsbridge.testing.proxy", *arguments], stdout=subprocess.PIPE, text=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"COLUMNS": "120", "NO_COLOR": "1"},
     )
+
+
+def _leads(running: Any) -> tuple[str, int]:
+    host, _, number = running.stdout.readline().split()[0].rpartition(":")
+    return host, int(number)
 
 
 def test_the_command(server: socket.socket) -> None:
     with _command(f"127.0.0.1:{port(server)}", "--cut-after", "3", "--direction", "in", "--how", "close") as running:
         try:
-            where = running.stdout.readline().split()[0].rpartition(":")
-            with socket.create_connection((where[0], int(where[2])), LONG) as one, server.accept()[0] as other:
+            with socket.create_connection(_leads(running), LONG) as one, server.accept()[0] as other:
                 other.sendall(b"hello")
                 assert one.recv(3) == b"hel"
                 assert one.recv(1) == b""
@@ -74,7 +85,36 @@ def test_the_command(server: socket.socket) -> None:
             running.kill()
 
 
+def test_the_command_cuts_again_and_again_until_ctrl_c(server: socket.socket) -> None:
+    with _command(f":{port(server)}", "--cut-every", "0.2") as running:
+        try:
+            where = _leads(running)
+            for _ in range(2):
+                with socket.create_connection(where, LONG) as one, pytest.raises(ConnectionResetError):
+                    one.recv(1)
+            running.send_signal(signal.SIGINT)
+            out, err = running.communicate(timeout=LONG)
+        finally:
+            running.kill()
+    assert (running.returncode, err) == (0, "")
+    assert set(out.splitlines()) <= {"cut 0 connections", "cut 1 connections"}
+
+
 def test_the_command_explains_itself() -> None:
     with _command("--help") as running:
         text, _ = running.communicate(timeout=LONG)
-    assert all(f"--{word}" in text for word in ("delay", "bandwidth", "cut-after", "cut-every", "half-open"))
+    options = ("listen", "delay", "bandwidth", "cut-after", "direction", "cut-every", "how", "half-open")
+    assert all(f"--{word} " in text for word in options)
+    examples = [line.split()[1:] for line in text.splitlines() if "python -m jmsbridge.testing.proxy " in line]
+    assert ["-m", "jmsbridge.testing.proxy", "127.0.0.1:5672", "--delay", "0.02"] in [e[-5:] for e in examples]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(("broker",), "'broker' names no port"), (("a:1", "--how", "gently"), "'gently' is not one of")],
+)
+def test_a_wrong_command_line_is_said_in_a_box(arguments: tuple[str, ...], said: str) -> None:
+    with _command(*arguments) as running:
+        out, err = running.communicate(timeout=LONG)
+    assert (running.returncode, out) == (2, "")
+    assert said in err

@@ -1,47 +1,64 @@
 """Run a proxy by hand: ``python -m jmsbridge.testing.proxy --help``."""
 
-import argparse
 import contextlib
-import sys
 import threading
+from typing import Annotated
+
+import typer
 
 from jmsbridge.testing.proxy import Direction, End, FaultProxy
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run a proxy until it is interrupted."""
-    settings = _parser().parse_args(arguments)
-    host, _, port = settings.target.rpartition(":")
-    with FaultProxy(
-        host or "127.0.0.1", int(port), listen=settings.listen, delay=settings.delay, bandwidth=settings.bandwidth
-    ) as proxy:
-        if settings.cut_after is not None:
-            proxy.cut_after(settings.cut_after, settings.direction, how=settings.how)
-        if settings.half_open:
+def _place(target: str) -> str:
+    if not target.rpartition(":")[2].isdigit():
+        raise typer.BadParameter(f"{target!r} names no port: HOST:PORT")
+    return target
+
+
+def main(
+    target: Annotated[str, typer.Argument(metavar="HOST:PORT", callback=_place, help="Where the broker listens.")],
+    listen: Annotated[int, typer.Option(metavar="PORT", help="Its own port; 0: a free one.")] = 0,
+    delay: Annotated[float, typer.Option(metavar="SECONDS", help="There and back.")] = 0.0,
+    bandwidth: Annotated[
+        float | None, typer.Option(metavar="BYTES", help="Per second, direction and connection.")
+    ] = None,
+    cut_after: Annotated[
+        int | None, typer.Option(metavar="BYTES", help="Cut the first connection that passed so many.")
+    ] = None,
+    direction: Annotated[Direction, typer.Option(help="The direction in which --cut-after counts.")] = Direction.OUT,
+    cut_every: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Cut every connection, again and again.")
+    ] = None,
+    how: Annotated[End, typer.Option(help="How a cut looks.")] = End.RESET,
+    half_open: Annotated[bool, typer.Option("--half-open", help="Accept connections and pass nothing on.")] = False,
+) -> None:
+    """A bad network in front of a broker, until Ctrl-C.
+
+    Examples:
+
+      python -m jmsbridge.testing.proxy 127.0.0.1:5672 --delay 0.02
+
+      python -m jmsbridge.testing.proxy broker:61613 --listen 61613 --cut-every 10 --how close
+    """
+    host, _, port = target.rpartition(":")
+    with FaultProxy(host or "127.0.0.1", int(port), listen=listen, delay=delay, bandwidth=bandwidth) as proxy:
+        if cut_after is not None:
+            proxy.cut_after(cut_after, direction, how=how)
+        if half_open:
             proxy.stall()
-        print(f"{proxy.host}:{proxy.port} leads to {settings.target}; Ctrl-C ends it", flush=True)
+        print(f"{proxy.host}:{proxy.port} leads to {target}; Ctrl-C ends it", flush=True)
         never = threading.Event()
         with contextlib.suppress(KeyboardInterrupt):  # the way to end it
-            while not never.wait(settings.cut_every):
-                print(f"cut {proxy.cut(settings.how)} connections", flush=True)
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m jmsbridge.testing.proxy", description="A bad network in front of a broker on this machine."
-    )
-    parser.add_argument("target", metavar="HOST:PORT", help="where the broker listens")
-    parser.add_argument("--listen", type=int, default=0, metavar="PORT", help="its own port; default: a free one")
-    parser.add_argument("--delay", type=float, default=0.0, metavar="SECONDS", help="there and back")
-    parser.add_argument("--bandwidth", type=float, metavar="BYTES", help="per second, direction and connection")
-    parser.add_argument("--cut-after", type=int, metavar="BYTES", help="cut the first connection that passed so many")
-    parser.add_argument("--direction", type=Direction, choices=list(Direction), default=Direction.OUT)
-    parser.add_argument("--cut-every", type=float, metavar="SECONDS", help="cut every connection, again and again")
-    parser.add_argument("--how", type=End, choices=list(End), default=End.RESET, help="how a cut looks")
-    parser.add_argument("--half-open", action="store_true", help="accept connections and pass nothing on")
-    return parser
+            while not never.wait(cut_every):
+                print(f"cut {proxy.cut(how)} connections", flush=True)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    app = typer.Typer(
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.command()(main)
+    app(prog_name="python -m jmsbridge.testing.proxy")
