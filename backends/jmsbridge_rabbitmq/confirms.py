@@ -3,6 +3,8 @@
 Answers come singly or for all up to a number, and out of order across queues.
 """
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import Generic, TypeVar
 
 __all__ = ["Confirms"]
@@ -10,6 +12,8 @@ __all__ = ["Confirms"]
 T = TypeVar("T")
 
 _COMPACT = 64
+_MOST = 10_000
+_SPAN = 100_000
 
 
 class Confirms(Generic[T]):
@@ -24,6 +28,11 @@ class Confirms(Generic[T]):
     def __len__(self) -> int:
         """How many are not answered."""
         return self._open
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more should be sent: too many are not answered, or were sent since the first of those."""
+        return self._open >= _MOST or len(self._entries) - self._head >= _SPAN
 
     def sent(self, entry: T) -> int:
         """Remember a publish; its number."""
@@ -58,12 +67,12 @@ class Confirms(Generic[T]):
             self._head = 0
         return found
 
-    def waiting(self) -> list[T]:
+    def waiting(self) -> Iterator[T]:
         """All entries that are not answered, in publish order."""
-        return [entry for entry in self._entries[self._head :] if entry is not None]
+        return (entry for entry in islice(self._entries, self._head, None) if entry is not None)
 
     def give_up(self) -> list[T]:
         """The same, and forget them: the channel is gone."""
-        found = self.waiting()
+        found = list(self.waiting())
         self.__init__()  # type: ignore[misc]
         return found

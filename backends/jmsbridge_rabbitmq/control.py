@@ -55,10 +55,13 @@ class _Talk:
 class Control:
     """The throw-away channel of a connection; one conversation at a time, in order.
 
-    ``name_of`` tells the broker's name for texts, ``lost`` the error for what was open when the connection ended.
+    ``connection`` gives the connection, ``name_of`` the broker's name for texts, ``lost`` the error for what was open
+    when the connection ended.
     """
 
-    def __init__(self, connection: Any, name_of: Callable[[], str], lost: Callable[[], BackendError]) -> None:
+    def __init__(
+        self, connection: Callable[[], Any], name_of: Callable[[], str], lost: Callable[[], BackendError]
+    ) -> None:
         self._connection = connection
         self._name_of = name_of
         self._lost = lost
@@ -86,7 +89,7 @@ class Control:
             return
         if self._channel is None:
             if not self._opening:
-                self._opening = self._connection.open_channel(self._opened)
+                self._opening = self._connection().open_channel(self._opened)
                 if not self._opening:
                     talk.conversation.close()
                     talk.outcome = (None, out_of_channels(talk.what, self._name_of()))
@@ -109,7 +112,7 @@ class Control:
     def _closed(self, channel: Any, reason: BaseException) -> None:
         if channel is self._channel:
             self._channel = None
-        if self._talk is None or not self._connection.is_open:
+        if self._talk is None or not self._connection().is_open:
             return
         self._step(None, Refused(getattr(reason, "reply_code", 0), getattr(reason, "reply_text", str(reason))))
 

@@ -19,6 +19,8 @@ __all__ = ["Copies"]
 
 log = logging.getLogger("jmsbridge.rabbitmq")
 
+_PATIENCE = 10.0  # seconds for which a close waits for copies; less than the link's for an answer
+
 _Done = Callable[[Content, BackendError | None], None]
 
 
@@ -36,8 +38,15 @@ class Copies:
         """Do this when no copy is under way."""
         if self._open:
             self._idle = task
+            self._link.loop.call_later(_PATIENCE, self.wait_no_longer)
         else:
             task()
+
+    def wait_no_longer(self) -> None:
+        """Do now what was to wait for the copies."""
+        idle, self._idle = self._idle, None
+        if idle is not None:
+            idle()
 
     def reject(self, tokens: Sequence[Content], ticket: Ticket | None) -> None:
         """Move these to the dead-letter queue."""
@@ -45,6 +54,10 @@ class Copies:
         if not queue:
             if ticket is not None:
                 ticket.fail(NotSupported(f"{self._link.broker} has no dead-letter queue (option dead_letter_queue)"))
+            return
+        if not tokens:
+            if ticket is not None:
+                ticket.succeed()
             return
         left = len(tokens)
         first: BackendError | None = None
@@ -91,9 +104,8 @@ class Copies:
         def copied(token: Content, error: BackendError | None) -> None:
             self._open -= 1
             done(token, error)
-            if not self._open and self._idle is not None:
-                idle, self._idle = self._idle, None
-                idle()
+            if not self._open:
+                self.wait_no_longer()
 
         self._link.copies.copy(queue, token, wait, _Answer(token, copied))
 

@@ -13,10 +13,9 @@ from typing import Any
 import pika
 from pika import frame as pika_frame
 from pika import spec
-from pika.channel import Channel as PikaChannel
 
 from jmsbridge_rabbitmq import frames
-from jmsbridge_rabbitmq.amqp import AmqpSocket
+from jmsbridge_rabbitmq.amqp import AmqpSocket, Names, lacking
 from jmsbridge_rabbitmq.frames import Confirm, Content, FrameReader
 
 __all__ = ["FastSocket", "is_sound", "socket_class"]
@@ -75,10 +74,16 @@ class FastSocket(AmqpSocket):
     ) -> None:
         """Say who gets the messages, returns and confirmations of a channel."""
         number = channel.channel_number
+        channel.add_on_close_callback(lambda *_: self._forget(number))
         self._on_content[number] = on_content
         if on_confirm is not None:
             self._on_confirm[number] = on_confirm
             self._publishers[number] = frames.Publisher(number, self.params.frame_max or _FRAME_MAX)
+
+    def _forget(self, number: int) -> None:
+        self._on_content.pop(number, None)
+        self._on_confirm.pop(number, None)
+        self._publishers.pop(number, None)
 
     def get(self, channel: Any, queue: str) -> None:
         """Ask for one message."""
@@ -100,27 +105,15 @@ class FastSocket(AmqpSocket):
         self._put(frames.nack(channel.channel_number, tag))
 
 
-_NAMES: tuple[tuple[Any, tuple[str, ...]], ...] = (
-    (
-        pika.SelectConnection,
-        (
-            "_adapter_emit_data",
-            "_on_data_available",
-            "_output_marshaled_frames",
-            "_proto_connection_made",
-            "_process_frame",
-            "_send_method",
-            "_terminate_stream",
-        ),
-    ),
-    (PikaChannel, ("_rpc",)),
+_USED: Names = (  # beside what ``AmqpSocket`` cannot do without
+    (pika.SelectConnection, ("_proto_connection_made", "_process_frame", "_send_method")),
     (pika_frame, ("decode_frame",)),
 )
 
 
 def is_sound() -> bool:
     """Whether this pika has what is used of its inside, and writes and reads what our frames do."""
-    return all(hasattr(owner, name) for owner, names in _NAMES for name in names) and _writes_alike() and _reads_alike()
+    return not lacking(_USED) and _writes_alike() and _reads_alike()
 
 
 def _message(method: Any, properties: Any, body: bytes) -> bytes:

@@ -329,14 +329,11 @@ class Flow:
 
     def _fail(self, error: BackendError) -> None:
         opening, self._opening = self._opening, None
-        if opening is not None:
-            channel, self._channel = self._channel, None
-            if channel is not None and channel.is_open:
-                self._closing = _nothing
-                channel.close()  # a consumer that starts after all must not keep messages
-            opening(error)
-        else:
-            self._on_end(error)
+        channel, self._channel = self._channel, None
+        if channel is not None and channel.is_open:
+            self._closing = _nothing
+            channel.close()  # what it holds goes back, and a consumer that starts after all must not take more
+        (opening or self._on_end)(error)
 
 
 def _nothing() -> None:

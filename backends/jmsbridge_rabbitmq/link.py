@@ -6,6 +6,7 @@ acknowledgements must still get through. It is opened with the first send. When 
 
 import itertools
 import logging
+import math
 import threading
 import time
 import uuid
@@ -57,7 +58,7 @@ _numbers = itertools.count(1)
 
 
 class Link(RabbitAdmin):
-    """The SPI's Link and Admin; verbs from any thread, everything else on the I/O thread. Made by ``open_link``."""
+    """The SPI's Link and Admin; verbs from any thread, all else on the I/O thread. `RabbitBackend.open` makes it."""
 
     def __init__(self, endpoint: Endpoint, options: RabbitOptions, events: LinkEvents) -> None:
         self.endpoint = endpoint
@@ -87,7 +88,7 @@ class Link(RabbitAdmin):
         self.get_empty = spec.Basic.GetEmpty
         self.consuming: Any = None
         self.publishing: Any = None
-        self.control: Control
+        self.control = Control(lambda: self.consuming, lambda: self.broker, self.lost_late)
         self._copies: Publisher | None = None
         self._opening: list[Callable[[], None]] = []
         self._waits: set[_Wait] = set()
@@ -110,9 +111,12 @@ class Link(RabbitAdmin):
         try:
             wait.result(timeout + 1.0, ConnectFailed(f"{self.endpoint}: no answer within {timeout:g} s"))
             if self.options.topic_selectors == "broker":
-                self._find_plugin()
+                self._find_plugin(deadline)
             if self.endpoint.client_id:
                 self._take_client_id(self.endpoint.client_id, deadline)
+        except LinkLost as error:
+            self.close()
+            raise ConnectFailed(f"{self.endpoint}: {error}") from error
         except BaseException:
             self.close()
             raise
@@ -122,7 +126,6 @@ class Link(RabbitAdmin):
             server = self.consuming.server_properties or {}
             self.broker = f"{server.get('product', 'RabbitMQ')} {server.get('version', '')}".strip()
             self.header_room = (self.consuming.params.frame_max or _FRAME) - _RESERVED
-            self.control = Control(self.consuming, lambda: self.broker, self.lost_late)
             wait.done(None, None)
 
         def failed(_: Any, error: BaseException) -> None:
@@ -142,10 +145,10 @@ class Link(RabbitAdmin):
             custom_ioloop=self.loop.ioloop,
         )
 
-    def _find_plugin(self) -> None:
+    def _find_plugin(self, deadline: float) -> None:
         self._probing = True  # without the plugin the broker may close the connection, and nobody has the link yet
         try:
-            self.ask(selectors.probe(), "looking for the plugin that selects")
+            self.ask(selectors.probe(), "looking for the plugin that selects", deadline)
         except BackendError as error:
             if "exchange type" not in str(error):
                 raise
@@ -157,17 +160,16 @@ class Link(RabbitAdmin):
 
     def _take_client_id(self, client_id: str, deadline: float) -> None:
         patience = min(deadline, time.monotonic() + _CLIENT_ID_PATIENCE)
-        pause = threading.Event()
         while True:
             try:
-                self.ask(topology.client_lock(client_id), f"taking client id {client_id!r}")
+                self.ask(topology.client_lock(client_id), f"taking client id {client_id!r}", deadline)
                 return
             except AddressInUse as error:
                 if time.monotonic() >= patience:
                     raise ClientIdRefused(
                         f"client id {client_id!r} is in use on {self.endpoint}; choose another or close that connection"
                     ) from error
-                pause.wait(0.1)
+                time.sleep(0.1)  # sleep: the broker tells nobody when it has noticed
 
     def open_publishing(self, done: Callable[[], None]) -> None:
         """Have the publishing connection, then go on; I/O thread."""
@@ -199,6 +201,8 @@ class Link(RabbitAdmin):
                 publisher.stalled()
             else:
                 publisher.go_on()
+        for subscription in list(self.subscriptions) if active else ():
+            subscription.stalled()
 
     def _batch(self, task: Callable[[], None]) -> None:
         """Run work so that what it writes is one write per socket."""
@@ -216,12 +220,16 @@ class Link(RabbitAdmin):
         if self.loop.ended is not None:
             raise self.lost_early()
 
-    def ask(self, conversation: Conversation, what: str) -> Any:
-        """Hold a conversation with the broker and wait for its result."""
-        return self.wait(lambda done: self.control.ask(conversation, what, done), what)
+    def ask(self, conversation: Conversation, what: str, deadline: float = math.inf) -> Any:
+        """Hold a conversation with the broker and wait for its result, at most until ``deadline``."""
+        patience = min(_DEADLINE, max(0.0, deadline - time.monotonic()))
+        return self.wait(lambda done: self.control.ask(conversation, what, done), what, patience=patience)
 
-    def wait(self, start: Callable[[Done], None], what: str, *, optional: bool = False) -> Any:
-        """Start something on the I/O thread and wait for it; a broker that does not answer is given up.
+    def wait(
+        self, start: Callable[[Done], None], what: str, *, patience: float = _DEADLINE, optional: bool = False
+    ) -> Any:
+        """Start something on the I/O thread and wait for it; a broker that does not answer within ``patience`` seconds
+        is given up.
 
         ``optional`` says that the end of the link is as good an answer as any.
         """
@@ -230,9 +238,9 @@ class Link(RabbitAdmin):
         try:
             self.check()
             self.loop.post(lambda: start(wait.done))
-            late = LinkLost(f"{what}: no answer from {self.broker} within {_DEADLINE:g} s", in_doubt=True)
+            late = LinkLost(f"{what}: no answer from {self.broker} within {patience:.3g} s", in_doubt=True)
             try:
-                return wait.result(_DEADLINE, late)
+                return wait.result(patience, late)
             except LinkLost as error:
                 if error is late:
                     self.loop.post(lambda: self._die(late))
@@ -337,17 +345,13 @@ class Link(RabbitAdmin):
         with self._lock:
             said, self._said = self._said, True
         if not said:
-            reason = "the link was closed" if self._closing else None
-            lost = (
-                LinkLost(reason)
-                if reason
-                else error
-                if isinstance(error, LinkLost)
-                else loss(error, str(self.endpoint))
-            )
-            self.loop.ended = lost
-            if hasattr(self, "control"):
-                self.control.end()
+            if self._closing:
+                self.loop.ended = LinkLost("the link was closed")
+            elif isinstance(error, LinkLost):
+                self.loop.ended = error
+            else:
+                self.loop.ended = loss(error, str(self.endpoint))
+            self.control.end()
             for publisher in list(self.publishers):
                 publisher.end()
             for subscription in list(self.subscriptions):

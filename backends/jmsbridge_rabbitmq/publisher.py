@@ -9,6 +9,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -30,7 +31,6 @@ __all__ = ["Publisher", "Sending", "now_ms"]
 
 log = logging.getLogger("jmsbridge.rabbitmq")
 
-_WINDOW = 10_000
 _WINDOW_BYTES = 16 * 1024 * 1024
 _BUSY = 64  # sends under way, above which the outbox is watched: no wake-up for each send
 _TRIES = 15
@@ -149,7 +149,7 @@ class Publisher:
         if self._channel is None:
             self._open()
             return
-        while outbox and len(self._confirms) < _WINDOW and self._bytes < _WINDOW_BYTES:
+        while outbox and not self._confirms.is_full and self._bytes < _WINDOW_BYTES:
             sending = outbox[0]
             if not self._is_there(sending):
                 return
@@ -296,7 +296,7 @@ class Publisher:
         link, key = self._link, sending.key
         if sending.exchange or key in link.proven or self._making or self._closed is not None:
             return False
-        if any(each.key == key and each is not sending for each in (*others, *self._confirms.waiting())):
+        if any(each.key == key and each is not sending for each in chain(others, self._confirms.waiting())):
             return False
         sending.tries += 1
         if sending.tries > _TRIES:

@@ -100,14 +100,17 @@ class Subscription:
         if self._closed:
             return
         self._closed = True
-        self._link.forget_subscription(self)
-        if self._link.loop.ended is None:
-            self._link.wait(self._close, f"closing the consumer of {self._interest.address}", optional=True)
+        link = self._link
+        try:
+            if link.loop.ended is None:
+                link.wait(self._close, f"closing the consumer of {self._interest.address}", optional=True)
+        finally:
+            link.forget_subscription(self)
 
     def _check(self) -> None:
-        lost = self._link.loop.ended or self._lost
-        if lost is not None:
-            raise type(lost)(str(lost))
+        self._link.check()
+        if self._lost is not None:
+            raise type(self._lost)(str(self._lost)) from self._lost
 
     def _refuse(self, order: _Order) -> None:
         if order.ticket is not None:
@@ -277,10 +280,13 @@ class Subscription:
             self._fail_drains(ChannelLost("the consumer was closed"))
             self._flow.close(closed)
 
-        if self._link.blocked:  # copies may take as long as the alarm; what they copy goes back as well
-            close()
-        else:
-            self._copies.when_idle(close)
+        self._copies.when_idle(close)
+        if self._link.blocked:
+            self.stalled()
+
+    def stalled(self) -> None:
+        """The broker takes no copies, as long as its alarm lasts: what they copy goes back as well."""
+        self._copies.wait_no_longer()
 
     def _ended(self, error: BackendError) -> None:
         """The broker ended it, the link lives on."""

@@ -38,7 +38,7 @@ def test_answers_settle_what_a_model_says(steps: list[Step]) -> None:
                 model |= {-entry: entry for entry in expected}
                 model = dict(sorted(model.items()))
         assert len(confirms) == len(model)
-        assert confirms.waiting() == list(model.values())
+        assert list(confirms.waiting()) == list(model.values())
 
 
 def test_answers_out_of_order_as_a_broker_gives_them() -> None:
@@ -59,7 +59,7 @@ def test_a_lost_channel_gives_up_everything_and_counts_anew() -> None:
     confirms.answered(1, False)
     assert confirms.give_up() == ["b"]
     assert confirms.sent("c") == 1
-    assert confirms.waiting() == ["c"]
+    assert list(confirms.waiting()) == ["c"]
 
 
 def test_what_was_not_written_gives_its_number_to_the_next() -> None:
@@ -67,10 +67,24 @@ def test_what_was_not_written_gives_its_number_to_the_next() -> None:
     confirms.sent("a")
     assert confirms.sent("too large") == 2
     confirms.take_back()
-    assert confirms.waiting() == ["a"]
+    assert list(confirms.waiting()) == ["a"]
     assert confirms.sent("b") == 2
     assert confirms.answered(2, True) == ["a", "b"]
     assert len(confirms) == 0
+
+
+def test_full_by_what_is_open_or_by_what_follows_one_that_stays_open() -> None:
+    confirms: Confirms[int] = Confirms()
+    while not confirms.is_full:
+        confirms.sent(0)
+    assert len(confirms) == 10_000
+    confirms.answered(9_999, True)
+    assert not confirms.is_full
+    while not confirms.is_full:
+        confirms.answered(confirms.sent(0), False)
+    assert len(confirms) == 1
+    confirms.answered(10_000, False)
+    assert not confirms.is_full
 
 
 def test_what_is_answered_is_let_go() -> None:

@@ -1,7 +1,10 @@
 """Ends in the middle of something: what is open is answered, as what it is, and in time."""
 
 import contextlib
+import gc
+import threading
 import time
+import weakref
 from collections.abc import Callable
 
 import pytest
@@ -12,18 +15,23 @@ from jmsbridge.spi import (
     Address,
     BackendError,
     ChannelLost,
+    ConnectFailed,
     Interest,
     LinkLost,
     Outcome,
     SendRefused,
+    Subscription,
     SubscriptionRefused,
 )
+from jmsbridge.testing.proxy import Direction, FaultProxy
 from jmsbridge.testing.suite.contract_support import Answer, Box
 from jmsbridge.testing.suite.support import eventually
 from jmsbridge_rabbitmq import RabbitOptions, flow
 from tests.rabbitmq_live.support import Client
 
 Clients = Callable[..., Client]
+
+_OPEN_OK = bytes.fromhex("000a0029")  # connection.open-ok: the login is over
 
 
 def test_a_channel_closed_in_an_alarm_answers_and_the_link_lives_on(
@@ -36,17 +44,38 @@ def test_a_channel_closed_in_an_alarm_answers_and_the_link_lives_on(
     answer = client.ask(address, "never taken")
     eventually(lambda: client.log.throttles == [True], 10.0)
     unsent = client.ask(address, "not even written")
-    begun = time.monotonic()
     client.channel.close()
-    assert time.monotonic() < begun + 10
     error, early = answer.outcome(), unsent.outcome()
     assert isinstance(error, ChannelLost)
     assert error.in_doubt
     assert isinstance(early, ChannelLost)
     assert not early.in_doubt
     broker.ctl("set_vm_memory_high_watermark", "absolute", "1GiB")
+    eventually(lambda: client.log.throttles == [True, False], 10.0)
     assert not client.log.losses
     client.link.check()
+
+
+def test_a_consumer_closed_in_an_alarm_that_holds_up_a_dead_letter(
+    own_broker: StartBroker, clients: Clients, name: str
+) -> None:
+    """The broker tells of the alarm only when it gets the copy: the close waits for that already."""
+    broker = own_broker("rabbitmq")
+    client, address = clients(broker), Address(name)
+    client.send(address, "bad")
+    subscription, box = client.consume(address, 1)
+    box.wait(1, 10.0)
+    broker.ctl("set_vm_memory_high_watermark", "absolute", "1MiB")
+    answer = Answer()
+    subscription.settle(box.tokens, Outcome.REJECTED, answer)
+    subscription.close()
+    assert client.log.throttles == [True]
+    client.link.check()
+    broker.ctl("set_vm_memory_high_watermark", "absolute", "1GiB")
+    assert isinstance(answer.outcome(), ChannelLost)
+    _, again = client.consume(address, 1)
+    assert again.wait(1, 10.0)[0].envelope.body == "bad"
+    assert not client.log.losses
 
 
 def test_a_fault_while_writing_is_answered_as_in_doubt(
@@ -66,6 +95,58 @@ def test_a_fault_while_writing_is_answered_as_in_doubt(
     assert error.in_doubt
     assert "a fault of ours" in str(error)
     eventually(lambda: len(client.log.losses) == 1, 10.0)
+
+
+def test_a_consumer_of_a_queue_that_starts_too_late_holds_no_messages(
+    client: Client, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = Address(name)
+    client.send(address, "a", "b")
+    monkeypatch.setattr(flow, "_DEADLINE", 0.0)
+    late, nothing = client.consume(address, 1)
+    eventually(lambda: [each[0] for each in client.log.subscriptions] == [late], 10.0)
+    monkeypatch.undo()
+    _, box = client.consume(address, 2)
+    assert [arrival.envelope.body for arrival in box.wait(2, 10.0)] == ["a", "b"]
+    assert not nothing.arrivals
+
+
+def test_closed_consumers_are_let_go(client: Client, name: str) -> None:
+    address = Address(name)
+    client.send(address, *map(str, range(6)))
+
+    def closed() -> weakref.ref[Subscription]:
+        subscription, box = client.consume(address, 1)
+        box.wait(1, 10.0)
+        subscription.close()
+        return weakref.ref(subscription)
+
+    gone = [closed() for _ in range(5)]
+    last, _ = client.consume(address)
+
+    def kept() -> list[Subscription | None]:
+        gc.collect()
+        return [each() for each in gone if each() is not None]
+
+    eventually(lambda: not kept(), 10.0)
+    last.close()
+
+
+def test_a_network_that_falls_silent_after_the_login_is_given_up_in_time(
+    broker: Broker, clients: Clients, fault_proxy: Callable[..., FaultProxy]
+) -> None:
+    def watch(_: int, direction: Direction, data: bytes) -> None:
+        if direction is Direction.IN and _OPEN_OK in data:
+            silent.set()
+        elif direction is Direction.OUT and silent.is_set():
+            proxy.stall()
+
+    silent = threading.Event()
+    proxy = fault_proxy(broker.url(), watch=watch)
+    begun = time.monotonic()
+    with pytest.raises(ConnectFailed, match=r"127\.0\.0\.1.*no answer from RabbitMQ"):
+        clients(None, url=proxy.through(broker.url()), client_id="me", connect_timeout=2.0)
+    assert time.monotonic() < begun + 20  # and not after the 30 s that a question may take
 
 
 def test_a_consumer_that_never_started_holds_no_messages(client: Client, name: str) -> None:

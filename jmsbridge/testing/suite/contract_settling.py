@@ -24,6 +24,8 @@ __all__ = [
     "test_contract_settle_failures_are_counted",
     "test_contract_settle_is_confirmed",
     "test_contract_settle_link_loss_gives_back",
+    "test_contract_settle_nothing_is_answered",
+    "test_contract_settle_nothing_rejected_is_answered",
     "test_contract_settle_out_of_the_middle",
     "test_contract_settle_rejected_does_not_return",
     "test_contract_settle_released_is_unseen",
@@ -39,6 +41,27 @@ def test_contract_settle_accepted_is_gone(harness: Harness) -> None:
     send_texts_to(link, address, "a", "b", "c")
     assert fetch(link, address, 2) == ["a", "b"]
     assert peek(link, address) == ["c"]
+
+
+@level("contract")
+def test_contract_settle_nothing_is_answered(harness: Harness) -> None:
+    """A ticket is answered exactly once, also where there is nothing to do."""
+    channel = harness.open_link().channel(False)
+    subscription, _ = subscribe(channel, harness.address(), 1)
+    for outcome in (Outcome.ACCEPTED, Outcome.RELEASED, Outcome.FAILED):
+        settle(subscription, [], outcome)
+    subscription.close()
+    channel.close()
+
+
+@level("contract")
+@requires(Native.REJECT)
+def test_contract_settle_nothing_rejected_is_answered(harness: Harness) -> None:
+    channel = harness.open_link().channel(False)
+    subscription, _ = subscribe(channel, harness.address(), 1)
+    settle(subscription, [], Outcome.REJECTED)
+    subscription.close()
+    channel.close()
 
 
 @level("contract")
