@@ -35,7 +35,7 @@ class ActiveMQ(Server):
             say("agent for administration")
             maven.copy(_AGENT, aside).rename(aside / "jolokia.jar")
 
-        return install(self.place, make, lambda folder: None)
+        return install(self.place, make)
 
     def files(self, run: Run) -> dict[str, str]:
         """Its configuration."""

@@ -30,7 +30,7 @@ class Artemis(Server):
             say("unpacking")
             maven.unpack(archive, aside)
 
-        return install(self.place, make, lambda folder: None)
+        return install(self.place, make)
 
     def files(self, run: Run) -> dict[str, str]:
         """Its configuration; the guest comes first in the login, so that wrong passwords are refused."""

@@ -13,13 +13,12 @@ from integration.brokers.server import Run, Server
 from integration.brokers.table import HOST
 from integration.brokers.tools import need, run
 
-__all__ = ["CONTAINER", "INSIDE", "compose", "compose_text", "container_run", "engine_wanted", "published", "pull"]
+__all__ = ["CONTAINER", "compose", "compose_text", "container_run", "engine_wanted", "published", "pull"]
 
 CONTAINER = "container"
 """What a state says instead of a place of installation."""
 
-INSIDE = Path("/jb")
-"""The folder of a broker in its container: what `Run.folder` is outside."""
+_INSIDE = Path("/jb")  # the folder of a broker in its container: what `Run.folder` is outside
 
 _WHY = "JMSBRIDGE_BROKERS=docker wants Docker with its compose plugin"
 
@@ -71,7 +70,7 @@ def pull(server: Server) -> None:
 
 def container_run(ports: dict[str, int], *, sync: bool = True, server: Server) -> Run:
     """A broker as its container sees it."""
-    return Run(Path(_IMAGES[server.kind.name].home), INSIDE, ports, sync, host="0.0.0.0")
+    return Run(Path(_IMAGES[server.kind.name].home), _INSIDE, ports, sync, host="0.0.0.0")
 
 
 def compose(folder: Path, *arguments: str) -> str:

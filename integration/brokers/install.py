@@ -1,4 +1,4 @@
-"""Installing a broker once for this user: made aside, checked, and only then used."""
+"""Installing something once for this user: made aside, checked, and only then used."""
 
 import shutil
 from collections.abc import Callable
@@ -21,7 +21,7 @@ def installed(name: str) -> Path | None:
     return folder if marker.is_file() and marker.read_text() == str(folder) else None
 
 
-def install(name: str, make: Callable[[Path, Path], None], check: Callable[[Path], None]) -> Path:
+def install(name: str, make: Callable[[Path, Path], None], check: Callable[[Path], None] = lambda folder: None) -> Path:
     """The folder of an installation, made now if need be.
 
     `make(aside, folder)` fills `aside`, which then becomes `folder`; `check(folder)` raises if it is no good. An

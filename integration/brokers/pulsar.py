@@ -47,7 +47,7 @@ class Pulsar(Server):
                 opened.extract("filters/jms-filter.nar", aside)
             shutil.rmtree(jar.parent)
 
-        return install(self.place, make, lambda folder: None)
+        return install(self.place, make)
 
     def files(self, run: Run) -> dict[str, str]:
         """What is added to the configuration that came with it."""

@@ -1,4 +1,4 @@
-"""Commands of the operating system that fetching needs: apt-get, mvn, openssl."""
+"""Commands of the operating system that brokers need: apt-get, mvn, java, docker."""
 
 import shutil
 import subprocess
