@@ -12,7 +12,7 @@ from rich.console import Console
 from integration import brokers
 from integration.bench import report
 from integration.bench.bars import bars
-from integration.bench.java_peer import JavaMissing, class_path
+from integration.bench.java_peer import class_path
 from integration.bench.rows import chosen
 from integration.bench.turns import Figure, measure
 
@@ -58,7 +58,7 @@ def main(
 def _without_java(console: Console) -> str:
     try:
         class_path()
-    except JavaMissing as missing:
+    except brokers.BrokerUnavailable as missing:
         console.print(str(missing))
         return "java"
     return ""

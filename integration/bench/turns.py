@@ -14,6 +14,7 @@ import msgspec
 from integration.bench.java_peer import class_path
 from integration.bench.rows import LOADER, OURS, Row
 from integration.brokers.admin import Rest
+from integration.brokers.java import java
 from jmsbridge.testing.proxy import FaultProxy
 
 __all__ = ["WINDOWS", "Figure", "measure"]
@@ -96,7 +97,7 @@ def _command(row: Row, url: str, queue: str) -> list[str]:
     # no heart-beats: between two windows nobody serves them
     url = url.replace("rabbitmq://", "amqp://") + "/%2F"
     if row.program == "java":
-        return ["java", "-Xmx512m", "-cp", class_path(), "Peer", row.role, f"{url}?heartbeat=0", queue]
+        return [java(), "-Xmx512m", "-cp", class_path(), "Peer", row.role, f"{url}?heartbeat=0", queue]
     url += "?heartbeat=0"
     return [sys.executable, "-m", f"integration.bench.clients.{row.program}", row.role, url, queue]
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from integration.brokers.tools import need, run
 
-__all__ = ["copy", "copy_with_dependencies", "unpack"]
+__all__ = ["copy", "copy_dependencies", "copy_with_dependencies", "unpack"]
 
-_WHY = "the Java brokers come through Maven; install it (Debian: maven), and a JDK of version 17 or newer"
+_WHY = "the Java brokers and clients come through Maven; install it (Debian: maven), and a JDK of version 17 or newer"
 _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin"
 
 
@@ -25,9 +25,14 @@ def copy_with_dependencies(artifacts: Sequence[str], folder: Path) -> None:
     folder.mkdir()
     pom = folder / "pom.xml"
     pom.write_text(_POM.format(dependencies=listed))
-    goal = f"{_PLUGIN}:3.6.1:copy-dependencies"
-    _mvn("-f", str(pom), goal, "-DincludeScope=runtime", f"-DoutputDirectory={folder}")
+    copy_dependencies(pom, folder)
     pom.unlink()
+
+
+def copy_dependencies(pom: Path, folder: Path, *options: str, timeout: float = 600.0) -> None:
+    """Fetch the jars that a pom names, with everything that they need at run time, into a folder."""
+    goal = f"{_PLUGIN}:3.6.1:copy-dependencies"
+    _mvn(*options, "-f", str(pom), goal, "-DincludeScope=runtime", f"-DoutputDirectory={folder}", timeout=timeout)
 
 
 def unpack(archive: Path, folder: Path) -> None:
@@ -40,10 +45,10 @@ def unpack(archive: Path, folder: Path) -> None:
     archive.unlink()
 
 
-def _mvn(*arguments: str) -> None:
+def _mvn(*arguments: str, timeout: float = 600.0) -> None:
     program = need("mvn", _WHY)
     need("java", _WHY)
-    run([program, "--quiet", "--batch-mode", "--strict-checksums", *arguments])
+    run([program, "--quiet", "--batch-mode", "--strict-checksums", *arguments], timeout=timeout)
 
 
 _DEPENDENCY = "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>"

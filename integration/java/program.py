@@ -1,37 +1,38 @@
-"""Small Java programs beside a broker's own client: its jars by Maven, compiled by javac, kept in the user's cache."""
+"""Small Java programs beside a broker's own client: its jars by Maven, compiled by javac, kept with the brokers."""
 
 import hashlib
 import json
 import os
-import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import threading
+import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import IO, Any
 
-import platformdirs
+from integration.brokers import maven
+from integration.brokers.errors import BrokerFailed, BrokerUnavailable
+from integration.brokers.install import install
+from integration.brokers.java import check_java, java
+from integration.brokers.tools import need, run
 
-__all__ = ["Program", "Running", "Unavailable", "build"]
+__all__ = ["Program", "Running", "build", "class_path"]
 
 _HERE = Path(__file__).resolve().parent
-_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 _PATIENCE = 90.0  # seconds for one run of a program
 _FETCHING = 300.0
-
-
-class Unavailable(Exception):
-    """The Java programs cannot be run here; the text says what is missing."""
+_RELEASE = "17"  # of the Java language and machine
 
 
 class Program:
     """A compiled program; each run is a Java machine of its own."""
 
-    def __init__(self, class_path: str, main: str) -> None:
-        self._command = ["java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"]
-        self._command += ["-cp", class_path, main]
+    def __init__(self, classes: str, main: str) -> None:
+        self._command = [java(), "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"]
+        self._command += ["-cp", classes, main]
 
     def run(self, *arguments: str) -> list[Any]:
         """What it printed, line by line as JSON; AssertionError with its words when it failed."""
@@ -51,6 +52,9 @@ class Running:
         self._process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._errors, text=True, encoding="utf-8"
         )
+        self._lines: SimpleQueue[str] = SimpleQueue()  # an empty one is its end
+        self._reader = threading.Thread(target=self._read, name="java-program", daemon=True)
+        self._reader.start()
 
     def __enter__(self) -> "Running":
         return self
@@ -59,97 +63,90 @@ class Running:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._process.kill()
-        self._process.communicate()
+        self._process.wait()
+        self._reader.join(_PATIENCE)
         self._errors.close()
 
     def line(self) -> str:
-        """The next line, as text; AssertionError where there is none."""
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
+        """The next line, as text; AssertionError where there is none, or none in time."""
+        line = self._next(time.monotonic() + _PATIENCE)
         if not line:
             self._failed()
         return line.strip()
 
     def rest(self) -> list[Any]:
         """The lines up to its end, as JSON; AssertionError with its words when it failed."""
-        try:
-            out, _ = self._process.communicate(timeout=_PATIENCE)
-        except subprocess.TimeoutExpired:
-            raise AssertionError(f"the Java program did not end within {_PATIENCE:.0f} s") from None
-        if self._process.returncode:
+        deadline = time.monotonic() + _PATIENCE
+        lines = list(iter(lambda: self._next(deadline), ""))
+        if self._status():
             self._failed()
-        return [json.loads(line) for line in out.splitlines()]
+        return [json.loads(line) for line in lines]
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as out:
+            for line in out:
+                self._lines.put(line)
+        self._lines.put("")
+
+    def _next(self, deadline: float) -> str:
+        try:
+            return self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
+        except Empty:
+            raise AssertionError(f"the Java program hangs: nothing came for {_PATIENCE:g} s") from None
+
+    def _status(self) -> int:
+        try:
+            return self._process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"the Java program did not end within {_PATIENCE:g} s") from None
 
     def _failed(self) -> None:
-        self._process.wait(_PATIENCE)
+        status = self._status()
         self._errors.seek(0)
-        raise AssertionError(f"the Java program failed ({self._process.returncode}): {self._errors.read()[-2000:]}")
+        raise AssertionError(f"the Java program failed ({status}): {self._errors.read()[-2000:]}")
 
 
 def build(folder: str, main: str, api: str = "jakarta") -> Program:
-    """Fetch the jars of a folder's pom and compile what lies in it, once; Unavailable says what is missing.
+    """Fetch the jars of a folder's pom and compile what lies in it, once.
 
     The programs are written for jakarta.jms. With another ``api``, javax, the pom's profile of that name and the other
-    package take its place.
+    package take its place. BrokerUnavailable says what is missing, BrokerFailed why they do not compile.
     """
-    missing = [tool for tool in ("java", "javac", "mvn") if shutil.which(tool) is None]
-    if missing:
-        raise Unavailable(f"{' and '.join(missing)} missing: install a JDK of version 17 or newer, and Maven")
-    pom = _HERE / folder / "pom.xml"
     texts = {
         source.name: source.read_text(encoding="utf-8").replace("jakarta.jms", f"{api}.jms")
         for source in sorted((_HERE / folder).glob("*.java"))
     }
-    fetched = f"jars-{_hash(pom.read_text(encoding='utf-8'), api)}"
-    with _made(fetched) as new:
-        if new is not None:
-            profile = [] if api == "jakarta" else [f"-P{api}"]
-            _call(
-                _FETCHING, "mvn", "--quiet", "--batch-mode", *profile, "-f", str(pom), _GOAL, f"-DoutputDirectory={new}"
-            )
-    jars = _place(fetched)
-    classes = f"classes-{_hash(fetched, *texts.values())}"
-    with _made(classes) as new:
-        if new is not None:
-            with tempfile.TemporaryDirectory() as written:
-                for name, text in texts.items():
-                    Path(written, name).write_text(text, encoding="utf-8")
-                sources = [str(Path(written, name)) for name in texts]
-                _call(_PATIENCE, "javac", "-encoding", "UTF-8", "-cp", f"{jars}/*", "-d", str(new), *sources)
-    return Program(f"{_place(classes)}{os.pathsep}{jars}/*", main)
+    profile = [] if api == "jakarta" else [f"-P{api}"]
+    return Program(class_path(folder, _HERE / folder / "pom.xml", texts, profile), main)
 
 
-def _call(timeout: float, *command: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=timeout)
-    if done.returncode:
-        raise Unavailable(f"{command[0]} failed: {(done.stdout + done.stderr).strip()[-1000:]}")
+def class_path(name: str, pom: Path, texts: dict[str, str], options: Sequence[str] = ()) -> str:
+    """What ``java -cp`` needs for some Java files, by name, with the jars of a pom; made once for all of the same text.
 
-
-def _hash(*texts: str) -> str:
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
-
-
-def _place(name: str) -> Path:
-    return platformdirs.user_cache_path("jmsbridge") / "interop" / name
-
-
-@contextmanager
-def _made(name: str) -> Iterator[Path | None]:
-    """A new folder to fill, which takes its place when that succeeded; None where it is there already.
-
-    Two workers may fill at once: the first to end wins, and both have the same.
+    ``options`` are for Maven. BrokerUnavailable says what is missing, BrokerFailed why they do not compile.
     """
-    place = _place(name)
-    if place.is_dir():
-        yield None
-        return
-    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=place.parent) as made:
-        folder = Path(made, "new")
-        folder.mkdir()
-        yield folder
+    check_java()
+    javac = need("javac", f"it compiles the Java programs; install a JDK of version {_RELEASE} or newer")
+
+    def fetch(aside: Path, folder: Path) -> None:
         try:
-            folder.rename(place)
-        except OSError:
-            if not place.is_dir():
-                raise
+            maven.copy_dependencies(pom, aside, *options, timeout=_FETCHING)
+        except BrokerFailed as error:
+            raise BrokerUnavailable(f"the jars of the Java programs cannot be had: {error}") from error
+
+    def compile_all(aside: Path, folder: Path) -> None:
+        with tempfile.TemporaryDirectory() as written:
+            for file, text in texts.items():
+                Path(written, file).write_text(text, encoding="utf-8")
+            sources = [Path(written, file) for file in texts]
+            release = ["--release", _RELEASE, "-encoding", "UTF-8"]
+            run([javac, *release, "-cp", f"{jars}/*", "-d", aside, *sources], timeout=_PATIENCE)
+
+    jars = install(f"java-{name}-jars-{_hash([pom.read_text(encoding='utf-8'), *options])}", fetch)
+    classes = install(f"java-{name}-classes-{_hash([jars.name, *texts.values()])}", compile_all)
+    return f"{classes}{os.pathsep}{jars}/*"
+
+
+def _hash(texts: Iterable[str]) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]

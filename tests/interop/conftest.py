@@ -5,8 +5,9 @@ import os
 
 import pytest
 
+from integration.brokers.errors import BrokerUnavailable
 from integration.brokers.fixtures import rabbitmq, unavailable
-from integration.java.program import Program, Unavailable, build
+from integration.java.program import Program, build
 
 __all__ = ["interop", "name", "rabbitmq"]
 
@@ -18,7 +19,7 @@ def interop(request: pytest.FixtureRequest) -> Program:
     """The Java side with RabbitMQ's own client, in both flavours of the API."""
     try:
         return build("rabbitmq", "Interop", request.param)
-    except Unavailable as error:
+    except BrokerUnavailable as error:
         unavailable(str(error))
         raise
 
