@@ -13,17 +13,35 @@ from typing import Any
 import pika
 from pika import frame as pika_frame
 from pika import spec
+from pika.channel import Channel as PikaChannel
 from pika.exceptions import NoFreeChannels
 
 from jmsbridge_rabbitmq.fields import Unencodable
 from jmsbridge_rabbitmq.frames import DELIVER, GET_OK, RETURN, Confirm, Content
 
-__all__ = ["AmqpSocket", "RawProperties", "quiet_pika"]
+__all__ = ["AmqpSocket", "Names", "RawProperties", "check_pika", "lacking", "quiet_pika"]
 
 _HEADER = struct.Struct(">BHI")
 _FRAME_END = 1
 _FRAME_MAX = 131072
 _WRITE = 64 * 1024
+
+Names = tuple[tuple[Any, tuple[str, ...]], ...]
+"""Classes and modules of pika, and what is used of the inside of each."""
+
+_NEEDED: Names = (
+    (
+        pika.SelectConnection,
+        (
+            "_adapter_emit_data",
+            "_on_data_available",
+            "_output_marshaled_frames",
+            "_read_frame",
+            "_terminate_stream",
+        ),
+    ),
+    (PikaChannel, ("_rpc",)),
+)
 
 
 class RawProperties:
@@ -245,3 +263,32 @@ def quiet_pika() -> None:
         logger = logging.getLogger(name)
         if not any(isinstance(each, _Ours) for each in logger.filters):
             logger.addFilter(_Ours())
+
+
+def lacking(names: Names) -> list[str]:
+    """Which of these this pika does not have."""
+    return [f"{owner.__name__}.{name}" for owner, inside in names for name in inside if not hasattr(owner, name)]
+
+
+def _reads_its_buffer() -> bool:
+    """Whether pika takes frames from where ``_read_frame`` looks for them here."""
+    sign = pika_frame.Heartbeat().marshal()
+    unconnected = AmqpSocket.__new__(AmqpSocket)
+    unconnected._frame_buffer = sign
+    try:
+        size, read = pika.SelectConnection._read_frame(unconnected)
+    except Exception:
+        return False
+    return size == len(sign) and isinstance(read, pika_frame.Heartbeat)
+
+
+def check_pika() -> None:
+    """ImportError where this pika lacks what no way can do without."""
+    missing = lacking(_NEEDED)
+    if not missing and not _reads_its_buffer():
+        missing = ["SelectConnection._frame_buffer"]
+    if missing:
+        raise ImportError(f"pika {pika.__version__} has no {', '.join(missing)} inside; 1.3.0 to 1.4.4 have")
+
+
+check_pika()
