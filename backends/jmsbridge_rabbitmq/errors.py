@@ -94,7 +94,7 @@ def _precondition(text: str) -> tuple[_Kind, str]:
     return _BY_CODE[406]
 
 
-def loss(error: BaseException | None, where: str, *, in_doubt: bool = False) -> LinkLost:
+def loss(error: BaseException | None, where: str) -> LinkLost:
     """Why a connection ended, for those who had questions open."""
     code, text = getattr(error, "reply_code", None), getattr(error, "reply_text", "")
     if code == 320:
@@ -109,7 +109,7 @@ def loss(error: BaseException | None, where: str, *, in_doubt: bool = False) -> 
         reason = "nothing was heard from the broker for two heart-beats"
     else:
         reason = f"the connection broke ({_plain(error)})"
-    lost = LinkLost(f"the link to {where} is lost: {reason}", in_doubt=in_doubt)
+    lost = LinkLost(f"the link to {where} is lost: {reason}")
     lost.__cause__ = error
     return lost
 

@@ -23,7 +23,6 @@ __all__ = [
     "Raw",
     "ack",
     "nack",
-    "reject",
 ]
 
 RETURN: Final = 50
@@ -137,14 +136,9 @@ def ack(channel: int, tag: int, multiple: bool = False) -> bytes:
     return _pack_tag(1, channel, 13, 60, 80, tag, multiple, 0xCE)
 
 
-def nack(channel: int, tag: int, multiple: bool = False, requeue: bool = True) -> bytes:
-    """A basic.nack frame."""
-    return _pack_tag(1, channel, 13, 60, 120, tag, multiple | requeue << 1, 0xCE)
-
-
-def reject(channel: int, tag: int, requeue: bool) -> bytes:
-    """A basic.reject frame."""
-    return _pack_tag(1, channel, 13, 60, 90, tag, requeue, 0xCE)
+def nack(channel: int, tag: int) -> bytes:
+    """A basic.nack frame that hands one message back."""
+    return _pack_tag(1, channel, 13, 60, 120, tag, 2, 0xCE)
 
 
 class _Pending:

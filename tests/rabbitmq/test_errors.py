@@ -77,10 +77,9 @@ def test_details_of_refusals_are_read() -> None:
     ],
 )
 def test_a_lost_link_says_why(error: Exception | None, text: str) -> None:
-    lost = loss(error, "rabbitmq://here", in_doubt=True)
+    lost = loss(error, "rabbitmq://here")
     assert text in str(lost)
     assert "rabbitmq://here" in str(lost)
-    assert lost.in_doubt
     assert lost.__cause__ is error
 
 
