@@ -1,7 +1,8 @@
 """A started broker in the hands of a test or of the command line."""
 
 import shutil
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from urllib.parse import quote
@@ -20,7 +21,7 @@ from integration.brokers.server import Run, Server
 from integration.brokers.state import State
 from integration.brokers.table import HOST, PASSWORD, USER, Kind, kind
 
-__all__ = ["SERVERS", "Broker"]
+__all__ = ["SERVERS", "Broker", "last_lines"]
 
 SERVERS: dict[str, Server] = {
     server.kind.name: server for server in (RabbitMQ(), RabbitMQ3(), ActiveMQ(), Artemis(), Pulsar())
@@ -73,6 +74,11 @@ class Broker:
         return self._state.running
 
     @property
+    def sync(self) -> bool:
+        """Whether it was started to confirm only what is on the disk."""
+        return self._state.sync
+
+    @property
     def certificates(self) -> Certificates:
         """Its authority, and a client certificate that logs in as `user` (EXTERNAL)."""
         return self._run.certificates
@@ -111,12 +117,17 @@ class Broker:
         wait_gone(self._state.processes[-1:], self._server.stop_timeout)
         return self._state.kill()
 
-    def restart(self, *, kill: bool = False) -> None:
-        """End it, if it runs, with SIGKILL when `kill`, and start it again until ready: same ports, same data."""
+    def restart(self, *, kill: bool = False, sync: bool | None = None) -> None:
+        """End it, if it runs, with SIGKILL when `kill`, and start it again until ready: same ports, same data.
+
+        `sync` is as for `start`; None leaves it as it was.
+        """
         if kill:
             self.kill()
         else:
             self.terminate()
+        if sync is not None:
+            self._state = self._state.with_sync(sync)
         self.launch()
 
     def stop(self) -> None:
@@ -137,6 +148,14 @@ class Broker:
     def log(self) -> str:
         """Everything that it has printed."""
         return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
+
+    def follow(self, lines: int) -> Iterator[str]:
+        """The last lines of what it has printed, and what it prints, piece by piece, until it is stopped."""
+        with self.log_file.open(errors="replace") as file:
+            yield last_lines(file.read(), lines)
+            while self.log_file.exists():
+                yield file.read()
+                time.sleep(0.2)  # sleep: a file tells nobody that it grew
 
     @property
     def log_file(self) -> Path:
@@ -195,3 +214,8 @@ class Broker:
     def _story(self, error: BrokerFailed) -> str:
         lines = self.log().strip().splitlines()[-15:]
         return "\n  ".join([f"{self.kind.title} ({self.instance}): {error}; the end of its log:", *lines])
+
+
+def last_lines(text: str, count: int) -> str:
+    """So many lines of its end."""
+    return "".join(text.splitlines(keepends=True)[-count:] if count else [])

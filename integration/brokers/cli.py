@@ -2,8 +2,8 @@
 
 import os
 import sys
-import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, ParamSpec
@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from integration.brokers import state
-from integration.brokers.broker import SERVERS, Broker
+from integration.brokers.broker import SERVERS, Broker, last_lines
 from integration.brokers.certificates import make_certificates
 from integration.brokers.checking import check_all
 from integration.brokers.composing import compose_files
@@ -103,7 +103,7 @@ def _up(
     for name in chosen:
         broker = find(name)
         if broker is not None and broker.running:
-            stderr().print(f"{broker.kind.title} is up already")
+            stderr().print(f"{broker.kind.title} is up already{_otherwise(broker, unsafe)}")
         else:
             with doing(kind(name).title, "up") as say:
                 fetch(name, say)
@@ -115,8 +115,15 @@ def _up(
 def _start(name: str, known: Broker | None, *, sync: bool) -> Broker:
     if known is None:
         return start(name, instance=name, keep=True, sync=sync)
-    known.restart()
+    known.restart(sync=sync)
     return known
+
+
+def _otherwise(broker: Broker, unsafe: bool) -> str:
+    """What is to be said of one that runs with another setting than is wanted."""
+    if broker.sync != unsafe:
+        return ""
+    return f", {'without' if unsafe else 'with'} --no-sync: take it down first to change that"
 
 
 @_command
@@ -177,22 +184,16 @@ def _env(names: _Names = None) -> None:
 def _logs(
     name: _Name,
     lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="How many of the last lines.")] = 40,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until it is taken down, or Ctrl-C.")] = False,
 ) -> None:
     """Print what a broker has logged."""
     broker = _one_up(name)
-    text = broker.log()
-    print("\n".join(text.splitlines()[-lines:] if lines else []), flush=True)
-    if follow and broker.log_file.exists():
-        _follow(broker.log_file, len(text.encode()))
-
-
-def _follow(path: Path, offset: int) -> None:
-    with path.open(errors="replace") as file:
-        file.seek(offset)
-        while path.exists():
-            print(file.read(), end="", flush=True)
-            time.sleep(0.2)  # sleep: a file tells nobody that it grew
+    if not follow:
+        print(last_lines(broker.log(), lines), end="")
+        return
+    with suppress(KeyboardInterrupt):  # the way to end it
+        for text in broker.follow(lines):
+            print(text, end="", flush=True)
 
 
 @_command

@@ -1,5 +1,7 @@
 """A broker in a container, for JMSBRIDGE_BROKERS=docker: the same ports, users and settings."""
 
+from collections.abc import Iterator
+
 from integration.brokers import docker
 from integration.brokers.broker import Broker
 from integration.brokers.errors import BrokerError
@@ -26,6 +28,11 @@ class Contained(Broker):
     def log(self) -> str:
         """Everything that it has printed."""
         return docker.compose(self.folder, "logs", "--no-color", "--no-log-prefix")
+
+    def follow(self, lines: int) -> Iterator[str]:
+        """The last lines of what it has printed, and what it prints, line by line, until it is stopped."""
+        shown = ["--no-color", "--no-log-prefix", "--tail", str(lines)]
+        yield from docker.follow(self.folder, "logs", "--follow", *shown)
 
     def _bring_up(self, run: Run) -> None:
         self._configure(docker.container_run(self.ports, sync=run.sync, server=self._server))

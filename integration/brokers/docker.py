@@ -2,7 +2,8 @@
 
 import os
 import shlex
-from collections.abc import Mapping
+import subprocess
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from integration.brokers.server import Run, Server
 from integration.brokers.table import HOST
 from integration.brokers.tools import need, run
 
-__all__ = ["CONTAINER", "compose", "compose_text", "container_run", "engine_wanted", "published", "pull"]
+__all__ = ["CONTAINER", "compose", "compose_text", "container_run", "engine_wanted", "follow", "published", "pull"]
 
 CONTAINER = "container"
 """What a state says instead of a place of installation."""
@@ -75,9 +76,22 @@ def container_run(ports: dict[str, int], *, sync: bool = True, server: Server) -
 
 def compose(folder: Path, *arguments: str) -> str:
     """What `docker compose` prints for the file in a folder; the project is called as the folder."""
-    program = need("docker", _WHY)
-    named: list[str | Path] = ["--project-name", f"jmsbridge-{folder.name}", "--file", folder / "compose.yaml"]
-    return run([program, "compose", *named, *arguments])
+    return run(_compose(folder, *arguments))
+
+
+def follow(folder: Path, *arguments: str) -> Iterator[str]:
+    """What `docker compose` prints, line by line, until it ends or the caller wants no more."""
+    with subprocess.Popen(_compose(folder, *arguments), stdout=subprocess.PIPE, text=True, errors="replace") as process:
+        assert process.stdout is not None
+        try:
+            yield from process.stdout
+        finally:
+            process.terminate()
+
+
+def _compose(folder: Path, *arguments: str) -> list[str]:
+    named = ["--project-name", f"jmsbridge-{folder.name}", "--file", str(folder / "compose.yaml")]
+    return [need("docker", _WHY), "compose", *named, *arguments]
 
 
 def compose_text(services: Mapping[Server, tuple[dict[str, int], Path, Path]]) -> str:

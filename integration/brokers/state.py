@@ -74,6 +74,12 @@ class State:
         changed.save()
         return changed
 
+    def with_sync(self, sync: bool) -> "State":
+        """The same with that setting, written down; it holds from the next start on."""
+        changed = replace(self, sync=sync)
+        changed.save()
+        return changed
+
     def kill(self) -> None:
         """SIGKILL every process that belongs to it, and wait until its ports are free."""
         if self.contained and (self.folder / "compose.yaml").exists():
@@ -115,6 +121,7 @@ def remove(state: State) -> None:
 def sweep() -> list[str]:
     """Remove what a killed process left behind, and name it: brokers whose owner is gone, folders without a state."""
     swept: list[str] = []
+    abandoned: list[State] = []
     with places.file_lock("runs"):
         for folder in sorted(places.runs().iterdir()):
             state = load(folder.name)
@@ -122,10 +129,13 @@ def sweep() -> list[str]:
                 kill_all(inside(folder))
                 shutil.rmtree(folder, ignore_errors=True)
             elif state.abandoned:
-                remove(state)
+                state.own()  # now it is ours to end; should this process die over it, the next one will
+                abandoned.append(state)
             else:
                 continue
             swept.append(folder.name)
+    for state in abandoned:  # without the lock: a container may take minutes
+        remove(state)
     return swept
 
 
