@@ -121,20 +121,22 @@ def remove(state: State) -> None:
 def sweep() -> list[str]:
     """Remove what a killed process left behind, and name it: brokers whose owner is gone, folders without a state."""
     swept: list[str] = []
-    abandoned: list[State] = []
+    containers: list[State] = []
     with places.file_lock("runs"):
         for folder in sorted(places.runs().iterdir()):
             state = load(folder.name)
             if state is None:
                 kill_all(inside(folder))
                 shutil.rmtree(folder, ignore_errors=True)
+            elif state.abandoned and state.contained:  # may take minutes: not while others wait for the lock
+                state.own()  # so that nobody else ends it too; should this process die over it, the next one will
+                containers.append(state)
             elif state.abandoned:
-                state.own()  # now it is ours to end; should this process die over it, the next one will
-                abandoned.append(state)
+                remove(state)
             else:
                 continue
             swept.append(folder.name)
-    for state in abandoned:  # without the lock: a container may take minutes
+    for state in containers:
         remove(state)
     return swept
 
