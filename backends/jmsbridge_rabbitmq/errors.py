@@ -15,6 +15,7 @@ from jmsbridge.spi import (
     AddressRefused,
     AuthenticationFailed,
     BackendError,
+    ChannelLost,
     ConnectFailed,
     Endpoint,
     LinkLost,
@@ -85,7 +86,7 @@ def _precondition(text: str) -> tuple[_Kind, str]:
     if oversize(text):
         return SendRefused, "send smaller messages, or raise max_message_size on the broker"
     if _ACK_TIMEOUT.search(text):
-        return LinkLost, (
+        return ChannelLost, (
             "a message was held without acknowledgement for longer than the broker's consumer_timeout: acknowledge "
             "sooner, take a smaller prefetch, or raise consumer_timeout"
         )
