@@ -1,5 +1,8 @@
 """A server that somebody else runs, named by a URL in the environment."""
 
+from typing import TYPE_CHECKING, NoReturn
+
+from integration.brokers.broker import Broker
 from integration.brokers.errors import BrokerError
 from integration.brokers.table import Kind
 
@@ -10,6 +13,10 @@ class External:
     """What tests get for `JMSBRIDGE_<NAME>_URL`: only its URL. It is never emptied, killed or administered."""
 
     def __init__(self, kind: Kind, address: str) -> None:
+        """BrokerError for what is no URL of this kind."""
+        if address.partition("://")[0] not in kind.schemes:
+            begins = ", ".join(f"{scheme}://" for scheme in kind.schemes)
+            raise BrokerError(f"{kind.variable} must begin with one of {begins}")
         self.kind = kind
         self._address = address
 
@@ -22,3 +29,13 @@ class External:
         if scheme not in (None, given):
             raise BrokerError(f"{self.kind.variable} names a server by {given}, not by {scheme}")
         return self._address
+
+    if not TYPE_CHECKING:  # so that mypy still finds what only some of the servers have
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if not hasattr(Broker, name):
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            raise BrokerError(
+                f"the server that {self.kind.variable} names is somebody else's: no `{name}` here; without that "
+                "variable there is a broker of our own"
+            )

@@ -16,7 +16,7 @@ from typing import NoReturn
 import pytest
 
 from integration.brokers.broker import Broker
-from integration.brokers.errors import BrokerUnavailable
+from integration.brokers.errors import BrokerError, BrokerUnavailable
 from integration.brokers.external import External
 from integration.brokers.starting import join, leave, start
 from integration.brokers.table import kind
@@ -68,12 +68,20 @@ def unavailable(why: str) -> NoReturn:
 def _join(name: str) -> Iterator[Broker | External]:
     address = os.environ.get(kind(name).variable)
     if address:
-        yield External(kind(name), address)
+        yield _external(name, address)
         return
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
     broker = _try(lambda: join(name, f"{name}-shared-{run[:16]}"))
     yield broker
     leave(broker)
+
+
+def _external(name: str, address: str) -> External:
+    try:
+        return External(kind(name), address)
+    except BrokerError as error:
+        why = str(error)
+    pytest.fail(why, pytrace=False)  # the trace would show the address, with its password
 
 
 def _try(begin: Callable[[], Broker]) -> Broker:

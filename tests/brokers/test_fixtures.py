@@ -59,3 +59,23 @@ def test_a_server_of_somebody_else_is_only_its_url() -> None:
     assert "secret" not in repr(server)
     with pytest.raises(BrokerError, match="JMSBRIDGE_RABBITMQ_URL names a server by rabbitmqs, not by amqp"):
         server.url("amqp")
+
+
+def test_what_only_our_own_brokers_have_is_said_by_the_name_of_the_variable() -> None:
+    server = External(KINDS["rabbitmq"], "rabbitmq://there")
+    for name in ("admin", "ctl", "kill", "restart", "certificates"):
+        with pytest.raises(BrokerError, match=f"JMSBRIDGE_RABBITMQ_URL names is somebody else's: no `{name}` here"):
+            getattr(server, name)
+    with pytest.raises(AttributeError, match="nonsense"):
+        getattr(server, "nonsense")  # noqa: B009  # a fixed name would be a finding of mypy's
+
+
+def test_a_variable_that_is_no_url_is_named_without_what_is_in_it(
+    inner: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JMSBRIDGE_RABBITMQ_URL", "jb:jbpass@127.0.0.1")
+    inner.makepyfile(SHARED)
+    result = inner.runpytest_inprocess("-p", "no:randomly")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*JMSBRIDGE_RABBITMQ_URL must begin with one of rabbitmq://, rabbitmqs://, amqp://,*"])
+    assert "jbpass" not in result.stdout.str()
