@@ -14,7 +14,7 @@ from jmsbridge_rabbitmq.amqp import quiet_pika
 from jmsbridge_rabbitmq.link import Link
 from jmsbridge_rabbitmq.names import check_client_id
 from jmsbridge_rabbitmq.native import NATIVE
-from jmsbridge_rabbitmq.options import RabbitOptions
+from jmsbridge_rabbitmq.options import RabbitOptions, WithoutTls
 
 __all__ = ["RabbitBackend", "RabbitOptions", "backend", "tls_backend"]
 
@@ -23,10 +23,10 @@ class RabbitBackend:
     """The SPI's Backend."""
 
     native: Native = NATIVE
-    options: type[msgspec.Struct] = RabbitOptions
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, options: type[RabbitOptions]) -> None:
         self.name = name
+        self.options: type[msgspec.Struct] = options
 
     def open(self, endpoint: Endpoint, options: Any, events: LinkEvents) -> LinkProtocol:
         """Connect and authenticate."""
@@ -40,8 +40,8 @@ class RabbitBackend:
         return link
 
 
-backend: Backend = RabbitBackend("rabbitmq")
+backend: Backend = RabbitBackend("rabbitmq", WithoutTls)
 """The entry point ``rabbitmq``."""
 
-tls_backend: Backend = RabbitBackend("rabbitmqs")
+tls_backend: Backend = RabbitBackend("rabbitmqs", RabbitOptions)
 """The entry point ``rabbitmqs``: the same over TLS."""

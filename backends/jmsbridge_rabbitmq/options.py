@@ -6,9 +6,10 @@ import msgspec
 
 from jmsbridge_rabbitmq.wire import Dialect
 
-__all__ = ["RabbitOptions"]
+__all__ = ["RabbitOptions", "WithoutTls"]
 
 _Seconds = Annotated[int, msgspec.Meta(ge=1, le=3600)]
+_OF_TLS = ("ca_file", "certificate", "key", "key_password", "server_name")
 
 
 class RabbitOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +48,25 @@ class RabbitOptions(msgspec.Struct, frozen=True, kw_only=True):
     server_name: str | None = None
     """The name that the broker's certificate must have, where it is not the host of the URL."""
 
+    def __post_init__(self) -> None:
+        if self.login == "external" and self.certificate is None:
+            raise ValueError(
+                "option 'login' is 'external', which logs in with a client certificate: give 'certificate'"
+            )
+
     def __repr__(self) -> str:
         shown = {name: getattr(self, name) for name in self.__struct_fields__}
         shown["key_password"] = "***" if self.key_password else None
         return f"RabbitOptions({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
+
+class WithoutTls(RabbitOptions, frozen=True, kw_only=True):
+    """The same without TLS: what only TLS can keep is refused, since whoever asks for it forgot the ``s``."""
+
+    def __post_init__(self) -> None:
+        for name in _OF_TLS:
+            if getattr(self, name) is not None:
+                raise ValueError(f"option {name!r} needs TLS: rabbitmqs:// instead of rabbitmq://")
+        if not self.verify:
+            raise ValueError("option 'verify' needs TLS: rabbitmqs:// instead of rabbitmq://")
+        super().__post_init__()

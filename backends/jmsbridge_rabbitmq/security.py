@@ -2,6 +2,7 @@
 
 import logging
 import ssl
+from pathlib import Path
 from urllib.parse import unquote
 
 import pika
@@ -56,7 +57,9 @@ def _context(endpoint: Endpoint, options: RabbitOptions) -> ssl.SSLContext:
             context.load_cert_chain(options.certificate, options.key, options.key_password or _no_password)
     except (OSError, ssl.SSLError) as error:
         files = ", ".join(file for file in (options.ca_file, options.certificate, options.key) if file)
-        raise ConnectFailed(f"{endpoint}: the certificate files ({files}) cannot be used: {error}") from error
+        raise ConnectFailed(
+            f"{endpoint}: the certificate files ({files}) cannot be used: {_why(error, options)}"
+        ) from error
     if not options.verify:
         log.warning(
             "%s: certificate and host name are not checked (verify=false): anyone in between can read", endpoint
@@ -64,6 +67,21 @@ def _context(endpoint: Endpoint, options: RabbitOptions) -> ssl.SSLContext:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     return context
+
+
+def _why(error: OSError, options: RabbitOptions) -> str:
+    """What is wrong with the files, where the TLS library only says that it cannot read one of them."""
+    if not isinstance(error, ssl.SSLError) or error.reason is not None or options.certificate is None:
+        return str(error)
+    key = Path(options.key or options.certificate)
+    if b"BEGIN CERTIFICATE" not in Path(options.certificate).read_bytes():
+        return f"{options.certificate} has no certificate (PEM) in it"
+    if b"PRIVATE KEY" not in key.read_bytes():
+        return f"{key} has no private key (PEM) in it: option 'key' names the file that has"
+    if b"ENCRYPTED" in key.read_bytes():
+        what = "wrong" if options.key_password else "missing"
+        return f"the key in {key} is encrypted, and option 'key_password' is {what}"
+    return str(error)
 
 
 def _no_password() -> str:

@@ -83,7 +83,7 @@ def overrides(user: str | None, password: str | None, options: list[str] | None)
             given[head] = {**(given[head] if isinstance(given.get(head), dict) else {}), tail: value}
         else:
             given[head] = value
-    return {**given, "user": user, "password": password}
+    return {"user": user, "password": password, **given}
 
 
 def connect(target: str | None, given: dict[str, Any]) -> Connection:

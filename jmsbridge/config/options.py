@@ -9,7 +9,9 @@ import msgspec
 
 __all__ = ["Options", "convert_option", "to_seconds"]
 
-_Seconds = Annotated[float, msgspec.Meta(ge=0)]
+_LONGEST = 2_147_483.647  # seconds, 24 days: the longest that every wait of the platform takes, and Java's int too
+_Seconds = Annotated[float, msgspec.Meta(ge=0, le=_LONGEST)]
+_Timeout = Annotated[float, msgspec.Meta(gt=0, le=_LONGEST)]
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 _Positive = Annotated[int, msgspec.Meta(ge=1)]
 _Emulation = Literal["default", "allow", "refuse"]
@@ -18,10 +20,11 @@ _Emulation = Literal["default", "allow", "refuse"]
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that can be set about a connection, whatever the broker.
 
-    Durations are seconds; a call may give a ``timedelta``, a URL or profile text such as ``250ms``, ``2s`` or ``1m``.
+    Durations are seconds, 24 days at most; a call may give a ``timedelta``, a URL or profile text such as ``250ms``,
+    ``2s`` or ``1m``.
     """
 
-    connect_timeout: _Seconds = 15.0
+    connect_timeout: _Timeout = 15.0
     """How long opening one link may take."""
     send_timeout: _Seconds = 60.0
     """How long a synchronous send waits for the broker; then its outcome is unknown."""
@@ -115,7 +118,7 @@ def _alternatives(kind: msgspec.inspect.Type) -> tuple[msgspec.inspect.Type, ...
 
 def _without_value(text: str, kinds: tuple[msgspec.inspect.Type, ...]) -> str:
     if "Invalid enum value" not in text:
-        return text[:1].lower() + text[1:]
+        return (text[:1].lower() + text[1:]).replace("`float`", "seconds")
     # "Invalid enum value 'hunter2'" repeats what was given, and that may be a secret.
     values = [str(value) for kind in kinds if isinstance(kind, msgspec.inspect.LiteralType) for value in kind.values]
     return f"expected {' or '.join(values)}" if values else "not one of the values allowed"

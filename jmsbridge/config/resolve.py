@@ -27,8 +27,9 @@ _CREDENTIALS = ("user", "password")
 class Target(msgspec.Struct, frozen=True, kw_only=True):
     """Where to connect, with every option and where its value came from.
 
-    ``origins`` has one entry per option, ``"call"``, ``"URL"``, ``"profile 'orders' (path)"`` or ``"default"``, and one
-    for ``target`` itself. ``backend_options`` is an instance of the backend's own options struct.
+    ``origins`` has one entry per option, ``"call"``, ``"URL"``, ``"profile 'orders' (path)"``, ``"URL of profile …"``
+    or ``"default"``, and one for ``target`` itself. ``backend_options`` is an instance of the backend's own options
+    struct.
     """
 
     endpoints: tuple[Endpoint, ...]
@@ -72,13 +73,14 @@ def resolve(target: str | Sequence[str] | None = None, overrides: Mapping[str, A
     parsed = [parse_url(url) for url in urls]
     scheme = _one_scheme(parsed)
     backend = backend_for(scheme)
-    layers = [_call(overrides or {}), _from_urls(parsed), _from_profile(profile)]
+    by_url = "URL" if profile is None else f"URL of {_profile_origin(profile)}"
+    layers = [_call(overrides or {}), _from_urls(parsed, by_url), _from_profile(profile)]
     given: dict[str, _Given] = {}
     for layer in reversed(layers):
         for name, value in layer.items():
             given[name] = _merged(given.get(name), value)
-    options, backend_options = _typed(backend, scheme, given)
-    origins = {name: "URL" for name in _CREDENTIALS if any(getattr(url, name) is not None for url in parsed)}
+    options, backend_options = _typed(backend, scheme, given, "" if profile is None else f"{origin}: ")
+    origins = {name: by_url for name in _CREDENTIALS if any(getattr(url, name) is not None for url in parsed)}
     origins |= {name: item.origin for name, item in given.items() if name not in origins or name in layers[0]}
     for name in (*_CREDENTIALS, *options.__struct_fields__, *backend_options.__struct_fields__):
         origins.setdefault(name, "default")
@@ -128,13 +130,13 @@ def _call(overrides: Mapping[str, Any]) -> dict[str, _Given]:
     }
 
 
-def _from_urls(urls: list[ParsedURL]) -> dict[str, _Given]:
+def _from_urls(urls: list[ParsedURL], origin: str) -> dict[str, _Given]:
     given: dict[str, _Given] = {}
     for url in urls:
         for name, value in url.options.items():
             if name in given and given[name].value != value:
                 raise ConfigurationError(f"the URLs of a failover list share their options; {name!r} differs")
-            given[name] = _Given(value, "URL")
+            given[name] = _Given(value, origin)
     return _nested(given)
 
 
@@ -167,7 +169,7 @@ def _merged(lower: _Given | None, upper: _Given) -> _Given:
     return _Given(lower.value | upper.value, upper.origin, lower.secret or upper.secret)
 
 
-def _typed(backend: Backend, scheme: str, given: dict[str, _Given]) -> tuple[Options, msgspec.Struct]:
+def _typed(backend: Backend, scheme: str, given: dict[str, _Given], where: str) -> tuple[Options, msgspec.Struct]:
     facade, own = set(Options.__struct_fields__), set(backend.options.__struct_fields__)
     for name in given:
         if name not in facade | own | set(_CREDENTIALS):
@@ -179,7 +181,11 @@ def _typed(backend: Backend, scheme: str, given: dict[str, _Given]) -> tuple[Opt
         _check_features(options.emulation)
     # A backend that declares an option of the facade is told the facade's value.
     shared = {name: getattr(options, name) for name in own & facade}
-    return options, backend.options(**values, **shared)
+    try:
+        return options, backend.options(**values, **shared)
+    except ValueError as error:  # each value alone is right
+        why = str(error)
+    raise ConfigurationError(f"{where}{why}")
 
 
 def _check_features(emulation: Mapping[str, str]) -> None:

@@ -34,6 +34,19 @@ def test_show_says_where_each_value_is_from(run: Run) -> None:
     assert run("config", "show", "ordres").exit_code == 2
 
 
+def test_credentials_may_be_given_as_options(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    guarded = "embedded:?broker=options-may-log-in&credentials=me:hunter2"
+    options = "-o", "user=me", "-o", "password=hunter2"
+    assert run("send", "a", "x", "-t", guarded, "-q", *options).exit_code == 0
+    monkeypatch.setenv("JMSBRIDGE_PASSWORD", "of the environment")
+    assert run("send", "a", "x", "-t", guarded, "-q", *options).exit_code == 0
+    assert run("send", "a", "x", "-t", guarded, "-q", "-o", "user=me").exit_code == 1
+    monkeypatch.delenv("JMSBRIDGE_PASSWORD")
+    assert run("send", "a", "x", "-t", guarded, "-q", "-o", "user=nobody", "-o", "password=zzz").exit_code == 1
+    shown = json.loads(run("config", "show", "embedded:", "--json", "-o", "password=hunter2").stdout)
+    assert shown["settings"]["password"] == {"value": "***", "from": "call"}
+
+
 def test_path_lists_where_files_may_be(run: Run, profiles: Path, tmp_path: Path) -> None:
     assert run("config", "path").stdout.splitlines() == [
         f"{profiles}\texists",

@@ -36,9 +36,16 @@ def test_a_profile_gives_target_and_options(tmp_path: Path, monkeypatch: pytest.
     assert (target.options.send_window, target.options.prefetch, target.options.send_timeout) == (9, 5, 0.25)
     assert target.options.emulation == {"delivery_delay": "allow", "browse": "allow"}
     origin = f"profile 'orders' ({path})"
-    assert (target.origins["send_window"], target.origins["prefetch"]) == ("call", "URL")
+    assert (target.origins["send_window"], target.origins["prefetch"]) == ("call", f"URL of {origin}")
     assert target.origins["send_timeout"] == target.origins["heartbeat"] == target.origins["target"] == origin
     assert SECRET not in repr(target) + repr(target.settings())
+
+
+def test_credentials_of_a_profiles_url_come_from_the_profile(tmp_path: Path) -> None:
+    path = write(tmp_path, "[profiles.g2]\nurl='stub://app:pw@host'")
+    settings = resolve("g2").settings()
+    origin = f"URL of profile 'g2' ({path})"
+    assert (settings["user"], settings["password"]) == (("app", origin), ("***", origin))
 
 
 def test_the_file_is_looked_for_in_three_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,3 +1,5 @@
+import socket
+import threading
 import traceback
 from datetime import timedelta
 from typing import Any
@@ -53,6 +55,18 @@ def test_durations_in_calls() -> None:
     assert (options.send_timeout, options.close_timeout, options.connect_timeout) == (60.0, 2.0, 0.5)
 
 
+def test_every_wait_of_the_platform_takes_the_longest_duration() -> None:
+    longest = resolve("stub:?send_timeout=2147483647ms&connect_timeout=2147483647ms").options
+    with socket.socket() as unused:
+        unused.settimeout(longest.connect_timeout)
+    assert threading.Lock().acquire(timeout=longest.send_timeout)
+    assert threading.Condition().acquire(timeout=longest.send_timeout)
+    with pytest.raises(
+        ConfigurationError, match=r"'send_timeout' \(URL\) cannot be '2147483648ms': expected seconds <="
+    ):
+        resolve("stub:?send_timeout=2147483648ms")
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -63,6 +77,12 @@ def test_durations_in_calls() -> None:
         ("send_timeout", -0.1),
         ("send_timeout", True),
         ("send_timeout", None),
+        ("send_timeout", "1e30"),
+        ("close_timeout", timedelta(days=25)),
+        ("redelivery_delay", 1e10),
+        ("connect_timeout", "30d"),
+        ("connect_timeout", 0),
+        ("connect_timeout", "0ms"),
         ("prefetch", -1),
         ("prefetch", "many"),
         ("prefetch", 1.5),
