@@ -35,7 +35,7 @@ class RabbitBackend:
         if endpoint.client_id:
             check_client_id(endpoint.client_id)
         quiet_pika()
-        link = Link(endpoint, options if isinstance(options, RabbitOptions) else RabbitOptions(), events)
+        link = Link(endpoint, options or RabbitOptions(), events)
         link.connect()
         return link
 
