@@ -67,7 +67,7 @@ class Engine:
         policy = make_policy(settings.mode, settings.dups_ok, hub.clock, self._wake, wait)
         redelivery = Redelivery(options.max_redeliveries, options.redelivery_delay, options.redelivery_delay_max)
         limit = options.emulation_limit
-        self.incoming = Incoming(self.name, hub.clock, policy, redelivery, self._make_message, limit)
+        self.incoming = Incoming(self.name, hub.clock, policy, redelivery, self._make_message, limit, hub.report)
         self.outgoing = Outgoing(self.name, hub.clock, options, hub.supervisor.throttle, hub.report)
         self.outgoing.group_ack_threshold = settings.group_ack_threshold
         self._recovered: tuple[Channel, Plan, Transaction | None, int] | None = None
@@ -320,10 +320,21 @@ class Engine:
             self.outgoing.end_transaction(committed=committed)
 
     def _commit(self) -> None:
-        transaction = self.outgoing.transaction
-        with self._lock:
-            deliveries = self.incoming.policy.take_unsettled()
-            failure = self.outgoing.fate.error
+        deliveries: list[Delivery] = []
+        try:
+            with self._lock:
+                deliveries = self.incoming.policy.take_unsettled()
+                transaction, failure = self.outgoing.transaction()
+            self._commit_all(transaction, failure, deliveries)
+        except JMSException:
+            raise
+        except BaseException:  # Ctrl-C, say: nobody knows how far it came, so what was consumed comes again
+            self._undo(deliveries)
+            raise
+
+    def _commit_all(
+        self, transaction: Transaction | None, failure: BackendError | None, deliveries: list[Delivery]
+    ) -> None:
         if failure is None and any(delivery.inbox.is_lost() for delivery in deliveries):
             failure = LinkLost("the connection was lost during the transaction")
         doomed = failure is not None
@@ -344,25 +355,29 @@ class Engine:
             raise TransactionRolledBackException(f"the transaction was rolled back: {failure}") from failure
 
     def _undo(self, deliveries: list[Delivery]) -> None:
-        transaction = self.outgoing.transaction
-        if transaction is not None:
-            try:
+        transaction, _ = self.outgoing.transaction()
+        try:
+            if transaction is not None:
                 transaction.rollback(self.hub.options.send_timeout)
-            except BackendError as error:
-                log.warning("rollback: %s", error)
-        self.incoming.replay(deliveries)
+        except BackendError as error:
+            log.warning("rollback: %s", error)
+        finally:
+            self.incoming.replay(deliveries)
 
     def rollback(self) -> None:
         """See ``Session.rollback``."""
         self._check_transacted("rollback")
         self.incoming.reclaim()
         self.outgoing.finish()
-        with self._lock:
-            deliveries = self.incoming.policy.take_unsettled()
+        deliveries: list[Delivery] = []
         try:
-            self._undo(deliveries)
+            with self._lock:
+                deliveries = self.incoming.policy.take_unsettled()
         finally:
-            self.outgoing.end_transaction(committed=False)
+            try:
+                self._undo(deliveries)
+            finally:
+                self.outgoing.end_transaction(committed=False)
 
     def recover(self) -> None:
         """See ``Session.recover``."""
@@ -420,7 +435,7 @@ class Engine:
             child._shut()
 
     def _end_transaction(self) -> None:
-        transaction = self.outgoing.transaction
+        transaction, _ = self.outgoing.transaction()
         if transaction is not None and self._channel is not None and transaction.is_busy:
             transaction.rollback(self.hub.options.close_timeout)
 

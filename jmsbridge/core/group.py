@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import Any
 
 from jmsbridge.core.locks import Rank, ranked
+from jmsbridge.core.ticket import AnswerMissing
 from jmsbridge.core.translate import translate
 from jmsbridge.errors import InDoubtException
 from jmsbridge.message import message_from_arrival
@@ -73,11 +74,17 @@ class Group:
         """Wait until the broker has answered for every message; InDoubt for those it did not take."""
         with self._changed_lock:
             if not self._changed.wait_for(lambda: not self._open, self._timeout):
-                unanswered = self._messages()
-                raise InDoubtException(
-                    f"{len(unanswered)} messages were not confirmed within {self._timeout:g} s", unknown=unanswered
-                )
+                self._give_up()
         self._raise_failed()
+
+    def _give_up(self) -> None:
+        # under the lock: what has no answer by now is told once, and waited for no more
+        for member in self._open.values():
+            member.answered = True
+            member.error = AnswerMissing(f"no answer within {self._timeout:g} s", in_doubt=True)
+            self._failed.append(member)
+        self._open.clear()
+        self._told = False
 
     def _raise_failed(self) -> None:
         with self._changed_lock:

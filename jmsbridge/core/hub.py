@@ -32,7 +32,7 @@ __all__ = ["Hub"]
 
 log = logging.getLogger("jmsbridge.connection")
 
-_KEPT_REPORTS = 1000  # the oldest go when an exception listener does not keep up
+_KEPT_REPORTS = 10_000  # when an exception listener does not keep up, the log has the rest
 
 _hubs: "weakref.WeakSet[Hub]" = weakref.WeakSet()
 
@@ -50,7 +50,7 @@ class Hub:
         self.exception_listener: Callable[[Any], None] | None = None
         self.client_id = target.endpoints[0].client_id
         self._configured_id = self.client_id is not None
-        self._reports: deque[JMSException] = deque(maxlen=_KEPT_REPORTS)
+        self._reports: deque[JMSException] = deque()
         self._exceptions = Lane(f"jmsbridge-{self.name}-exceptions", self._tell_all)
         self._claim: tuple[str, ...] | None = None
         self.is_used = False
@@ -171,12 +171,14 @@ class Hub:
         return f"{self.name}s{next(self._numbers)}"
 
     def join(self, engine: "Engine", epoch: int) -> bool:
-        """Take a session in; False when the link has changed since ``epoch`` and the session must start again."""
+        """Take a session in; False when the link of ``epoch`` is no more and the session must start again."""
         with self._lock:
             self.check_open()
-            if self.supervisor.epoch != epoch:
+            before = self._engines
+            self._engines = (*before, engine)
+            if not self.supervisor.is_current(epoch):  # only now: who is in hears of a death that comes later
+                self._engines = before
                 return False
-            self._engines = (*self._engines, engine)
             engine.incoming.running = self.is_running
         return True
 
@@ -291,7 +293,10 @@ class Hub:
 
     def report(self, error: JMSException) -> None:
         """Tell the exception listener, on its own thread, so that it may use the connection (rule CN-8)."""
-        self._reports.append(error)
+        if len(self._reports) < _KEPT_REPORTS:
+            self._reports.append(error)
+        else:
+            log.error("the exception listener does not keep up and is not told of: %s", error)
         self._exceptions.wake()
 
     def _tell_all(self) -> None:

@@ -26,6 +26,7 @@ class Nothing(Enum):
     TIMEOUT = auto()
     CLOSED = auto()  # by the consumer: no more messages, ever
     MOVED = auto()  # the link died: go on with the consumer's next inbox
+    UNASKED = auto()  # without a window, and nobody has asked for a message: ``fetch`` first
 
 
 class Delivery:
@@ -245,6 +246,8 @@ class Inbox:
                             return self._take(self._again[0], self._again)
                     elif self._queue:
                         return self._take(Delivery(self._queue[0], self), self._queue)
+                    elif not self.window and not self._credit:
+                        return Nothing.UNASKED
                 if deadline is not None:
                     left = deadline - self._clock.monotonic()
                     if left <= 0:
@@ -305,9 +308,8 @@ class Inbox:
             if outcome in (Outcome.FAILED, Outcome.REJECTED):
                 least = int(outcome is Outcome.FAILED)  # one that is rejected may have failed elsewhere only
                 for delivery in deliveries:
-                    subscription.settle((delivery.arrival.token,), outcome, None, max(least, delivery.local_failures))
-                if ticket is not None:
-                    ticket.succeed()
+                    answer = ticket if delivery is deliveries[-1] else None
+                    subscription.settle((delivery.arrival.token,), outcome, answer, max(least, delivery.local_failures))
             else:
                 subscription.settle([delivery.arrival.token for delivery in deliveries], outcome, ticket)
         except LinkLost as error:

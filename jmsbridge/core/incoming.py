@@ -18,9 +18,9 @@ from jmsbridge.core.locks import Rank, assert_unlocked, ranked
 from jmsbridge.core.receiver import Receiver
 from jmsbridge.core.unsettled import Lazy, Policy
 from jmsbridge.emulate.parking import Park
-from jmsbridge.errors import IllegalStateException, MessageFormatException
+from jmsbridge.errors import IllegalStateException, JMSException, MessageFormatException
 from jmsbridge.selectors import Selector
-from jmsbridge.spi import AddressInUse, BackendError, Channel, Interest, Native, Outcome, SubscriptionRefused
+from jmsbridge.spi import AddressInUse, BackendError, Channel, Interest, LinkLost, Native, Outcome, SubscriptionRefused
 
 __all__ = ["Incoming", "Redelivery"]
 
@@ -30,6 +30,7 @@ _PATIENCE = 10.0  # seconds after which a wait for the user's own listener is lo
 _NO_DEAD_LETTERS = 30.0  # seconds between further redeliveries where the broker has no dead-letter queue
 
 _MakeMessage = Callable[[Delivery], Any]
+_Report = Callable[[JMSException], None]
 
 
 class Redelivery(msgspec.Struct, frozen=True):
@@ -48,6 +49,26 @@ class Redelivery(msgspec.Struct, frozen=True):
         return 0 <= self.maximum < count - 1
 
 
+class _DeadLetter:
+    """The ticket of a message that goes to the dead-letter queue: who cannot put it there tells the application."""
+
+    def __init__(self, what: str, report: _Report) -> None:
+        self._what = what
+        self._report = report
+
+    def succeed(self) -> None:
+        """It is there."""
+
+    def fail(self, error: BackendError) -> None:
+        """It is not; a link that died has a cause of its own, of which the application hears."""
+        if not isinstance(error, LinkLost):
+            failure = JMSException(
+                f"{self._what} and comes again, since it cannot go to the dead-letter queue: {error}"
+            )
+            failure.__cause__ = error
+            self._report(failure)
+
+
 class Incoming:
     """Everything about receiving that belongs to one session."""
 
@@ -59,6 +80,7 @@ class Incoming:
         redelivery: Redelivery,
         make_message: _MakeMessage,
         park_limit: int,
+        report: _Report,
     ) -> None:
         self.lane = Lane(f"jmsbridge-{name}-deliver", self._pump)
         self._parking = Lane(f"jmsbridge-{name}-park", self._tend)
@@ -67,6 +89,7 @@ class Incoming:
         self._clock = clock
         self._redelivery = redelivery
         self._make_message = make_message
+        self._report = report
         self._idle_lock = ranked(Rank.CONSUMER)
         self._idle = threading.Condition(self._idle_lock)  # guards _watchers; notified when a handling ends
         self._watchers = 0
@@ -137,9 +160,9 @@ class Incoming:
         return self._redelivery.is_exhausted(delivery.count) and Native.REJECT in self.native
 
     def _dead_letter(self, delivery: Delivery) -> None:
-        name = delivery.arrival.envelope.message_id
-        log.warning("message %s failed %d times: dead-letter queue", name, delivery.count - 1)
-        delivery.inbox.settle((delivery,), Outcome.REJECTED)
+        what = f"message {delivery.arrival.envelope.message_id} failed {delivery.count - 1} times"
+        log.warning("%s: it goes to the dead-letter queue", what)
+        delivery.inbox.settle((delivery,), Outcome.REJECTED, _DeadLetter(what, self._report))
 
     def _drop(self, delivery: Delivery) -> None:
         delivery.inbox.handed(delivery)

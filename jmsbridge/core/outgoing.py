@@ -68,8 +68,8 @@ class Outgoing:
         self.handler: Callable[[Any], None] | None = None
         self.group_ack_threshold = 1
         self._groups: list[Group] = []
-        self.failed: deque[JMSException] = deque(maxlen=_KEPT_FAILURES)
-        self.transaction: Transaction | None = None
+        self.failed: deque[JMSException] = deque(maxlen=max(_KEPT_FAILURES, options.send_window))
+        self._transaction: Transaction | None = None
         self.fate = Fate()
         self._transacted = False
         self._clock = clock
@@ -101,11 +101,15 @@ class Outgoing:
     def attach(self, channel: Channel, plan: Plan, transaction: Transaction | None) -> None:
         """Send over this channel from now on."""
         with self._up_lock:
+            fate, old = self.fate, self._transaction
             self._channel = channel
             self._plan = plan
             self._lacks = bool(_NEEDED_TO_SEND & ~plan.native)
-            self.transaction = transaction
+            self._transaction = transaction
             self._transacted = transaction is not None
+            # only now: what a sender still adds to the old one is either seen here or noticed by the sender
+            if old is not None and old.is_busy:
+                fate.error = _lost_transaction()
             self._up.notify_all()
 
     def suspend(self) -> None:
@@ -117,8 +121,8 @@ class Outgoing:
         with self._up_lock:
             fate = self.fate  # read first: a rollback empties the transaction, then begins a new one
             self._channel = None
-            if self.transaction is not None and self.transaction.is_busy:
-                fate.error = LinkLost("the connection was lost during the transaction")
+            if self._transaction is not None and self._transaction.is_busy:
+                fate.error = _lost_transaction()
 
     def shut(self, error: JMSException) -> None:
         """There will be no link any more; senders fail with ``error``."""
@@ -254,6 +258,11 @@ class Outgoing:
             return
         channel.send(envelope, ticket)
 
+    def transaction(self) -> tuple[Transaction | None, BackendError | None]:
+        """The transaction, and why it cannot be committed any more: both of one moment."""
+        with self._up_lock:
+            return self._transaction, self.fate.error
+
     def end_transaction(self, *, committed: bool) -> None:
         """The next transaction has its own fate; delayed sends of this one begin to wait, or never were."""
         self.fate = Fate()
@@ -275,11 +284,19 @@ class Outgoing:
             try:
                 waiter.wait_answer(self._timeout, "a send")
                 return
+            except AnswerMissing as error:
+                raise translate(self._unanswered(envelope, error), (message,)) from error
             except BackendError as error:
                 again = isinstance(error, LinkLost) and (self._options.resend or not error.in_doubt)
                 if not again or self._clock.monotonic() >= deadline:
                     raise translate(error, (message,)) from error
                 self._wait_replaced(channel, error, deadline)
+
+    def _unanswered(self, envelope: Envelope, error: AnswerMissing) -> AnswerMissing:
+        broker = self._plan.broker if self._plan is not None else "the broker"
+        alarm = "; it asks senders to pause, because an alarm of its memory or disk is on"
+        why = alarm if self._throttle.is_active else ""
+        return AnswerMissing(f"{envelope.address}: {broker} gave {error}{why}", in_doubt=True)
 
     def _wait_replaced(self, channel: Channel, error: BackendError, deadline: float) -> None:
         with self._up_lock:
@@ -309,8 +326,8 @@ class Outgoing:
             sender._last_async = entry.number
             if held:
                 self._hold(envelope, message, entry)
-            elif self._transacted and self.transaction is not None:
-                self.transaction.send(envelope, entry)
+            elif self._transacted:
+                self._add(envelope, entry)
             else:
                 channel.send(envelope, entry)
         except BaseException:
@@ -321,9 +338,14 @@ class Outgoing:
     def _send_in_transaction(self, envelope: Envelope) -> None:
         self._wait_room()
         self.wait_channel()
-        transaction = self.transaction
+        self._add(envelope, self._watch(TransactedSend(self)))
+
+    def _add(self, envelope: Envelope, ticket: Ticket) -> None:
+        transaction, fate = self._transaction, self.fate
         assert transaction is not None
-        transaction.send(envelope, self._watch(TransactedSend(self)))
+        transaction.send(envelope, ticket)
+        if self._transaction is not transaction:  # its link died meanwhile
+            fate.error = _lost_transaction()
 
     def _send_in_group(self, sender: Sender, envelope: Envelope, message: Any) -> None:
         group = sender._group
@@ -336,7 +358,11 @@ class Outgoing:
         if self.handler is not None:
             ticket = entry = AcknowledgedSend(self, _weigh(envelope) if self._weighed else 0, message, member)
             channel = self._enter(entry)
-        channel.send(envelope, ticket)
+        try:
+            channel.send(envelope, ticket)
+        except BaseException:  # Ctrl-C, say
+            ticket.fail(AnswerMissing("the send was interrupted; its outcome is unknown", in_doubt=True))
+            raise
         if group.is_full:
             group.wait_confirmed()
 
@@ -364,7 +390,7 @@ class Outgoing:
 
     def check_committable(self) -> None:
         """Before a commit that has something to send: the broker must take it; otherwise nothing has happened."""
-        if self.transaction is not None and self.transaction.is_busy:
+        if self._transaction is not None and self._transaction.is_busy:
             self._throttle.wait_open(self._timeout)
 
     def _wait_room(self) -> None:
@@ -457,6 +483,10 @@ class Outgoing:
             late = list(self._watched)
         for ticket in late:
             ticket.fail(_give_up())
+
+
+def _lost_transaction() -> BackendError:
+    return LinkLost("the connection was lost during the transaction")
 
 
 def _give_up() -> BackendError:

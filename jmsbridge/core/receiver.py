@@ -21,6 +21,8 @@ log = logging.getLogger("jmsbridge.receive")
 _GRACE = 0.05  # seconds that receive_no_wait allows a broker without drain
 _PATIENCE = 15.0  # seconds for the answer to a drain
 
+_ONCE_MORE = (Nothing.MOVED, Nothing.UNASKED)
+
 _Accept = Callable[[Delivery], bool]
 _NewPark = Callable[[Selector], Park]
 
@@ -134,7 +136,7 @@ class Receiver:
                 if self._accept(found):
                     return found
                 continue
-            if found is Nothing.MOVED:
+            if found in _ONCE_MORE:
                 continue
             if found is Nothing.TIMEOUT and not inbox.window and deadline is not None:
                 return self._last_chance(inbox)
@@ -159,7 +161,7 @@ class Receiver:
             if isinstance(found, Delivery):
                 if self._accept(found):
                     return found
-            elif found is not Nothing.MOVED:
+            elif found not in _ONCE_MORE:
                 return None
 
     def _last_chance(self, inbox: Inbox) -> Delivery | None:

@@ -180,6 +180,10 @@ class Supervisor:
                 raise copy.copy(self._failure)  # each caller its own traceback
         raise LinkLost(f"no link to the broker within {timeout:g} s")
 
+    def is_current(self, epoch: int) -> bool:
+        """Whether the link of ``epoch`` is the present one, and not known to be dead."""
+        return self.epoch == epoch != self._lost_epoch
+
     @property
     def link(self) -> Link | None:
         """The current link, dead or alive."""

@@ -38,6 +38,6 @@ class Waiter:
     def wait_answer(self, timeout: float, what: str) -> None:
         """Return when the answer is yes; raise the answer when it is no, AnswerMissing after ``timeout`` seconds."""
         if not self.answered and not self._answer.acquire(timeout=timeout):
-            raise AnswerMissing(f"no answer to {what} within {timeout:g} s; its outcome is unknown", in_doubt=True)
+            raise AnswerMissing(f"no answer to {what} within {timeout:.3g} s; its outcome is unknown", in_doubt=True)
         if self.error is not None:
             raise self.error

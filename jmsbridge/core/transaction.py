@@ -3,6 +3,7 @@
 Both end with ``commit`` or ``rollback`` and are then the next transaction (rule TX-1).
 """
 
+import time
 from typing import Protocol
 
 from jmsbridge.core.inbox import Delivery
@@ -100,12 +101,13 @@ class Buffered:
         waiters = [(envelope, Waiter()) for envelope in held]
         for envelope, waiter in waiters:
             self._channel.send(envelope, waiter)
-        answers = [(envelope, _answer(waiter, timeout)) for envelope, waiter in waiters]
+        deadline = time.monotonic() + timeout
+        answers = [(envelope, _answer(waiter, deadline)) for envelope, waiter in waiters]
         failures = [error for _, error in answers if error is not None]
         if failures:
             _raise_failed(answers, failures[0])
         try:
-            settle_all(deliveries, Outcome.ACCEPTED, timeout)
+            settle_all(deliveries, Outcome.ACCEPTED, max(0.0, deadline - time.monotonic()))
         except BackendError as error:
             raise InDoubtException(
                 f"the commit's messages are sent, but acknowledging failed ({error}): what was consumed may return",
@@ -117,9 +119,9 @@ class Buffered:
         self._held = []
 
 
-def _answer(waiter: Waiter, timeout: float) -> BackendError | None:
+def _answer(waiter: Waiter, deadline: float) -> BackendError | None:
     try:
-        waiter.wait_answer(timeout, "a send of a commit")
+        waiter.wait_answer(max(0.0, deadline - time.monotonic()), "a send of a commit")
     except BackendError as error:
         return error
     return None

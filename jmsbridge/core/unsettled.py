@@ -4,6 +4,7 @@
 the listener returned. Settlements of several messages are one step per subscription, in delivery order.
 """
 
+import time
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
@@ -36,8 +37,9 @@ def settle_all(deliveries: Iterable[Delivery], outcome: Outcome, wait: float | N
         settled = inbox.settle(group, outcome, waiter) and settled
         if waiter is not None:
             waiters.append(waiter)
+    deadline = time.monotonic() + (wait or 0)
     for waiter in waiters:
-        waiter.wait_answer(wait or 0, "an acknowledgement")
+        waiter.wait_answer(max(0.0, deadline - time.monotonic()), "an acknowledgement")
     return settled
 
 
@@ -242,8 +244,13 @@ class Deferred:
 
     def take_unsettled(self) -> list[Delivery]:
         """All of it."""
-        with self._lock:
-            held, self._held = self._held, []
+        held: list[Delivery] = []
+        try:
+            with self._lock:
+                held, self._held = self._held, []
+        except BaseException:  # an interrupt: they are still unsettled
+            self._held = [*held, *self._held]
+            raise
         return held
 
     def lose(self) -> bool:

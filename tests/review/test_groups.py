@@ -8,7 +8,7 @@ import pytest
 import jmsbridge
 from jmsbridge import Connection, DeliveryMode, InDoubt, JMSException, Queue
 from jmsbridge.spi import SendRefused
-from jmsbridge.testing.scripted import ScriptedBackend
+from jmsbridge.testing.scripted import Call, ScriptedBackend
 from jmsbridge.testing.suite.support import LONG, eventually, run_thread
 from tests.review.support import Embedded
 
@@ -72,3 +72,60 @@ def test_a_send_that_raised_is_no_member_of_its_group(backend: ScriptedBackend, 
     eventually(lambda: handled == ["0"])
     assert producer.unacknowledged == ()
     session.close()
+
+
+def test_an_interrupted_send_is_told_once_and_waited_for_no_more(backend: ScriptedBackend, connect: Connect) -> None:
+    session = connect(send_timeout=LONG).create_session()
+    session.group_ack_threshold = 2
+    producer = session.create_producer(QUEUE)
+    producer.delivery_mode = DeliveryMode.PERSISTENT_GROUPACK
+
+    def interrupt(_: Call) -> None:
+        backend.script.before.clear()
+        raise KeyboardInterrupt
+
+    backend.script.before["send"] = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        producer.send("interrupted")
+    assert [message.text for message in producer.unacknowledged] == ["interrupted"]
+    with pytest.raises(InDoubt) as caught:
+        producer.send("not sent either")
+    assert [message.text for message in caught.value.unknown] == ["interrupted"]
+    for number in range(4):
+        producer.send(str(number))
+    assert producer.unacknowledged == ()
+    session.close()
+
+
+def test_what_is_late_is_told_once_and_waited_for_no_more(backend: ScriptedBackend, connect: Connect) -> None:
+    session = connect(send_timeout=0.2).create_session()
+    session.group_ack_threshold = 2
+    producer = session.create_producer(QUEUE)
+    producer.delivery_mode = DeliveryMode.PERSISTENT_GROUPACK
+    backend.hold("send")
+    producer.send("0")
+    with pytest.raises(InDoubt, match=r"no answer within 0\.2 s") as caught:
+        producer.send("1")
+    assert [message.text for message in caught.value.unknown] == ["0", "1"]
+    assert [message.text for message in producer.unacknowledged] == ["0", "1"]
+    backend.script.answer_inline("send")
+    producer.send("2")
+    producer.send("3")
+    assert producer.unacknowledged == ()
+    session.close()
+
+
+def test_every_failed_send_is_told_and_kept(backend: ScriptedBackend, connect: Connect) -> None:
+    """As many as a send window may hold."""
+    heard: list[JMSException] = []
+    connection = connect(send_window=3000)
+    connection.exception_listener = heard.append
+    session = connection.create_session()
+    backend.hold("send")
+    producer = session.create_producer(QUEUE)
+    producer.delivery_mode = DeliveryMode.NON_PERSISTENT
+    for number in range(3000):
+        producer.send(str(number))
+    backend.script.release("send", error=SendRefused("over quota"))
+    eventually(lambda: len(heard) == 3000)
+    assert len(session.failed_sends) == 3000

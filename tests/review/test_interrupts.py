@@ -7,7 +7,17 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from jmsbridge import CLIENT_ACKNOWLEDGE, SESSION_TRANSACTED, IllegalStateException, MessageConsumer, Queue, Session
+from jmsbridge import (
+    CLIENT_ACKNOWLEDGE,
+    SESSION_TRANSACTED,
+    Connection,
+    IllegalStateException,
+    MessageConsumer,
+    Queue,
+    Session,
+)
+from jmsbridge.spi import Address, Native, Outcome
+from jmsbridge.testing.scripted import ScriptedBackend, text_envelope
 from jmsbridge.testing.suite.support import LONG, eventually, run_thread, send_texts
 from tests.review.interrupting import Interrupter
 from tests.review.support import Embedded, Gate, interrupt
@@ -17,6 +27,7 @@ pytestmark = pytest.mark.skipif(
     reason="the debugging locks are written in Python: an interrupt inside them leaves them held",
 )
 
+Connect = Callable[..., Connection]
 QUEUE = Queue("orders")
 _MOST = 2000
 
@@ -186,3 +197,30 @@ def test_an_interrupted_wait_for_a_message_leaves_the_session_usable(broker: Emb
     send_texts(broker.connect().create_session(), QUEUE, "m")
     receiving.join(LONG)
     assert outcome == ["interrupted", "m"]
+
+
+@pytest.mark.filterwarnings("ignore::jmsbridge.EmulationWarning")
+def test_an_interrupted_commit_loses_nothing(backend: ScriptedBackend, connect: Connect) -> None:
+    """Where the client holds the transaction together: what was consumed is acknowledged, or comes again."""
+    backend.lower(Native.TRANSACTIONS)
+    session = connect(emulation="allow", redelivery_delay=0.0, max_redeliveries=1000).create_session(transacted=True)
+    consumer, producer = session.create_consumer(QUEUE), session.create_producer(Queue("to"))
+    tokens: list[int] = []
+
+    def prepare() -> None:
+        tokens.extend(backend.subscription.deliver(text_envelope(Address("orders"), "a")))
+        assert consumer.receive(timeout=LONG) is not None
+        producer.send("b")
+
+    prepare()
+    points = 0
+    for interrupted in _each_point(session.commit):
+        points += 1
+        if interrupted:
+            session.rollback()
+            _drain(consumer)
+            session.commit()
+        accepted = {token for token, outcome in backend.settled if outcome is Outcome.ACCEPTED}
+        assert accepted == set(tokens)
+        prepare()
+    assert points > 20

@@ -4,10 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
-from jmsbridge import DUPS_OK_ACKNOWLEDGE, Connection, Queue, TextMessage
-from jmsbridge.spi import Native
+from jmsbridge import DUPS_OK_ACKNOWLEDGE, Connection, JMSException, Queue, TextMessage
+from jmsbridge.core.inbox import Delivery, Inbox, Nothing
+from jmsbridge.spi import AccessDenied, Native
 from jmsbridge.testing.marks import pitfall, rule
 from jmsbridge.testing.scripted import ScriptedBackend, text_envelope
+from jmsbridge.testing.suite.support import LONG, eventually, run_thread
 
 Connect = Callable[..., Connection]
 QUEUE = Queue("orders")
@@ -74,3 +76,40 @@ def test_dups_ok_leaves_room_in_the_window_of_the_consumer(
         subscription.deliver(text_envelope(QUEUE.address, str(number)))
         assert consumer.receive(timeout=5.0) is not None
     assert len(backend.settled) == batch
+
+
+def test_a_start_just_before_a_receive_parks_asks_for_a_message(
+    backend: ScriptedBackend, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a prefetch: the receive has found the connection stopped, and does not wait yet."""
+    connection = connect(start=False)
+    consumer = connection.create_session().create_consumer(QUEUE, prefetch=0)
+    backend.subscription.deliver(text_envelope(QUEUE.address, "there"))
+    wait_next = Inbox.wait_next
+
+    def start_first(inbox: Inbox, deadline: float | None) -> Delivery | Nothing:
+        monkeypatch.undo()
+        connection.start()
+        return wait_next(inbox, deadline)
+
+    monkeypatch.setattr(Inbox, "wait_next", start_first)
+    message = run_thread(consumer.receive).result(LONG)
+    assert isinstance(message, TextMessage)
+    assert message.text == "there"
+
+
+def test_a_dead_letter_that_cannot_be_put_aside_is_told(backend: ScriptedBackend, connect: Connect) -> None:
+    heard: list[JMSException] = []
+    connection = connect(max_redeliveries=0)
+    connection.exception_listener = heard.append
+    session = connection.create_session(transacted=True)
+    consumer = session.create_consumer(QUEUE)
+    backend.subscription.deliver(text_envelope(QUEUE.address, "bad"))
+    assert consumer.receive(timeout=LONG) is not None
+    backend.hold("settle")
+    rolling_back = run_thread(session.rollback)
+    backend.script.wait_held("settle")
+    backend.script.release("settle", error=AccessDenied("may not write to 'jms.dlq'"))
+    rolling_back.result(LONG)
+    eventually(lambda: len(heard) == 1)
+    assert "comes again, since it cannot go to the dead-letter queue: may not write" in str(heard[0])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jmsbridge import Connection, DeliveryMode, Queue, ResourceAllocationException, Session
+from jmsbridge import Connection, DeliveryMode, InDoubtException, Queue, ResourceAllocationException, Session
 from jmsbridge.core.supervisor import Supervisor
 from jmsbridge.spi import Native
 from jmsbridge.testing.scripted import ScriptedBackend
@@ -43,6 +43,16 @@ def test_senders_wait_until_they_may_go_on(backend: ScriptedBackend, connect: Co
     backend.link.throttle(False)
     sending.result(5)
     eventually(lambda: bodies(backend) == ["before", "after"])
+
+
+def test_an_alarm_that_comes_with_the_send_is_named(backend: ScriptedBackend, connect: Connect) -> None:
+    session = connect(send_timeout=0.5).create_session()
+    backend.hold("send")
+    sending = run_thread(lambda: send(session, "held up"))
+    backend.script.wait_held("send")
+    backend.link.throttle(True)
+    with pytest.raises(InDoubtException, match=r"queue:orders: Scripted 1\.0 gave no answer .* 0\.5 s.*alarm"):
+        sending.result(5)
 
 
 @pytest.mark.parametrize("kind", ["persistent", "non-persistent", "asynchronous"])

@@ -1,6 +1,9 @@
 """Commit and rollback when the link dies before, during and after, native and emulated."""
 
+import threading
+import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -14,7 +17,7 @@ from jmsbridge import (
     Session,
     TransactionRolledBackException,
 )
-from jmsbridge.spi import Address, Native, Outcome, SendRefused
+from jmsbridge.spi import Address, Envelope, Native, Outcome, SendRefused, Ticket
 from jmsbridge.testing.scripted import Call, ScriptedBackend, text_envelope
 from jmsbridge.testing.suite.support import LONG, eventually, receive_texts, run_thread, send_texts
 
@@ -212,3 +215,83 @@ def test_tx_emulated_wholly_refused_is_a_rollback(backend: ScriptedBackend, conn
     with pytest.raises(TransactionRolledBackException):
         committing.result(LONG)
     assert _bodies(backend) == []
+
+
+@pytest.mark.filterwarnings("ignore::jmsbridge.EmulationWarning")
+@pytest.mark.parametrize("emulated", [True, False])
+@pytest.mark.parametrize("restored", [False, True])
+def test_tx_send_that_meets_the_death_of_its_link_rolls_back(
+    backend: ScriptedBackend, connect: Connect, monkeypatch: pytest.MonkeyPatch, restored: bool, emulated: bool
+) -> None:
+    """Its sender has passed all checks, and adds it to a transaction that is over, or about to be."""
+    if emulated:
+        backend.lower(Native.TRANSACTIONS)
+    session = connect(emulation="allow").create_session(session_mode=SESSION_TRANSACTED)
+    outgoing = session._engine.outgoing
+    transaction, reconnect = outgoing.transaction()[0], threading.Event()
+    assert transaction is not None
+    send = transaction.send
+
+    def wait(_: Call) -> None:
+        reconnect.wait(LONG)
+
+    backend.script.before["channel"] = wait
+
+    def meanwhile(envelope: Envelope, ticket: Ticket) -> None:
+        backend.link.cut()
+        eventually(lambda: "channel" in backend.script.verbs(2))  # the session was told of the death before
+        if restored:
+            reconnect.set()
+            outgoing.wait_channel()
+        send(envelope, ticket)
+
+    monkeypatch.setattr(transaction, "send", meanwhile)
+    send_texts(session, QUEUE, "lost")
+    reconnect.set()
+    outgoing.wait_channel()
+    with pytest.raises(TransactionRolledBackException):
+        session.commit()
+    send_texts(session, QUEUE, "kept")
+    session.commit()
+    assert _bodies(backend) == ["kept"]
+
+
+@pytest.mark.filterwarnings("ignore::jmsbridge.EmulationWarning")
+def test_tx_session_that_is_made_while_the_link_dies_begins_on_the_next(
+    backend: ScriptedBackend, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend.lower(Native.TRANSACTIONS)
+    connection = connect(emulation="allow")
+    hub = connection._core
+    join, joining = hub.join, threading.Event()
+
+    def meanwhile(engine: Any, epoch: int) -> bool:
+        monkeypatch.undo()
+        backend.refuse(10**6)
+        backend.link.cut()
+        eventually(lambda: not hub.supervisor._ready)
+        joined = join(engine, epoch)
+        joining.set()
+        return joined
+
+    monkeypatch.setattr(hub, "join", meanwhile)
+    creating = run_thread(lambda: connection.create_session(session_mode=SESSION_TRANSACTED))
+    assert joining.wait(LONG)
+    backend.refuse(0)
+    session = creating.result(LONG)
+    send_texts(session, QUEUE, "one", "two")
+    session.commit()
+    assert _bodies(backend) == ["one", "two"]
+
+
+@pytest.mark.filterwarnings("ignore::jmsbridge.EmulationWarning")
+def test_tx_commit_waits_once_for_all_its_sends(backend: ScriptedBackend, connect: Connect) -> None:
+    backend.lower(Native.TRANSACTIONS)
+    session = connect(emulation="allow", send_timeout=1.0).create_session(session_mode=SESSION_TRANSACTED)
+    backend.hold("send")
+    send_texts(session, QUEUE, *map(str, range(10)))
+    begun = time.monotonic()
+    with pytest.raises(InDoubtException) as caught:
+        session.commit()
+    assert time.monotonic() < begun + 5
+    assert len(caught.value.unknown) == 10
