@@ -129,12 +129,15 @@ class Publisher:
         wait = envelope.delivery_time - now if envelope.delivery_time and not address.topic else 0
         self._outbox.put(Sending(exchange, address.name, made, ticket, address.temporary, wait))
 
-    def copy(self, queue: str, content: Content, wait: int, ticket: Ticket) -> None:
-        """Send a received message once more, as it came, to an existing queue or a new one, after ``wait`` ms."""
+    def copy(self, queue: str, content: Content, wait: int | None, ticket: Ticket) -> None:
+        """Send a received message once more, as it came, to an existing queue or a new one, after ``wait`` ms.
+
+        None for a dead letter, which does not expire any more.
+        """
         name = f"ID:jb-copy-{uuid.uuid4()}"
-        raw = properties.copy_for(content.properties, name)
+        raw = properties.copy_for(content.properties, name, dead=wait is None)
         made = Outbound(raw, content.body, _message_id(raw) or name)
-        self._outbox.put(Sending("", queue, made, ticket, wait=wait))
+        self._outbox.put(Sending("", queue, made, ticket, wait=wait or 0))
 
     # -- writing
 
@@ -345,20 +348,16 @@ class Publisher:
         size = oversize(no.text)
         if size is not None:
             link.message_limit = min(link.message_limit, size[1])
-        culprit = next((each for each in sendings if _is_about(no, each, size)), None)
-        if culprit is None and len(sendings) == 1:
-            culprit = sendings[0]
-        before = True
-        for sending in sendings:
-            if sending is culprit:
-                before = False
-                self._forget(sending)
+        first, last = _culprits(no, sendings, size)
+        for sending in sendings[: last + 1]:
+            self._forget(sending)
+            if first == last and sending is sendings[last]:
                 sending.fail(refusal(no, f"sending to {sending.where}", link.broker))
                 continue
-            text = f"sending to {sending.where}: {link.broker} closed the channel ({no})"
-            lost = ChannelLost(text, in_doubt=before)
+            lost = ChannelLost(f"sending to {sending.where}: {link.broker} closed the channel ({no})", in_doubt=True)
             lost.__cause__ = no
             sending.fail(lost)
+        self._outbox.items.extendleft(reversed(sendings[last + 1 :]))
 
     # -- ends
 
@@ -408,6 +407,17 @@ def _message_id(raw: bytes) -> str | None:
         return properties.decode(raw).message_id
     except Malformed:
         return None
+
+
+def _culprits(no: Refused, sendings: list[Sending], size: tuple[int, int] | None) -> tuple[int, int]:
+    """Between which two it was that the broker closed the channel: places among the sends without an answer.
+
+    A size is refused always, so it was the first one; an exchange may have been there for the first of its messages.
+    """
+    found = [place for place, each in enumerate(sendings) if _is_about(no, each, size)]
+    if not found:
+        return 0, len(sendings) - 1
+    return found[0], found[0] if size is not None else found[-1]
 
 
 def _is_about(no: Refused, sending: Sending, size: tuple[int, int] | None) -> bool:

@@ -5,7 +5,7 @@ import gc
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -13,6 +13,7 @@ from integration.brokers import Broker
 from integration.brokers.fixtures import StartBroker
 from jmsbridge.spi import (
     Address,
+    AddressRefused,
     BackendError,
     ChannelLost,
     ConnectFailed,
@@ -95,6 +96,46 @@ def test_a_fault_while_writing_is_answered_as_in_doubt(
     assert error.in_doubt
     assert "a fault of ours" in str(error)
     eventually(lambda: len(client.log.losses) == 1, 10.0)
+
+
+@pytest.fixture
+def far(broker: Broker, clients: Clients, name: str, fault_proxy: Callable[..., FaultProxy]) -> Iterator[Client]:
+    """A client with a virtual host of its own, far enough away to send several messages before an answer comes."""
+    broker.admin.put(f"/api/vhosts/{name}")
+    proxy = fault_proxy(broker.url())
+    client = clients(None, url=proxy.through(broker.url()), path=f"/{name}")
+    client.send(Address("queue"), "opens the publishing socket")
+    client.send(Address("topic", topic=True), "makes the exchange")
+    proxy.delay = 0.2
+    broker.admin.delete(f"/api/exchanges/{name}/jms.durable.topic")
+    yield client
+    broker.admin.delete(f"/api/vhosts/{name}")
+
+
+def test_what_stands_behind_a_send_that_costs_the_channel_goes_out_with_the_next(far: Client) -> None:
+    topic, queue = Address("topic", topic=True), Address("queue")
+    first, refused = far.ask(queue, "first"), far.ask(topic)
+    later = [far.ask(queue, str(number)) for number in range(3)]
+    assert isinstance(refused.outcome(), AddressRefused)
+    for answer in later:
+        answer.wait(10.0)
+    lost = first.outcome()
+    assert lost is None or lost.in_doubt
+    _, box = far.consume(queue, 10)
+    arrived = [arrival.envelope.body for arrival in box.wait(5, 10.0)]
+    assert arrived == ["opens the publishing socket", "first", "0", "1", "2"]
+    assert not far.log.losses
+
+
+def test_one_of_two_sends_costs_the_channel_and_nobody_knows_which(far: Client) -> None:
+    topic, queue = Address("topic", topic=True), Address("queue")
+    doubtful = [far.ask(topic), far.ask(queue), far.ask(topic)]
+    later = far.ask(queue)
+    for answer in doubtful:
+        error = answer.outcome()
+        assert isinstance(error, ChannelLost)
+        assert error.in_doubt
+    later.wait(10.0)
 
 
 def test_a_consumer_of_a_queue_that_starts_too_late_holds_no_messages(
