@@ -132,8 +132,9 @@ class Broker:
 
     def stop(self) -> None:
         """End it, at once, and remove everything of it; a second time nothing happens."""
-        if state.load(self.instance) is not None:
-            state.remove(self._state)
+        written = state.load(self.instance)  # another process may have started it again
+        if written is not None:
+            state.remove(written)
 
     def purge(self) -> None:
         """Remove every destination and message that clients made; close the clients first."""

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, ParamSpec
@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from integration.brokers import state
+from integration.brokers import places, state
 from integration.brokers.broker import SERVERS, Broker, last_lines
 from integration.brokers.certificates import make_certificates
 from integration.brokers.checking import check_all
@@ -101,15 +101,21 @@ def _up(
     if not chosen:
         raise BrokerUnavailable("no broker is fetched yet; name those to start, or fetch them first")
     for name in chosen:
-        broker = find(name)
-        if broker is not None and broker.running:
-            stderr().print(f"{broker.kind.title} is up already{_otherwise(broker, unsafe)}")
-        else:
-            with doing(kind(name).title, "up") as say:
-                fetch(name, say)
-                say("starting")
-                broker = _start(name, broker, sync=not unsafe)
+        with _alone(name):
+            broker = find(name)
+            if broker is not None and broker.running:
+                stderr().print(f"{broker.kind.title} is up already{_otherwise(broker, unsafe)}")
+            else:
+                with doing(kind(name).title, "up") as say:
+                    fetch(name, say)
+                    say("starting")
+                    broker = _start(name, broker, sync=not unsafe)
         print(f"{name} {broker.url(user=None)}")
+
+
+def _alone(name: str) -> AbstractContextManager[None]:
+    """No other command starts, restarts or removes this broker meanwhile."""
+    return places.file_lock(f"instance-{name}")
 
 
 def _start(name: str, known: Broker | None, *, sync: bool) -> Broker:
@@ -133,7 +139,9 @@ def _down(names: _Names = None) -> None:
         broker = find(name)
         if broker is not None:
             with doing(kind(name).title, "down"):
-                broker.stop()
+                broker.kill()  # a command that is starting it gives up, and need not be waited for
+                with _alone(name):
+                    broker.stop()
         elif names:
             stderr().print(f"{kind(name).title} is not up")
     for leftover in state.sweep():
@@ -146,7 +154,7 @@ def _restart(
     kill: Annotated[bool, typer.Option("--kill", help="With SIGKILL, as a crash; its data stay.")] = False,
 ) -> None:
     """Restart a broker on the same ports with the same data."""
-    with doing(kind(name).title, "ready"):
+    with doing(kind(name).title, "ready"), _alone(name):
         _one_up(name).restart(kill=kill)
 
 
