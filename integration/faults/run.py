@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -218,7 +217,7 @@ class _Director:
                 failures.append(f"no progress for {self._plan.patience:g} s; {len(self._wanted)} confirmed are missing")
                 self._cast.ask()
                 break
-            threading.Event().wait(_TICK)
+            time.sleep(_TICK)  # sleep: ledgers tell nobody that they grew
         seconds = time.monotonic() - started
         self._cast.finish(self._plan.patience, producers=self._is_done())
         self._read()

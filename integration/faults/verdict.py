@@ -3,7 +3,8 @@
 A message is one call of ``send``: a producer and the number of the call. What is sent again after a failure keeps its
 key and gets a new number. Broken promises are
 
-* *lost*: a key was confirmed, and nobody ever received it;
+* *lost*: a call was confirmed, and nobody was ever done with it; a receipt that was rolled back or given back does not
+  count, one whose settlement is in doubt does;
 * *refused, yet there*: a call that was reported as refused was received;
 * *duplicate without doubt*: a call was received again although it was done with, and no cut explains it; or two calls
   of one key were received although the first was not in doubt;
