@@ -41,6 +41,7 @@ CLASSES: Final = {kind: mutf8.write_utf(CLIENT.decode() + name) for kind, name i
 DESTINATION: Final = "com.rabbitmq.jms.admin.RMQDestination"
 
 _pack_size: Final = struct.Struct(">I").pack
+_pack_long: Final = struct.Struct(">q").pack
 
 
 def _key(name: str) -> bytes:
@@ -50,6 +51,7 @@ def _key(name: str) -> bytes:
 _ID: Final = _key("id") + b"\x08"
 _CORRELATION: Final = _key("correlation.id") + b"\x08"
 _TYPE: Final = _key("type") + b"\x08"
+_DELIVERY: Final = _key("delivery.type") + b"\x05"  # the time; the client's slip of the pen is wire format by now
 _TO: Final = _key("destination") + b"\x7f"
 _REPLY_TO: Final = _key("reply.to") + b"\x7f"
 _FIXED_KEYS: Final = (
@@ -57,10 +59,9 @@ _FIXED_KEYS: Final = (
     _key("timestamp") + b"\x05",
     _key("priority") + b"\x04",
     _key("expiration") + b"\x05",
-    _key("delivery.type") + b"\x05",  # the delivery time; the client's slip of the pen is wire format by now
 )
-_MODE, _TIME, _PRIORITY, _EXPIRY, _DELIVERY = _FIXED_KEYS
-_pack_fixed: Final = struct.Struct(">{}si{}sq{}si{}sq{}sq".format(*map(len, _FIXED_KEYS))).pack
+_MODE, _TIME, _PRIORITY, _EXPIRY = _FIXED_KEYS
+_pack_fixed: Final = struct.Struct(">{}si{}sq{}si{}sq".format(*map(len, _FIXED_KEYS))).pack
 _DESCRIPTOR: Final = b"".join(
     (
         b"\x73\x72",
@@ -169,11 +170,12 @@ def _own(envelope: Envelope) -> tuple[int, list[bytes]]:
             envelope.priority,
             _EXPIRY,
             envelope.expiration,
-            _DELIVERY,
-            envelope.delivery_time or envelope.timestamp,
         )
     ]
-    count = 6
+    count = 5
+    if envelope.delivery_time:  # as in Java, which writes it only where there was a delay
+        parts.append(_DELIVERY + _pack_long(envelope.delivery_time))
+        count += 1
     if envelope.message_id is not None:
         parts.append(_ID + _utf(envelope.message_id))
         count += 1

@@ -58,20 +58,17 @@ def _envelope(
         value = own.get("rmq.jms.message." + name)
         return value if isinstance(value, wanted) else default
 
-    timestamp = int(get("timestamp", int, 0))
-    delivery_time = int(get("delivery.type", int, 0))
     return Envelope(
         address,
         kind,
         content,
         properties,
         get("id", str, None),
-        timestamp,
+        int(get("timestamp", int, 0)),
         get("delivery.mode", int, 2) == 2,
         min(max(get("priority", int, 4), 0), 9),
         max(int(get("expiration", int, 0)), 0),
-        # The Java client writes it into every message, also where nothing was to be delayed.
-        0 if delivery_time == timestamp else delivery_time,
+        int(get("delivery.type", int, 0)),
         get("correlation.id", str, None),
         _address(own.get("rmq.jms.message.reply.to")),
         get("type", str, None),

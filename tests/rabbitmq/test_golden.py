@@ -1,6 +1,7 @@
 """What RabbitMQ's Java client wrote (captured by ``integration/java/capture_rabbitmq.py``) is read field by field."""
 
 import json
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,16 @@ import pytest
 from integration.java.describing import describe
 from jmsbridge.messages.arriving import message_from_arrival
 from jmsbridge.spi import Address, BodyKind
-from jmsbridge_rabbitmq import wire
+from jmsbridge_rabbitmq import javaread, wire
 from jmsbridge_rabbitmq.fields import Malformed
 from jmsbridge_rabbitmq.javabody import encode
 from jmsbridge_rabbitmq.javaread import decode
 from jmsbridge_rabbitmq.losses import LOSSES
+from tests.rabbitmq.envelopes import typed
 
 HERE = Address("orders")
+HERE_AS_SENT = Address("jms")
+REPLY_TO = "rmq.jms.message.reply.to"
 CAPTURED: dict[str, list[dict[str, Any]]] = {
     mode: [
         json.loads(line)
@@ -58,15 +62,31 @@ def test_every_cut_of_a_captured_body_is_an_error_or_whole(number: int) -> None:
         assert whole.body.startswith(read.body)
 
 
-def test_python_writes_what_java_writes() -> None:
-    """The order of the properties is free in Java; the rest is the same byte by byte."""
-    for captured in CAPTURED["jms"]:
-        body = bytes.fromhex(captured["body"])
-        envelope = decode(body, HERE)
-        again = encode(envelope, envelope.message_id or "")
-        assert decode(again, HERE) == envelope
-        start = body.index(b"com.rabbitmq.jms.client.")
-        name = body[start - 2 : body.index(b"Message", start + 32) + 7]
-        assert name in again
-        described = body[body.index(b"\x73\x72\0\x25com.rabbitmq") : body.index(b"\x78\x70") + 2]
-        assert described in again
+def entries(body: bytes) -> list[Any]:
+    """What a body says: class, id, the client's own entries and the user's, each with its type, and the content."""
+    stream = javaread._Stream(body, 4)
+    name = stream.take(stream.number(2))
+    found: list[Any] = [name, stream.utf()]
+    for _ in range(2):
+        found.append({stream.utf(): typed(deepcopy(stream.tagged(objects=True))) for _ in range(stream.count())})
+    return [*found, typed(javaread._read_content(javaread._KINDS[name], stream))]
+
+
+@pytest.mark.parametrize("number", range(len(CAPTURED["jms"])))
+def test_python_writes_what_java_writes(number: int) -> None:
+    """The order of the entries and the size of the blocks are free in Java."""
+    body = bytes.fromhex(CAPTURED["jms"][number]["body"])
+    envelope = decode(body, HERE_AS_SENT)
+    again = encode(envelope, envelope.message_id or "")
+    assert decode(again, HERE_AS_SENT) == envelope
+    theirs, ours = entries(body), entries(again)
+    if envelope.reply_to is not None and envelope.reply_to.temporary:
+        # the client binds its own temporary queues to an exchange; by the default one all are reached
+        exchanges = [each[2][REPLY_TO][1].fields.pop("amqpExchangeName") for each in (theirs, ours)]
+        assert exchanges == ["jms.temp.queues", ""]
+    assert ours == theirs
+    start = body.index(b"com.rabbitmq.jms.client.")
+    name = body[start - 2 : body.index(b"Message", start + 32) + 7]
+    assert name in again
+    described = body[body.index(b"\x73\x72\0\x25com.rabbitmq") : body.index(b"\x78\x70") + 2]
+    assert described in again
