@@ -40,6 +40,7 @@ class QueueBrowser(Closing, Child):
         self._queue = queue
         self._selector = selector
         self._closed = False
+        self._is_cut = False
         self._open: set[Subscription] = set()  # of iterations that have not ended
         engine.add_child(self)
 
@@ -59,6 +60,11 @@ class QueueBrowser(Closing, Child):
         """The selector; None when there is none."""
         self._check()
         return self._selector
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the last iteration left messages out: an emulated browser shows ``emulation_limit`` at most."""
+        return self._is_cut
 
     @property
     def enumeration(self) -> Iterator[Any]:
@@ -84,9 +90,8 @@ class QueueBrowser(Closing, Child):
     def _browse_copies(self) -> Generator[Arrival, None, None]:
         options = self._engine.hub.options
         try:
-            copies = look(
-                self._engine.hub.wait_link()[0], self._queue.address, options.emulation_limit, options.send_timeout
-            )
+            link = self._engine.hub.wait_link()[0]
+            copies, self._is_cut = look(link, self._queue.address, options.emulation_limit, options.send_timeout)
         except BackendError as error:
             raise translate(error) from error
         for arrival in copies:

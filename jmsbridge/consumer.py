@@ -49,6 +49,12 @@ class MessageConsumer(Closing, Child):
         return self._receiver.interest.selector
 
     @property
+    def is_cut(self) -> bool:
+        """Whether messages may never have been looked at: an emulated selector parks ``emulation_limit`` at most."""
+        park = self._receiver.inbox.park
+        return park is not None and park.was_full
+
+    @property
     def message_listener(self) -> Any:
         """Called with each message, on the session's delivery thread, one at a time per session; None for none.
 

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
-from jmsbridge import Connection, Destination, Message, Queue
+from jmsbridge import Connection, Destination, Message, Queue, QueueBrowser
 from jmsbridge.cli.moving import Tally, transfer
 from jmsbridge.cli.output import Format, Writer
 from jmsbridge.cli.places import JsonArg
 from jmsbridge.cli.progress import counting
-from jmsbridge.cli.receive import print_browsed
+from jmsbridge.cli.receive import check_whole, print_browsed
 from jmsbridge.cli.running import EMPTY, OK, guarded, note
 from jmsbridge.cli.tables import print_rows
 from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides
@@ -86,11 +86,13 @@ def _list(
         counts: dict[tuple[str | None, str | None], int] = {}
         with counting("looked at") as show:
             connection.start()
-            for number, message in enumerate(connection.create_session().create_browser(where), 1):
+            browser = connection.create_session().create_browser(where)
+            for number, message in enumerate(browser, 1):
                 key = message.get_string_property(DEAD_LETTER_ORIGIN), message.get_string_property(DEAD_LETTER_REASON)
                 counts[key] = counts.get(key, 0) + 1
                 show(number)
-    _print(where, counts, as_json)
+        _print(where, counts, as_json)
+        check_whole(browser, where)
     return OK
 
 
@@ -172,8 +174,8 @@ def _return(
         everything = _selection(selector, origin)
         known = _selection(selector, origin, f"{DEAD_LETTER_ORIGIN} LIKE 'queue:%'")
         chosen = known if elsewhere is None else everything
-        there = _count(connection, where, chosen)
-        stay = 0 if elsewhere is not None else _count(connection, where, everything) - there
+        there, browser = _count(connection, where, chosen)
+        stay = 0 if elsewhere is not None else _count(connection, where, everything)[0] - there
         bound = there if limit is None else min(there, limit)
         with counting("returned", total=bound) as show_count:
             tally = Tally(show_count)
@@ -181,14 +183,17 @@ def _return(
                 transfer(connection, where, chosen, bound, lambda each: _back(each, elsewhere), tally)
             finally:
                 _report(tally.count, stay, as_json)
+        if tally.count != limit:
+            check_whole(browser, where)
     return OK
 
 
-def _count(connection: Connection, where: Queue, selector: str | None) -> int:
+def _count(connection: Connection, where: Queue, selector: str | None) -> tuple[int, QueueBrowser]:
     connection.start()
     session = connection.create_session()
     try:
-        return sum(1 for _ in session.create_browser(where, selector))
+        browser = session.create_browser(where, selector)
+        return sum(1 for _ in browser), browser
     finally:
         session.close()
 

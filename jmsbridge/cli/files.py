@@ -37,7 +37,8 @@ def export(
     """Write the messages of queues as JSON lines and leave them there; `load` reads them.
 
     FILE appears when it is complete and on the disk. Messages that are delayed, or that a consumer holds, are not in
-    it.
+    it. On a broker whose browsers are emulated a queue longer than the option emulation_limit ends the export with 1,
+    without FILE: -o emulation_limit=N raises it.
 
     Examples:
 

@@ -10,6 +10,7 @@ import typer
 from jmsbridge import Connection, Destination, Message, Queue
 from jmsbridge.cli.places import JsonArg, queue_address
 from jmsbridge.cli.progress import counting
+from jmsbridge.cli.receive import check_whole
 from jmsbridge.cli.running import OK, note
 from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides
 from jmsbridge.errors import ConfigurationError, UnsupportedFeature
@@ -79,10 +80,12 @@ def _move(
     connection: Connection, source: str, to: str, selector: str | None, limit: int | None, show: Callable[[int], None]
 ) -> None:
     here, there = queue_address(source), queue_address(to)
+    depth = None
     try:
         admin = connection.admin
+        depth = admin.depth(here)
         # No more than there are now: the queue may fill as fast as it is emptied.
-        left = max(admin.depth(here), 1) if limit is None else limit
+        left = max(depth, 1) if limit is None else limit
         moved, most = 0, _STEP
         while left > moved and (step := admin.move(here, there, selector, min(most, left - moved))):
             moved += step
@@ -90,6 +93,8 @@ def _move(
             if selector is not None:
                 most *= 2  # each step looks again at those that do not match: few steps
     except (UnsupportedFeature, NotSupported):
+        if depth == 0:  # a consumer would make the queue, if its name is a wrong one
+            return
         queue, target = destination(source), destination(to)
         assert isinstance(queue, Queue)
         transfer(connection, queue, selector, limit, lambda message: target, show)
@@ -105,8 +110,8 @@ def transfer(
 ) -> int:
     """Receive messages and send each to where ``readdress`` says, in transactions; how many there were.
 
-    Ends at the first moment without a message. Whatever stops it, each message is in one place or the other. Their
-    priority, delivery mode and time to live stay.
+    Ends at the first moment without a message; JMSError where an emulated selector has not seen all by then. Whatever
+    stops it, each message is in one place or the other. Their priority, delivery mode and time to live stay.
     """
     session = connection.create_session(True)
     connection.start()
@@ -131,5 +136,7 @@ def transfer(
         session.commit()
         count += batch
         show(count)
+    if count != limit:
+        check_whole(consumer, source)
     session.close()
     return count

@@ -5,14 +5,14 @@ from typing import Annotated
 
 import typer
 
-from jmsbridge import CLIENT_ACKNOWLEDGE, Connection, Message, MessageConsumer, Queue, Session, Topic
+from jmsbridge import CLIENT_ACKNOWLEDGE, Connection, Message, MessageConsumer, Queue, QueueBrowser, Session, Topic
 from jmsbridge.cli.output import Format, Writer
 from jmsbridge.cli.progress import counting
 from jmsbridge.cli.running import EMPTY, OK
 from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides, seconds
-from jmsbridge.errors import ConfigurationError
+from jmsbridge.errors import ConfigurationError, JMSError
 
-__all__ = ["browse", "print_browsed", "pump", "receive"]
+__all__ = ["browse", "check_whole", "print_browsed", "pump", "receive"]
 
 _BATCH = 100
 
@@ -49,7 +49,8 @@ def receive(  # size: one parameter per option of the command line
     """Receive messages and print them.
 
     A message is acknowledged only after its line was written and flushed: whatever stops the command, what was not
-    printed stays with the broker.
+    printed stays with the broker. Ends with 1 where an emulated selector could not look at all: the option
+    emulation_limit raises its limit.
 
     Examples:
 
@@ -69,6 +70,8 @@ def receive(  # size: one parameter per option of the command line
         consumer = _consumer(session, source, selector, durable, shared, connection.client_id)
         connection.start()
         received = pump(consumer, writer, count, wait)
+        if received != count:
+            check_whole(consumer, source)
     return EMPTY if fail_if_empty and not received else OK
 
 
@@ -139,7 +142,8 @@ def browse(
 ) -> int:
     """Print the messages of a queue and leave them there.
 
-    `export` does the same into a file.
+    `export` does the same into a file. Ends with 1 where an emulated browser could not show all: the option
+    emulation_limit raises its limit.
 
     Examples:
 
@@ -157,17 +161,29 @@ def browse(
 
 
 def print_browsed(connection: Connection, where: Queue, selector: str | None, writer: Writer, count: int | None) -> int:
-    """Print what is in a queue, at most ``count`` messages; how many there were."""
+    """Print what is in a queue, at most ``count`` messages; how many there were. JMSError where some were left out."""
     seen = 0
     session = connection.create_session()
     connection.start()
     with counting("browsed", quiet=sys.stdout.isatty()) as show:
-        for seen, message in enumerate(session.create_browser(where, selector), 1):
+        browser = session.create_browser(where, selector)
+        for seen, message in enumerate(browser, 1):
             writer.write(message)
             if seen % 100 == 0:
                 show(seen)
             if seen == count:
                 break
     writer.flush()
+    if seen != count:
+        check_whole(browser, where)
     session.close()
     return seen
+
+
+def check_whole(seen: QueueBrowser | MessageConsumer, where: Queue | str) -> None:
+    """JMSError where a browser or a selector has not seen all that is there."""
+    if seen.is_cut:
+        raise JMSError(
+            f"incomplete: {where} holds more messages than are looked at where the broker does not do it itself; "
+            "-o emulation_limit=N raises their number"
+        )

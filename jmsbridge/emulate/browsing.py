@@ -35,29 +35,32 @@ class _Page:
                 pass
 
 
-def look(link: Link, address: Address, limit: int, timeout: float) -> list[Arrival]:
-    """The first ``limit`` messages of a queue, all of which are back in it; BackendError when that fails.
+def look(link: Link, address: Address, limit: int, timeout: float) -> tuple[list[Arrival], bool]:
+    """The first ``limit`` messages of a queue, all of which are back in it, and whether there are more.
 
-    They travel over a channel of their own: if anything goes wrong, closing it hands them back.
+    They travel over a channel of their own: if anything goes wrong, closing it hands them back. BackendError when
+    something does.
     """
+    most = limit + 1  # one more tells a queue that is longer from one that is not
     channel = link.channel(False)
     page = _Page()
     try:
-        subscription = channel.subscribe(Interest(address=address, window=limit, deferred=True), page)
+        subscription = channel.subscribe(Interest(address=address, window=most, deferred=True), page)
         if Native.HAND_BACK not in subscription.native:
             raise NotSupported(
                 f"{link.broker} has no queue browser, and handing messages back to {address} may drop or move them: "
                 "it has a limit of deliveries; use a queue without one"
             )
-        _take(subscription, page, limit, timeout)
+        _take(subscription, page, most, timeout)
         if page.arrivals:
             subscription.settle([arrival.token for arrival in page.arrivals], Outcome.RELEASED)
         subscription.close()
     finally:
         channel.close()
-    if len(page.arrivals) >= limit:
+    is_cut = len(page.arrivals) > limit
+    if is_cut:
         log.warning("a browser shows the first %d messages of %s only (option emulation_limit)", limit, address)
-    return page.arrivals
+    return page.arrivals[:limit], is_cut
 
 
 def _take(subscription: Subscription, page: _Page, limit: int, timeout: float) -> None:

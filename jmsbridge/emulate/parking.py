@@ -136,6 +136,11 @@ class Park:
     # ---- the receiver's side
 
     @property
+    def was_full(self) -> bool:
+        """Whether there was a moment without room: what stood behind may never have come."""
+        return self._told
+
+    @property
     def is_hungry(self) -> bool:
         """Whether it has used up credit, and would have more."""
         return self._owed > 0 and len(self._held) < self._limit

@@ -11,7 +11,7 @@ from typer.testing import Result
 from jmsbridge import Connection, Queue
 from jmsbridge.cli import asking, moving
 from jmsbridge.errors import UnsupportedFeatureException
-from jmsbridge.spi import Address
+from jmsbridge.spi import Address, NotSupported
 from jmsbridge_embedded.admin import MemoryAdmin
 from jmsbridge_embedded.file.admin import FileAdmin
 
@@ -139,6 +139,21 @@ class TestWithAdministration:
 def test_a_wrong_command_line_ends_with_2(run: Run, arguments: tuple[str, ...]) -> None:
     result = run(*arguments)
     assert result.exit_code == 2, result.output
+
+
+def test_a_move_from_a_misspelt_queue_makes_none(
+    run: Run, connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: object) -> int:
+        raise NotSupported("not in one step")
+
+    for kind in (MemoryAdmin, FileAdmin):
+        monkeypatch.setattr(kind, "move", refuse)
+    result = run("move", "nosuch1", "nosuch2")
+    assert (result.exit_code, "0 moved" in result.stderr) == (0, True)
+    assert run("list").stdout == ""
+    fill(run, "orders", "one")
+    assert "1 moved" in run("move", "orders", "copy").stderr
 
 
 @pytest.fixture

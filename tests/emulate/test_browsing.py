@@ -33,9 +33,18 @@ def test_the_first_so_many_are_shown_and_that_is_said(broker: Broker, caplog: py
     session = broker.session(emulation_limit=12)
     send(session, *TEXTS)
     with caplog.at_level(logging.WARNING, "jmsbridge.browsing"):
-        assert shown(session.create_browser(QUEUE)) == list(TEXTS[:12])
+        browser = session.create_browser(QUEUE)
+        assert (shown(browser), browser.is_cut) == (list(TEXTS[:12]), True)
     assert "first 12 messages" in caplog.text
     assert texts(session.create_consumer(QUEUE), 20) == list(TEXTS)
+
+
+def test_a_queue_of_exactly_so_many_is_shown_whole(broker: Broker, caplog: pytest.LogCaptureFixture) -> None:
+    session = broker.session(emulation_limit=20)
+    send(session, *TEXTS)
+    browser = session.create_browser(QUEUE)
+    assert (shown(browser), browser.is_cut) == (list(TEXTS), False)
+    assert "emulation_limit" not in caplog.text
 
 
 def test_everything_is_back_before_the_first_is_shown(broker: Broker) -> None:
@@ -139,8 +148,13 @@ def test_the_verbs_in_their_order(backend: ScriptedBackend, connect: Callable[..
         "close-channel",
     ]
     interest = calls[1].detail
-    assert (interest.mode, interest.window, interest.deferred, interest.selector) == (Mode.CONSUME, 7, True, None)
-    assert calls[2].detail == 7
+    assert (interest.mode, interest.window, interest.deferred, interest.selector) == (
+        Mode.CONSUME,
+        8,
+        True,
+        None,
+    )  # one more tells whether there are more
+    assert calls[2].detail == 8
     assert backend.settled == [(token, Outcome.RELEASED) for token in tokens]
 
 
