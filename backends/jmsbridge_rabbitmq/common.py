@@ -4,7 +4,7 @@ from typing import Final
 
 from jmsbridge_rabbitmq.fields import field
 
-__all__ = ["BROKER_NAMED", "HEADS", "ID_KEY", "KIND_NAMES", "TIME_KEY", "UNNAMED"]
+__all__ = ["BROKER_NAMED", "HEADS", "ID_KEY", "KIND_NAMES", "TIME_KEY", "UNNAMED", "WAITING"]
 
 UNNAMED: Final = "jb-none:"
 """How the AMQP message-id of a message begins whose sender has disabled ids."""
@@ -14,6 +14,9 @@ KIND_NAMES: Final = {(True, False): "topic", (False, True): "temp-queue", (True,
 
 BROKER_NAMED: Final = ("amq.rabbitmq.reply-to", "amq.gen-", "jms-temp-queue-")
 """How the names of queues begin that die with a connection."""
+
+WAITING: Final = "jms.delay."
+"""How the names of queues begin where messages wait for their delivery time."""
 
 HEADS: Final[dict[tuple[int | None, int | None], bytes]] = {
     (mode, priority): field("JMSDeliveryMode", name) + field("JMSPriority", priority)

@@ -75,7 +75,7 @@ class Copies:
                 ticket.fail(first)
 
         for token in tokens:
-            self._copy(queue, token, 0, copied)
+            self._copy(queue, token, None, copied)
 
     def postpone(self, token: Content, queue: str, due: int) -> None:
         """Let one that is too early wait at the broker; where that fails, it comes again when it is due."""
@@ -98,7 +98,7 @@ class Copies:
             self._flow.give_back(token)
         return error
 
-    def _copy(self, queue: str, token: Content, wait: int, done: _Done) -> None:
+    def _copy(self, queue: str, token: Content, wait: int | None, done: _Done) -> None:
         self._open += 1
 
         def copied(token: Content, error: BackendError | None) -> None:

@@ -7,9 +7,9 @@ import msgspec
 
 from jmsbridge.spi import Address, BodyKind, Envelope
 from jmsbridge_rabbitmq import bodies, headers, javaread
-from jmsbridge_rabbitmq.common import BROKER_NAMED, HEADS, ID_KEY, KIND_NAMES, TIME_KEY, UNNAMED
+from jmsbridge_rabbitmq.common import BROKER_NAMED, HEADS, ID_KEY, KIND_NAMES, TIME_KEY, UNNAMED, WAITING
 from jmsbridge_rabbitmq.fields import Malformed, strict_text
-from jmsbridge_rabbitmq.headers import ABSENT_TEXT, CORRELATION, PLAIN, REPLY_KIND, STAMP
+from jmsbridge_rabbitmq.headers import ABSENT_TEXT, CORRELATION, DEAD, PLAIN, REPLY_KIND, STAMP
 from jmsbridge_rabbitmq.properties import Properties
 from jmsbridge_rabbitmq.properties import decode as decode_list
 
@@ -92,6 +92,8 @@ def _java(read: _Read, envelope: Envelope) -> Envelope:
         envelope = msgspec.structs.replace(envelope, reply_to=Address(reply_to, temporary=True))
     if CORRELATION in table:
         envelope = msgspec.structs.replace(envelope, correlation_id=_correlation(None, table))
+    if envelope.expiration and _is_dead(table):
+        envelope = msgspec.structs.replace(envelope, expiration=0)
     return envelope
 
 
@@ -147,9 +149,25 @@ def _headers(
         # Counted from the time of the send. AMQP's own timestamp may be any: what has not expired must not be dropped,
         # so there the broker alone enforces it.
         expiration = timestamp + (_int(known.expiration) or 0)
+    if expiration and _is_dead(table):
+        expiration = 0
     if timestamp is None:
         timestamp = _milliseconds(known.timestamp)
     return message_id, jms_type, timestamp, expiration, delivery_time
+
+
+def _is_dead(table: dict[str, Any]) -> bool:
+    """Whether it was put aside, here or by the broker: for the one who looks after such messages it does not expire.
+
+    The broker notes the same of those that waited for their delivery time; they are alive.
+    """
+    deaths = table.get("x-death")
+    return DEAD in table or (isinstance(deaths, list) and not all(map(_has_waited, deaths)))
+
+
+def _has_waited(death: Any) -> bool:
+    queue = death.get("queue") if isinstance(death, dict) else None
+    return isinstance(queue, str) and queue.startswith(WAITING)
 
 
 def _content(

@@ -6,6 +6,7 @@ significant digits, so there are ninety queues per power of ten at most; each go
 
 from typing import Any
 
+from jmsbridge_rabbitmq.common import WAITING
 from jmsbridge_rabbitmq.control import Ask, Conversation
 
 __all__ = ["FRESH", "bucket", "ensure_waiting", "name_of"]
@@ -25,7 +26,7 @@ def bucket(delay: int) -> int:
 
 def name_of(delay: int, exchange: str) -> str:
     """The exchange, and the queue, where messages for ``exchange`` wait."""
-    return f"jms.delay.{delay}.{exchange or 'queues'}"
+    return f"{WAITING}{delay}.{exchange or 'queues'}"
 
 
 def ensure_waiting(delay: int, exchange: str, queue_type: str | None) -> Conversation:

@@ -17,6 +17,7 @@ __all__ = [
     "ABSENT_TEXT",
     "BROKER_HEADERS",
     "CORRELATION",
+    "DEAD",
     "PLAIN",
     "REPLY_KIND",
     "STAMP",
@@ -32,6 +33,9 @@ CORRELATION: Final = "x-jb-correlation"
 """A correlation id that was set as bytes, in hexadecimal digits."""
 ABSENT_TEXT: Final = "x-jb-null"
 """There is no text, not an empty one."""
+
+DEAD: Final = "x-jb-dead"
+"""It was put aside here and does not expire, whatever its body says."""
 
 PLAIN: Final = "x-jb-plain"
 """The body looks like one of the Java client's and is none."""

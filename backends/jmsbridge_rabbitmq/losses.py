@@ -31,7 +31,7 @@ LOSSES: Final[dict[str, dict[str, str]]] = {
         " only texts and bytes at its AMQP destinations, both ways",
         "to Java: null texts": "there is an empty text",
         "to Java: notes": "what AMQP has no place for is a header x-jb-…, shown as a property there: a text that"
-        " is null, what kind of reply-to destination it is, a correlation id of bytes",
+        " is null, what kind of reply-to destination it is, a correlation id of bytes, that it is a dead letter",
         "to Java: property types": "the client reads every property as a String",
         "to others: NaN and infinities": "in properties they are the texts NaN, Infinity and -Infinity, and the header"
         " x-jb-floats names them: RabbitMQ ends the connection that sends such a number",

@@ -5,7 +5,8 @@ from typing import Final
 
 import msgspec
 
-from jmsbridge_rabbitmq.fields import Malformed, Unencodable, text, without
+from jmsbridge_rabbitmq.fields import Malformed, Unencodable, field, text, without
+from jmsbridge_rabbitmq.headers import DEAD
 
 __all__ = ["Properties", "copy_for", "decode", "encode", "shortstr"]
 
@@ -14,6 +15,8 @@ _read_size: Final = struct.Struct(">I").unpack_from
 _read_time: Final = struct.Struct(">Q").unpack_from
 _content_types: Final = {name.encode(): name for name in ("text/plain;charset=utf-8", "application/octet-stream")}
 _NOT_IN_COPIES: Final = frozenset({"CC", "BCC", "x-delivery-count", "x-acquired-count"})
+_NOT_IN_DEAD: Final = _NOT_IN_COPIES | {"JMSExpiration", DEAD}
+_IS_DEAD: Final = field(DEAD, True)
 
 
 class Properties(msgspec.Struct):
@@ -126,19 +129,22 @@ def encode(properties: Properties) -> bytes:
     return flags.to_bytes(2, "big") + b"".join(parts)
 
 
-def copy_for(data: bytes, message_id: str | None = None) -> bytes:
+def copy_for(data: bytes, message_id: str | None = None, *, dead: bool = False) -> bytes:
     """The raw list for sending the same message once more, to a dead-letter queue, say.
 
     Without what would change its way or get it refused there (expiration, user id, the CC and BCC headers) or belongs
-    to the queue that it leaves (counts).
+    to the queue that it leaves (counts). A ``dead`` one does not expire any more, and says so.
     ``message_id`` is set where the message has none (to match a return). A malformed list becomes a new, empty one.
     """
     try:
         found = decode(data)
         if found.headers is not None:
-            found.headers = without(found.headers, _NOT_IN_COPIES)
+            found.headers = without(found.headers, _NOT_IN_DEAD if dead else _NOT_IN_COPIES)
     except Malformed:
         found = Properties(delivery_mode=2)
+    if dead:
+        entries = (found.headers or b"")[4:] + _IS_DEAD
+        found.headers = len(entries).to_bytes(4, "big") + entries
     found.expiration = found.user_id = None
     if found.message_id is None:
         found.message_id = message_id
