@@ -263,20 +263,21 @@ def test_tx_session_that_is_made_while_the_link_dies_begins_on_the_next(
     backend.lower(Native.TRANSACTIONS)
     connection = connect(emulation="allow")
     hub = connection._core
-    join, joining = hub.join, threading.Event()
+    join, joining, joined = hub.join, threading.Event(), list[bool]()
 
     def meanwhile(engine: Any, epoch: int) -> bool:
         monkeypatch.undo()
         backend.refuse(10**6)
         backend.link.cut()
         eventually(lambda: not hub.supervisor._ready)
-        joined = join(engine, epoch)
+        joined.append(join(engine, epoch))
         joining.set()
-        return joined
+        return joined[0]
 
     monkeypatch.setattr(hub, "join", meanwhile)
     creating = run_thread(lambda: connection.create_session(session_mode=SESSION_TRANSACTED))
     assert joining.wait(LONG)
+    assert joined == [False]
     backend.refuse(0)
     session = creating.result(LONG)
     send_texts(session, QUEUE, "one", "two")
