@@ -44,18 +44,20 @@ def doctor(
     given = overrides(user, password, options)
     resolved = resolve(target, given)
     report = _Report(resolved, as_json)
-    native: Native | None = None
+    reached: dict[str, Native] = {}
     for endpoint in resolved.endpoints:
-        reached = probe(resolved, endpoint, report.tell)
-        native = reached if native is None else native
-    if native is not None:
+        native = probe(resolved, endpoint, report.tell)
+        if native is not None:
+            reached[str(endpoint)] = native
+    if reached:
+        where, native = next(iter(reached.items()))  # as a connection goes through the list
         report.capabilities(native)
         try:
             with connect(target, given) as connection:
                 report.broker(connection.meta_data.broker)
-                last = there_and_back(connection, str(resolved.endpoints[0]))
+                last = there_and_back(connection, where)
         except JMSError as error:
-            last = Step(str(resolved.endpoints[0]), "message", False, str(error), "the steps above worked: try again")
+            last = Step(where, "message", False, str(error), "the steps above worked: try again")
         report.tell(last)
     else:
         last = None

@@ -105,9 +105,9 @@ def probe(resolved: Target, endpoint: Endpoint, tell: Callable[[Step], None]) ->
             if text:
                 tell(Step(str(endpoint), name, not text.startswith("?"), text.removeprefix("?"), "", text[0] == "?"))
         name = "login"
-        tell(Step(str(endpoint), name, True, _login(resolved, endpoint, found)))
+        tell(Step(str(endpoint), name, True, _login(resolved, endpoint, found, doubts)))
     except _Stop as stop:
-        tell(Step(str(endpoint), name, False, str(stop), " ".join([stop.advice, *doubts])))
+        tell(Step(str(endpoint), name, False, str(stop), ". ".join([stop.advice, *doubts])))
         return None
     return found[0]
 
@@ -151,7 +151,7 @@ def _of_a_host(resolved: Target, endpoint: Endpoint, doubts: list[str]) -> _Step
     if port is not None:
         yield "TCP", lambda: _tcp(host, port, timeout)
         if endpoint.scheme in _TLS:
-            yield "TLS", lambda: _tls(host, port, timeout, doubts)
+            yield "TLS", lambda: _tls(host, port, resolved, doubts)
 
 
 def _resolve(host: str) -> str:
@@ -184,16 +184,27 @@ def _tcp(host: str, port: int, timeout: float) -> str:
     return f"port {port} is open, {_milliseconds(started)}"
 
 
-def _tls(host: str, port: int, timeout: float, doubts: list[str]) -> str:
+def _tls(host: str, port: int, resolved: Target, doubts: list[str]) -> str:
+    # as far as the backend's options have the usual names; it may have others, so that its login decides
+    authorities, name, is_checked = (
+        getattr(resolved.backend_options, option, default)
+        for option, default in (("ca_file", None), ("server_name", None), ("verify", True))
+    )
     try:
-        return _handshake(ssl.create_default_context(), host, port, timeout)
+        context = ssl.create_default_context(cafile=authorities)
+    except OSError as error:
+        raise _Stop(f"{authorities} cannot be used: {error}", "correct the option ca_file") from error
+    if not is_checked:
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    try:
+        return _handshake(context, host, port, name or host, resolved.options.connect_timeout)
     except ssl.SSLCertVerificationError as error:
-        # The backend may have been told of another authority; its login decides.
         doubts.append(
             "The certificate is not one that this machine trusts: give the backend the certificate of its authority, "
-            "or use the host name for which it was issued."
+            "or use the host name for which it was issued"
         )
-        return f"?the certificate was not accepted by this machine's own authorities: {error.verify_message}"
+        by = authorities or "this machine's own authorities"
+        return f"?the certificate was not accepted by {by}: {error.verify_message}"
     except ssl.SSLError as error:
         raise _Stop(
             f"no TLS at port {port}: {error.reason or error}",
@@ -203,16 +214,17 @@ def _tls(host: str, port: int, timeout: float, doubts: list[str]) -> str:
         raise _Stop(f"the TLS handshake failed: {error}", "this may be the port of the protocol without TLS") from error
 
 
-def _handshake(context: ssl.SSLContext, host: str, port: int, timeout: float) -> str:
+def _handshake(context: ssl.SSLContext, host: str, port: int, name: str, timeout: float) -> str:
     with (
         socket.create_connection((host, port), timeout=timeout) as plain,
-        context.wrap_socket(plain, server_hostname=host) as secure,
+        context.wrap_socket(plain, server_hostname=name) as secure,
     ):
-        certificate = secure.getpeercert() or {}
-        return f"{secure.version()}, certificate valid until {certificate.get('notAfter', 'an unknown date')}"
+        certificate = secure.getpeercert()
+        valid = f"valid until {certificate['notAfter']}" if certificate else "not checked"
+        return f"{secure.version()}, certificate {valid}"
 
 
-def _login(resolved: Target, endpoint: Endpoint, found: list[Native]) -> str:
+def _login(resolved: Target, endpoint: Endpoint, found: list[Native], doubts: list[str]) -> str:
     started = time.perf_counter()
     backend = registry.load(resolved.scheme)
     try:
@@ -221,6 +233,8 @@ def _login(resolved: Target, endpoint: Endpoint, found: list[Native]) -> str:
         advice = next((text for kind, text in _ADVICE if isinstance(error, kind)), _NO_ADVICE)
         if endpoint.host is None and isinstance(error, ConnectFailed):
             advice = _OF_A_FILE
+        if not isinstance(error, ConnectFailed):
+            doubts.clear()  # it got beyond the certificate
         raise _Stop(str(error), advice) from error
     found.append(link.native)
     text = f"{link.broker}, logged in{f' as {endpoint.user}' if endpoint.user else ''}, {_milliseconds(started)}"

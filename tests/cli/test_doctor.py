@@ -6,18 +6,20 @@ import sqlite3
 import ssl
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+import trustme
 from typer.testing import Result
 
 from jmsbridge.cli import probing
 from jmsbridge.cli.probing import PORTS, Step, probe
 from jmsbridge.config import resolve
 from jmsbridge.spi import AuthenticationFailed, ConnectFailed, Endpoint, LinkEvents, registry
-from tests.config.stub import StubBackend
+from tests.config.stub import StubBackend, StubOptions
 
 Run = Callable[..., Result]
 
@@ -136,6 +138,86 @@ def test_a_certificate_that_is_not_trusted_is_a_doubt_that_advises(
     assert (tls.name, tls.good, tls.doubtful) == ("TLS", False, True)
     assert "self-signed" in tls.text
     assert (login.name, "authority" in login.advice) == ("login", True)
+
+
+class TlsOptions(StubOptions, frozen=True, kw_only=True):
+    ca_file: str | None = None
+    server_name: str | None = None
+    verify: bool = True
+
+
+class Strict(StubBackend):
+    """A backend over TLS that refuses every password."""
+
+    options: type[msgspec.Struct] = TlsOptions
+
+    def open(self, endpoint: Endpoint, options: Any, events: LinkEvents) -> Any:
+        raise AuthenticationFailed("the broker refused user 'jb'")
+
+
+@pytest.fixture
+def secured(tmp_path: Path) -> Iterator[str]:
+    """The URL of a port with TLS; its authority is in ``ca.pem``, its name is ``broker.example``."""
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("broker.example").configure_cert(context)
+    registry.register("amqps", Strict())
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        done = threading.Event()
+
+        def serve() -> None:
+            while not done.is_set():
+                with suppress(OSError), server.accept()[0] as plain:
+                    context.wrap_socket(plain, server_side=True).close()
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"amqps://127.0.0.1:{server.getsockname()[1]}"
+        done.set()
+        with suppress(OSError), socket.create_connection(server.getsockname()):
+            pass
+        thread.join(5)
+    registry.unregister("amqps")
+
+
+def test_the_authority_of_the_options_is_believed(secured: str) -> None:
+    *_, tls, login = steps(f"{secured}?ca_file=ca.pem&server_name=broker.example")
+    assert (tls.good, "certificate valid until" in tls.text, login.name) == (True, True, "login")
+
+
+def test_no_certificate_is_believed_where_none_is_checked(secured: str) -> None:
+    *_, tls, _ = steps(f"{secured}?verify=false")
+    assert (tls.good, tls.text.endswith("certificate not checked")) == (True, True)
+
+
+def test_an_authority_that_cannot_be_read(secured: str) -> None:
+    *_, tls = steps(f"{secured}?ca_file=nowhere.pem")
+    assert (tls.name, tls.good, tls.advice) == ("TLS", False, "correct the option ca_file")
+
+
+@pytest.mark.parametrize("options", ["", "?ca_file=ca.pem"])
+def test_a_refused_password_is_no_matter_of_certificates(secured: str, options: str) -> None:
+    *_, tls, login = steps(secured + options)
+    assert (tls.doubtful, login.name) == (True, "login")
+    assert ("by ca.pem" in tls.text) == bool(options)
+    assert "check user and password" in login.advice
+    assert "certificate" not in login.advice
+
+
+def test_a_doubt_is_a_sentence_of_its_own(secured: str) -> None:
+    registry.register("amqps", Refusing())
+    *_, login = steps(secured)
+    assert "broker's log. The certificate is not one" in login.advice
+
+
+def test_the_message_is_told_of_the_broker_that_carried_it(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.db").mkdir()
+    result = run("doctor", "embedded:a.db,embedded:b.db", "--json")
+    told = [(step["endpoint"], step["name"], step["good"]) for step in json.loads(result.stdout)["steps"]]
+    assert result.exit_code == 0
+    assert ("embedded:a.db", "file", False) in told
+    assert told[-1] == ("embedded:b.db", "message", True)
 
 
 def test_a_file_in_a_folder_that_is_missing(run: Run, tmp_path: Path) -> None:
