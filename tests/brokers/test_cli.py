@@ -1,14 +1,17 @@
 """The launcher's command line, on the fake broker."""
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
-from integration.brokers import find
+from integration.brokers import SERVERS, find
 from integration.brokers.cli import app
 from integration.brokers.errors import BrokerFailed
+from integration.brokers.processes import inside
+from integration.brokers.table import KINDS
 from tests.brokers.fake import FAKE, Fake, ask
 from tools.laws.source import ROOT
 
@@ -74,7 +77,7 @@ def test_nothing_fetched_nothing_to_start(fake: Fake, monkeypatch: pytest.Monkey
 def test_check_reports_each(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     row = run("check", "fake").stdout.splitlines()[1]
     assert row.startswith("Fake broker")
-    assert row.endswith("ok   ") or row.split()[-1] == "ok"
+    assert row.split()[-1] == "ok"
 
     def refused(say: object) -> Path:
         raise BrokerFailed("no network")
@@ -93,12 +96,69 @@ def test_fetching_goes_on_after_one_that_cannot_be_had(fake: Fake, monkeypatch: 
     assert "Fake broker: no network" in run("fetch", "fake", code=1).stderr
 
 
+def test_of_one_that_crashed_there_are_no_variables(fake: Fake) -> None:
+    run("up", "fake")
+    broker = find("fake")
+    assert broker is not None
+    broker.kill()
+    for names in (["fake"], []):
+        said = run("env", *names, code=1)
+        assert said.stdout == ""
+        assert said.stderr == (
+            "error: Fake broker has crashed; with its data it comes back by: python -m integration.brokers up fake\n"
+        )
+
+
+def test_one_that_crashed_keeps_no_variable_of_another_back(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(KINDS, "second", replace(FAKE, name="second", title="Second"))
+    monkeypatch.setitem(SERVERS, "second", fake)
+    run("up", "fake", "second")
+    broker = find("fake")
+    assert broker is not None
+    broker.kill()
+    said = run("env", code=1)
+    assert "Fake broker has crashed" in said.stderr
+    assert "JMSBRIDGE_SECOND_URL" in said.stdout
+    assert "JMSBRIDGE_FAKE_URL" not in said.stdout
+
+
+@pytest.mark.parametrize("damaged", ["", "{", "[]", "{}", '{"processes": [{"pid": 1}]}', '{"processes": []}', "\xff"])
+def test_a_state_that_cannot_be_read_is_none(fake: Fake, cache: Path, damaged: str) -> None:
+    run("up", "fake")
+    (cache / "runs" / "fake" / "state.json").write_bytes(damaged.encode("latin-1"))
+    assert ["fake", "1.0", "yes", "no"] in [line.split() for line in run("status").stdout.splitlines()]
+    assert run("down").stderr == "removed what was left of fake\n"
+    assert [*(cache / "runs").iterdir(), *inside(cache)] == []
+
+
+def test_a_setting_that_means_nothing_is_named(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JMSBRIDGE_BROKERS", "dockr")
+    assert run("up", "fake", code=1).stderr.endswith("error: JMSBRIDGE_BROKERS may be docker or nothing, not 'dockr'\n")
+    monkeypatch.setenv("JMSBRIDGE_BROKERS", "")
+    run("up", "fake")
+
+
 def test_ctrl_c_is_130_and_a_line(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(say: object) -> Path:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(fake, "fetch", interrupted)
     assert "stopped by Ctrl-C" in run("up", "fake", code=130).stderr
+
+
+def test_ctrl_c_in_a_restart_promises_no_removal(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    run("up", "fake")
+    ask(FAKE.ports["main"], b"a")
+    with monkeypatch.context() as patch:
+        patch.setattr("integration.brokers.broker.wait_ready", interrupted)
+        said = run("restart", "fake", "--kill", code=130).stderr
+    assert said == "stopped by Ctrl-C; what is up now: python -m integration.brokers status\n"
+    assert "crashed" in run("status").stdout
+    run("up", "fake")
+    assert ask(FAKE.ports["main"], b"") == b"kept a"
 
 
 def test_help_has_examples_of_commands_that_exist() -> None:
@@ -109,6 +169,15 @@ def test_help_has_examples_of_commands_that_exist() -> None:
     assert {"fetch", "up", "env", "restart", "logs", "down"} <= commands
     for command in commands:
         run(command, "--help")
+
+
+def test_help_fits_eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    about = run("--help").stdout.partition("╭")[0].splitlines()
+    examples = [line for line in about if "-m integration" in line and "Usage" not in line]
+    start, end = about.index(examples[0]), about.index(examples[-1])
+    assert about[start : end + 1] == examples, "nothing is broken into a second line"
+    assert about[end + 1].strip() == ""
 
 
 def test_the_compose_command_writes_what_is_committed(tmp_path: Path) -> None:

@@ -61,7 +61,9 @@ def test_the_right_answer_is_readiness(name: str, listener: Listener) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_another_protocol_is_not(name: str, listener: Listener) -> None:
     probe, _ = CASES[name]
-    assert "answered b'HTTP/1.1" in probe(listener(b"HTTP/1.1 400 Bad Request\r\n\r\n"))() or name == "epmd"
+    asked = 2 if name == "epmd" else 8  # no probe shows more of an answer than it reads
+    shown = repr(b"HTTP/1.1"[:asked])[:-1]
+    assert f"answered {shown}" in probe(listener(b"HTTP/1.1 400 Bad Request\r\n\r\n"))()
     assert probe(listener(b"ERROR\nmessage:no\n\n\0 and more of it"))() != ""
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pika import data as pika_data
 
 from jmsbridge.spi import Byte, Float, Long, Short
+from jmsbridge_rabbitmq import fields
 from jmsbridge_rabbitmq.fields import (
     Malformed,
     NotFinite,
@@ -192,6 +193,9 @@ def test_many_names_do_not_pile_up() -> None:
     for number in range(10_000):
         data = encode_table({f"name{number}": 1})
         assert decode_table(data)[0] == {f"name{number}": 1}
+    remembered: list[dict[Any, Any]] = [fields._names, fields._any_key, fields._text_key]
+    remembered += [keys for keys, _ in fields._FIXED.values()]
+    assert all(len(each) <= 4096 for each in remembered)
 
 
 def test_texts_that_are_none() -> None:

@@ -117,6 +117,7 @@ def test_many_destinations_do_not_pile_up() -> None:
     publisher = Publisher(1, 4096)
     for number in range(3000):
         assert f"q{number}".encode() in publisher.frames("", f"q{number}", False, PLAIN, b"")
+    assert len(publisher._methods) <= 1024
 
 
 def test_headers_that_exceed_a_frame_are_refused() -> None:
@@ -191,12 +192,25 @@ def test_noise_is_an_error_or_events(noise: bytes, start: bytes) -> None:
     assert len(surviving(start + noise)) <= len(noise) + 1
 
 
+class Counting(bytearray):
+    """What is left over of a frame, and how often it is put together."""
+
+    copies = 0
+
+    def __bytes__(self) -> bytes:
+        self.copies += 1
+        return bytes(memoryview(self))
+
+
 def test_an_incomplete_frame_is_copied_once() -> None:
     body_frame = body(b"x" * 100_000)
     data = METHOD + header(100_000) + body_frame
     reader = FrameReader()
+    reader._rest = rest = Counting()
     events = [event for at in range(0, len(data), 50) for event in reader.feed(data[at : at + 50])]
     assert [event.body for event in events if isinstance(event, Content)] == [b"x" * 100_000]
+    assert reader._rest is rest
+    assert rest.copies <= 6  # one for the head of each of the three frames, one for each of them
 
 
 def test_properties_are_handed_on_raw() -> None:

@@ -45,13 +45,29 @@ def world() -> Iterator[World]:
     made.stop()
 
 
-def test_items_are_served_in_order_and_in_batches(world: World) -> None:
+def test_items_are_served_in_order(world: World) -> None:
     for number in range(10_000):
         world.box.put(number)
     eventually(lambda: len(world.served) == 10_000)
     assert world.served == list(range(10_000))
-    assert world.batches < 10_000
     assert world.refused == []
+
+
+def test_what_piles_up_is_served_in_one_batch(world: World) -> None:
+    begun, put = threading.Event(), threading.Event()
+
+    def busy() -> None:
+        begun.set()
+        assert put.wait(30)
+
+    world.loop.post(busy)
+    assert begun.wait(5)
+    before = world.batches
+    for number in range(1000):
+        world.box.put(number)
+    put.set()
+    eventually(lambda: world.served == list(range(1000)))
+    assert world.batches == before + 1
 
 
 def test_a_few_items_wake_nobody_while_the_box_is_watched(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,8 +96,9 @@ def test_a_text_has_room_for_255_bytes() -> None:
 
 def test_a_copy_goes_its_own_way() -> None:
     table = {"CC": ["elsewhere"], "BCC": ["x"], "n": 5, "x-delivery-count": 3, "x-acquired-count": 4, "x-death": [{}]}
-    FULL.headers = encode_table(table)
-    copied = decode(copy_for(encode(FULL), "ID:2"))
+    full = decode(encode(FULL))
+    full.headers = encode_table(table)
+    copied = decode(copy_for(encode(full), "ID:2"))
     assert decode_table(copied.headers or b"")[0] == {"n": 5, "x-death": [{}]}
     assert (copied.expiration, copied.user_id, copied.message_id) == (None, None, "ID:1")
     assert (copied.reply_to, copied.correlation_id, copied.delivery_mode) == ("answers", b"\xff\0", 2)
