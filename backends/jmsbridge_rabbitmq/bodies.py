@@ -122,9 +122,10 @@ def decode(
 ) -> tuple[BodyKind, Any]:
     """The kind and the canonical body; Malformed where the body is not what its content type says.
 
-    ``marked`` says that the sender calls it a TextMessage, ``absent`` that it is one without text.
+    ``marked`` says that the sender calls it a TextMessage, ``absent`` that it is one without text; where there is a
+    body all the same, a program that answers has copied that header.
     """
-    if absent:
+    if absent and not body:
         return BodyKind.TEXT, None
     kind = _KINDS.get(content_type or "")
     if kind is None:
@@ -140,6 +141,8 @@ def decode(
     if kind is BodyKind.OBJECT:
         return kind, body or None
     if kind is BodyKind.NONE:
+        if body:
+            raise Malformed(f"a body of {len(body)} bytes in a message that should have none")
         return kind, None
     return kind, _read_structure(body, kind)
 

@@ -48,6 +48,8 @@ def decode(body: bytes, address: Address) -> Envelope:
         if not isinstance(value, (JavaFields, bytes, Char)):
             properties[name] = value
     content = _read_content(kind, stream)
+    if kind is not BodyKind.BYTES and stream.more():
+        raise Malformed("a Java message with more behind its content")
     return _envelope(address, kind, content, properties, own)
 
 
