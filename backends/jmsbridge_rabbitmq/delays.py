@@ -4,16 +4,27 @@ One queue for all delays would not do: RabbitMQ expires messages only at the hea
 significant digits, so there are ninety queues per power of ten at most; each goes when it was not asked for in a while.
 """
 
-from typing import Any
+from typing import Any, Final
 
+from jmsbridge.spi import NotSupported
 from jmsbridge_rabbitmq.common import WAITING
 from jmsbridge_rabbitmq.control import Ask, Conversation
 
-__all__ = ["FRESH", "bucket", "ensure_waiting", "name_of"]
+__all__ = ["FRESH", "LONGEST", "bucket", "ensure_waiting", "name_of", "too_long"]
 
 FRESH = 30.0
 """Seconds for which an asked-for waiting queue is certainly there; it outlives its messages by another 30."""
 _SPARE = 60_000
+_DAY = 86_400_000
+LONGEST: Final = 310_000_000_000
+"""Milliseconds, rounded as delays are: RabbitMQ takes ten years, 315,360,000,000 ms, for a queue's ``x-expires``."""
+
+
+def too_long(delay: int, where: str, broker: str) -> NotSupported:
+    """For a delay over ``LONGEST``; said before anything is made."""
+    return NotSupported(
+        f"{where}: a delay of {delay / _DAY:,.0f} days; in {broker} a message waits {LONGEST // _DAY:,} days at most"
+    )
 
 
 def bucket(delay: int) -> int:
@@ -32,7 +43,6 @@ def name_of(delay: int, exchange: str) -> str:
 def ensure_waiting(delay: int, exchange: str, queue_type: str | None) -> Conversation:
     """Make the waiting place, or keep it alive."""
     name = name_of(delay, exchange)
-    yield Ask("exchange_declare", {"exchange": name, "exchange_type": "fanout", "durable": True, "auto_delete": True})
     arguments: dict[str, Any] = {
         "x-message-ttl": delay,
         "x-dead-letter-exchange": exchange,
@@ -42,4 +52,6 @@ def ensure_waiting(delay: int, exchange: str, queue_type: str | None) -> Convers
         safe = {"x-dead-letter-strategy": "at-least-once", "x-overflow": "reject-publish"}
         arguments |= {"x-queue-type": "quorum", **safe}
     yield Ask("queue_declare", {"queue": name, "durable": True, "arguments": arguments})
+    # after the queue: should the broker refuse one of the two, the queue goes by itself, and the exchange would not
+    yield Ask("exchange_declare", {"exchange": name, "exchange_type": "fanout", "durable": True, "auto_delete": True})
     yield Ask("queue_bind", {"queue": name, "exchange": name, "routing_key": ""})

@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from jmsbridge.spi import Address, AddressRefused, BackendError, ChannelLost, Envelope, LinkLost, SendRefused, Ticket
+from jmsbridge.spi import (
+    Address,
+    AddressRefused,
+    BackendError,
+    ChannelLost,
+    Envelope,
+    LinkLost,
+    NotSupported,
+    SendRefused,
+    Ticket,
+)
 from jmsbridge_rabbitmq import delays, names, properties, topology
 from jmsbridge_rabbitmq.confirms import Confirms
 from jmsbridge_rabbitmq.control import Conversation
@@ -116,7 +126,10 @@ class Publisher:
             made = link.encoder.encode(envelope, now)
             if len(made.properties) > link.header_room:
                 raise Unencodable(_too_many_headers(made, link.header_room))
-        except (Unencodable, AddressRefused) as error:
+            delay = envelope.delivery_time - now if envelope.delivery_time else 0
+            if delay > delays.LONGEST:
+                raise delays.too_long(delay, str(address), link.broker)
+        except (Unencodable, AddressRefused, NotSupported) as error:
             refused = _unencodable(str(address), error) if isinstance(error, Unencodable) else error
             if ticket is None:
                 raise refused from error
@@ -125,8 +138,7 @@ class Publisher:
         exchange = ""
         if address.topic:
             exchange = topology.TEMPORARY_TOPICS if address.temporary else topology.TOPICS
-        # a topic's subscribers are those of now: they make it wait
-        wait = envelope.delivery_time - now if envelope.delivery_time and not address.topic else 0
+        wait = 0 if address.topic else delay  # a topic's subscribers are those of now: they make it wait
         self._outbox.put(Sending(exchange, address.name, made, ticket, address.temporary, wait))
 
     def copy(self, queue: str, content: Content, wait: int | None, ticket: Ticket) -> None:
@@ -195,8 +207,9 @@ class Publisher:
             place = sending.place
             if link.waiting.get(place, 0.0) < time.monotonic():
                 until = time.monotonic() + delays.FRESH
+                what = f"delaying a message for {sending.where} by {place[0]:,} ms"
                 conversation = delays.ensure_waiting(*place, queue_type)
-                self._make(conversation, sending, lambda: link.waiting.__setitem__(place, until))
+                self._make(conversation, sending, lambda: link.waiting.__setitem__(place, until), what)
                 return False
         return True
 
@@ -219,7 +232,7 @@ class Publisher:
         conversation = delays.ensure_waiting(*place, link.options.queue_type)
         link.control.ask(conversation, "keeping a queue for delayed messages", kept)
 
-    def _make(self, conversation: Conversation, sending: Sending, made: Callable[[], None]) -> None:
+    def _make(self, conversation: Conversation, sending: Sending, made: Callable[[], None], what: str = "") -> None:
         self._making = True
 
         def done(_: Any, error: BackendError | None) -> None:
@@ -230,7 +243,7 @@ class Publisher:
                 self._outbox.items.popleft().fail(error)
             self._outbox.work()
 
-        self._link.control.ask(conversation, f"making {sending.where} for a send", done)
+        self._link.control.ask(conversation, what or f"making {sending.where} for a send", done)
 
     # -- the channel
 

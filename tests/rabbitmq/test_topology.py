@@ -245,3 +245,20 @@ def test_a_waiting_place_sends_on_to_its_target(world: World) -> None:
     assert arguments["x-dead-letter-exchange"] == ""
     assert arguments["x-expires"] >= 1300 + 1000 * delays.FRESH
     assert (name, name, "") in world.bindings
+
+
+def test_a_waiting_place_that_is_refused_leaves_nothing_that_stays(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(**_: Any) -> None:
+        raise Refused(403, "ACCESS_REFUSED - configure access")
+
+    monkeypatch.setattr(world, "queue_declare", refuse)
+    with pytest.raises(Refused):
+        world.hold(delays.ensure_waiting(1300, "", None))
+    assert not world.exchanges
+
+
+def test_the_longest_delay_is_the_longest_that_a_queue_lives() -> None:
+    assert delays.bucket(delays.LONGEST) == delays.LONGEST
+    assert delays.LONGEST + delays._SPARE <= 315_360_000_000 < delays.bucket(delays.LONGEST + 1) + delays._SPARE
