@@ -245,7 +245,7 @@ class Supervisor:
     # ---- recovery, on the supervisor's thread
 
     def _recover(self, epoch: int, error: BackendError) -> None:
-        if epoch != self.epoch:
+        if epoch != self.epoch or self._failure is not None:
             return
         log.warning("link %d lost: %s", epoch, error)
         self._owner.on_interrupted(error)

@@ -109,8 +109,11 @@ class Buffered:
         try:
             settle_all(deliveries, Outcome.ACCEPTED, max(0.0, deadline - time.monotonic()))
         except BackendError as error:
+            if not held and not error.in_doubt and len({delivery.inbox for delivery in deliveries}) == 1:
+                raise TransactionRolledBack(f"nothing was acknowledged: {error}") from error
+            sent = "the commit's messages are sent, but " if held else ""
             raise InDoubtException(
-                f"the commit's messages are sent, but acknowledging failed ({error}): what was consumed may return",
+                f"{sent}acknowledging failed ({error}): what was consumed may return",
                 sent=[message_from_arrival(envelope, False, 0, None) for envelope in held],
             ) from error
 
