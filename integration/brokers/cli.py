@@ -42,14 +42,16 @@ def _about() -> None:
     [bold]Examples[/]
 
       python -m integration.brokers fetch                  [dim]all of them, once[/]
-      python -m integration.brokers up rabbitmq artemis    [dim]started, ready, left running[/]
-      eval "$(python -m integration.brokers env rabbitmq)" [dim]JMSBRIDGE_RABBITMQ_URL and more[/]
+      python -m integration.brokers up rabbitmq artemis    [dim]started, left running[/]
+      eval "$(python -m integration.brokers env rabbitmq)" [dim]$JMSBRIDGE_RABBITMQ_URL[/]
       python -m integration.brokers restart rabbitmq --kill
       python -m integration.brokers logs rabbitmq --follow
-      python -m integration.brokers down                   [dim]nothing is left but what was fetched[/]
+      python -m integration.brokers down                   [dim]ended, their data gone[/]
 
-    $JMSBRIDGE_BROKERS_CACHE says where they are kept. Exit codes: 0 done, 1 a broker could not be had or failed,
-    2 wrong command line, 130 Ctrl-C.
+    $JMSBRIDGE_BROKERS_CACHE says where they are kept.
+
+    Exit codes: 0 done, 1 a broker could not be had or failed, 2 wrong command
+    line, 130 Ctrl-C.
     """
 
 
@@ -62,7 +64,7 @@ def _command(function: Callable[_P, int | None]) -> Callable[_P, None]:
             code = function(*args, **kwargs) or 0
             sys.stdout.flush()
         except KeyboardInterrupt:
-            stderr().print("stopped by Ctrl-C; what was half done is removed")
+            stderr().print("stopped by Ctrl-C; what is up now: python -m integration.brokers status")
             code = 130
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at exit
@@ -182,10 +184,16 @@ def _running(instance: str) -> tuple[str, str]:
 @_command
 def _env(names: _Names = None) -> None:
     """Print the variables by which tests and programs find what is up, for a shell's `eval`."""
+    missing: list[str] = []
     for name in names or [name for name in KINDS if find(name)]:
-        broker = _one_up(name)
+        broker = find(name)
+        if broker is None or not broker.running:
+            missing.append(_missing(name, crashed=broker is not None))
+            continue
         for variable, value in broker.variables().items():
             print(f"export {variable}='{value}'")
+    if missing:
+        raise BrokerError("; ".join(missing))
 
 
 @_command
@@ -239,5 +247,10 @@ def _compose(
 def _one_up(name: str) -> Broker:
     broker = find(name)
     if broker is None:
-        raise BrokerError(f"{kind(name).title} is not up: python -m integration.brokers up {name}")
+        raise BrokerError(_missing(name))
     return broker
+
+
+def _missing(name: str, *, crashed: bool = False) -> str:
+    what = "has crashed; with its data it comes back by" if crashed else "is not up"
+    return f"{kind(name).title} {what}: python -m integration.brokers up {name}"

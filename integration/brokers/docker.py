@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from integration.brokers.errors import BrokerError
 from integration.brokers.server import Run, Server
 from integration.brokers.table import HOST
 from integration.brokers.tools import need, run
@@ -60,8 +61,11 @@ _IMAGES = {
 
 
 def engine_wanted() -> bool:
-    """Whether brokers are to run in containers."""
-    return os.environ.get("JMSBRIDGE_BROKERS") == "docker"
+    """Whether brokers are to run in containers; BrokerError for a setting that means nothing."""
+    wanted = os.environ.get("JMSBRIDGE_BROKERS", "")
+    if wanted not in ("", "docker"):
+        raise BrokerError(f"JMSBRIDGE_BROKERS may be docker or nothing, not {wanted!r}")
+    return wanted == "docker"
 
 
 def pull(server: Server) -> None:

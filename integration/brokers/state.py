@@ -94,13 +94,13 @@ class State:
 
 
 def load(instance: str) -> State | None:
-    """What is written down about an instance, or None."""
+    """What is written down about an instance, or None, also when it cannot be read."""
     try:
         fields: dict[str, Any] = json.loads((places.runs() / instance / _FILE).read_text())
-    except FileNotFoundError:
+        fields["processes"] = tuple(Process(**process) for process in fields["processes"])
+        return State(**fields)
+    except (FileNotFoundError, ValueError, KeyError, TypeError):  # no file, no JSON, or not ours
         return None
-    fields["processes"] = tuple(Process(**process) for process in fields["processes"])
-    return State(**fields)
 
 
 def every_state() -> list[State]:

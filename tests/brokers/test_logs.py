@@ -48,6 +48,14 @@ def test_it_ends_with_the_broker(fake: Fake) -> None:
         assert "".join(followed) == ""
 
 
+def test_lines_that_end_as_on_windows_come_once(fake: Fake) -> None:
+    with start("fake") as broker:
+        with broker.log_file.open("ab") as file:
+            file.write(b"one\r\ntwo\r\nthree\r\n")
+        followed = broker.follow(2)
+        assert [next(followed), next(followed)] == ["two\nthree\n", ""]
+
+
 def test_the_last_lines() -> None:
     assert [last_lines("a\nb\n", count) for count in range(4)] == ["", "b\n", "a\nb\n", "a\nb\n"]
 
