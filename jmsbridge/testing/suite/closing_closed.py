@@ -323,8 +323,10 @@ EXEMPT = {
     "SESSION_TRANSACTED",
     # what there is not, whatever the state: UnsupportedFeature
     "create_xa_context",
-    # extensions for looking back: what a producer could not confirm is asked after the end, too
+    # extensions for looking back, which are asked after the end, too: what a producer could not confirm, whether a
+    # browser or a selecting consumer left something out
     "connection",
+    "is_cut",
     "unacknowledged",
 }
 
