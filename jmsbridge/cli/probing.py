@@ -186,18 +186,17 @@ def _tcp(host: str, port: int, timeout: float) -> str:
 
 def _tls(host: str, port: int, resolved: Target, doubts: list[str]) -> str:
     # as far as the backend's options have the usual names; it may have others, so that its login decides
-    authorities, name, is_checked = (
-        getattr(resolved.backend_options, option, default)
-        for option, default in (("ca_file", None), ("server_name", None), ("verify", True))
-    )
+    options: Any = resolved.backend_options
+    authorities: str | None = getattr(options, "ca_file", None)
+    name: str = getattr(options, "server_name", None) or host
     try:
         context = ssl.create_default_context(cafile=authorities)
     except OSError as error:
         raise _Stop(f"{authorities} cannot be used: {error}", "correct the option ca_file") from error
-    if not is_checked:
+    if not getattr(options, "verify", True):
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     try:
-        return _handshake(context, host, port, name or host, resolved.options.connect_timeout)
+        return _handshake(context, host, port, name, resolved.options.connect_timeout)
     except ssl.SSLCertVerificationError as error:
         doubts.append(
             "The certificate is not one that this machine trusts: give the backend the certificate of its authority, "

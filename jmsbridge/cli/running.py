@@ -1,9 +1,11 @@
 """How every command ends: exit codes, errors as one line, Ctrl-C, a reader that went away."""
 
+import logging
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import ParamSpec
 
@@ -36,8 +38,50 @@ def note(text: str) -> None:
     stderr().print(text, markup=False)
 
 
+class _Library(logging.Handler):
+    """What the library logs, as warnings among the command's own words.
+
+    An error waits for the end: mostly it is the one with which the command ends, and that is told once.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._waiting: list[str] = []
+        self._told: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """One line of the log."""
+        errors = [each for each in record.args or () if isinstance(each, Exception)]
+        if record.levelno >= logging.ERROR and errors and not record.exc_info:
+            self._waiting.append(str(errors[0]))
+        else:
+            note(f"warning: {self.format(record)}")
+
+    def told(self, text: str) -> None:
+        """The user knows this."""
+        self._told.append(text)
+
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        """Listen while a command runs."""
+        self._waiting, self._told = [], []
+        logger = logging.getLogger("jmsbridge")
+        logger.addHandler(self)
+        try:
+            yield
+        finally:
+            logger.removeHandler(self)
+            for text in dict.fromkeys(self._waiting):
+                if not any(text in told for told in self._told):
+                    note(f"warning: {text}")
+
+
+_library = _Library()
+
+
 def complain(text: str) -> None:
     """Tell the user what went wrong."""
+    _library.told(text)
     console = stderr()
     console.print("error:", style="bold red", end=" ")
     console.print(text, markup=False)
@@ -48,7 +92,7 @@ def guarded(command: Callable[_P, int | None]) -> Callable[_P, None]:
 
     @wraps(command)
     def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
-        with warnings.catch_warnings():
+        with _library.heard(), warnings.catch_warnings():
             warnings.showwarning = _show_warning
             warnings.simplefilter("always", EmulationWarning)
             code = _exit_code(lambda: command(*args, **kwargs))
