@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from jmsbridge.spi import BackendError, ChannelLost, NotSupported, Ticket
+from jmsbridge.spi import BackendError, ChannelLost, LinkLost, NotSupported, Ticket
 from jmsbridge_rabbitmq.flow import Flow
 from jmsbridge_rabbitmq.frames import Content
 from jmsbridge_rabbitmq.publisher import now_ms
@@ -20,6 +20,7 @@ __all__ = ["Copies"]
 log = logging.getLogger("jmsbridge.rabbitmq")
 
 _PATIENCE = 10.0  # seconds for which a close waits for copies; less than the link's for an answer
+_PAUSE = 30.0  # seconds after which what cannot be put aside comes again, as where there is no dead-letter queue
 
 _Done = Callable[[Content, BackendError | None], None]
 
@@ -49,7 +50,7 @@ class Copies:
             idle()
 
     def reject(self, tokens: Sequence[Content], ticket: Ticket | None) -> None:
-        """Move these to the dead-letter queue."""
+        """Move these to the dead-letter queue; where that fails, they come again after a while."""
         queue = self._link.options.dead_letter_queue
         if not queue:
             if ticket is not None:
@@ -65,11 +66,13 @@ class Copies:
         def copied(token: Content, error: BackendError | None) -> None:
             nonlocal left, first
             left -= 1
-            error = self._settle(token, error)
+            error = self._settle(token, error, _PAUSE)
             first = first or error
-            if ticket is None or left:
+            if left:
                 return
-            if first is None:
+            if ticket is None:
+                self._tell(queue, first)
+            elif first is None:
                 ticket.succeed()
             else:
                 ticket.fail(first)
@@ -81,22 +84,32 @@ class Copies:
         """Let one that is too early wait at the broker; where that fails, it comes again when it is due."""
 
         def copied(token: Content, error: BackendError | None) -> None:
-            if error is None:
-                self._settle(token, None)
-            elif self._link.loop.ended is None:
+            if error is not None and self._link.loop.ended is None:
                 log.warning("%s: a delayed message cannot wait at the broker: %s", self._what, error)
-                self._link.loop.call_later(max(0, due - now_ms()) / 1000, lambda: self._flow.give_back(token))
+            self._settle(token, error, max(0, due - now_ms()) / 1000)
 
         self._copy(queue, token, due - now_ms(), copied)
 
-    def _settle(self, token: Content, error: BackendError | None) -> BackendError | None:
+    def _settle(self, token: Content, error: BackendError | None, pause: float) -> BackendError | None:
+        """Done with it, or else it comes again after so many seconds, or when the consumer is closed."""
         if not self._flow.is_open:
             return error or ChannelLost("the consumer is closed", in_doubt=True)
         if error is None:
             self._flow.accept(token)
         else:
-            self._flow.give_back(token)
+            self._link.loop.call_later(pause, lambda: self._flow.give_back(token))
         return error
+
+    def _tell(self, queue: str, error: BackendError | None) -> None:
+        """For those who did not ask; a link that died has a cause of its own."""
+        if error is not None and not isinstance(error, LinkLost):
+            log.warning(
+                "%s: a message cannot go to %r (option dead_letter_queue), and comes again in %g s: %s",
+                self._what,
+                queue,
+                _PAUSE,
+                error,
+            )
 
     def _copy(self, queue: str, token: Content, wait: int | None, done: _Done) -> None:
         self._open += 1

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from jmsbridge.spi import AddressRefused, ClientIdRefused
 
-__all__ = ["DIRECT_REPLY", "check", "check_arguments", "check_client_id", "client_queue"]
+__all__ = ["DIRECT_REPLY", "check", "check_arguments", "check_client_id", "check_new", "client_queue"]
 
 DIRECT_REPLY: Final = "amq.rabbitmq.reply-to"
 """What one who wants an answer without a queue says; the broker puts a name with a token in its place."""
@@ -27,6 +27,15 @@ def check(name: str) -> None:
     if name.startswith(DIRECT_REPLY) and not _is_token(name.removeprefix(f"{DIRECT_REPLY}.")):
         # what it cannot read there ends the broker's side of a channel, and the connection with it
         raise AddressRefused(f"{name[:80]!r} leads to no answer: RabbitMQ has made no such name; use a temporary queue")
+
+
+def check_new(name: str) -> None:
+    """The same, for a queue that is made here."""
+    check(name)
+    if name.startswith("amq."):
+        raise AddressRefused(
+            f"{name[:40]!r}: RabbitMQ alone makes queues whose names begin with amq.; take another name"
+        )
 
 
 def check_arguments(arguments: dict[str, Any]) -> None:

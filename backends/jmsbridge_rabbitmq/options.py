@@ -4,6 +4,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from jmsbridge.spi import AddressRefused
+from jmsbridge_rabbitmq import names
 from jmsbridge_rabbitmq.wire import Dialect
 
 __all__ = ["RabbitOptions", "WithoutTls"]
@@ -53,6 +55,8 @@ class RabbitOptions(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(
                 "option 'login' is 'external', which logs in with a client certificate: give 'certificate'"
             )
+        if self.dead_letter_queue:
+            _check_dead_letter_queue(self.dead_letter_queue)
 
     def __repr__(self) -> str:
         shown = {name: getattr(self, name) for name in self.__struct_fields__}
@@ -70,3 +74,11 @@ class WithoutTls(RabbitOptions, frozen=True, kw_only=True):
         if not self.verify:
             raise ValueError("option 'verify' needs TLS: rabbitmqs:// instead of rabbitmq://")
         super().__post_init__()
+
+
+def _check_dead_letter_queue(queue: str) -> None:
+    """ValueError now, not when the first message is to go there."""
+    try:
+        names.check_new(queue)
+    except AddressRefused as error:
+        raise ValueError(f"option 'dead_letter_queue': {error}") from error

@@ -6,7 +6,8 @@ import pytest
 
 from jmsbridge.spi import AddressRefused, ClientIdRefused
 from jmsbridge_rabbitmq.control import Ask
-from jmsbridge_rabbitmq.names import DIRECT_REPLY, check, check_arguments, check_client_id
+from jmsbridge_rabbitmq.names import DIRECT_REPLY, check, check_arguments, check_client_id, check_new
+from jmsbridge_rabbitmq.options import RabbitOptions, WithoutTls
 
 NODE = b"reply@1"
 TOKEN = base64.b64encode(bytes((131, 88, 118, 0, len(NODE))) + NODE + bytes(12)).decode()
@@ -54,3 +55,19 @@ def test_client_ids() -> None:
     for wrong in ("x" * 245, "\ud800", "a\nb"):
         with pytest.raises(ClientIdRefused, match="client id"):
             check_client_id(wrong)
+
+
+def test_names_of_queues_that_are_made_here() -> None:
+    for right in ("a", "amq", "amqp.x"):
+        check_new(right)
+    for wrong, why in (("amq.foo", "begin with amq"), ("x" * 256, "1 to 255 bytes"), ("", "1 to 255 bytes")):
+        with pytest.raises(AddressRefused, match=why):
+            check_new(wrong)
+
+
+@pytest.mark.parametrize("kind", [RabbitOptions, WithoutTls])
+@pytest.mark.parametrize("wrong", ["amq.foo", "x" * 300, "a\nb"])
+def test_a_dead_letter_queue_that_can_be_none(kind: type[RabbitOptions], wrong: str) -> None:
+    with pytest.raises(ValueError, match="option 'dead_letter_queue': "):
+        kind(dead_letter_queue=wrong)
+    assert not kind(dead_letter_queue="").dead_letter_queue

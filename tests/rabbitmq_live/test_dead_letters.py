@@ -1,4 +1,4 @@
-"""Messages that are put aside, here or by the broker: none goes because its time to live is over."""
+"""Messages that are put aside, here or by the broker: none goes because its time to live is over, or has no place."""
 
 import time
 from collections.abc import Callable
@@ -7,10 +7,10 @@ import pytest
 
 import jmsbridge
 from integration.brokers import Broker
-from jmsbridge.spi import Address, Outcome
-from jmsbridge.testing.suite.contract_support import settle
+from jmsbridge.spi import AccessDenied, Address, Outcome
+from jmsbridge.testing.suite.contract_support import Answer, settle
 from jmsbridge.testing.suite.support import eventually
-from jmsbridge_rabbitmq import RabbitOptions
+from jmsbridge_rabbitmq import RabbitOptions, copies
 from tests.rabbitmq_live.support import Client
 
 Clients = Callable[..., Client]
@@ -85,3 +85,100 @@ def test_what_waited_for_its_delivery_time_still_expires(client: Client, name: s
     assert (found.body, found.expiration) == ("lives", begun + 60_000)
     eventually(lambda: client.link.depth(Address(name)) == 0, 10.0)
     assert box.bodies == ["lives"]
+
+
+# -- a dead-letter queue that cannot be written
+
+
+@pytest.fixture
+def restricted(broker: Broker, clients: Clients, name: str) -> Callable[[], Client]:
+    """Clients whose user may make one queue, and no dead-letter queue."""
+    broker.admin.put(f"/api/users/{name}", {"password": "pw", "tags": ""})
+    broker.admin.put(f"/api/permissions/%2F/{name}", {"configure": f"^{name}$", "write": ".*", "read": ".*"})
+    options = RabbitOptions(dead_letter_queue=f"{name}-dead")
+    return lambda: clients(broker, user=name, password="pw", options=options)
+
+
+def test_what_cannot_be_put_aside_comes_again_after_a_pause(
+    restricted: Callable[[], Client], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copies, "_PAUSE", 2.0)
+    client = restricted()
+    client.send(Address(name), "a", "b")
+    subscription, box = client.consume(Address(name), 10)
+    box.wait(2, 10.0)
+    answer, begun = Answer(), time.monotonic()
+    subscription.settle(box.tokens, Outcome.REJECTED, answer)
+    error = answer.outcome()
+    assert isinstance(error, AccessDenied)
+    assert f"'{name}-dead'" in str(error)
+    assert "set_permissions" in str(error)
+    found = box.wait(4, 20.0)[2:]
+    assert time.monotonic() >= begun + 2.0
+    assert [(each.envelope.body, each.redelivered) for each in found] == [("a", True), ("b", True)]
+    assert len(answer.answers) == 1
+
+
+def test_what_cannot_be_put_aside_is_logged_where_nobody_asks(
+    restricted: Callable[[], Client], name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = restricted()
+    client.send(Address(name), "a", "b")
+    subscription, box = client.consume(Address(name), 10)
+    box.wait(2, 10.0)
+    subscription.settle(box.tokens, Outcome.REJECTED)
+    eventually(lambda: caplog.messages, 10.0)
+    (told,) = [each for each in caplog.messages if "dead_letter_queue" in each]
+    assert told.startswith(f"queue:{name}: a message cannot go to '{name}-dead' (option dead_letter_queue), and comes")
+    assert "set_permissions" in told
+    assert box.bodies == ["a", "b"]
+
+
+def test_a_consumer_that_is_closed_in_that_pause_gives_the_message_back(
+    restricted: Callable[[], Client], name: str
+) -> None:
+    client = restricted()
+    client.send(Address(name), "poison", "next")
+    subscription, box = client.consume(Address(name), 1)
+    box.wait(1, 10.0)
+    answer = Answer()
+    subscription.settle(box.tokens, Outcome.REJECTED, answer)
+    assert isinstance(answer.outcome(), AccessDenied)
+    begun = time.monotonic()
+    subscription.close()
+    _, again = client.consume(Address(name), 2)
+    assert [each.envelope.body for each in again.wait(2, 10.0)] == ["poison", "next"]
+    assert time.monotonic() < begun + copies._PAUSE / 2
+    assert not client.log.losses
+
+
+@pytest.mark.filterwarnings("ignore::jmsbridge.EmulationWarning")
+def test_poison_that_has_no_place_is_no_loop_and_the_application_is_told(
+    broker: Broker, restricted: Callable[[], Client], name: str
+) -> None:
+    restricted().send(Address(name), "poison", "good")
+    told: list[jmsbridge.JMSException] = []
+    seen: list[str] = []
+
+    def listener(message: jmsbridge.TextMessage) -> None:
+        seen.append(message.text or "")
+        if message.text == "poison":
+            raise ValueError("cannot take it")
+
+    options = {"user": name, "password": "pw", "dead_letter_queue": f"{name}-dead"}
+    with jmsbridge.connect(broker.url(), max_redeliveries=1, redelivery_delay=0.01, **options) as connection:
+        connection.exception_listener = told.append
+        session = connection.create_session()
+        session.create_consumer(session.create_queue(name)).message_listener = listener
+        connection.start()
+        eventually(lambda: told and "good" in seen, 10.0)
+        time.sleep(1.0)  # sleep: nothing more may come
+        assert seen == ["poison", "poison", "good"]
+        (why,) = told
+        assert f"'{name}-dead'" in str(why)
+
+
+@pytest.mark.parametrize("wrong", ["amq.foo", "x" * 300, "a%0Ab"])
+def test_a_dead_letter_queue_that_can_be_none_is_refused_before_connecting(broker: Broker, wrong: str) -> None:
+    with pytest.raises(jmsbridge.ConfigurationError, match="option 'dead_letter_queue'"):
+        jmsbridge.connect(f"{broker.url()}?dead_letter_queue={wrong}")
