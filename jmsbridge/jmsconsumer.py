@@ -27,6 +27,11 @@ class JMSConsumer(Closing):
         return self._consumer.message_selector
 
     @property
+    def is_cut(self) -> bool:
+        """See ``MessageConsumer.is_cut``."""
+        return self._consumer.is_cut
+
+    @property
     @simplified
     def message_listener(self) -> Any:
         """See ``MessageConsumer.message_listener``."""

@@ -9,6 +9,7 @@ from jmsbridge import (
     CLIENT_ACKNOWLEDGE,
     NO_ACKNOWLEDGE,
     EmulationWarning,
+    JMSConsumer,
     JMSException,
     Session,
     TextMessage,
@@ -69,6 +70,20 @@ def test_the_park_is_bounded(broker: Broker) -> None:
         assert consumer.receive(timeout=0.005) is None
         sizes.add(len(park._held))
     assert 5 <= max(sizes) <= 5 + 3
+
+
+def test_a_consumer_tells_whether_it_may_not_have_seen_all(broker: Broker) -> None:
+    """In the simplified API too; a park that never was full has seen everything."""
+    connection = broker.connect(emulation_limit=5)
+    session = connection.create_session()
+    consumer = select(session, "red")
+    send(session, *MANY[:4])
+    assert consumer.receive_no_wait() is None
+    assert not consumer.is_cut
+    send(session, *MANY[4:])
+    eventually(lambda: consumer.is_cut)
+    assert JMSConsumer(consumer).is_cut
+    assert not session.create_consumer(QUEUE).is_cut
 
 
 def test_a_full_park_goes_on_when_others_consume(broker: Broker) -> None:
