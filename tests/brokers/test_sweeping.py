@@ -11,7 +11,7 @@ from integration.brokers import state as states
 from integration.brokers.docker import CONTAINER
 from integration.brokers.processes import Process, myself
 from integration.brokers.state import State
-from jmsbridge.testing.suite.support import LONG, eventually
+from jmsbridge.testing.suite.support import eventually
 from tests.brokers.fake import Fake
 
 # Its `down` lasts until the test says so.
@@ -44,14 +44,14 @@ def test_a_container_that_takes_minutes_to_end_holds_up_nobody(abandoned: State,
     sweeping = threading.Thread(target=lambda: swept.extend(states.sweep()))
     sweeping.start()
     try:
-        eventually((tmp_path / "asked").exists)
-        with places.file_lock("runs", timeout=1.0):
+        eventually((tmp_path / "asked").exists, 30.0)
+        with places.file_lock("runs", timeout=5.0):
             assert abandoned.folder.exists()
         with start("fake") as broker:
             assert broker.running
         assert not abandoned.abandoned, "it is this process's to end, not the next one's too"
     finally:
         (tmp_path / "go").touch()
-        sweeping.join(LONG)
+        sweeping.join(30.0)
     assert swept == ["left"]
     assert not abandoned.folder.exists()

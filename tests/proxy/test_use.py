@@ -13,6 +13,8 @@ import pytest
 from jmsbridge.testing.proxy import FaultProxy, ProxiedHarness
 from jmsbridge.testing.suite.support import LONG
 
+_STARTING = 40.0  # seconds for an interpreter to begin and end on a loaded machine
+
 
 @pytest.fixture
 def server() -> Iterator[socket.socket]:
@@ -93,7 +95,7 @@ def test_the_command_cuts_again_and_again_until_ctrl_c(server: socket.socket) ->
                 with socket.create_connection(where, LONG) as one, pytest.raises(ConnectionResetError):
                     one.recv(1)
             running.send_signal(signal.SIGINT)
-            out, err = running.communicate(timeout=LONG)
+            out, err = running.communicate(timeout=_STARTING)
         finally:
             running.kill()
     assert (running.returncode, err) == (0, "")
@@ -102,7 +104,7 @@ def test_the_command_cuts_again_and_again_until_ctrl_c(server: socket.socket) ->
 
 def test_the_command_explains_itself() -> None:
     with _command("--help") as running:
-        text, _ = running.communicate(timeout=LONG)
+        text, _ = running.communicate(timeout=_STARTING)
     options = ("listen", "delay", "bandwidth", "cut-after", "direction", "cut-every", "how", "half-open")
     assert all(f"--{word} " in text for word in options)
     examples = [line.split()[1:] for line in text.splitlines() if "python -m jmsbridge.testing.proxy " in line]
@@ -115,6 +117,6 @@ def test_the_command_explains_itself() -> None:
 )
 def test_a_wrong_command_line_is_said_in_a_box(arguments: tuple[str, ...], said: str) -> None:
     with _command(*arguments) as running:
-        out, err = running.communicate(timeout=LONG)
+        out, err = running.communicate(timeout=_STARTING)
     assert (running.returncode, out) == (2, "")
     assert said in err
