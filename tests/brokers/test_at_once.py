@@ -81,7 +81,7 @@ def run(*arguments: str) -> str:
 
 def test_up_already_is_said_of_one_that_answers(begin: Callable[..., Ended], cache: Path) -> None:
     ended = begin("up", "fake")
-    eventually(lambda: starting(cache))
+    eventually(lambda: starting(cache), 30)
     later = threading.Timer(0.5, let_go)
     later.start()
     try:
@@ -106,7 +106,7 @@ def test_down_need_not_wait_for_one_that_starts(begin: Callable[..., Ended], cac
     if command == "restart":
         run("up", "fake")
     ended = begin(command, "fake")
-    eventually(lambda: starting(cache))
+    eventually(lambda: starting(cache), 30)
     assert "Fake broker: down" in run("down", "fake")
     code, said = ended()
     assert code == 1
