@@ -21,15 +21,25 @@ class Boundaries:
 
     def of(self, connection: int, direction: Direction) -> list[int]:
         """The ends of the frames of one connection in one direction; 0 is before the first."""
-        data = self._data.get((connection, direction), bytearray())
-        ends = [0]
-        at = 0
-        if direction is Direction.OUT:
-            at = _GREETING
-            ends.append(at)
-        while at + _HEAD.size <= len(data):
-            _, _, size = _HEAD.unpack_from(data, at)
-            at += _HEAD.size + size + 1
-            ends.append(at)
-        assert at == len(data), f"{len(data) - at} bytes after the last frame"
+        ends, size = self._ends(connection, direction)
+        assert ends[-1] == size, f"{size - ends[-1]} bytes after the last frame"
         return ends
+
+    def is_between(self, connection: int, direction: Direction) -> bool:
+        """Whether what passed so far in that direction stops where a frame ends, or before the first."""
+        ends, size = self._ends(connection, direction)
+        return ends[-1] == size
+
+    def _ends(self, connection: int, direction: Direction) -> tuple[list[int], int]:
+        """Where whole frames end, and how many bytes there are."""
+        data = bytes(self._data.get((connection, direction), b""))
+        ends = [0]
+        end = _GREETING if direction is Direction.OUT else 0
+        while end <= len(data):
+            if end:
+                ends.append(end)
+            if end + _HEAD.size > len(data):
+                break
+            _, _, size = _HEAD.unpack_from(data, end)
+            end += _HEAD.size + size + 1
+        return ends, len(data)

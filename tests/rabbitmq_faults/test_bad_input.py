@@ -3,7 +3,6 @@
 After each, what was confirmed is there, the connection is usable, and closing it leaves nothing behind (``connect``).
 """
 
-import socket
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +15,6 @@ from jmsbridge import (
     Connection,
     InDoubtException,
     InvalidDestinationException,
-    JMSException,
     JMSSecurityException,
     Message,
     Queue,
@@ -25,7 +23,6 @@ from jmsbridge import (
 )
 from jmsbridge.testing.proxy import FaultProxy
 from jmsbridge.testing.suite.support import Completions, eventually, receive_texts, send_texts
-from tests.rabbitmq_live.test_connecting import ANSWERS, listening
 
 Connect = Callable[..., Connection]
 MIB = 1024 * 1024
@@ -51,17 +48,6 @@ def test_a_wrong_password(broker: Broker, connect: Connect) -> None:
 def test_an_unknown_virtual_host(broker: Broker, connect: Connect) -> None:
     with pytest.raises(JMSSecurityException, match="nowhere: the virtual host was refused: check"):
         connect(broker.url(path="/nowhere"))
-
-
-@pytest.mark.parametrize("answer", ANSWERS)
-def test_what_answers_is_no_rabbitmq(connect: Connect, answer: bytes) -> None:
-    def say(connection: socket.socket) -> None:
-        connection.recv(100)
-        connection.sendall(answer)
-        connection.shutdown(socket.SHUT_WR)
-
-    with listening(say) as port, pytest.raises(JMSException, match=f"127.0.0.1:{port}"):
-        connect(f"rabbitmq://127.0.0.1:{port}", connect_timeout=3.0)
 
 
 # -- sending
@@ -122,9 +108,10 @@ def test_a_message_over_the_limit_amid_others(broker: Broker, connect: Connect, 
     assert sorted(confirmed + doubtful) == ["first", "last"]
     with session.create_consumer(queue) as consumer:
         there = receive_texts(consumer, len(confirmed))
-        more = consumer.receive(timeout=0.5)
-        there += [] if more is None else [more.get_body(str)]
+        while (more := consumer.receive_no_wait()) is not None:  # what is in doubt may be there too
+            there.append(more.get_body(str))
     assert set(confirmed) <= set(there) <= {"first", "last"}
+    assert len(there) == len(set(there))
     assert_usable(session, queue)
 
 
@@ -171,7 +158,7 @@ def test_a_queue_that_others_made_otherwise(broker: Broker, connect: Connect, na
 def test_a_silent_network(broker: Broker, connect: Connect, name: str, fault_proxy: Callable[..., FaultProxy]) -> None:
     """Half-open: a send ends in doubt when the heart-beats are missed; what was confirmed is there afterwards."""
     proxy = fault_proxy(broker.url())
-    session = connect(proxy.through(broker.url()) + "?heartbeat=1").create_session()
+    session = connect(proxy.through(broker.url()) + "?heartbeat=3", send_timeout=60.0).create_session()
     producer = session.create_producer(Queue(name))
     producer.send("confirmed")
     proxy.stall()
@@ -189,12 +176,12 @@ def test_a_memory_alarm(own_broker: StartBroker, connect: Connect, name: str) ->
     """Senders wait as long as they said, then hear why; receivers go on; all goes on afterwards, nothing is lost."""
     broker = own_broker("rabbitmq")
     session, queue = connect(broker).create_session(), Queue(name)
-    hurried = connect(broker, send_timeout=1.0).create_session().create_producer(queue)
+    hurried = connect(broker, send_timeout=5.0).create_session().create_producer(queue)
     producer = session.create_producer(queue)
     producer.send("patient")
     hurried.send("hurried")
     broker.ctl("set_vm_memory_high_watermark", "absolute", "1MiB")
-    with pytest.raises((InDoubtException, ResourceAllocationException), match="1 s") as caught:
+    with pytest.raises((InDoubtException, ResourceAllocationException), match="5 s") as caught:
         for number in range(10):  # the broker tells of the alarm when it likes
             hurried.send(f"hurried {number}")
     assert "memory" in str(caught.value) or "unknown" in str(caught.value)
@@ -221,7 +208,8 @@ def test_a_blocked_receive_and_a_listener_survive_a_cut(
     connection.create_session().create_consumer(Queue(f"{name}-listen")).message_listener = lambda _: heard.set()
     receiver = threading.Thread(target=lambda: got.append(consumer.receive(timeout=20)))
     receiver.start()
-    proxy.cut()
+    eventually(lambda: consumer._engine.incoming.receiving)
+    assert proxy.cut()
     sender = connect(broker).create_session()
     send_texts(sender, Queue(f"{name}-receive"), "a")
     send_texts(sender, Queue(f"{name}-listen"), "b")

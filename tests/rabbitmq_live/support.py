@@ -1,5 +1,9 @@
 """One link to a real RabbitMQ, and short forms of what tests do with it."""
 
+import contextlib
+import socket
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -10,7 +14,7 @@ from jmsbridge.testing.suite.contract_support import Answer, Box, envelope
 from jmsbridge_rabbitmq import RabbitOptions, backend, tls_backend
 from jmsbridge_rabbitmq.link import Link
 
-__all__ = ["Client", "endpoint_of"]
+__all__ = ["Client", "endpoint_of", "listening"]
 
 
 def endpoint_of(url: str, **changes: Any) -> Endpoint:
@@ -65,3 +69,24 @@ class Client:
         if credit:
             subscription.grant(credit)
         return subscription, box
+
+
+@contextlib.contextmanager
+def listening(answer: Callable[[socket.socket], None]) -> Iterator[int]:
+    """A port where something else answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        done = threading.Event()
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection, contextlib.suppress(OSError):
+                answer(connection)
+                done.wait(30)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        try:
+            yield server.getsockname()[1]
+        finally:
+            done.set()
+            thread.join(10)

@@ -78,10 +78,13 @@ def test_a_shared_subscription_goes_with_its_last_consumer(broker: Broker, clien
     one, two = clients(broker), clients(broker)
     queue = f"jms-cons-shared-.{name}"
     first, _ = one.consume(Address(name, topic=True), key=name, shared=True)
-    second, _ = two.consume(Address(name, topic=True), key=name, shared=True)
+    second, box = two.consume(Address(name, topic=True), key=name, shared=True)
     first.close()
     one.send(Address(name, topic=True), "kept")
-    eventually(lambda: broker.admin.get(f"/api/queues/%2F/{queue}").get("messages", 0) >= 0)
+    second.grant(1)
+    assert box.wait(1)[0].envelope.body == "kept"
+    settle(second, box.tokens, Outcome.ACCEPTED)
+    assert queue in {each["name"] for each in broker.admin.get("/api/queues/%2F")}
     second.close()
     eventually(lambda: queue not in {each["name"] for each in broker.admin.get("/api/queues/%2F")})
 

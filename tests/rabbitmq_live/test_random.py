@@ -93,6 +93,7 @@ class Walk:
             drain(self.subscription)
 
 
+@pytest.mark.timeout(180)
 @pytest.mark.parametrize("kind", ["classic", "quorum"])
 @pytest.mark.parametrize("deferred", [False, True], ids=["prompt", "deferred"])
 @pytest.mark.parametrize("window", [0, 1, 3, 250])
