@@ -59,8 +59,7 @@ class EmbeddedBackend:
         """A link to the broker in the file, or in memory to the one that the options name."""
         if endpoint.host is not None:
             raise NotSupported(f"{endpoint} names a host; the embedded broker has none: use embedded: or embedded:PATH")
-        if not isinstance(options, EmbeddedOptions):
-            options = EmbeddedOptions()
+        options = options or EmbeddedOptions()
         _authenticate(endpoint, options.credentials)
         limit, window = options.max_messages, options.duplicate_window
         if endpoint.path:

@@ -21,6 +21,8 @@ __all__ = ["EpollLoop", "new_ioloop"]
 _Task = Callable[[], None]
 _Handler = Callable[[int, int], None]
 
+_LONGEST = 3600.0  # seconds; the platform refuses very long waits
+
 
 class _Timer:
     """Something to do later; without ``task`` it was cancelled."""
@@ -96,7 +98,7 @@ class EpollLoop:
         timers = self._timers
         while timers and timers[0].task is None:
             heapq.heappop(timers)
-        return max(0.0, timers[0].deadline - time.monotonic()) if timers else None
+        return min(_LONGEST, max(0.0, timers[0].deadline - time.monotonic())) if timers else None
 
     def _run_timers(self) -> None:
         now, timers = time.monotonic(), self._timers

@@ -107,9 +107,11 @@ class Link(RabbitAdmin):
         timeout = self.endpoint.connect_timeout
         deadline = time.monotonic() + timeout
         wait = _Wait()
+        self._waits.add(wait)
         self.loop.start(lambda: self._connect(wait))
         try:
             wait.result(timeout + 1.0, ConnectFailed(f"{self.endpoint}: no answer within {timeout:g} s"))
+            self._waits.discard(wait)
             if self.options.topic_selectors == "broker":
                 self._find_plugin(deadline)
             if self.endpoint.client_id:

@@ -249,15 +249,16 @@ class Supervisor:
             return
         log.warning("link %d lost: %s", epoch, error)
         self._owner.on_interrupted(error)
-        attempts, delay = 0, self._options.reconnect_delay
+        attempts, reached, delay = 0, 0, self._options.reconnect_delay
         limit = self._options.reconnect_attempts
         while not self._closed:
             if limit is not None and attempts >= limit:
                 self._fail(error)
                 return
             attempts += 1
+            before = self.epoch
             try:
-                self._try_restore(patient=attempts <= _PATIENT_ATTEMPTS)
+                self._try_restore(patient=reached < _PATIENT_ATTEMPTS)
                 return
             except AuthenticationFailed as problem:  # asking again with the same password would lock the account
                 self._fail(problem)
@@ -267,6 +268,7 @@ class Supervisor:
                 error = problem
             except Exception:
                 log.exception("reconnect attempt %d failed", attempts)
+            reached += self.epoch != before  # a network that is away does not use up the patience with the broker
             self._pause(delay * random.uniform(0.5, 1.0))
             delay = min(delay * 2, self._options.reconnect_delay_max)
 

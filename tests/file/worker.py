@@ -226,7 +226,7 @@ class _Work:
         subscription.grant(10)
         box.wait(10)
         self.note("holding")
-        threading.Event().wait(3600.0)
+        time.sleep(3600.0)  # sleep: until it is killed
 
     def idle(self) -> None:
         """Wait for messages that do not come; say when some do."""
@@ -242,13 +242,13 @@ class _Work:
         self.link = connect(self.path, client_id="one")
         self.link.channel(False).subscribe(Interest(address=Address("news", True), key="sub", durable=True), Inbox())
         self.note("ready")
-        threading.Event().wait(3600.0)
+        time.sleep(3600.0)  # sleep: until it is killed
 
     def temporary(self) -> None:
         """Keep a temporary queue."""
         made = self.link.declare(Address("answers", temporary=True))
         self.note("made", made.name)
-        threading.Event().wait(3600.0)
+        time.sleep(3600.0)  # sleep: until it is killed
 
     path = ""
 

@@ -96,6 +96,12 @@ def test_a_sleeping_loop_is_woken(running: Running) -> None:
         running.do(lambda: None)
 
 
+def test_a_timer_may_be_far_away(running: Running) -> None:
+    running.do(lambda: running.loop.call_later(1e12, lambda: None))
+    eventually(lambda: running.loop._asleep)
+    running.do(lambda: None)
+
+
 def test_timers_run_in_order_and_cancelled_ones_do_not(running: Running) -> None:
     seen: list[str] = []
     done = threading.Event()

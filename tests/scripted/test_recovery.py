@@ -136,6 +136,27 @@ def test_recovery_does_not_repeat_refused_credentials(backend: ScriptedBackend, 
     assert backend.script.count("open") == 2
 
 
+def test_recovery_keeps_its_patience_while_the_network_is_away(backend: ScriptedBackend, connect: Connect) -> None:
+    """However long nothing answered, a subscription may still count as the lost link's when something does."""
+    heard: list[Exception] = []
+    connection = connect()
+    connection.exception_listener = heard.append
+    connection.create_session().create_consumer(QUEUE)
+    refused: list[int] = []
+
+    def in_use(call: Call) -> None:
+        if len(refused) < 3:
+            refused.append(call.link)
+            raise SubscriptionRefused("still the lost link's")
+
+    backend.refuse(10)
+    backend.script.before["subscribe"] = in_use
+    backend.link.cut()
+    _restored(backend, 1 + 3 + 1)
+    assert len(refused) == 3
+    assert heard == []
+
+
 def test_recovery_empties_inboxes(backend: ScriptedBackend, connect: Connect) -> None:
     """What the dead link had delivered and nobody saw comes from the new link or not at all."""
     session = connect().create_session()

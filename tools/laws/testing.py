@@ -12,8 +12,6 @@ __all__ = ["check"]
 _RAISES = {"raises", "warns", "fail", "deprecated_call"}
 # Helpers of the compliance suite that assert by themselves.
 _ASSERTING = {"receive_texts", "eventually", "wait"}
-# Where sleeps are still written as the wait for an event that nobody has; nothing is to be added.
-_NOT_YET = {"jmsbridge/testing/suite/completions_threads.py", "tests/file/test_faults.py", "tests/file/worker.py"}
 
 
 def check(source: Source) -> Iterator[Violation]:
@@ -83,7 +81,7 @@ def _sleeps(source: Source) -> Iterator[Violation]:
         slept = ast.unparse(call.func) == "time.sleep" and ast.unparse(call) != "time.sleep(0)"
         if slept and "# sleep: " not in source.lines[call.lineno - 1]:
             yield source.broken(call, "nothing sleeps: wait for an event with a deadline")
-        if _waits_for_nobody(call) and str(source.path) not in _NOT_YET:
+        if _waits_for_nobody(call):
             yield source.broken(call, "an event that nobody else has is never set: this is a sleep, so write it as one")
 
 

@@ -1,6 +1,7 @@
 """Asynchronous send: threads, order, waiting, back-pressure: rules AS-3, AS-6, CL-8, CL-9 (section 7.3)."""
 
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -107,7 +108,7 @@ def test_callbacks_come_one_at_a_time(harness: Harness, session: Session, queue:
         if not running.acquire(blocking=False):
             overlaps.append(message)
             return
-        threading.Event().wait(0.002)
+        time.sleep(0.002)  # sleep: long enough for another callback to come in
         running.release()
 
     listeners = [Completions(guard), Completions(guard)]
