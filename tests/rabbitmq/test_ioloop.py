@@ -97,7 +97,10 @@ def test_a_sleeping_loop_is_woken(running: Running) -> None:
 
 
 def test_a_timer_may_be_far_away(running: Running) -> None:
-    running.do(lambda: running.loop.call_later(1e12, lambda: None))
+    def plan() -> None:
+        running.loop.call_later(1e12, lambda: None)
+
+    running.do(plan)
     eventually(lambda: running.loop._asleep)
     running.do(lambda: None)
 
