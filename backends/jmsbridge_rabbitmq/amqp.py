@@ -22,7 +22,7 @@ from jmsbridge_rabbitmq.frames import DELIVER, GET_OK, RETURN, Confirm, Content
 __all__ = ["AmqpSocket", "Names", "RawProperties", "check_pika", "lacking", "quiet_pika"]
 
 _HEADER = struct.Struct(">BHI")
-_FRAME_END = 1
+_END_SIZE = 1
 _FRAME_MAX = 131072
 _WRITE = 64 * 1024
 
@@ -135,7 +135,7 @@ class AmqpSocket(pika.SelectConnection):  # type: ignore[misc]
         if len(data) <= end or data[end] != spec.FRAME_END:
             return self._read_other()  # not all here yet, or broken: pika says so
         body_size = int.from_bytes(data[11:19], "big")
-        return end + _FRAME_END, pika_frame.Header(channel, body_size, RawProperties(bytes(data[19:end])))
+        return end + _END_SIZE, pika_frame.Header(channel, body_size, RawProperties(bytes(data[19:end])))
 
     def _read_other(self) -> tuple[int, Any]:
         read: tuple[int, Any] = super()._read_frame()

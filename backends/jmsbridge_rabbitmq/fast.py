@@ -32,7 +32,7 @@ class FastSocket(AmqpSocket):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         self._reader = FrameReader(_FRAME_MAX)
         self._is_direct = False
-        self._publishers: dict[int, frames.Publisher] = {}
+        self._publishers: dict[int, frames.PublishFrames] = {}
         self._on_content: dict[int, Callable[[Content], None]] = {}
         self._on_confirm: dict[int, Callable[[Confirm], None]] = {}
         super().__init__(*arguments, **options)
@@ -78,7 +78,7 @@ class FastSocket(AmqpSocket):
         self._on_content[number] = on_content
         if on_confirm is not None:
             self._on_confirm[number] = on_confirm
-            self._publishers[number] = frames.Publisher(number, self.params.frame_max or _FRAME_MAX)
+            self._publishers[number] = frames.PublishFrames(number, self.params.frame_max or _FRAME_MAX)
 
     def _forget(self, number: int) -> None:
         self._on_content.pop(number, None)
@@ -128,7 +128,7 @@ def _message(method: Any, properties: Any, body: bytes) -> bytes:
 def _writes_alike() -> bool:
     properties = spec.BasicProperties(message_id="ID:1", delivery_mode=2)
     theirs = _message(spec.Basic.Publish(exchange="e", routing_key="k", mandatory=True), properties, b"body")
-    ours = frames.Publisher(7, _FRAME_MAX).frames("e", "k", True, b"".join(properties.encode()), b"body")
+    ours = frames.PublishFrames(7, _FRAME_MAX).frames("e", "k", True, b"".join(properties.encode()), b"body")
     ack = pika_frame.Method(7, spec.Basic.Ack(9, True)).marshal()
     nack = pika_frame.Method(7, spec.Basic.Nack(9, requeue=True)).marshal()
     return ours == theirs and frames.ack(7, 9, True) == ack and frames.nack(7, 9) == nack

@@ -19,7 +19,7 @@ __all__ = [
     "Content",
     "Event",
     "FrameReader",
-    "Publisher",
+    "PublishFrames",
     "Raw",
     "ack",
     "nack",
@@ -83,7 +83,7 @@ class Raw(msgspec.Struct, frozen=True, gc=False):
 Event = Content | Confirm | Raw
 
 
-class Publisher:
+class PublishFrames:
     """Builds the frames of basic.publish on one channel; the constant part of each destination is kept (bounded)."""
 
     def __init__(self, channel: int, frame_max: int) -> None:

@@ -46,7 +46,7 @@ __all__ = ["Link"]
 
 log = logging.getLogger("jmsbridge.rabbitmq")
 
-_DEADLINE = 30.0  # seconds within which the broker answers a question, or is given up
+_DEADLINE = 30.0  # seconds within which the broker answers a question, or is given up; longer than a consumer's start
 _CLOSING = 5.0  # seconds for a polite end
 _CLIENT_ID_PATIENCE = 2.0  # seconds for the broker to notice the death of the link that had the client id
 _NO_LIMIT = 1 << 62

@@ -17,7 +17,7 @@ from jmsbridge_rabbitmq.frames import (
     Content,
     Event,
     FrameReader,
-    Publisher,
+    PublishFrames,
     Raw,
     ack,
     nack,
@@ -99,7 +99,7 @@ def test_messages_of_two_channels_may_be_interleaved() -> None:
 @pytest.mark.parametrize("size", [0, 1, 4088, 4089, 8176, 8177, 20_000])
 def test_publishes_are_what_pika_writes(size: int, mandatory: bool) -> None:
     body = bytes(range(256)) * (size // 256) + bytes(size % 256)
-    publisher = Publisher(5, 4096)
+    publisher = PublishFrames(5, 4096)
     method = spec.Basic.Publish(exchange="jms.durable.queues", routing_key="größe", mandatory=mandatory)
     for _ in range(2):  # once built, once remembered
         built = publisher.frames("jms.durable.queues", "größe", mandatory, PLAIN, body)
@@ -114,14 +114,14 @@ def test_settlements_are_what_pika_writes() -> None:
 
 
 def test_many_destinations_do_not_pile_up() -> None:
-    publisher = Publisher(1, 4096)
+    publisher = PublishFrames(1, 4096)
     for number in range(3000):
         assert f"q{number}".encode() in publisher.frames("", f"q{number}", False, PLAIN, b"")
     assert len(publisher._methods) <= 1024
 
 
 def test_headers_that_exceed_a_frame_are_refused() -> None:
-    publisher = Publisher(1, 4096)
+    publisher = PublishFrames(1, 4096)
     assert publisher.frames("", "q", False, b"x" * (4088 - 12), b"")
     with pytest.raises(Unencodable, match="4088"):
         publisher.frames("", "q", False, b"x" * (4088 - 11), b"")
@@ -129,7 +129,7 @@ def test_headers_that_exceed_a_frame_are_refused() -> None:
 
 def test_names_beyond_255_bytes_are_refused() -> None:
     with pytest.raises(Unencodable, match="destination"):
-        Publisher(1, 4096).frames("", "é" * 128, False, PLAIN, b"")
+        PublishFrames(1, 4096).frames("", "é" * 128, False, PLAIN, b"")
 
 
 def header(size: int, channel: int = 3, family: int = 60) -> bytes:
