@@ -63,7 +63,7 @@ class Flow:
         self._closing: Callable[[], None] | None = None
         self._tags = Tags()
         self._tag: str | None = None
-        self._cancelling = False
+        self._ending: dict[str, Callable[[], None]] = {}  # consumers that are to end; what was on its way still comes
         self._unsettled = 0  # messages of the present consumer, which its window counts
         self._freed = 0  # those of them whose acknowledgement is not written yet
         self._returning: set[int] = set()  # open until written: no acknowledgement may reach over them
@@ -91,7 +91,7 @@ class Flow:
     @property
     def is_busy(self) -> bool:
         """Whether a fetch, or the end of a consumer, is under way."""
-        return self._getting is not None or self._cancelling
+        return self._getting is not None or bool(self._ending)
 
     @property
     def is_getting(self) -> bool:
@@ -143,7 +143,6 @@ class Flow:
         """Start the consumer with this window."""
         prefetch = min(prefetch, MOST)
         self._channel.basic_qos(prefetch_count=prefetch)
-        self._cancelling = False
         self.window, self._unsettled, self._freed = prefetch, 0, 0
         loop = self._link.loop
         timer = loop.call_later(_DEADLINE, self._late)
@@ -162,18 +161,20 @@ class Flow:
         self._fail(BackendError(f"{where}; is queue {self._source.queue!r} a quorum queue that has lost its leader?"))
 
     def cancel(self, done: Callable[[], None]) -> None:
-        """End the consumer; what it brought can still be settled."""
+        """End the consumer; what it brought can still be settled. ``done`` follows the last of what was on its way."""
         tag, self._tag = self._tag, None
-        self._cancelling = True
+        if tag is not None:
+            self._ending[tag] = done
+            # one function for all: pika calls whatever waits for the end of a consumer when any of them has ended
+            self._channel.basic_cancel(tag, callback=self._on_cancel_ok)
 
-        def cancelled() -> None:
-            self._cancelling = False
+    def _on_cancel_ok(self, frame: Any) -> None:
+        done = self._ending.pop(frame.method.consumer_tag, None)
+        if done is not None and self.is_open:
             done()
 
-        self._channel.basic_cancel(tag, callback=self._if_open(cancelled))
-
     def renew(self, prefetch: int) -> None:
-        """A new consumer, whose window does not count what the old one brought."""
+        """A new consumer, whose window does not count what the old one brought, nor what is on its way to that."""
         self.cancel(_nothing)
         self.consume(prefetch)
 
@@ -189,8 +190,8 @@ class Flow:
         elif content.consumer_tag == self._tag:
             self._unsettled += 1
             self._on_message(content)
-        elif self._cancelling:
-            self._on_message(content)
+        elif content.consumer_tag in self._ending:
+            self._on_message(content)  # before anything that a next consumer gets
         else:
             self.give_back(content)
 

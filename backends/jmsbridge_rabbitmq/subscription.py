@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Subscription"]
 
+_IDLE = 0.1  # seconds after a drain within which whoever goes on has granted again
+
 
 class _Order(NamedTuple):
     """One verb on its way to the I/O thread."""
@@ -64,6 +66,8 @@ class Subscription:
         self._exact = interest.window == 0 and not source.eager  # one consumer, or fetch, for each bit of credit
         self._draining = False
         self._drains: deque[Ticket] = deque()
+        self._dry = False  # drained, and granted nothing since
+        self._watched = False
 
     @property
     def is_closed(self) -> bool:
@@ -162,7 +166,7 @@ class Subscription:
                 self._adjust()
 
     def _adjust(self) -> None:
-        """Late settlements fill the window, and nothing can be under way: another consumer has a window of its own."""
+        """Late settlements fill the window; another consumer has one of its own."""
         if self._flow.will_be_full and self._credit > 0 and not self._held:
             self._flow.renew(self._credit)
         elif self._flow.window < self._window and self._flow.is_clear:
@@ -170,6 +174,7 @@ class Subscription:
 
     def _grant(self, count: int) -> None:
         self._credit += count
+        self._dry = False
         self._hand_up()
         if self._exact:
             self._pull()
@@ -206,7 +211,10 @@ class Subscription:
         flow.write_acks()
         self._draining = flow.holds_acks = True
         if not flow.is_consuming:
-            self._fetch()
+            if flow.is_busy:
+                flow.fence(self._fetch)  # a fetch would overtake what is on its way to the one that ends
+            else:
+                self._fetch()
         elif self._exact:
             flow.cancel(self._fetch)
         elif self._source.kind == "classic":
@@ -230,11 +238,45 @@ class Subscription:
 
     def _drained(self) -> None:
         self._credit = 0
+        self._dry = True
         self._draining = self._flow.holds_acks = False
         self._flow.write_acks()
+        self._watch()
         tickets, self._drains = self._drains, deque()
         for ticket in tickets:
             ticket.succeed()
+
+    # -- without credit
+
+    @property
+    def _may_leave(self) -> bool:
+        """Whether the consumer may end, and begin anew; one that shares or owns its queue only when nobody asks."""
+        return not self._draining and (not self._source.eager or (self._dry and not self._source.exclusive))
+
+    def _watch(self) -> None:
+        """Who drains grants again at once, or else was closed and waits for settlements: others get the messages."""
+        if not self._watched and self._flow.is_consuming and not self._source.exclusive:
+            self._watched = True
+            self._link.loop.call_later(_IDLE, self._look_again)
+
+    def _look_again(self) -> None:
+        self._watched = False
+        if self._dry and self._may_leave and self._flow.is_open and self._flow.is_consuming:
+            self._step_aside()
+
+    def _step_aside(self) -> None:
+        """End the consumer; it begins anew with the next credit."""
+        self._flow.cancel(self._stepped_aside)
+
+    def _stepped_aside(self) -> None:
+        if self._credit > 0:
+            self._grant(0)
+        else:
+            self._return_held()
+
+    def _return_held(self) -> None:
+        while self._held:
+            self._flow.give_back(self._held.popleft().token)
 
     # -- settling
 
@@ -258,16 +300,13 @@ class Subscription:
         The broker serves consumers in turn: two that take turns at giving back get their own messages again for ever.
         """
         flow = self._flow
-        aside = flow.is_consuming and not self._source.eager and not self._draining
-        if aside and self._credit <= 0:
-            while self._held:
-                flow.give_back(self._held.popleft().token)
-        elif not unwanted:
-            aside = False
+        aside = flow.is_consuming and self._may_leave and (unwanted or self._credit <= 0)
         if aside:
-            flow.cancel(lambda: self._grant(0))
+            self._step_aside()
         for token in tokens:
             flow.give_back(token)
+        if aside and self._credit <= 0:
+            self._return_held()
 
     # -- ends
 

@@ -1,4 +1,4 @@
-"""One consumer against a broker that answers when the test says so: order, fetches, windows, acknowledgements."""
+"""One consumer against a broker that answers when the test says so: order, fetches, windows, acknowledgements, ends."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from jmsbridge.spi import BackendError
+from jmsbridge.spi import Address, BackendError, Interest, Native, Outcome
+from jmsbridge.testing.suite.contract_support import Answer, Box
 from jmsbridge_rabbitmq.flow import Flow, Source
 from jmsbridge_rabbitmq.frames import DELIVER, GET_OK, Content
+from jmsbridge_rabbitmq.subscription import Subscription
 
 
 class Wire:
@@ -70,12 +72,16 @@ class Wire:
         self.written.append(("qos", prefetch_count))
 
     def basic_cancel(self, tag: str, callback: Callable[[Any], None]) -> None:
-        self.questions.append(("cancel", callback))
+        frame = SimpleNamespace(method=SimpleNamespace(consumer_tag=tag))
+        self.questions.append(("cancel", lambda _: callback(frame)))
 
     def queue_declare(self, queue: str, passive: bool, callback: Callable[[Any], None]) -> None:
         self.questions.append(("fence", callback))
 
     # -- the loop
+
+    def post(self, task: Callable[[], None]) -> None:
+        task()
 
     def call_later(self, seconds: float, task: Callable[[], None]) -> Any:
         self.timers.append(task)
@@ -219,6 +225,36 @@ def test_what_an_ended_consumer_still_brings_goes_back(world: World) -> None:
     assert world.wire.written[-1] == ("nack", 2)
 
 
+def test_what_is_on_its_way_to_a_renewed_consumer_is_taken(world: World) -> None:
+    """It stands before what the new consumer gets, and is not in its window."""
+    world.flow.renew(1)
+    second = world.flow._tag or ""
+    world.flow.renew(2)
+    for consumer in (world.tag, world.tag, second):
+        world.wire.deliver(consumer)
+    for question in ("cancel", "consume", "cancel", "consume"):
+        world.wire.answer(question)
+    assert world.order == [1, 2, 3]
+    assert not [each for each in world.wire.written if each[0] == "nack"]
+    world.wire.deliver(world.flow._tag or "")
+    assert not world.flow.is_full
+    world.wire.deliver(world.flow._tag or "")
+    assert world.flow.is_full
+
+
+def test_the_end_of_one_consumer_is_not_that_of_the_next(world: World) -> None:
+    ended: list[str] = []
+    world.flow.renew(1)
+    world.flow.cancel(lambda: ended.append("second"))
+    world.wire.answer("cancel")
+    world.wire.answer("consume")
+    assert not ended
+    assert world.flow.is_busy
+    world.wire.answer("cancel")
+    assert ended == ["second"]
+    assert not world.flow.is_busy
+
+
 def test_a_quorum_queue_gets_back_in_order() -> None:
     world = World("quorum")
     first, second = (world.wire.deliver(world.tag) for _ in range(2))
@@ -251,3 +287,82 @@ def test_answers_during_the_close_are_for_nobody(world: World) -> None:
     world.wire.on_close(world.wire, None)
     assert told == ["closed"]
     assert world.order == []
+
+
+# -- a subscription, which holds what exceeds the credit
+
+
+class Held(World):
+    """A subscription of window 3 that was granted one message, and was sent three."""
+
+    def __init__(self) -> None:
+        self.wire = Wire()
+        link = SimpleNamespace(
+            loop=self.wire, consuming=self.wire, get_empty=None, check=lambda: None, stamp="", native=Native.NONE
+        )
+        source = Source("q", "classic", eager=False)
+        self.box = Box()
+        self.subscription = Subscription(link, Interest(address=Address("q"), window=3), self.box, source)  # type: ignore[arg-type]
+        self.subscription.open(lambda error: None)
+        self.subscription.grant(1)
+        self.wire.answer("consume")
+        self.tag = self.subscription._flow._tag or ""
+        for _ in range(3):
+            self.wire.deliver(self.tag)
+
+    @property
+    def order(self) -> list[int]:
+        """The numbers of what was handed up."""
+        return [token.delivery_tag for token in self.box.tokens]
+
+    @property
+    def asked(self) -> list[str]:
+        """The questions without an answer."""
+        return [question for question, _ in self.wire.questions]
+
+
+def test_what_is_given_back_goes_in_order_and_the_rest_follows() -> None:
+    world = Held()
+    world.subscription.settle(world.box.tokens, Outcome.FAILED)
+    assert world.asked == ["cancel"]
+    assert world.wire.written[1:] == [("nack", 1), ("nack", 2), ("nack", 3)]
+    late = world.wire.deliver(world.tag)
+    world.wire.answer("cancel")
+    assert world.wire.written[-1] == ("nack", late)
+
+
+def test_a_drain_waits_for_what_is_on_its_way_to_a_consumer_that_ends() -> None:
+    world, answer = Held(), Answer()
+    world.subscription.settle(world.box.tokens, Outcome.FAILED)
+    world.subscription.grant(2)
+    world.subscription.drain(answer)
+    late = world.wire.deliver(world.tag)
+    world.wire.answer("cancel")
+    world.wire.answer("fence")
+    fetched = world.wire.fetched()
+    assert world.order == [1, late, fetched]
+    answer.wait()
+    assert world.asked == []
+
+
+def test_who_asks_for_nothing_after_a_drain_ends() -> None:
+    world = Held()
+    world.subscription.drain(Answer())
+    world.wire.answer("fence")
+    assert world.asked == []
+    world.wire.timers[-1]()
+    assert world.asked == ["cancel"]
+    world.wire.answer("cancel")
+    assert world.wire.written[1:] == [("nack", 2), ("nack", 3)]
+    world.subscription.grant(1)
+    assert world.asked == ["consume"]
+
+
+def test_who_asks_again_after_a_drain_goes_on() -> None:
+    world = Held()
+    world.subscription.drain(Answer())
+    world.wire.answer("fence")
+    world.subscription.grant(1)
+    world.wire.timers[-1]()
+    assert world.asked == []
+    assert world.order == [1, 2]
