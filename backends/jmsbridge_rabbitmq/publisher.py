@@ -425,12 +425,13 @@ def _message_id(raw: bytes) -> str | None:
 def _culprits(no: Refused, sendings: list[Sending], size: tuple[int, int] | None) -> tuple[int, int]:
     """Between which two it was that the broker closed the channel: places among the sends without an answer.
 
-    A size is refused always, so it was the first one; an exchange may have been there for the first of its messages.
+    What is too large or not allowed is refused always, so it was the first one; an exchange may have been there for the
+    first of its messages.
     """
     found = [place for place, each in enumerate(sendings) if _is_about(no, each, size)]
     if not found:
         return 0, len(sendings) - 1
-    return found[0], found[0] if size is not None else found[-1]
+    return found[0], found[0] if size is not None or no.code == 403 else found[-1]
 
 
 def _is_about(no: Refused, sending: Sending, size: tuple[int, int] | None) -> bool:
