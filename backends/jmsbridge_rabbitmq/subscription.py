@@ -78,6 +78,10 @@ class Subscription:
         """Whether it is a consumer of this destination."""
         return self._interest.address == address
 
+    def takes_from(self, queue: str) -> bool:
+        """Whether that is its queue; also when its consumer has left and only settlements are due."""
+        return self._source.queue == queue
+
     def open(self, done: Callable[[BackendError | None], None]) -> None:
         """Open the channel and, for an eager source, the consumer; I/O thread."""
         self._flow.open(self._window if self._source.eager else None, done)

@@ -112,9 +112,11 @@ def test_a_closed_sharer_takes_no_message(connection: Connection, name: str, dur
         wait_left(connection._core.supervisor.link, 1)
         send_texts(other, topic, "a", "b", "c")
         assert receive_marks(heir, 3) == [("a", False), ("b", False), ("c", False)]
+        heir.close()
+        if durable:
+            with pytest.raises(JMSException):  # what the closed consumer received may come again
+                other.unsubscribe("s")
         holding.commit()
-        send_texts(other, topic, "d")
-        assert receive_texts(heir, 1) == ["d"]
     if durable:
         other.unsubscribe("s")
 
@@ -182,8 +184,11 @@ def test_a_drained_subscription_begins_anew_with_credit(
     assert client.link.depth(address) == 0
 
 
-def test_credit_right_after_a_drain_keeps_the_consumer(broker: Broker, clients: Clients, name: str) -> None:
+def test_credit_right_after_a_drain_keeps_the_consumer(
+    broker: Broker, clients: Clients, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As ``receive_no_wait`` does it: nothing begins anew, and nothing is marked."""
+    monkeypatch.setattr("jmsbridge_rabbitmq.subscription._IDLE", 60.0)  # on a loaded machine a grant may be late
     client, address = clients(broker), Address(name)
     subscription, box = client.consume(address, 1, window=10, deferred=True)
     client.send(address, "first")
@@ -204,7 +209,7 @@ def test_credit_right_after_a_drain_keeps_the_consumer(broker: Broker, clients: 
         client.send(address, str(number))
         box.wait(number + 2, 10.0)
         subscription.settle(box.tokens[-1:], Outcome.ACCEPTED)
-    assert len(started) <= 5  # on a loaded machine a grant may be late
+    assert started == []
     assert not any(arrival.redelivered for arrival in box.arrivals)
 
 
