@@ -26,7 +26,6 @@ from jmsbridge.spi import (
     LinkLost,
     Native,
     NotSupported,
-    SubscriptionRefused,
 )
 from jmsbridge_rabbitmq import selectors, topology
 from jmsbridge_rabbitmq.admin import RabbitAdmin
@@ -288,13 +287,7 @@ class Link(RabbitAdmin):
 
     def unsubscribe(self, key: str) -> None:
         """Forget a durable subscription."""
-        self.check()
-        queue = self.names.durable(key)
-        if any(each.takes_from(queue) for each in list(self.subscriptions)):
-            raise SubscriptionRefused(
-                f"subscription {key!r} has a consumer, or messages of a closed one that are not settled"
-            )
-        self.ask(topology.unsubscribe(queue, key), f"unsubscribing {key!r}")
+        self.ask(topology.unsubscribe(self.names.durable(key), key), f"unsubscribing {key!r}")
 
     # -- for publishers and subscriptions
 

@@ -437,7 +437,10 @@ def _culprits(no: Refused, sendings: list[Sending], size: tuple[int, int] | None
 def _is_about(no: Refused, sending: Sending, size: tuple[int, int] | None) -> bool:
     if size is not None:
         return len(sending.made.body) == size[0]
-    return f"'{sending.via or 'amq.default'}'" in no.text or f"'{sending.key}'" in no.text
+    what, _, _ = no.text.rpartition(" in vhost '")  # behind that are the virtual host and the user
+    if "topic '" in what and f"topic '{sending.key}'" not in what:
+        return False
+    return f"exchange '{sending.via or 'amq.default'}'" in what
 
 
 def _full(sending: Sending, broker: str) -> str:

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Subscription"]
 
-_IDLE = 0.1  # seconds after a drain within which whoever goes on has granted again
-
 
 class _Order(NamedTuple):
     """One verb on its way to the I/O thread."""
@@ -66,8 +64,7 @@ class Subscription:
         self._exact = interest.window == 0 and not source.eager  # one consumer, or fetch, for each bit of credit
         self._draining = False
         self._drains: deque[Ticket] = deque()
-        self._dry = False  # drained, and granted nothing since
-        self._watched = False
+        self._retired = False
 
     @property
     def is_closed(self) -> bool:
@@ -77,10 +74,6 @@ class Subscription:
     def consumes(self, address: Address) -> bool:
         """Whether it is a consumer of this destination."""
         return self._interest.address == address
-
-    def takes_from(self, queue: str) -> bool:
-        """Whether that is its queue; also when its consumer has left and only settlements are due."""
-        return self._source.queue == queue
 
     def open(self, done: Callable[[BackendError | None], None]) -> None:
         """Open the channel and, for an eager source, the consumer; I/O thread."""
@@ -102,6 +95,11 @@ class Subscription:
     def drain(self, ticket: Ticket) -> None:
         """Take credit to zero, after what is available has come."""
         self._orders.put(_Order(ticket, lambda: self._drain(ticket)))
+
+    def retire(self) -> None:
+        """Let others have what the queue would push to it; the channel stays for what is to be settled."""
+        self._check()
+        self._orders.put(_Order(None, self._retire))
 
     def close(self) -> None:
         """Close the channel: what was held goes back."""
@@ -178,7 +176,6 @@ class Subscription:
 
     def _grant(self, count: int) -> None:
         self._credit += count
-        self._dry = False
         self._hand_up()
         if self._exact:
             self._pull()
@@ -242,31 +239,24 @@ class Subscription:
 
     def _drained(self) -> None:
         self._credit = 0
-        self._dry = True
         self._draining = self._flow.holds_acks = False
         self._flow.write_acks()
-        self._watch()
+        if self._retired:
+            self._retire()
         tickets, self._drains = self._drains, deque()
         for ticket in tickets:
             ticket.succeed()
 
     # -- without credit
 
-    @property
-    def _may_leave(self) -> bool:
-        """Whether the consumer may end, and begin anew; one that shares or owns its queue only when nobody asks."""
-        return not self._draining and (not self._source.eager or (self._dry and not self._source.exclusive))
-
-    def _watch(self) -> None:
-        """Who drains grants again at once, or else was closed and waits for settlements: others get the messages."""
-        if not self._watched and self._flow.is_consuming and not self._source.exclusive:
-            self._watched = True
-            self._link.loop.call_later(_IDLE, self._look_again)
-
-    def _look_again(self) -> None:
-        self._watched = False
-        if self._dry and self._may_leave and self._flow.is_open and self._flow.is_consuming:
+    def _retire(self) -> None:
+        self._retired = True
+        if self._draining or self._source.eager:
+            return  # a subscription's own consumer stays: the subscription lives by it, or is exclusive by it
+        if self._flow.is_consuming:
             self._step_aside()
+        else:
+            self._return_held()
 
     def _step_aside(self) -> None:
         """End the consumer; it begins anew with the next credit."""
@@ -304,7 +294,8 @@ class Subscription:
         The broker serves consumers in turn: two that take turns at giving back get their own messages again for ever.
         """
         flow = self._flow
-        aside = flow.is_consuming and self._may_leave and (unwanted or self._credit <= 0)
+        aside = flow.is_consuming and not self._source.eager and not self._draining
+        aside = aside and (unwanted or self._credit <= 0)
         if aside:
             self._step_aside()
         for token in tokens:

@@ -12,8 +12,8 @@ __all__ = ["Options", "convert_option", "to_seconds"]
 _LONGEST = 2_147_483.647  # seconds, 24 days: the longest that every wait of the platform takes, and Java's int too
 _Seconds = Annotated[float, msgspec.Meta(ge=0, le=_LONGEST)]
 _Timeout = Annotated[float, msgspec.Meta(gt=0, le=_LONGEST)]
-_Count = Annotated[int, msgspec.Meta(ge=0)]
-_Positive = Annotated[int, msgspec.Meta(ge=1)]
+_Count = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+_Positive = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
 _Emulation = Literal["default", "allow", "refuse"]
 
 

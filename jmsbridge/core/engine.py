@@ -329,7 +329,7 @@ class Engine:
         except JMSException:
             raise
         except BaseException:  # Ctrl-C, say: nobody knows how far it came, so what was consumed comes again
-            self._undo(deliveries)
+            self._undo(deliveries or self.incoming.policy.take_unsettled())
             raise
 
     def _commit_all(
@@ -343,7 +343,7 @@ class Engine:
                 transaction.commit(deliveries, self.hub.options.send_timeout)
                 return
             except InDoubtException:
-                self.incoming.replay(deliveries)
+                self._replay(deliveries)
                 raise
             except BackendError as error:
                 failure = error
@@ -355,14 +355,18 @@ class Engine:
             raise TransactionRolledBackException(f"the transaction was rolled back: {failure}") from failure
 
     def _undo(self, deliveries: list[Delivery]) -> None:
-        transaction, _ = self.outgoing.transaction()
         try:
+            transaction, _ = self.outgoing.transaction()
             if transaction is not None:
                 transaction.rollback(self.hub.options.send_timeout)
         except BackendError as error:
             log.warning("rollback: %s", error)
         finally:
-            self.incoming.replay(deliveries)
+            self._replay(deliveries)
+
+    def _replay(self, deliveries: list[Delivery]) -> None:
+        batch, deliveries[:] = deliveries[:], []  # once: an interrupt may lead here again
+        self.incoming.replay(batch)
 
     def rollback(self) -> None:
         """See ``Session.rollback``."""
@@ -375,7 +379,7 @@ class Engine:
                 deliveries = self.incoming.policy.take_unsettled()
         finally:
             try:
-                self._undo(deliveries)
+                self._undo(deliveries or self.incoming.policy.take_unsettled())  # an interrupt left them there
             finally:
                 self.outgoing.end_transaction(committed=False)
 

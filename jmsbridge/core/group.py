@@ -103,7 +103,8 @@ class Group:
     def on_answer(self, member: Member) -> None:
         """The broker answered for one."""
         with self._changed_lock:
-            self._open.pop(member.number, None)
+            if self._open.pop(member.number, None) is None:
+                return  # given up in the same moment
             if member.error is not None:
                 self._failed.append(member)
                 self._told = False

@@ -15,7 +15,7 @@ from jmsbridge.core.clock import LONGEST_WAIT, Clock
 from jmsbridge.core.locks import Rank, ranked
 from jmsbridge.emulate.parking import Park
 from jmsbridge.selectors import Selector
-from jmsbridge.spi import Arrival, BackendError, LinkLost, Outcome, Subscription, Ticket
+from jmsbridge.spi import Arrival, BackendError, LinkLost, Outcome, Retires, Subscription, Ticket
 
 __all__ = ["Delivery", "Inbox", "Nothing"]
 
@@ -146,6 +146,8 @@ class Inbox:
             with self._ready_lock:
                 if self.window or self._credit or self._queue or self._again or not self._open or self._end is not None:
                     return
+                if self.subscription is None:  # the link is being replaced: ``start`` comes again
+                    return
                 self._credit = True
             self._grant(1)
         except BaseException:  # an interrupt
@@ -246,7 +248,7 @@ class Inbox:
                             return self._take(self._again[0], self._again)
                     elif self._queue:
                         return self._take(Delivery(self._queue[0], self), self._queue)
-                    elif not self.window and not self._credit:
+                    elif not self.window and not self._credit and self.subscription is not None:
                         return Nothing.UNASKED
                 if deadline is not None:
                     left = deadline - self._clock.monotonic()
@@ -374,6 +376,9 @@ class Inbox:
             last = self._is_last()
         if last:
             self._end_subscription()
+        elif isinstance(self.subscription, Retires) and self._end is not Nothing.MOVED:
+            with contextlib.suppress(LinkLost):
+                self.subscription.retire()
 
     def _is_last(self) -> bool:
         # under the lock: whether the subscription is to be ended now; true once

@@ -101,13 +101,13 @@ class Outgoing:
     def attach(self, channel: Channel, plan: Plan, transaction: Transaction | None) -> None:
         """Send over this channel from now on."""
         with self._up_lock:
-            fate, old = self.fate, self._transaction
-            self._channel = channel
+            old = self._transaction
             self._plan = plan
             self._lacks = bool(_NEEDED_TO_SEND & ~plan.native)
             self._transaction = transaction
             self._transacted = transaction is not None
-            # only now: what a sender still adds to the old one is either seen here or noticed by the sender
+            self._channel = channel  # last: who finds it finds the transaction of its link
+            fate = self.fate  # only now: what a sender still adds to the old one is seen here or noticed by the sender
             if old is not None and old.is_busy:
                 fate.error = _lost_transaction()
             self._up.notify_all()

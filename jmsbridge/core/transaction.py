@@ -106,6 +106,8 @@ class Buffered:
         failures = [error for _, error in answers if error is not None]
         if failures:
             _raise_failed(answers, failures[0])
+        for delivery in deliveries:  # as above: held until it is certain that they do not come again
+            delivery.inbox.reopen(1)
         try:
             settle_all(deliveries, Outcome.ACCEPTED, max(0.0, deadline - time.monotonic()))
         except BackendError as error:
@@ -116,6 +118,8 @@ class Buffered:
                 f"{sent}acknowledging failed ({error}): what was consumed may return",
                 sent=[message_from_arrival(envelope, False, 0, None) for envelope in held],
             ) from error
+        for delivery in deliveries:
+            delivery.inbox.forget(1)
 
     def rollback(self, timeout: float) -> None:
         """Forget the sends."""

@@ -4,7 +4,7 @@ A backend imports this package, ``jmsbridge.codecs`` and ``jmsbridge.selectors``
 """
 
 from jmsbridge.spi.admin import Admin, Place
-from jmsbridge.spi.backend import SPI_VERSION, Backend, Channel, Inbox, Link, LinkEvents, Subscription, Ticket
+from jmsbridge.spi.backend import SPI_VERSION, Backend, Channel, Inbox, Link, LinkEvents, Retires, Subscription, Ticket
 from jmsbridge.spi.envelope import Address, Arrival, BodyKind, Endpoint, Envelope, Interest, Mode, Outcome
 from jmsbridge.spi.errors import (
     AccessDenied,
@@ -58,6 +58,7 @@ __all__ = [
     "NotSupported",
     "Outcome",
     "Place",
+    "Retires",
     "SelectorRefused",
     "SendRefused",
     "Short",

@@ -24,7 +24,7 @@ A backend promises, and ``jmsbridge.testing.suite`` tests:
 """
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -32,7 +32,7 @@ from jmsbridge.spi.envelope import Address, Arrival, Endpoint, Envelope, Interes
 from jmsbridge.spi.errors import BackendError
 from jmsbridge.spi.native import Native
 
-__all__ = ["SPI_VERSION", "Backend", "Channel", "Inbox", "Link", "LinkEvents", "Subscription", "Ticket"]
+__all__ = ["SPI_VERSION", "Backend", "Channel", "Inbox", "Link", "LinkEvents", "Retires", "Subscription", "Ticket"]
 
 SPI_VERSION = 1
 
@@ -102,6 +102,17 @@ class Subscription(Protocol):
 
     def close(self) -> None:
         """End the flow (blocks). Called only when no token of it is unsettled; idempotent."""
+
+
+@runtime_checkable
+class Retires(Protocol):
+    """What a Subscription may offer besides, where the broker pushes beyond the credit."""
+
+    def retire(self) -> None:
+        """Its consumer was closed: no credit comes any more, only settlements and ``close`` (path).
+
+        Others get what the broker would push to it from now on.
+        """
 
 
 class Channel(Protocol):

@@ -345,24 +345,26 @@ def test_a_drain_waits_for_what_is_on_its_way_to_a_consumer_that_ends() -> None:
     assert world.asked == []
 
 
-def test_who_asks_for_nothing_after_a_drain_ends() -> None:
+def test_who_is_retired_ends_and_gives_back_what_it_held() -> None:
     world = Held()
     world.subscription.drain(Answer())
+    world.subscription.retire()
+    assert world.asked == ["fence"]
     world.wire.answer("fence")
-    assert world.asked == []
-    world.wire.timers[-1]()
     assert world.asked == ["cancel"]
     world.wire.answer("cancel")
     assert world.wire.written[1:] == [("nack", 2), ("nack", 3)]
-    world.subscription.grant(1)
-    assert world.asked == ["consume"]
+    world.subscription.settle(world.box.tokens, Outcome.ACCEPTED)
+    for task in world.wire.at_end:
+        task()
+    assert world.wire.written[-1] == ("ack", 1, False)
 
 
-def test_who_asks_again_after_a_drain_goes_on() -> None:
+def test_who_was_drained_goes_on_pushing() -> None:
+    """It may be a consumer that polls, or one of a connection that is stopped: nobody but the facade knows."""
     world = Held()
     world.subscription.drain(Answer())
     world.wire.answer("fence")
-    world.subscription.grant(1)
-    world.wire.timers[-1]()
     assert world.asked == []
+    world.subscription.grant(1)
     assert world.order == [1, 2]

@@ -12,6 +12,7 @@ import pytest
 from integration.brokers import Broker
 from integration.brokers.fixtures import StartBroker
 from jmsbridge.spi import (
+    AccessDenied,
     Address,
     AddressRefused,
     BackendError,
@@ -136,6 +137,34 @@ def test_one_of_two_sends_costs_the_channel_and_nobody_knows_which(far: Client) 
         assert isinstance(error, ChannelLost)
         assert error.in_doubt
     later.wait(10.0)
+
+
+def test_a_refused_topic_is_not_taken_for_a_queue_that_the_refusal_names(
+    broker: Broker, clients: Clients, name: str, fault_proxy: Callable[..., FaultProxy]
+) -> None:
+    """The broker's text ends with the user, after whom this queue is called."""
+    topics = {"exchange": "jms.durable.topic", "write": "^ok", "read": ".*"}
+    broker.admin.put(f"/api/users/{name}", {"password": "pw", "tags": ""})
+    broker.admin.put(f"/api/permissions/%2F/{name}", dict.fromkeys(("configure", "write", "read"), ".*"))
+    broker.admin.put(f"/api/topic-permissions/%2F/{name}", topics)
+    proxy = fault_proxy(broker.url())
+    client = clients(None, url=proxy.through(broker.url()), user=name, password="pw")
+    queue = Address(name)
+    client.send(queue, "opens the publishing socket")
+    client.send(Address("ok", topic=True), "makes the exchange")
+    proxy.delay = 0.2
+    before = [client.ask(queue, str(number)) for number in range(3)]
+    refused, after = client.ask(Address("bad", topic=True)), client.ask(queue, "after")
+    assert isinstance(refused.outcome(), AccessDenied)
+    after.wait(10.0)
+    for answer in before:
+        error = answer.outcome()
+        assert error is None or error.in_doubt
+    proxy.delay = 0.0
+    _, box = client.consume(queue, 10)
+    arrived = [arrival.envelope.body for arrival in box.wait(5, 10.0)]
+    assert arrived == ["opens the publishing socket", "0", "1", "2", "after"]
+    broker.admin.delete(f"/api/users/{name}")
 
 
 def test_a_consumer_of_a_queue_that_starts_too_late_holds_no_messages(

@@ -1,5 +1,6 @@
 """PERSISTENT_GROUPACK beside the other ways of learning about sends."""
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -7,8 +8,9 @@ import pytest
 
 import jmsbridge
 from jmsbridge import Connection, DeliveryMode, InDoubt, JMSException, Queue
-from jmsbridge.spi import SendRefused
-from jmsbridge.testing.scripted import Call, ScriptedBackend
+from jmsbridge.core.group import Group, Member
+from jmsbridge.spi import Address, SendRefused
+from jmsbridge.testing.scripted import Call, ScriptedBackend, text_envelope
 from jmsbridge.testing.suite.support import LONG, eventually, run_thread
 from tests.review.support import Embedded
 
@@ -113,6 +115,24 @@ def test_what_is_late_is_told_once_and_waited_for_no_more(backend: ScriptedBacke
     producer.send("3")
     assert producer.unacknowledged == ()
     session.close()
+
+
+def test_an_answer_in_the_moment_of_giving_up_is_not_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    group, late = Group(0.05), threading.Event()
+    answer = group.on_answer
+
+    def on_answer(member: Member) -> None:
+        late.wait(LONG)
+        answer(member)
+
+    monkeypatch.setattr(group, "on_answer", on_answer)
+    answering = run_thread(group.enter(text_envelope(Address("orders"), "a"), 1).succeed)
+    with pytest.raises(InDoubt):
+        group.wait_confirmed()
+    late.set()
+    answering.result(LONG)
+    group.wait_confirmed()
+    assert len(group.unacknowledged()) == 1
 
 
 def test_every_failed_send_is_told_and_kept(backend: ScriptedBackend, connect: Connect) -> None:

@@ -16,7 +16,7 @@ from jmsbridge import (
     Queue,
     Session,
 )
-from jmsbridge.spi import Address, Native, Outcome
+from jmsbridge.spi import Address, Native, Outcome, TransactionRolledBack
 from jmsbridge.testing.scripted import ScriptedBackend, text_envelope
 from jmsbridge.testing.suite.support import LONG, eventually, run_thread, send_texts
 from tests.review.interrupting import Interrupter
@@ -200,27 +200,64 @@ def test_an_interrupted_wait_for_a_message_leaves_the_session_usable(broker: Emb
 
 
 @pytest.mark.filterwarnings("ignore::jmsbridge.EmulationWarning")
-def test_an_interrupted_commit_loses_nothing(backend: ScriptedBackend, connect: Connect) -> None:
-    """Where the client holds the transaction together: what was consumed is acknowledged, or comes again."""
+@pytest.mark.parametrize("rolls_back", [True, False])
+def test_an_interrupted_commit_loses_nothing(backend: ScriptedBackend, connect: Connect, rolls_back: bool) -> None:
+    """Where the client holds the transaction together: what was consumed comes again, or what came of it was sent."""
     backend.lower(Native.TRANSACTIONS)
     session = connect(emulation="allow", redelivery_delay=0.0, max_redeliveries=1000).create_session(transacted=True)
     consumer, producer = session.create_consumer(QUEUE), session.create_producer(Queue("to"))
     tokens: list[int] = []
 
     def prepare() -> None:
-        tokens.extend(backend.subscription.deliver(text_envelope(Address("orders"), "a")))
+        tokens.extend(backend.subscription.deliver(text_envelope(Address("orders"), f"in{len(tokens)}")))
         assert consumer.receive(timeout=LONG) is not None
-        producer.send("b")
+        producer.send(f"out{len(tokens)}")
 
     prepare()
     points = 0
     for interrupted in _each_point(session.commit):
         points += 1
+        again: list[str] = []
         if interrupted:
-            session.rollback()
-            _drain(consumer)
+            if rolls_back:
+                session.rollback()
+            again = _drain(consumer)
             session.commit()
         accepted = {token for token, outcome in backend.settled if outcome is Outcome.ACCEPTED}
         assert accepted == set(tokens)
+        assert len(again) <= 1
+        assert again or f"out{len(tokens)}" in [envelope.body for envelope in backend.accepted]
         prepare()
     assert points > 20
+
+
+@pytest.mark.filterwarnings("ignore::jmsbridge.EmulationWarning")
+@pytest.mark.parametrize("emulated", [True, False])
+def test_an_interrupt_while_a_commit_is_undone_replays_once(
+    backend: ScriptedBackend, connect: Connect, monkeypatch: pytest.MonkeyPatch, emulated: bool
+) -> None:
+    if emulated:
+        backend.lower(Native.TRANSACTIONS)
+    session = connect(emulation="allow", redelivery_delay=0.0).create_session(transacted=True)
+    consumer = session.create_consumer(QUEUE)
+    backend.subscription.deliver(*(text_envelope(Address("orders"), text) for text in "ab"))
+    assert [consumer.receive(timeout=LONG).text for _ in range(2)] == ["a", "b"]
+    transaction, _ = session._engine.outgoing.transaction()
+    assert transaction is not None
+    rollback = transaction.rollback
+
+    def refuse(*_: object) -> None:
+        raise TransactionRolledBack("no")
+
+    def interrupted(timeout: float) -> None:
+        monkeypatch.undo()
+        rollback(timeout)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(transaction, "commit", refuse)
+    monkeypatch.setattr(transaction, "rollback", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        session.commit()
+    assert _drain(consumer) == ["a", "b"]
+    session.commit()
+    assert len(backend.settled) == 2

@@ -1,5 +1,6 @@
 """Receiving where messages take their time, unlike on the embedded broker."""
 
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -8,7 +9,7 @@ from jmsbridge import DUPS_OK_ACKNOWLEDGE, Connection, JMSException, Queue, Text
 from jmsbridge.core.inbox import Delivery, Inbox, Nothing
 from jmsbridge.spi import AccessDenied, Native
 from jmsbridge.testing.marks import pitfall, rule
-from jmsbridge.testing.scripted import ScriptedBackend, text_envelope
+from jmsbridge.testing.scripted import Call, ScriptedBackend, text_envelope
 from jmsbridge.testing.suite.support import LONG, eventually, run_thread
 
 Connect = Callable[..., Connection]
@@ -94,6 +95,30 @@ def test_a_start_just_before_a_receive_parks_asks_for_a_message(
 
     monkeypatch.setattr(Inbox, "wait_next", start_first)
     message = run_thread(consumer.receive).result(LONG)
+    assert isinstance(message, TextMessage)
+    assert message.text == "there"
+
+
+def test_a_start_while_there_is_no_link_asks_on_the_next(backend: ScriptedBackend, connect: Connect) -> None:
+    """Without a prefetch: the receive waits on an inbox that has no subscription yet."""
+    connection = connect()
+    consumer = connection.create_session().create_consumer(QUEUE, prefetch=0)
+    connection.stop()
+    reconnect = threading.Event()
+
+    def wait(_: Call) -> None:
+        reconnect.wait(LONG)
+
+    backend.script.before["channel"] = wait
+    backend.link.cut()
+    eventually(lambda: "channel" in backend.script.verbs(2))
+    connection.start()
+    receiving = run_thread(consumer.receive)
+    eventually(consumer._receiver.inbox.is_parked)
+    reconnect.set()
+    eventually(lambda: "grant" in backend.script.verbs(2))
+    backend.subscription.deliver(text_envelope(QUEUE.address, "there"))
+    message = receiving.result(LONG)
     assert isinstance(message, TextMessage)
     assert message.text == "there"
 
