@@ -97,7 +97,10 @@ class Subscription:
         self._orders.put(_Order(ticket, lambda: self._drain(ticket)))
 
     def retire(self) -> None:
-        """Let others have what the queue would push to it; the channel stays for what is to be settled."""
+        """Let others have what a queue would push to it; the channel stays for what is to be settled.
+
+        The consumer of a subscription stays as well.
+        """
         self._check()
         self._orders.put(_Order(None, self._retire))
 

@@ -111,7 +111,7 @@ class Retires(Protocol):
     def retire(self) -> None:
         """Its consumer was closed: no credit comes any more, only settlements and ``close`` (path).
 
-        Others get what the broker would push to it from now on.
+        Where the broker can let it go without ending more than it, others get what would be pushed to it from now on.
         """
 
 
