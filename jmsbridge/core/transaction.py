@@ -4,6 +4,8 @@ Both end with ``commit`` or ``rollback`` and are then the next transaction (rule
 """
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 from jmsbridge.core.inbox import Delivery
@@ -53,16 +55,12 @@ class Native:
     def commit(self, deliveries: list[Delivery], timeout: float) -> None:
         """Settle what was consumed as part of the transaction, then commit it."""
         self._sent = 0
-        # counted as held until the commit is answered: a closed consumer's subscription must outlive a failed commit
-        for delivery in deliveries:
-            delivery.inbox.reopen(1)
-        if not settle_all(deliveries, Outcome.ACCEPTED):
-            raise TransactionRolledBack("the connection was lost during the transaction")
-        waiter = Waiter()
-        self._channel.commit(waiter)
-        waiter.wait_answer(timeout, "a commit")
-        for delivery in deliveries:
-            delivery.inbox.forget(1)
+        with _still_held(deliveries):
+            if not settle_all(deliveries, Outcome.ACCEPTED):
+                raise TransactionRolledBack("the connection was lost during the transaction")
+            waiter = Waiter()
+            self._channel.commit(waiter)
+            waiter.wait_answer(timeout, "a commit")
 
     def rollback(self, timeout: float) -> None:
         """Roll the broker's transaction back; a dead link has done so already."""
@@ -106,24 +104,31 @@ class Buffered:
         failures = [error for _, error in answers if error is not None]
         if failures:
             _raise_failed(answers, failures[0])
-        for delivery in deliveries:  # as above: held until it is certain that they do not come again
-            delivery.inbox.reopen(1)
-        try:
-            settle_all(deliveries, Outcome.ACCEPTED, max(0.0, deadline - time.monotonic()))
-        except BackendError as error:
-            if not held and not error.in_doubt and len({delivery.inbox for delivery in deliveries}) == 1:
-                raise TransactionRolledBack(f"nothing was acknowledged: {error}") from error
-            sent = "the commit's messages are sent, but " if held else ""
-            raise InDoubtException(
-                f"{sent}acknowledging failed ({error}): what was consumed may return",
-                sent=[message_from_arrival(envelope, False, 0, None) for envelope in held],
-            ) from error
-        for delivery in deliveries:
-            delivery.inbox.forget(1)
+        with _still_held(deliveries):
+            try:
+                settle_all(deliveries, Outcome.ACCEPTED, max(0.0, deadline - time.monotonic()))
+            except BackendError as error:
+                if not held and not error.in_doubt and len({delivery.inbox for delivery in deliveries}) == 1:
+                    raise TransactionRolledBack(f"nothing was acknowledged: {error}") from error
+                sent = "the commit's messages are sent, but " if held else ""
+                raise InDoubtException(
+                    f"{sent}acknowledging failed ({error}): what was consumed may return",
+                    sent=[message_from_arrival(envelope, False, 0, None) for envelope in held],
+                ) from error
 
     def rollback(self, timeout: float) -> None:
         """Forget the sends."""
         self._held = []
+
+
+@contextmanager
+def _still_held(deliveries: list[Delivery]) -> Iterator[None]:
+    """Count these as held until the end: a closed consumer's subscription must outlive a commit that fails."""
+    for delivery in deliveries:
+        delivery.inbox.reopen(1)
+    yield
+    for delivery in deliveries:
+        delivery.inbox.forget(1)
 
 
 def _answer(waiter: Waiter, deadline: float) -> BackendError | None:
