@@ -9,18 +9,16 @@ import pytest
 from integration.brokers import Broker
 from jmsbridge import (
     Connection,
-    Destination,
     JMSException,
     JMSSecurityException,
     MessageConsumer,
     Queue,
-    Session,
     TextMessage,
     Topic,
 )
 from jmsbridge.spi import Address, BackendError
 from jmsbridge.testing.proxy import FaultProxy
-from jmsbridge.testing.suite.support import LONG, Collector, eventually, receive_texts, send_texts
+from jmsbridge.testing.suite.support import LONG, Collector, eventually, receive_texts, send_surely, send_texts
 from jmsbridge_rabbitmq import RabbitOptions
 from tests.rabbitmq_live.support import Client
 
@@ -28,19 +26,6 @@ Connect = Callable[..., Connection]
 Proxies = Callable[..., FaultProxy]
 
 _PATIENCE = 30.0  # seconds for what a loaded machine does late
-
-
-def send_surely(session: Session, destination: Destination, text: str) -> None:
-    """Send until it is confirmed: right after a cut a send may be left in doubt, and then comes twice."""
-
-    def sent() -> bool:
-        try:
-            send_texts(session, destination, text)
-        except JMSException:
-            return False
-        return True
-
-    eventually(sent, _PATIENCE)
 
 
 def receive_until(consumer: MessageConsumer, last: str) -> list[str]:
@@ -70,11 +55,11 @@ def test_a_failover_list(broker: Broker, connect: Connect, name: str, fault_prox
     first.resume()
     second.cut()
     eventually(lambda: first.connections, _PATIENCE)
-    send_surely(session, topic, "after")
+    send_surely(session, topic, "after", _PATIENCE)
     elsewhere = connect(broker).create_session()
     send_texts(elsewhere, topic, "from another")
     assert set(receive_until(durable, "from another")) - {"before"} == {"after", "from another"}
-    send_surely(session, answers, "after")
+    send_surely(session, answers, "after", _PATIENCE)
     send_texts(elsewhere, answers, "from another")
     assert receive_until(temporary, "from another") == ["after", "from another"]
     assert second.connections == 0
@@ -107,7 +92,7 @@ def test_attempts_back_off_with_jitter(
         lambda: any(later - earlier < most for earlier, later in itertools.pairwise(attempts(caplog)[3:])), _PATIENCE
     )
     proxy.resume()
-    send_surely(session, Queue(name), "after")
+    send_surely(session, Queue(name), "after", _PATIENCE)
     with session.create_consumer(Queue(name)) as consumer:
         assert receive_until(consumer, "after") == ["before", "after"]
 

@@ -45,11 +45,11 @@ def receive_marks(consumer: MessageConsumer, count: int) -> list[tuple[str, bool
     return [(message.text, message.jms_redelivered) for message in messages if message is not None]
 
 
-def wait_left(link: object, consumers: int = 0) -> None:
-    """Wait until a link has so many consumers. A quorum queue counts those that ended as long as they hold messages."""
+def wait_left(link: object) -> None:
+    """Wait until a link has no consumers. A quorum queue counts those that ended as long as they hold messages."""
     assert isinstance(link, Link)
     flows = [each._flow for each in link.subscriptions]
-    eventually(lambda: sum(flow.is_consuming or flow.is_busy for flow in flows) == consumers, 10.0)
+    eventually(lambda: not any(flow.is_consuming or flow.is_busy for flow in flows), 10.0)
 
 
 # -- closed, and not settled

@@ -15,7 +15,6 @@ from jmsbridge import (
     Message,
     MessageConsumer,
     Queue,
-    Session,
     Topic,
 )
 from jmsbridge.spi import Native
@@ -29,6 +28,7 @@ from jmsbridge.testing.suite.support import (
     eventually,
     receive_texts,
     run_thread,
+    send_surely,
     send_texts,
 )
 
@@ -63,19 +63,6 @@ def send_elsewhere(harness: Harness, destination: Destination, *texts: str) -> N
     connection = connect(harness)
     send_texts(connection.create_session(), destination, *texts)
     connection.close()
-
-
-def send_surely(session: Session, destination: Destination, text: str) -> None:
-    """Send until it is confirmed: right after a cut a send may be left in doubt, and then comes twice."""
-
-    def sent() -> bool:
-        try:
-            send_texts(session, destination, text)
-        except JMSException:
-            return False
-        return True
-
-    eventually(sent)
 
 
 def wait_until_back(harness: Harness, connection: Connection) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from jmsbridge import Destination, JMSConsumer, Message, MessageConsumer, Session, TextMessage
+from jmsbridge import Destination, JMSConsumer, JMSException, Message, MessageConsumer, Session, TextMessage
 
 __all__ = [
     "LONG",
@@ -17,6 +17,7 @@ __all__ = [
     "eventually",
     "receive_texts",
     "run_thread",
+    "send_surely",
     "send_texts",
 ]
 
@@ -35,6 +36,19 @@ def send_texts(session: Session, destination: Destination, *texts: str, **send_o
         for message in messages:
             producer.send(message, **send_options)
     return messages
+
+
+def send_surely(session: Session, destination: Destination, text: str, timeout: float = LONG) -> None:
+    """Send until it is confirmed: right after a cut a send may be left in doubt, and then comes twice."""
+
+    def sent() -> bool:
+        try:
+            send_texts(session, destination, text)
+        except JMSException:
+            return False
+        return True
+
+    eventually(sent, timeout)
 
 
 def receive_texts(consumer: MessageConsumer | JMSConsumer, count: int, timeout: float = LONG) -> list[str]:
