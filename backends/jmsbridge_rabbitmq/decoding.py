@@ -176,7 +176,7 @@ def _content(
     """Kind and body, and the fault that makes bytes of it."""
     if fault is None:
         try:
-            if known.content_type == bodies.TEXT and known.content_encoding is None and not absent:
+            if known.content_type in bodies.PLAIN_TEXTS and known.content_encoding is None and not absent:
                 return BodyKind.TEXT, strict_text(body), None
             return *bodies.decode(known.content_type, known.content_encoding, marked, absent, body), None
         except Malformed as error:

@@ -6,7 +6,7 @@ Pure functions on bytes, written for speed where messages pass: the loops name e
 import struct
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from jmsbridge.spi import Byte, Float, Long, Short
 
@@ -36,8 +36,16 @@ _read_size: Final = struct.Struct(">I").unpack_from
 _read_scaled: Final = struct.Struct(">Bi").unpack_from
 _pack_size: Final = struct.Struct(">I").pack
 
+
+def _read_decimal(data: bytes, offset: int) -> tuple[float]:
+    places, number = _read_scaled(data, offset)
+    return (number / 10**places,)
+
+
+_Unpack = Callable[[bytes, int], tuple[Any, ...]]
+_Made = Callable[[Any], Any] | None
 # Types of fixed size: how to read one, its size, and what makes the canonical value of it (None: it is one).
-_READ: Final[dict[int, tuple[Callable[..., tuple[Any, ...]], int, Callable[[Any], Any] | None]]] = {
+_READ: Final[dict[int, tuple[_Unpack, int, _Made]]] = {
     ord(code): (struct.Struct(layout).unpack_from, struct.calcsize(layout), made)
     for code, layout, made in (
         ("t", ">?", None),
@@ -53,7 +61,7 @@ _READ: Final[dict[int, tuple[Callable[..., tuple[Any, ...]], int, Callable[[Any]
         ("T", ">Q", lambda value: _long(value * 1000)),
         ("L", ">Q", lambda value: _long(value)),
     )
-}
+} | {ord("D"): (_read_decimal, 5, None)}
 
 
 class Malformed(ValueError):
@@ -72,23 +80,34 @@ class NotFinite(Unencodable):
     """A NaN or an infinity: Erlang has none, and RabbitMQ ends the connection (541) that sends one in a table."""
 
 
-class Names(dict[bytes, tuple[str, int, bool]]):
-    """What the first octets of an entry say: its name, its type, and whether ``wanted`` wants it.
+class Entry(NamedTuple):
+    """What the first octets of an entry say: ``unpack`` is None where the size is not fixed."""
 
-    Names are remembered, up to a bound, because a program uses the same few.
+    name: str
+    kind: int
+    is_wanted: bool
+    unpack: _Unpack | None
+    size: int
+    made: _Made
+
+
+class Names(dict[bytes, Entry]):
+    """Entries by their first octets; ``wanted`` is asked for the name.
+
+    They are remembered, up to a bound, because a program uses the same few.
     """
 
     def __init__(self, wanted: Callable[[str], bool] = lambda name: True) -> None:
         super().__init__()
         self._wanted = wanted
 
-    def __missing__(self, key: bytes) -> tuple[str, int, bool]:
+    def __missing__(self, key: bytes) -> Entry:
         if len(key) < 2 or len(key) != key[0] + 2:
             raise IndexError
         if len(self) >= _MOST_NAMES:
             self.clear()
-        name = text(key[1:-1])
-        self[key] = found = name, key[-1], self._wanted(name)
+        name, kind = text(key[1:-1]), key[-1]
+        self[key] = found = Entry(name, kind, self._wanted(name), *_READ.get(kind, (None, 0, None)))
         return found
 
 
@@ -255,29 +274,27 @@ def decode_entries(
 
     Whether there is anything but texts, numbers and booleans among them.
     """
-    read = _READ
     is_odd = False
     try:
         while offset < end:
             start = offset
             offset += data[start] + 2
-            name, kind, is_wanted = names[data[start:offset]]
-            if kind == 0x53:  # S
+            name, kind, is_wanted, unpack, size, made = names[data[start:offset]]
+            if unpack is not None:
+                value: Any = unpack(data, offset)[0]
+                offset += size
+                if made is not None:
+                    value = made(value)
+            elif kind == 0x53:  # S
                 start = offset + 4
                 offset = start + _read_size(data, offset)[0]
                 if offset > end:
                     break
-                value: Any = data[start:offset]
+                value = data[start:offset]
                 try:
                     value = value.decode()
                 except UnicodeDecodeError:
                     value = text(value)
-            elif kind in read:
-                unpack, size, made = read[kind]
-                value = unpack(data, offset)[0]
-                offset += size
-                if made is not None:
-                    value = made(value)
             else:
                 value, offset = _decode_other(data, offset, end, kind, depth)
                 is_odd = True
@@ -307,9 +324,6 @@ def _decode_other(data: bytes, offset: int, end: int, kind: int, depth: int) -> 
         if stop > end:
             raise Malformed(f"a text or byte array reaches {stop - end} bytes beyond its table")
         return (data[start:stop] if kind == 0x78 else text(data[start:stop])), stop
-    if kind == 0x44:  # D
-        places, number = _read_scaled(data, offset)
-        return number / 10**places, offset + 5
     if depth >= MAX_DEPTH:
         raise Malformed(f"tables and arrays lie deeper in each other than {MAX_DEPTH} levels")
     if kind == 0x46:  # F
@@ -356,9 +370,9 @@ def without(table: bytes, names: Collection[str]) -> bytes:
         while offset < end:
             start = offset
             offset += table[start] + 2
-            name, kind, _ = _names[table[start:offset]]
-            _, offset = _decode_other(table, offset, end, kind, 0)
-            if name not in names:
+            entry = _names[table[start:offset]]
+            _, offset = _decode_other(table, offset, end, entry.kind, 0)
+            if entry.name not in names:
                 kept += table[start:offset]
     except (IndexError, struct.error) as error:
         raise Malformed(f"a field table breaks off at byte {offset}") from error

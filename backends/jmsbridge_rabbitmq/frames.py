@@ -30,8 +30,10 @@ DELIVER: Final = 60
 GET_OK: Final = 71
 
 _END: Final = b"\xce"
+_DELIVERS: Final = b"\0\x3c\0\x3c"
 _MOST_DESTINATIONS: Final = 1024
 _BARE: Final = 8  # octets of a frame besides its payload
+_HEAD: Final = 19  # octets of a header frame up to its flags
 _ADDED: Final = 65_536  # the broker tells in headers that were full what became of the message, and does not count
 _pack_header: Final = struct.Struct(">BHIHHQ").pack
 _pack_body: Final = struct.Struct(">BHI").pack
@@ -39,10 +41,10 @@ _pack_tag: Final = struct.Struct(">BHIHHQBB").pack
 _read_frame: Final = struct.Struct(">BHI").unpack_from
 _read_method: Final = struct.Struct(">HH").unpack_from
 _read_content: Final = struct.Struct(">HHQ").unpack_from
-_read_tag: Final = struct.Struct(">Q").unpack_from
+_read_header: Final = struct.Struct(">BHIHHQ").unpack_from
+_read_tag: Final = struct.Struct(">QB").unpack_from
 _read_confirm: Final = struct.Struct(">QB").unpack_from
 _read_code: Final = struct.Struct(">H").unpack_from
-_read_count: Final = struct.Struct(">I").unpack_from
 
 
 class Content(msgspec.Struct, frozen=True, gc=False):
@@ -164,6 +166,7 @@ class FrameReader:
     def __init__(self, frame_max: int = 131072, max_body: int = 512 * 1024 * 1024) -> None:
         self._frame_max = frame_max or 131072
         self._max_body = max_body
+        self._room = min(self._frame_max - _BARE, max_body)
         self._rest = bytearray()
         self._need = 0
         self._pending: dict[int, _Pending] = {}
@@ -203,7 +206,11 @@ class FrameReader:
             if kind == 1:
                 if channel in pending:
                     raise Malformed(f"a method on channel {channel} amid a message")
-                self._on_method(data, start, stop, channel, events)
+                last = self._on_delivery(data, start, stop, channel, events)
+                if last:
+                    stop = last
+                else:
+                    self._on_method(data, start, stop, channel, events)
             elif kind == 2:
                 self._on_header(data, start, stop, channel, events)
             elif kind == 3:
@@ -213,6 +220,43 @@ class FrameReader:
             offset = stop + 1
         self._need = 7
         return offset
+
+    def _on_delivery(self, data: bytes, start: int, stop: int, channel: int, events: list[Event]) -> int:
+        """Take a delivery whose three frames are here, as they nearly always are; the end of the last one.
+
+        0 where it is anything else: then it is looked at frame by frame.
+        """
+        end = len(data)
+        if data[start : start + 4] != _DELIVERS or end - stop <= _HEAD:
+            return 0
+        kind, number, size, family, _, length = _read_header(data, stop + 1)
+        body = stop + 16 + size
+        last: int = body + length
+        if kind != 2 or number != channel or family != 60 or not 14 <= size <= self._room or last >= end:
+            return 0
+        kind, number, room = _read_frame(data, body - 7)
+        if kind != 3 or number != channel or not 0 < room == length <= self._room:
+            return 0
+        if data[body - 8] != 0xCE or data[last] != 0xCE:
+            return 0
+        consumer_tag, tag, redelivered, (exchange, routing_key) = _delivered(data[start + 4 : stop])
+        properties = data[stop + 20 : body - 8]
+        events.append(
+            Content(
+                DELIVER,
+                channel,
+                consumer_tag,
+                tag,
+                redelivered,
+                exchange,
+                routing_key,
+                0,
+                "",
+                properties,
+                data[body:last],
+            )
+        )
+        return last
 
     def _on_method(self, data: bytes, start: int, stop: int, channel: int, events: list[Event]) -> None:
         family, number = _read_method(data, start)
@@ -261,23 +305,16 @@ class FrameReader:
         payload = pending.payload
         number = pending.found
         consumer_tag, tag, redelivered, code, reason = "", 0, False, 0, ""
-        offset = 0
         if number == DELIVER:
-            consumer_tag, offset = _short(payload, 0)
-        if number == RETURN:
+            consumer_tag, tag, redelivered, (exchange, routing_key) = _delivered(payload)
+        elif number == RETURN:
             code = _read_code(payload)[0]
             reason, offset = _short(payload, 2)
+            exchange, routing_key = _ways[payload[offset:]]
         else:
-            tag = _read_tag(payload, offset)[0]
-            redelivered = payload[offset + 8] & 1 != 0
-            offset += 9
-        exchange, offset = _short(payload, offset)
-        routing_key, offset = _short(payload, offset)
-        if number == GET_OK:
-            _read_count(payload, offset)
-            offset += 4
-        if offset != len(payload):
-            raise Malformed("a method of the broker is longer or shorter than its frame")
+            tag, flags = _read_tag(payload)
+            redelivered = flags & 1 != 0
+            exchange, routing_key = _ways[payload[9:-4]]  # behind it the number of messages that are left
         events.append(
             Content(
                 number, channel, consumer_tag, tag, redelivered, exchange, routing_key, code, reason, properties, body
@@ -285,7 +322,29 @@ class FrameReader:
         )
 
 
-_texts: dict[bytes, str] = {}
+class _Ways(dict[bytes, tuple[str, str]]):
+    """Exchange and routing key by the bytes that end a method; bounded."""
+
+    def __missing__(self, payload: bytes) -> tuple[str, str]:
+        exchange, offset = _short(payload, 0)
+        routing_key, offset = _short(payload, offset)
+        if offset != len(payload):
+            raise Malformed("a method of the broker is longer or shorter than its frame")
+        if len(self) >= _MOST_DESTINATIONS:
+            self.clear()
+        self[payload] = found = exchange, routing_key
+        return found
+
+
+_ways: Final = _Ways()
+_texts: Final[dict[bytes, str]] = {}
+
+
+def _delivered(payload: bytes) -> tuple[str, int, bool, tuple[str, str]]:
+    """Consumer tag, delivery tag, redelivered, and the way of a basic.deliver."""
+    consumer_tag, offset = _short(payload, 0)
+    tag, flags = _read_tag(payload, offset)
+    return consumer_tag, tag, flags & 1 != 0, _ways[payload[offset + 9 :]]
 
 
 def _short(payload: bytes, offset: int) -> tuple[str, int]:

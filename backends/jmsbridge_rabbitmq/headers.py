@@ -44,6 +44,7 @@ _NULLS: Final = "x-jb-nulls"  # the names of the properties that are None, as a 
 _FLOATS: Final = "x-jb-floats"  # those that are texts here because they are not finite, with their types, as JSON
 _LONG: Final = "x-jb-long"  # the names of more than 255 bytes, by the names that they have here, as JSON
 _ESCAPED: Final = {"CC": "x-jb-p-CC", "BCC": "x-jb-p-BCC"}  # RabbitMQ takes these for further routing keys
+_NOTES: Final = frozenset({_NULLS, _FLOATS, _LONG, *_ESCAPED.values()})
 
 BROKER_HEADERS: Final = {
     "CC": "routing keys of the sender, followed by the broker",
@@ -128,7 +129,7 @@ def decode(data: bytes, start: int = 4) -> tuple[dict[str, Any], dict[str, Any]]
     others: dict[str, Any] = {}
     if decode_entries(data, start, len(data), _names, mine, others):
         mine = _carried(mine)
-    if not others:
+    if _NOTES.isdisjoint(others):
         return mine, others
     for name, escaped in _ESCAPED.items():
         if escaped in others:

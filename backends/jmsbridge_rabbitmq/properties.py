@@ -13,7 +13,9 @@ __all__ = ["Properties", "copy_for", "decode", "encode", "shortstr"]
 _read_flags: Final = struct.Struct(">H").unpack_from
 _read_size: Final = struct.Struct(">I").unpack_from
 _read_time: Final = struct.Struct(">Q").unpack_from
-_content_types: Final = {name.encode(): name for name in ("text/plain;charset=utf-8", "application/octet-stream")}
+_content_types: Final = {
+    name.encode(): name for name in ("text/plain;charset=utf-8", "text/plain", "application/octet-stream")
+}
 _NOT_IN_COPIES: Final = frozenset({"CC", "BCC", "x-delivery-count", "x-acquired-count"})
 _NOT_IN_DEAD: Final = _NOT_IN_COPIES | {"JMSExpiration", DEAD}
 _IS_DEAD: Final = field(DEAD, True)
