@@ -80,7 +80,7 @@ class NotFinite(Unencodable):
     """A NaN or an infinity: Erlang has none, and RabbitMQ ends the connection (541) that sends one in a table."""
 
 
-class Entry(NamedTuple):
+class _Entry(NamedTuple):
     """What the first octets of an entry say: ``unpack`` is None where the size is not fixed."""
 
     name: str
@@ -91,7 +91,7 @@ class Entry(NamedTuple):
     made: _Made
 
 
-class Names(dict[bytes, Entry]):
+class Names(dict[bytes, _Entry]):
     """Entries by their first octets; ``wanted`` is asked for the name.
 
     They are remembered, up to a bound, because a program uses the same few.
@@ -101,13 +101,13 @@ class Names(dict[bytes, Entry]):
         super().__init__()
         self._wanted = wanted
 
-    def __missing__(self, key: bytes) -> Entry:
+    def __missing__(self, key: bytes) -> _Entry:
         if len(key) < 2 or len(key) != key[0] + 2:
             raise IndexError
         if len(self) >= _MOST_NAMES:
             self.clear()
         name, kind = text(key[1:-1]), key[-1]
-        self[key] = found = Entry(name, kind, self._wanted(name), *_READ.get(kind, (None, 0, None)))
+        self[key] = found = _Entry(name, kind, self._wanted(name), *_READ.get(kind, (None, 0, None)))
         return found
 
 
