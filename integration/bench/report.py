@@ -24,9 +24,10 @@ _TEXT = """# Performance on RabbitMQ, beside its other clients
 
 256 bytes of text with five properties, persistent, to a durable queue or from one; {broker} on the same machine. Each
 peer is a process of its own; all are measured in turn, a quarter of a window each (whole windows through the proxy),
-after one window that warms up, so that they meet the same machine: medians of {windows} windows; comparisons are medians
-of the ratios of the same turn. A message is made anew for each send, and a receiver reads its text and one property. CPU is that of the client, all threads. Within a group all
-give the same guarantee, except that the Java client's commit waits for no confirmation of what was sent before it.
+after one window that warms up, so that they meet the same machine: medians of {windows} windows; comparisons are
+medians of the ratios of the same turn. A message is made anew for each send, and a receiver reads its text and one
+property. CPU is that of the client, all threads. Within a group all give the same guarantee, except that the Java
+client's commit waits for no confirmation of what was sent before it.
 The Java client's sends with a completion listener slow down with the number of messages that their session has sent
 (3.7.0 goes through all numbers from the first one whenever the broker confirms several at once): its highest figure is
 that of a young session.

@@ -323,13 +323,13 @@ class Engine:
         deliveries: list[Delivery] = []
         try:
             with self._lock:
-                deliveries = self.incoming.policy.take_unsettled()
+                self.incoming.policy.take_unsettled(deliveries)
                 transaction, failure = self.outgoing.transaction()
             self._commit_all(transaction, failure, deliveries)
         except JMSException:
             raise
         except BaseException:  # Ctrl-C, say: nobody knows how far it came, so what was consumed comes again
-            self._undo(deliveries or self.incoming.policy.take_unsettled())
+            self._undo(deliveries)
             raise
 
     def _commit_all(
@@ -343,7 +343,8 @@ class Engine:
                 transaction.commit(deliveries, self.hub.options.send_timeout)
                 return
             except InDoubtException:
-                self._replay(deliveries)
+                self._take_back(deliveries)
+                self.incoming.put_back()
                 raise
             except BackendError as error:
                 failure = error
@@ -354,34 +355,41 @@ class Engine:
                 raise translate(failure) from failure
             raise TransactionRolledBackException(f"the transaction was rolled back: {failure}") from failure
 
+    def _take_back(self, deliveries: list[Delivery]) -> None:
+        """These, and what an interrupt kept a commit from taking, are to be delivered again."""
+        self.incoming.returning += deliveries
+        del deliveries[:]  # once: an interrupt may lead here again
+        self.incoming.policy.take_unsettled(self.incoming.returning)
+
     def _undo(self, deliveries: list[Delivery]) -> None:
         try:
-            transaction, _ = self.outgoing.transaction()
-            if transaction is not None:
-                transaction.rollback(self.hub.options.send_timeout)
+            self._take_back(deliveries)
+            self._roll_back(self.hub.options.send_timeout)
+        except BaseException:  # an interrupt: nothing of it must be part of the next commit
+            self._take_back(deliveries)
+            self._roll_back(0.0)
+            raise
+        finally:
+            self.incoming.put_back()
+
+    def _roll_back(self, timeout: float) -> None:
+        transaction, _ = self.outgoing.transaction()
+        if transaction is None:
+            return
+        try:
+            transaction.rollback(timeout)
         except BackendError as error:
             log.warning("rollback: %s", error)
-        finally:
-            self._replay(deliveries)
-
-    def _replay(self, deliveries: list[Delivery]) -> None:
-        batch, deliveries[:] = deliveries[:], []  # once: an interrupt may lead here again
-        self.incoming.replay(batch)
 
     def rollback(self) -> None:
         """See ``Session.rollback``."""
         self._check_transacted("rollback")
         self.incoming.reclaim()
         self.outgoing.finish()
-        deliveries: list[Delivery] = []
         try:
-            with self._lock:
-                deliveries = self.incoming.policy.take_unsettled()
+            self._undo([])
         finally:
-            try:
-                self._undo(deliveries or self.incoming.policy.take_unsettled())  # an interrupt left them there
-            finally:
-                self.outgoing.end_transaction(committed=False)
+            self.outgoing.end_transaction(committed=False)
 
     def recover(self) -> None:
         """See ``Session.recover``."""

@@ -47,6 +47,7 @@ class Delivery:
 
     def failed(self) -> None:
         """It was seen and comes again: flag and count say so (rule JX-1)."""
+        self.handing = False
         self.count += 1
         self.redelivered = True
         self.local_failures += 1
@@ -276,15 +277,20 @@ class Inbox:
             return self._parked > 0
 
     def put_back(self, deliveries: Iterable[Delivery], delay: float) -> None:
-        """Deliver these again, in this order, before anything newer, not before ``delay`` seconds from now."""
-        batch = list(deliveries)
+        """Deliver these again, in this order, before anything newer, not before ``delay`` seconds from now.
+
+        Those that are in line already stay: an interrupt may lead here twice.
+        """
         due = self._clock.monotonic() + delay if delay else 0.0
         with self._ready_lock:
+            present = set(map(id, self._again))
+            batch = [delivery for delivery in deliveries if id(delivery) not in present]
             for delivery in batch:
                 delivery.due = due
-            self._again.extendleft(reversed(batch))
-            self._held -= len(batch)
-            self.in_hand = None
+            held = self._held - len(batch)
+            line = deque(batch)
+            line += self._again
+            self._again, self._held, self.in_hand = line, held, None  # one step: signals are seen at the end of a call
             self._ready.notify_all()
             wake = self._wake
         if wake is not None:

@@ -102,6 +102,10 @@ class Incoming:
         self._current: Receiver | None = None  # the receiver whose listener may be running
         self._in_progress: Delivery | None = None
         self._recovered = False
+        self.returning: list[Delivery] = []
+        """Taken back from the application, and not yet in line again. What an interrupt leaves here is put back by the
+        next thing that the session does.
+        """
 
     # ---- receivers
 
@@ -178,6 +182,8 @@ class Incoming:
         me = threading.get_ident()
         if self.receiving is not None and self.receiving[0] != me:
             raise IllegalStateException("another thread is receiving on this session; a session serves one thread")
+        if self.returning:
+            self.put_back()
         for one in self._receivers:
             if one.listener is not None:
                 raise IllegalStateException("this session has a message listener; receive belongs to another session")
@@ -193,6 +199,8 @@ class Incoming:
 
     def reclaim(self) -> None:
         """What an interrupt kept a receive from returning is first in line again, and counts as not delivered."""
+        if self.returning:
+            self.put_back()
         if threading.get_ident() != self._receiver_thread:
             return  # the thread that receives may be about to return it
         for receiver in self._receivers:
@@ -287,7 +295,9 @@ class Incoming:
             log.exception("the message listener raised on message %s", delivery.arrival.envelope.message_id)
         self._in_progress = None
         if self.policy.automatic and (failed or self._recovered):
-            self.replay([delivery])
+            delivery.handing = True
+            self.returning.append(delivery)
+            self.put_back()
         elif not failed:
             self.policy.handled(delivery)
 
@@ -296,28 +306,34 @@ class Incoming:
     def recover(self) -> None:
         """Deliver again all that is delivered and unsettled, in order, before anything newer (rules AC-6 to AC-8)."""
         self._recovered = True
-        self.replay(self.policy.take_unsettled())
+        self.policy.take_unsettled(self.returning)
+        self.put_back()
 
-    def replay(self, deliveries: list[Delivery]) -> None:
-        """Mark as failed and deliver again; at the limit dead-letter, for closed consumers give back to the broker."""
-        groups: dict[Inbox, list[Delivery]] = {}
-        for delivery in deliveries:
-            delivery.failed()
-            groups.setdefault(delivery.inbox, []).append(delivery)
-        for inbox, group in groups.items():
-            if inbox.is_lost():
-                continue
-            if inbox.retired:
-                inbox.settle(group, Outcome.FAILED)
-                continue
-            again = []
-            for delivery in group:
-                if self._is_dead(delivery):
-                    self._dead_letter(delivery)
+    def put_back(self) -> None:
+        """Deliver again what is ``returning``, marked as failed."""
+        for delivery in self.returning:
+            if delivery.handing:
+                delivery.failed()
+        while self.returning:
+            inbox = self.returning[0].inbox
+            if not inbox.is_lost():
+                self._replay(inbox, [delivery for delivery in self.returning if delivery.inbox is inbox])
+            self.returning = [delivery for delivery in self.returning if delivery.inbox is not inbox]
+
+    def _replay(self, inbox: Inbox, group: list[Delivery]) -> None:
+        """Once more, in order; at the limit dead-letter, for a closed consumer give back to the broker."""
+        again = []
+        for delivery in group:
+            if inbox.retired or self._is_dead(delivery):
+                self.returning.remove(delivery)  # before it is settled: an interrupt must not have it settled twice
+                if inbox.retired:
+                    inbox.settle((delivery,), Outcome.FAILED)
                 else:
-                    again.append(delivery)
-            if again:
-                inbox.put_back(again, max(self._delay_before(delivery.count) for delivery in again))
+                    self._dead_letter(delivery)
+            else:
+                again.append(delivery)
+        if again:
+            inbox.put_back(again, max(self._delay_before(delivery.count) for delivery in again))
 
     def _delay_before(self, count: int) -> float:
         if self._redelivery.is_exhausted(count):
@@ -414,9 +430,12 @@ class Incoming:
 
     def give_back(self) -> None:
         """At the end of the session: unseen messages unmarked, delivered ones marked as failed, all in place."""
+        self.put_back()
         for receiver in self._receivers:
             receiver.release_unseen()
-        for delivery in self.policy.take_unsettled():
+        unsettled: list[Delivery] = []
+        self.policy.take_unsettled(unsettled)
+        for delivery in unsettled:
             delivery.failed()
             delivery.inbox.settle((delivery,), Outcome.FAILED)
         for receiver in self._receivers:

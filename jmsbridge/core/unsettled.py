@@ -67,8 +67,10 @@ class Policy(Protocol):
     def acknowledge(self, delivery: Delivery | None) -> None:
         """The application called ``acknowledge``: on this delivery's message, or on the session (None)."""
 
-    def take_unsettled(self) -> list[Delivery]:
-        """Forget and return what is delivered and not settled, in delivery order; settle what needs no more waiting."""
+    def take_unsettled(self, into: list[Delivery]) -> None:
+        """Move what is delivered and not settled to ``into``, in delivery order and in one step that no interrupt
+        divides; settle what needs no more waiting.
+        """
 
     def lose(self) -> bool:
         """The link died: nothing delivered over it can be settled any more. Whether there was anything."""
@@ -87,9 +89,8 @@ class _AtOnce:
     def acknowledge(self, delivery: Delivery | None) -> None:
         """Ignored (rule AC-4)."""
 
-    def take_unsettled(self) -> list[Delivery]:
+    def take_unsettled(self, into: list[Delivery]) -> None:
         """Nothing is ever left over."""
-        return []
 
     def lose(self) -> bool:
         """Nothing is held."""
@@ -189,10 +190,9 @@ class Lazy:
     def acknowledge(self, delivery: Delivery | None) -> None:
         """Ignored (rule AC-4)."""
 
-    def take_unsettled(self) -> list[Delivery]:
+    def take_unsettled(self, into: list[Delivery]) -> None:
         """Settle the batch: these messages count as acknowledged."""
         self._settle()
-        return []
 
     def lose(self) -> bool:
         """Forget the batch; the broker sends it again (rule AC-2)."""
@@ -235,23 +235,27 @@ class Deferred:
         """Settle all that the session consumed; ignored in a transaction (rule AC-4)."""
         if self.transacted:
             return
-        with self._lock:  # one step: a link that dies meanwhile leaves either the deliveries or the loss
-            lost, self._lost = self._lost, False
-            held, self._held = self._held, []
-        settle_all(held, Outcome.ACCEPTED, self._wait)
+        held: list[Delivery] = []
+        lost = False
+        try:
+            with self._lock:  # one step: a link that dies meanwhile leaves either the deliveries or the loss
+                lost, self._lost = self._lost, False
+                held += self._held
+                self._held = []
+            settle_all(held, Outcome.ACCEPTED, self._wait)
+        except Exception:
+            raise
+        except BaseException:  # an interrupt: settled or not, they are with the next acknowledgement
+            self._held, self._lost = [*held, *self._held], self._lost or lost
+            raise
         if lost and self._wait is not None:
             raise LinkLost(_TOO_LATE)
 
-    def take_unsettled(self) -> list[Delivery]:
+    def take_unsettled(self, into: list[Delivery]) -> None:
         """All of it."""
-        held: list[Delivery] = []
-        try:
-            with self._lock:
-                held, self._held = self._held, []
-        except BaseException:  # an interrupt: they are still unsettled
-            self._held = [*held, *self._held]
-            raise
-        return held
+        with self._lock:
+            into += self._held  # signals are seen at the end of a call, and there is none before the next line's end
+            self._held = []
 
     def lose(self) -> bool:
         """Forget it."""
@@ -292,7 +296,9 @@ class Individual:
     def acknowledge(self, delivery: Delivery | None) -> None:
         """Settle this one; None settles all."""
         if delivery is None:
-            settle_all(self.take_unsettled(), Outcome.ACCEPTED, self._wait)
+            unsettled: list[Delivery] = []
+            self.take_unsettled(unsettled)
+            settle_all(unsettled, Outcome.ACCEPTED, self._wait)
             return
         with self._lock:
             known = self._held.pop(id(delivery), None)
@@ -301,11 +307,12 @@ class Individual:
         elif self._wait is not None and delivery.inbox.is_lost():
             raise LinkLost(_TOO_LATE)
 
-    def take_unsettled(self) -> list[Delivery]:
+    def take_unsettled(self, into: list[Delivery]) -> None:
         """All of it, in delivery order."""
         with self._lock:
-            held, self._held = self._held, {}
-        return list(held.values())
+            held = list(self._held.values())
+            into += held
+            self._held = {}
 
     def lose(self) -> bool:
         """Forget it."""

@@ -261,3 +261,72 @@ def test_an_interrupt_while_a_commit_is_undone_replays_once(
     assert _drain(consumer) == ["a", "b"]
     session.commit()
     assert len(backend.settled) == 2
+
+
+@pytest.mark.parametrize(("mode", "act"), [(SESSION_TRANSACTED, "rollback"), (CLIENT_ACKNOWLEDGE, "recover")])
+def test_an_interrupted_rollback_is_whole_or_has_not_begun(
+    backend: ScriptedBackend, connect: Connect, mode: int, act: str
+) -> None:
+    session = connect(redelivery_delay=0.0, max_redeliveries=10_000).create_session(session_mode=mode)
+    consumer, texts = session.create_consumer(QUEUE), ["a", "b", "c"]
+    backend.subscription.deliver(*(text_envelope(Address("orders"), text) for text in texts))
+    assert [consumer.receive(timeout=LONG).text for _ in texts] == texts
+    points = 0
+    for interrupted in _each_point(getattr(session, act)):
+        points += 1
+        again = _drain(consumer)
+        if interrupted and not again:
+            getattr(session, act)()
+            again = _drain(consumer)
+        assert again == texts
+    assert points > 20
+    assert not backend.settled
+    session.close()
+    assert {outcome for _, outcome in backend.settled} == {Outcome.FAILED}
+
+
+@pytest.mark.filterwarnings("ignore::jmsbridge.EmulationWarning")
+@pytest.mark.parametrize("emulated", [True, False])
+def test_what_was_sent_shares_the_fate_of_what_was_consumed_when_a_rollback_is_interrupted(
+    backend: ScriptedBackend, connect: Connect, emulated: bool
+) -> None:
+    if emulated:
+        backend.lower(Native.TRANSACTIONS)
+    session = connect(emulation="allow", redelivery_delay=0.0).create_session(transacted=True)
+    consumer, producer = session.create_consumer(QUEUE), session.create_producer(Queue("to"))
+    number = 0
+
+    def prepare() -> None:
+        nonlocal number
+        number += 1
+        backend.subscription.deliver(text_envelope(Address("orders"), f"in{number}"))
+        assert consumer.receive(timeout=LONG) is not None
+        producer.send(f"out{number}")
+
+    prepare()
+    for _ in _each_point(session.rollback):
+        again = _drain(consumer)
+        session.commit()
+        sent = f"out{number}" in [envelope.body for envelope in backend.accepted]
+        assert (again, sent) in [([f"in{number}"], False), ([], True)]
+        prepare()
+    assert number > 20
+
+
+def test_what_an_interrupted_acknowledgement_leaves_goes_with_the_next(
+    backend: ScriptedBackend, connect: Connect
+) -> None:
+    session = connect().create_session(session_mode=CLIENT_ACKNOWLEDGE)
+    consumer = session.create_consumer(QUEUE)
+    tokens: list[int] = []
+
+    def receive() -> None:
+        tokens.extend(backend.subscription.deliver(text_envelope(Address("orders"), f"in{len(tokens)}")))
+        assert consumer.receive(timeout=LONG) is not None
+
+    receive()
+    for interrupted in _each_point(session.acknowledge):
+        if interrupted:
+            session.acknowledge()
+        assert {token for token, outcome in backend.settled if outcome is Outcome.ACCEPTED} == set(tokens)
+        receive()
