@@ -69,6 +69,7 @@ class MessageConsumer(Closing, Child):
         self._check()
         call = as_message(listener)
         self._listener = listener
+        self._engine.incoming.reclaim()
         self._receiver.listen(call, self._engine.incoming.lane.wake)
 
     # ---- receiving

@@ -370,7 +370,10 @@ class Engine:
             self._roll_back(0.0)
             raise
         finally:
-            self.incoming.put_back()
+            try:
+                self.outgoing.end_transaction(committed=False)
+            finally:
+                self.incoming.put_back()
 
     def _roll_back(self, timeout: float) -> None:
         transaction, _ = self.outgoing.transaction()
@@ -386,10 +389,7 @@ class Engine:
         self._check_transacted("rollback")
         self.incoming.reclaim()
         self.outgoing.finish()
-        try:
-            self._undo([])
-        finally:
-            self.outgoing.end_transaction(committed=False)
+        self._undo([])
 
     def recover(self) -> None:
         """See ``Session.recover``."""

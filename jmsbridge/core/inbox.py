@@ -7,7 +7,7 @@ dies with it: what it held will come again from the broker, and settlements of i
 import contextlib
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from typing import Any
 
@@ -276,21 +276,23 @@ class Inbox:
         with self._ready_lock:
             return self._parked > 0
 
-    def put_back(self, deliveries: Iterable[Delivery], delay: float) -> None:
+    def put_back(self, deliveries: Sequence[Delivery], delay: float, returning: list[Delivery] | None = None) -> None:
         """Deliver these again, in this order, before anything newer, not before ``delay`` seconds from now.
 
-        Those that are in line already stay: an interrupt may lead here twice.
+        In the same step, which no interrupt divides, what belongs to this inbox leaves ``returning``.
         """
         due = self._clock.monotonic() + delay if delay else 0.0
+        for delivery in deliveries:
+            delivery.due = due
+        left = [] if returning is None else returning
         with self._ready_lock:
-            present = set(map(id, self._again))
-            batch = [delivery for delivery in deliveries if id(delivery) not in present]
-            for delivery in batch:
-                delivery.due = due
-            held = self._held - len(batch)
-            line = deque(batch)
+            held = max(0, self._held - len(deliveries))
+            others = [delivery for delivery in left if delivery.inbox is not self]
+            line = deque(deliveries)
             line += self._again
-            self._again, self._held, self.in_hand = line, held, None  # one step: signals are seen at the end of a call
+            # signals are seen at the end of a call, and there is none in these two lines
+            self._again, self._held, self.in_hand = line, held, None
+            left[:] = others
             self._ready.notify_all()
             wake = self._wake
         if wake is not None:
@@ -331,7 +333,7 @@ class Inbox:
     def forget(self, count: int) -> None:
         """That many taken messages need no settlement."""
         with self._ready_lock:
-            self._held -= count
+            self._held = max(0, self._held - count)  # an interrupt may have had something settled twice
             last = self._is_last()
         if last:
             self._end_subscription()

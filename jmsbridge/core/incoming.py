@@ -182,13 +182,13 @@ class Incoming:
         me = threading.get_ident()
         if self.receiving is not None and self.receiving[0] != me:
             raise IllegalStateException("another thread is receiving on this session; a session serves one thread")
-        if self.returning:
-            self.put_back()
         for one in self._receivers:
             if one.listener is not None:
                 raise IllegalStateException("this session has a message listener; receive belongs to another session")
             if one.inbox.in_hand is not None:
                 self.reclaim()
+        if self.returning:
+            self.put_back()
         self._receiver_thread = me
         return me
 
@@ -199,10 +199,10 @@ class Incoming:
 
     def reclaim(self) -> None:
         """What an interrupt kept a receive from returning is first in line again, and counts as not delivered."""
-        if self.returning:
-            self.put_back()
         if threading.get_ident() != self._receiver_thread:
             return  # the thread that receives may be about to return it
+        if self.returning:
+            self.put_back()
         for receiver in self._receivers:
             inbox = receiver.inbox
             delivery = inbox.in_hand
@@ -296,8 +296,7 @@ class Incoming:
         self._in_progress = None
         if self.policy.automatic and (failed or self._recovered):
             delivery.handing = True
-            self.returning.append(delivery)
-            self.put_back()
+            self._put_back([delivery])
         elif not failed:
             self.policy.handled(delivery)
 
@@ -311,29 +310,29 @@ class Incoming:
 
     def put_back(self) -> None:
         """Deliver again what is ``returning``, marked as failed."""
-        for delivery in self.returning:
+        self._put_back(self.returning)
+
+    def _put_back(self, returning: list[Delivery]) -> None:
+        for delivery in returning:
             if delivery.handing:
                 delivery.failed()
-        while self.returning:
-            inbox = self.returning[0].inbox
-            if not inbox.is_lost():
-                self._replay(inbox, [delivery for delivery in self.returning if delivery.inbox is inbox])
-            self.returning = [delivery for delivery in self.returning if delivery.inbox is not inbox]
+        while returning:
+            self._replay(returning[0].inbox, returning)
 
-    def _replay(self, inbox: Inbox, group: list[Delivery]) -> None:
-        """Once more, in order; at the limit dead-letter, for a closed consumer give back to the broker."""
+    def _replay(self, inbox: Inbox, returning: list[Delivery]) -> None:
+        """Those of this inbox once more, in order; at the limit dead-letter, for a closed consumer give back."""
         again = []
-        for delivery in group:
-            if inbox.retired or self._is_dead(delivery):
-                self.returning.remove(delivery)  # before it is settled: an interrupt must not have it settled twice
-                if inbox.retired:
-                    inbox.settle((delivery,), Outcome.FAILED)
-                else:
-                    self._dead_letter(delivery)
-            else:
+        for delivery in [one for one in returning if one.inbox is inbox]:
+            if not inbox.is_lost() and not inbox.retired and not self._is_dead(delivery):
                 again.append(delivery)
+                continue
+            returning.remove(delivery)  # before it is settled: an interrupt must not have it settled twice
+            if inbox.retired:
+                inbox.settle((delivery,), Outcome.FAILED)
+            elif not inbox.is_lost():
+                self._dead_letter(delivery)
         if again:
-            inbox.put_back(again, max(self._delay_before(delivery.count) for delivery in again))
+            inbox.put_back(again, max(self._delay_before(delivery.count) for delivery in again), returning)
 
     def _delay_before(self, count: int) -> float:
         if self._redelivery.is_exhausted(count):
