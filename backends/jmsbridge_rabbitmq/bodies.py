@@ -19,7 +19,7 @@ from jmsbridge.spi import BodyKind, Byte, Char, Float, Long, Short
 from jmsbridge_rabbitmq.fields import Malformed, strict_text
 from jmsbridge_rabbitmq.properties import shortstr
 
-__all__ = ["CONTENT_TYPES", "PLAIN_TEXTS", "TEXT", "decode", "encode"]
+__all__ = ["CONTENT_TYPES", "PLAIN_TEXTS", "decode", "encode"]
 
 _TYPES: Final = {
     BodyKind.NONE: "application/vnd.jmsbridge.message",
@@ -29,8 +29,7 @@ _TYPES: Final = {
     BodyKind.STREAM: "application/vnd.jmsbridge.stream+json",
     BodyKind.OBJECT: "application/x-java-serialized-object",
 }
-TEXT: Final = _TYPES[BodyKind.TEXT]
-PLAIN_TEXTS: Final = frozenset({TEXT, "text/plain"})
+PLAIN_TEXTS: Final = frozenset({_TYPES[BodyKind.TEXT], "text/plain"})
 """Content types of what is text in UTF-8."""
 CONTENT_TYPES: Final = tuple(shortstr(_TYPES[kind], "content type") for kind in BodyKind)
 """The encoded content type of each kind."""

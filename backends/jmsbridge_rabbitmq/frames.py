@@ -43,7 +43,6 @@ _read_method: Final = struct.Struct(">HH").unpack_from
 _read_content: Final = struct.Struct(">HHQ").unpack_from
 _read_header: Final = struct.Struct(">BHIHHQ").unpack_from
 _read_tag: Final = struct.Struct(">QB").unpack_from
-_read_confirm: Final = struct.Struct(">QB").unpack_from
 _read_code: Final = struct.Struct(">H").unpack_from
 
 
@@ -265,7 +264,7 @@ class FrameReader:
                 self._pending[channel] = _Pending(number, data[start + 4 : stop])
                 return
             if number in (80, 120) and stop - start == 13:
-                tag, flags = _read_confirm(data, start + 4)
+                tag, flags = _read_tag(data, start + 4)
                 events.append(Confirm(channel, tag, flags & 1 != 0, number == 80))
                 return
         events.append(Raw(data[start - 7 : stop + 1]))

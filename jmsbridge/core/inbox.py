@@ -276,23 +276,22 @@ class Inbox:
         with self._ready_lock:
             return self._parked > 0
 
-    def put_back(self, deliveries: Sequence[Delivery], delay: float, returning: list[Delivery] | None = None) -> None:
-        """Deliver these again, in this order, before anything newer, not before ``delay`` seconds from now.
-
-        In the same step, which no interrupt divides, what belongs to this inbox leaves ``returning``.
+    def put_back(self, returning: list[Delivery], delay: float) -> None:
+        """Deliver those that are this inbox's again, in this order, before anything newer, not before ``delay`` seconds
+        from now. They leave ``returning`` in the same step, which no interrupt divides.
         """
         due = self._clock.monotonic() + delay if delay else 0.0
+        deliveries = [delivery for delivery in returning if delivery.inbox is self]
+        others = [delivery for delivery in returning if delivery.inbox is not self]
         for delivery in deliveries:
             delivery.due = due
-        left = [] if returning is None else returning
         with self._ready_lock:
             held = max(0, self._held - len(deliveries))
-            others = [delivery for delivery in left if delivery.inbox is not self]
             line = deque(deliveries)
             line += self._again
             # signals are seen at the end of a call, and there is none in these two lines
             self._again, self._held, self.in_hand = line, held, None
-            left[:] = others
+            returning[:] = others
             self._ready.notify_all()
             wake = self._wake
         if wake is not None:

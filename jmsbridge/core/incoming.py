@@ -245,7 +245,7 @@ class Incoming:
 
     def unhand(self, delivery: Delivery) -> None:
         """The application did not get it after all: first in line again, unmarked (rule BO-18)."""
-        delivery.inbox.put_back((delivery,), 0.0)
+        delivery.inbox.put_back([delivery], 0.0)
 
     # ---- listeners
 
@@ -295,7 +295,7 @@ class Incoming:
             log.exception("the message listener raised on message %s", delivery.arrival.envelope.message_id)
         self._in_progress = None
         if self.policy.automatic and (failed or self._recovered):
-            delivery.handing = True
+            delivery.failed()
             self._put_back([delivery])
         elif not failed:
             self.policy.handled(delivery)
@@ -321,18 +321,18 @@ class Incoming:
 
     def _replay(self, inbox: Inbox, returning: list[Delivery]) -> None:
         """Those of this inbox once more, in order; at the limit dead-letter, for a closed consumer give back."""
-        again = []
+        delays = []
         for delivery in [one for one in returning if one.inbox is inbox]:
             if not inbox.is_lost() and not inbox.retired and not self._is_dead(delivery):
-                again.append(delivery)
+                delays.append(self._delay_before(delivery.count))
                 continue
             returning.remove(delivery)  # before it is settled: an interrupt must not have it settled twice
             if inbox.retired:
                 inbox.settle((delivery,), Outcome.FAILED)
             elif not inbox.is_lost():
                 self._dead_letter(delivery)
-        if again:
-            inbox.put_back(again, max(self._delay_before(delivery.count) for delivery in again), returning)
+        if delays:
+            inbox.put_back(returning, max(delays))
 
     def _delay_before(self, count: int) -> float:
         if self._redelivery.is_exhausted(count):

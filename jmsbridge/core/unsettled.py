@@ -310,8 +310,7 @@ class Individual:
     def take_unsettled(self, into: list[Delivery]) -> None:
         """All of it, in delivery order."""
         with self._lock:
-            held = list(self._held.values())
-            into += held
+            into += self._held.values()
             self._held = {}
 
     def lose(self) -> bool:

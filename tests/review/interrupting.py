@@ -6,13 +6,23 @@ body; ``Interrupter`` raises at the n-th of these points that lies in jmsbridge,
 
 import dis
 import functools
+import os
 import sys
+from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, TracebackType
 from typing import Any, Self
 
-__all__ = ["Interrupter"]
+import pytest
+
+__all__ = ["Interrupter", "each_point", "needs_plain_locks"]
+
+needs_plain_locks = pytest.mark.skipif(
+    bool(os.environ.get("JMSBRIDGE_DEBUG_LOCKS")),
+    reason="the debugging locks are written in Python: an interrupt inside them leaves them held",
+)
 
 _PACKAGES = ("/jmsbridge/", "/jmsbridge_embedded/")
+_MOST = 500
 _POINTS = ("CALL", "RESUME", "JUMP_BACKWARD", "POP_JUMP_BACKWARD")
 
 
@@ -70,3 +80,19 @@ class Interrupter:
                 raise KeyboardInterrupt
             self._left -= 1
         return self._step
+
+
+def each_point(act: Callable[[], object]) -> Iterator[bool]:
+    """Run ``act`` again and again, interrupted one point later each time, until it is not interrupted at all."""
+    for point in range(_MOST):
+        interrupted = False
+        with Interrupter(point, "/jmsbridge/") as interrupter:
+            try:
+                act()
+            except KeyboardInterrupt:
+                interrupted = True
+        assert interrupted == interrupter.fired
+        yield interrupted
+        if not interrupter.fired:
+            return
+    raise AssertionError("never finished")

@@ -1,7 +1,6 @@
 """What a session does after Ctrl-C in rollback, recover or acknowledge: nothing twice, nothing by halves."""
 
 import contextlib
-import os
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -9,34 +8,27 @@ from typing import Any
 
 import pytest
 
-from jmsbridge import CLIENT_ACKNOWLEDGE, SESSION_TRANSACTED, Connection, JMSException, Message, Queue, TextMessage
+from jmsbridge import (
+    CLIENT_ACKNOWLEDGE,
+    SESSION_TRANSACTED,
+    Connection,
+    JMSException,
+    Message,
+    MessageConsumer,
+    Queue,
+    Session,
+    TextMessage,
+)
 from jmsbridge.spi import Address, Outcome
 from jmsbridge.testing.scripted import ScriptedBackend, text_envelope
 from jmsbridge.testing.suite.support import LONG, eventually, run_thread, send_texts
-from tests.review.interrupting import Interrupter
+from tests.review.interrupting import each_point, needs_plain_locks
 from tests.review.support import Embedded
 
-pytestmark = pytest.mark.skipif(
-    bool(os.environ.get("JMSBRIDGE_DEBUG_LOCKS")),
-    reason="the debugging locks are written in Python: an interrupt inside them leaves them held",
-)
+pytestmark = needs_plain_locks
 
 Connect = Callable[..., Connection]
 QUEUE = Queue("orders")
-_MOST = 500
-
-
-def _interrupted_at(point: int, act: Callable[[], object]) -> bool:
-    """Whether there was such a point."""
-    with Interrupter(point, "/jmsbridge/") as interrupter, contextlib.suppress(KeyboardInterrupt):
-        act()
-    return interrupter.fired
-
-
-def _cut(backend: ScriptedBackend) -> None:
-    links = len(backend.links)
-    backend.link.cut()
-    eventually(lambda: len(backend.links) > links)
 
 
 @pytest.mark.parametrize(("mode", "act"), [(SESSION_TRANSACTED, "rollback"), (CLIENT_ACKNOWLEDGE, "recover")])
@@ -44,31 +36,43 @@ def test_a_consumer_that_is_closed_then_settles_each_message_once(
     backend: ScriptedBackend, connect: Connect, mode: int, act: str
 ) -> None:
     connection = connect(redelivery_delay=0.0, max_redeliveries=10_000)
-    for point in range(_MOST):
+
+    def prepare() -> tuple[Session, MessageConsumer]:
         session = connection.create_session(session_mode=mode)
         consumer = session.create_consumer(QUEUE)
         backend.subscription.deliver(*(text_envelope(Address("orders"), text) for text in "ab"))
         assert [consumer.receive(timeout=LONG).text for _ in "ab"] == ["a", "b"]
         backend.settled.clear()
-        fired = _interrupted_at(point, getattr(session, act))
+        return session, consumer
+
+    def undo() -> None:
+        getattr(session, act)()
+
+    session, consumer = prepare()
+    for point, _ in enumerate(each_point(undo)):
         consumer.close()
         getattr(session, act)()
         session.close()
         assert list(Counter(token for token, _ in backend.settled).values()) == [1, 1], point
-        if not fired:
-            return
-    raise AssertionError("never finished")
+        session, consumer = prepare()
 
 
 def test_a_later_acknowledgement_outlives_the_closing_of_its_consumer(broker: Embedded) -> None:
     connection = broker.connect()
     other = connection.create_session()
-    for point in range(_MOST):
+
+    def prepare() -> tuple[Session, MessageConsumer]:
         session = connection.create_session(session_mode=CLIENT_ACKNOWLEDGE)
         consumer = session.create_consumer(QUEUE)
         send_texts(other, QUEUE, "first", "second")
         assert consumer.receive(timeout=LONG) is not None
-        fired = _interrupted_at(point, session.acknowledge)
+        return session, consumer
+
+    def acknowledge() -> None:
+        session.acknowledge()
+
+    session, consumer = prepare()
+    for point, _ in enumerate(each_point(acknowledge)):
         session.acknowledge()
         assert consumer.receive(timeout=LONG).text == "second"
         consumer.close()
@@ -76,30 +80,34 @@ def test_a_later_acknowledgement_outlives_the_closing_of_its_consumer(broker: Em
         session.close()
         with other.create_consumer(QUEUE) as looking:
             assert looking.receive_no_wait() is None, point
-        if not fired:
-            return
-    raise AssertionError("never finished")
+        session, consumer = prepare()
 
 
 def test_a_doomed_transaction_stays_whole(backend: ScriptedBackend, connect: Connect) -> None:
-    for point in range(_MOST):
+    def prepare() -> tuple[Connection, Session]:
         connection = connect(redelivery_delay=0.0, reconnect_delay=0.001)
         session = connection.create_session(transacted=True)
         producer = session.create_producer(Queue("to"))
         producer.send("one")
-        _cut(backend)
+        links = len(backend.links)
+        backend.link.cut()
+        eventually(lambda: len(backend.links) > links)
         connection.create_session().close()  # waits for the new link
         with contextlib.suppress(JMSException):
             producer.send("two")
         backend.accepted.clear()
-        fired = _interrupted_at(point, session.rollback)
+        return connection, session
+
+    def roll_back() -> None:
+        session.rollback()
+
+    connection, session = prepare()
+    for point, _ in enumerate(each_point(roll_back)):
         with contextlib.suppress(JMSException):
             session.commit()
         assert [envelope.body for envelope in backend.accepted] == [], point
         connection.close()
-        if not fired:
-            return
-    raise AssertionError("never finished")
+        connection, session = prepare()
 
 
 def test_an_acknowledgement_elsewhere_does_not_touch_what_the_lane_puts_back(

@@ -1,9 +1,8 @@
 """Ctrl-C while receiving, acknowledging, committing and closing: nothing is lost, nothing hangs."""
 
-import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -19,33 +18,13 @@ from jmsbridge import (
 from jmsbridge.spi import Address, Native, Outcome, TransactionRolledBack
 from jmsbridge.testing.scripted import ScriptedBackend, text_envelope
 from jmsbridge.testing.suite.support import LONG, eventually, run_thread, send_texts
-from tests.review.interrupting import Interrupter
+from tests.review.interrupting import each_point, needs_plain_locks
 from tests.review.support import Embedded, Gate, interrupt
 
-pytestmark = pytest.mark.skipif(
-    bool(os.environ.get("JMSBRIDGE_DEBUG_LOCKS")),
-    reason="the debugging locks are written in Python: an interrupt inside them leaves them held",
-)
+pytestmark = needs_plain_locks
 
 Connect = Callable[..., Connection]
 QUEUE = Queue("orders")
-_MOST = 2000
-
-
-def _each_point(act: Callable[[], object], only: str = "/jmsbridge/") -> Iterator[bool]:
-    """Run ``act`` again and again, interrupted one point later each time, until it is not interrupted at all."""
-    for point in range(_MOST):
-        interrupted = False
-        with Interrupter(point, only) as interrupter:
-            try:
-                act()
-            except KeyboardInterrupt:
-                interrupted = True
-        assert interrupted == interrupter.fired
-        yield interrupted
-        if not interrupter.fired:
-            return
-    raise AssertionError("never finished")
 
 
 def _drain(consumer: MessageConsumer) -> list[str]:
@@ -79,7 +58,7 @@ def test_an_interrupted_receive_loses_nothing(
 
     give()
     points = 0
-    for _ in _each_point(receive):
+    for _ in each_point(receive):
         points += 1
         give()
     assert points > 20
@@ -101,7 +80,7 @@ def test_an_interrupted_automatic_receive_loses_nothing(broker: Embedded) -> Non
 
     sent.append("m0")
     send_texts(other, QUEUE, "m0")
-    for _ in _each_point(receive):  # what was settled and not returned comes from the session itself
+    for _ in each_point(receive):  # what was settled and not returned comes from the session itself
         sent.append(f"m{len(sent)}")
         send_texts(other, QUEUE, sent[-1])
     got.update(_drain(consumer))
@@ -129,7 +108,7 @@ def test_an_interrupted_session_close_gives_everything_back(broker: Embedded, mo
 
     prepare()
     points = 0
-    for interrupted in _each_point(close):
+    for interrupted in each_point(close):
         points += 1
         if interrupted:
             made[-1].close()  # whatever was left to do
@@ -215,7 +194,7 @@ def test_an_interrupted_commit_loses_nothing(backend: ScriptedBackend, connect: 
 
     prepare()
     points = 0
-    for interrupted in _each_point(session.commit):
+    for interrupted in each_point(session.commit):
         points += 1
         again: list[str] = []
         if interrupted:
@@ -272,7 +251,7 @@ def test_an_interrupted_rollback_is_whole_or_has_not_begun(
     backend.subscription.deliver(*(text_envelope(Address("orders"), text) for text in texts))
     assert [consumer.receive(timeout=LONG).text for _ in texts] == texts
     points = 0
-    for interrupted in _each_point(getattr(session, act)):
+    for interrupted in each_point(getattr(session, act)):
         points += 1
         again = _drain(consumer)
         if interrupted and not again:
@@ -304,7 +283,7 @@ def test_what_was_sent_shares_the_fate_of_what_was_consumed_when_a_rollback_is_i
         producer.send(f"out{number}")
 
     prepare()
-    for _ in _each_point(session.rollback):
+    for _ in each_point(session.rollback):
         again = _drain(consumer)
         session.commit()
         sent = f"out{number}" in [envelope.body for envelope in backend.accepted]
@@ -325,7 +304,7 @@ def test_what_an_interrupted_acknowledgement_leaves_goes_with_the_next(
         assert consumer.receive(timeout=LONG) is not None
 
     receive()
-    for interrupted in _each_point(session.acknowledge):
+    for interrupted in each_point(session.acknowledge):
         if interrupted:
             session.acknowledge()
         assert {token for token, outcome in backend.settled if outcome is Outcome.ACCEPTED} == set(tokens)
