@@ -6,11 +6,11 @@ from collections.abc import Generator, Iterator
 from typing import Any
 
 from jmsbridge.closing import Closing
-from jmsbridge.core.engine import Child, Engine
-from jmsbridge.core.ticket import Waiter
+from jmsbridge.core.emulation.browsing import look
+from jmsbridge.core.runtime.waiting import Waiter
+from jmsbridge.core.session import Child, SessionCore
 from jmsbridge.core.translate import translate
 from jmsbridge.destinations import Queue
-from jmsbridge.emulate.browsing import look
 from jmsbridge.errors import IllegalStateException
 from jmsbridge.message import message_from_arrival
 from jmsbridge.selectors import optional_selector
@@ -35,7 +35,7 @@ class _Page:
 class QueueBrowser(Closing, Child):
     """Each iteration shows the queue anew, in the order of receiving; on a stopped connection too."""
 
-    def __init__(self, engine: Engine, queue: Queue, selector: str | None) -> None:
+    def __init__(self, engine: SessionCore, queue: Queue, selector: str | None) -> None:
         self._engine = engine
         self._queue = queue
         self._selector = selector
@@ -78,7 +78,7 @@ class QueueBrowser(Closing, Child):
     def _browse(self) -> Iterator[Any]:
         plan = self._engine.plan()
         shown = self._browse_natively() if plan.require(Native.BROWSE) == "native" else self._browse_copies()
-        now = self._engine.hub.clock.now_ms
+        now = self._engine.connection.clock.now_ms
         selector = None if Native.QUEUE_SELECTORS in plan.native else optional_selector(self._selector)
         with contextlib.closing(shown):
             for arrival in shown:
@@ -88,9 +88,9 @@ class QueueBrowser(Closing, Child):
                     yield message_from_arrival(envelope, arrival.redelivered, arrival.delivery_count, None)
 
     def _browse_copies(self) -> Generator[Arrival, None, None]:
-        options = self._engine.hub.options
+        options = self._engine.connection.options
         try:
-            link = self._engine.hub.wait_link()[0]
+            link = self._engine.connection.wait_link()[0]
             copies, self._is_cut = look(link, self._queue.address, options.emulation_limit, options.send_timeout)
         except BackendError as error:
             raise translate(error) from error
@@ -99,7 +99,7 @@ class QueueBrowser(Closing, Child):
             yield arrival
 
     def _browse_natively(self) -> Generator[Arrival, None, None]:
-        timeout = self._engine.hub.options.send_timeout
+        timeout = self._engine.connection.options.send_timeout
         selects = Native.QUEUE_SELECTORS in self._engine.incoming.native
         interest = Interest(
             address=self._queue.address, mode=Mode.BROWSE, selector=self._selector, select=selects, window=_STEP

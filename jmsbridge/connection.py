@@ -6,10 +6,11 @@ from typing import Any, NoReturn
 from jmsbridge.closing import Closing
 from jmsbridge.config import Target
 from jmsbridge.core import arguments
-from jmsbridge.core.engine import SessionSettings
-from jmsbridge.core.hub import Hub
+from jmsbridge.core.connection import ConnectionCore
 from jmsbridge.core.modes import AUTO_ACKNOWLEDGE, SESSION_TRANSACTED, DupsOk
 from jmsbridge.core.modes import session_mode as check_mode
+from jmsbridge.core.runtime.interrupts import wait_whole
+from jmsbridge.core.session import SessionSettings
 from jmsbridge.errors import UnsupportedFeatureException
 from jmsbridge.listeners import as_exception
 from jmsbridge.metadata import ConnectionMetaData
@@ -27,7 +28,7 @@ class Connection(Closing):
     """
 
     def __init__(self, target: Target, backend: Backend) -> None:
-        self._core = Hub(target, backend)
+        self._core = wait_whole(lambda: ConnectionCore(target, backend), lambda core: core.close())
         self._exception_listener: Any = None
 
     # ---- attributes

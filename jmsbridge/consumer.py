@@ -7,16 +7,15 @@ from typing import Any
 
 from jmsbridge.closing import Closing
 from jmsbridge.core import arguments
-from jmsbridge.core.engine import Child, Engine
-from jmsbridge.core.inbox import Delivery
-from jmsbridge.core.locks import Rank
-from jmsbridge.core.receiver import Receiver
-from jmsbridge.core.state import Life
+from jmsbridge.core.receiving.receiver import Receiver
+from jmsbridge.core.runtime.closing import CloseState
+from jmsbridge.core.runtime.interrupts import wait_whole
+from jmsbridge.core.runtime.locks import Rank
+from jmsbridge.core.session import Child, SessionCore
 from jmsbridge.core.translate import translate
 from jmsbridge.destinations import Destination, Queue, Topic
 from jmsbridge.errors import IllegalStateException, JMSException
 from jmsbridge.listeners import as_message
-from jmsbridge.spi import BackendError, LinkLost
 
 __all__ = ["MessageConsumer", "QueueReceiver", "TopicSubscriber"]
 
@@ -28,13 +27,13 @@ class MessageConsumer(Closing, Child):
     until the consumer is closed.
     """
 
-    def __init__(self, engine: Engine, receiver: Receiver, destination: Destination) -> None:
+    def __init__(self, engine: SessionCore, receiver: Receiver, destination: Destination) -> None:
         self._engine = engine
         self._receiver = receiver
         self._destination = destination
         self._listener: Any = None
         self._closed = False
-        self._life = Life(Rank.CONSUMER)
+        self._life = CloseState(Rank.CONSUMER)
         engine.add_child(self)
 
     def _check(self) -> None:
@@ -50,9 +49,9 @@ class MessageConsumer(Closing, Child):
 
     @property
     def is_cut(self) -> bool:
-        """Whether messages may never have been looked at: an emulated selector parks ``emulation_limit`` at most."""
-        park = self._receiver.inbox.park
-        return park is not None and park.was_full
+        """Whether messages were never looked at: an emulated selector sets ``emulation_limit`` aside at most."""
+        buffer = self._receiver.inbox.unmatched
+        return buffer is not None and buffer.was_full
 
     @property
     def message_listener(self) -> Any:
@@ -67,10 +66,8 @@ class MessageConsumer(Closing, Child):
     @message_listener.setter
     def message_listener(self, listener: Any) -> None:
         self._check()
-        call = as_message(listener)
+        self._engine.listen(self._receiver, as_message(listener))
         self._listener = listener
-        self._engine.incoming.reclaim()
-        self._receiver.listen(call, self._engine.incoming.lane.wake)
 
     # ---- receiving
 
@@ -80,51 +77,22 @@ class MessageConsumer(Closing, Child):
         Without ``timeout`` waits for ever; 0 is ``receive_no_wait``. IllegalState when the session has a listener or
         another thread is receiving on it (rule TH-3).
         """
-        return self._take(timeout, self._hand)
+        return self._take(timeout)
 
     def receive_no_wait(self) -> Any:
         """The next message that the broker has right now, or None (rule CN-7)."""
-        return self._take(0, self._hand)
+        return self._take(0)
 
-    def _hand(self, delivery: Delivery) -> Any:
-        return self._engine.incoming.hand(delivery)
-
-    def _take(self, timeout: float | timedelta | None, hand: Callable[[Delivery], Any]) -> Any:
+    def _take(self, timeout: float | timedelta | None, read: Callable[[Any], Any] | None = None) -> Any:
         if self._closed:
             self._check()
         engine = self._engine
-        engine.check_open()
-        deadline = None
+        engine.begin()
         if timeout is not None:
             timeout = arguments.seconds(timeout)
-            deadline = engine.hub.clock.monotonic() + timeout if timeout < math.inf else None
-        incoming, receiver = engine.incoming, self._receiver
-        me = incoming.check_receive()
-        # an interrupt may come at the end of any call: what is said by a store alone, without one, holds
-        try:
-            incoming.receiving = (me, receiver)
-            if receiver.inbox.unsure:
-                receiver.make_sure()
-            result = None
-            while delivery := receiver.next_now() if timeout == 0 else receiver.next(deadline):
-                try:
-                    result = hand(delivery)
-                    break
-                except LinkLost:
-                    continue  # an acknowledgement that had to be confirmed was not: the message comes again
-            else:
-                self._check_alive()
-        except Exception as error:
-            receiver.inbox.in_hand = None
-            if isinstance(error, BackendError):
-                raise translate(error) from error
-            raise
-        finally:
-            incoming.receiving = None
-            incoming.left_receive()
-        if delivery is not None:
-            delivery.inbox.in_hand = None
-        return result
+            if timeout == math.inf:
+                timeout = None
+        return engine.receive(self._receiver, timeout, read, self._check_alive)
 
     def _check_alive(self) -> None:
         broken = self._engine.broken
@@ -152,15 +120,19 @@ class MessageConsumer(Closing, Child):
         listener itself, which then completes normally. Idempotent.
         """
         engine = self._engine
-        if engine.hub.is_forked:
+        if engine.connection.is_forked:
             self._closed = True
             return
-        if not self._life.wait_begin_close(wait=not engine.incoming.lane.is_current()):
+        patient = not engine.incoming.listening.executor.is_current()
+        wait_whole(lambda: self._close(wait=patient), to_the_end=True)
+
+    def _close(self, *, wait: bool) -> None:
+        if not self._life.wait_begin_close(wait=wait):
             return
         self._closed = True
         try:
-            engine.forget_child(self)
-            engine.close_receiver(self._receiver)
+            self._engine.forget_child(self)
+            self._engine.close_receiver(self._receiver)
         finally:
             self._life.end_close()
 

@@ -8,7 +8,7 @@ from jmsbridge.closing import Closing
 from jmsbridge.connection import Connection
 from jmsbridge.consumer import MessageConsumer
 from jmsbridge.core.modes import AUTO_ACKNOWLEDGE
-from jmsbridge.core.state import State
+from jmsbridge.core.runtime.closing import State
 from jmsbridge.creating import Creating
 from jmsbridge.destinations import Destination, Queue, TemporaryQueue, TemporaryTopic, Topic
 from jmsbridge.errors import UnsupportedFeatureRuntimeException

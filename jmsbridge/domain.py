@@ -12,8 +12,8 @@ from jmsbridge.config import Target
 from jmsbridge.connection import Connection
 from jmsbridge.consumer import QueueReceiver, TopicSubscriber
 from jmsbridge.core import arguments
-from jmsbridge.core.engine import Engine
 from jmsbridge.core.modes import AUTO_ACKNOWLEDGE, SESSION_TRANSACTED, session_mode
+from jmsbridge.core.session import SessionCore
 from jmsbridge.destinations import Destination, Queue, Topic
 from jmsbridge.errors import IllegalStateException, InvalidDestinationException
 from jmsbridge.factory import ConnectionFactory
@@ -227,7 +227,7 @@ class _Requestor(Closing):
 
 
 def _check_requestor(session: Session, destination: Any) -> None:
-    engine: Engine = session._engine
+    engine: SessionCore = session._engine
     engine.check_open()
     if destination is None:
         raise InvalidDestinationException("a requestor needs a destination")

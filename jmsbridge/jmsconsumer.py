@@ -6,8 +6,7 @@ from typing import Any
 
 from jmsbridge.closing import Closing
 from jmsbridge.consumer import MessageConsumer
-from jmsbridge.core.inbox import Delivery
-from jmsbridge.errors import JMSException, MessageFormatException
+from jmsbridge.errors import MessageFormatException
 from jmsbridge.message import BytesMessage, MapMessage, ObjectMessage, TextMessage
 from jmsbridge.unchecked import simplified
 
@@ -63,25 +62,11 @@ class JMSConsumer(Closing):
         DUPS_OK the message is then first in line again, unmarked; in the other modes it counts as received (rule
         BO-18).
         """
-        return self._consumer._take(timeout, lambda delivery: self._body(delivery, kind))
+        return self._consumer._take(timeout, lambda message: _body_of(message, kind))
 
     def receive_body_no_wait(self, kind: type) -> Any:
         """``receive_body`` of what the broker has right now."""
         return self.receive_body(kind, timeout=0)
-
-    def _body(self, delivery: Delivery, kind: type) -> Any:
-        incoming = self._consumer._engine.incoming
-        message = incoming.peek(delivery)
-        try:
-            body = _body_of(message, kind)
-        except JMSException:
-            if incoming.policy.automatic:
-                incoming.unhand(delivery)
-            else:
-                incoming.handed(delivery)
-            raise
-        incoming.handed(delivery)
-        return body
 
     def __iter__(self) -> Iterator[Any]:
         """Receive until the consumer is closed."""

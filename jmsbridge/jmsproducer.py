@@ -5,9 +5,9 @@ from datetime import timedelta
 from typing import Any, Self
 
 from jmsbridge.core import arguments
-from jmsbridge.core.engine import Engine
-from jmsbridge.core.group import Group
 from jmsbridge.core.modes import DeliveryMode
+from jmsbridge.core.sending.group import Group
+from jmsbridge.core.session import SessionCore
 from jmsbridge.destinations import Destination
 from jmsbridge.errors import (
     InvalidDestinationRuntimeException,
@@ -32,9 +32,8 @@ class JMSProducer:
 
     _unchecked = True
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: SessionCore) -> None:
         self._engine = engine
-        self._outgoing = engine.outgoing
         self._last_async = 0
         self._group: Group | None = None
         self._no_id = False
@@ -62,7 +61,7 @@ class JMSProducer:
         runtime exceptions as section 7.2 says.
         """
         try:
-            self._engine.check_open()
+            self._engine.begin()
             if not isinstance(destination, Destination):
                 raise InvalidDestinationRuntimeException(
                     f"{destination!r} is no destination; create_queue or create_topic makes one"
@@ -73,17 +72,17 @@ class JMSProducer:
             if message._gate is not None:
                 message._refuse()
             self._dress(message)
-            self._outgoing.send(
+            self._engine.send(
                 self,
                 destination,
                 message,
+                foreign,
                 self._mode,
                 self._priority,
                 self._ttl,
                 self._delay,
                 self._completion,
                 self._duplicate_id,
-                foreign,
             )
         except JMSException as error:
             raise unchecked(error) from error

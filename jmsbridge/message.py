@@ -7,7 +7,7 @@ may be changed and sent again at once after a synchronous send, and after the co
 from jmsbridge.messages.arriving import message_for_body, message_from_arrival
 from jmsbridge.messages.base import Message
 from jmsbridge.messages.binary import BytesMessage
-from jmsbridge.messages.foreign import copy_foreign
+from jmsbridge.messages.foreign import copy_foreign, write_headers
 from jmsbridge.messages.mapping import MapMessage
 from jmsbridge.messages.objects import ObjectMessage
 from jmsbridge.messages.stream import StreamMessage
@@ -23,4 +23,5 @@ __all__ = [
     "copy_foreign",
     "message_for_body",
     "message_from_arrival",
+    "write_headers",
 ]

@@ -7,9 +7,10 @@ from typing import Any
 
 from jmsbridge.closing import Closing
 from jmsbridge.core import arguments
-from jmsbridge.core.engine import Child, Engine
-from jmsbridge.core.group import Group
 from jmsbridge.core.modes import DeliveryMode
+from jmsbridge.core.runtime.interrupts import wait_whole
+from jmsbridge.core.sending.group import Group
+from jmsbridge.core.session import Child, SessionCore
 from jmsbridge.destinations import Destination
 from jmsbridge.errors import (
     IllegalStateException,
@@ -34,9 +35,8 @@ class MessageProducer(Closing, Child):
 
     _unchecked = False
 
-    def __init__(self, engine: Engine, destination: Destination | None) -> None:
+    def __init__(self, engine: SessionCore, destination: Destination | None) -> None:
         self._engine = engine
-        self._outgoing = engine.outgoing
         self._destination = destination
         self._closed = False
         self._last_async = 0
@@ -157,7 +157,7 @@ class MessageProducer(Closing, Child):
         """
         if self._closed:
             self._check()
-        self._engine.check_open()
+        self._engine.begin()
         listener = None if completion_listener is _MISSING else as_completion(completion_listener)
         if second is _MISSING:
             destination, message = self._destination, first
@@ -179,7 +179,7 @@ class MessageProducer(Closing, Child):
             message, foreign = own_message(message, objects=False)
         if duplicate_id is not None and not isinstance(duplicate_id, str):
             raise ValueError(f"duplicate_id is text, not {duplicate_id!r}")
-        self._outgoing.send(self, destination, message, mode, level, ttl, self._delay, listener, duplicate_id, foreign)
+        self._engine.send(self, destination, message, foreign, mode, level, ttl, self._delay, listener, duplicate_id)
 
     def send_async(
         self,
@@ -214,15 +214,21 @@ class MessageProducer(Closing, Child):
 
         IllegalState from a completion listener of the own session (rule CL-9).
         """
-        if self._closed or self._engine.hub.is_forked:
+        if self._closed or self._engine.connection.is_forked:
             self._closed = True
             return
         self._engine.forbid_in_completion("close")
-        self._outgoing.finish(self._last_async)
-        self._engine.forget_child(self)
+        wait_whole(self._close, to_the_end=True)
+
+    def _close(self) -> None:
+        engine = self._engine
+        timeout = engine.connection.options.close_timeout
+        engine.outgoing.finish(timeout, self._last_async)
+        engine.forget_child(self)
         self._closed = True
         if self._group is not None:
-            self._group.wait_confirmed()
+            engine.outgoing.forget_group(self._group)
+            self._group.wait_confirmed(timeout)
 
     def _shut(self) -> None:
         """The session is closing; its sends are finished."""

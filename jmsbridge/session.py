@@ -7,7 +7,6 @@ from jmsbridge.browser import QueueBrowser
 from jmsbridge.closing import Closing
 from jmsbridge.consumer import MessageConsumer, TopicSubscriber
 from jmsbridge.core import arguments
-from jmsbridge.core.engine import Engine, SessionSettings
 from jmsbridge.core.modes import (
     AUTO_ACKNOWLEDGE,
     CLIENT_ACKNOWLEDGE,
@@ -17,6 +16,7 @@ from jmsbridge.core.modes import (
     PRE_ACKNOWLEDGE,
     SESSION_TRANSACTED,
 )
+from jmsbridge.core.session import SessionCore, SessionSettings
 from jmsbridge.creating import Creating
 from jmsbridge.destinations import Destination, Queue, TemporaryQueue, TemporaryTopic, Topic
 from jmsbridge.errors import (
@@ -52,7 +52,7 @@ class Session(Closing, Creating):
 
     def __init__(self, connection: "Connection", settings: SessionSettings) -> None:
         self._connection = connection
-        self._engine = Engine(connection._core, settings)
+        self._engine = SessionCore(connection._core, settings)
         self._engine.open()
         connection._core.use()
 

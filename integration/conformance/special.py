@@ -3,7 +3,7 @@
 from typing import Any
 
 from integration.conformance import threads
-from jmsbridge.core.state import State
+from jmsbridge.core.runtime.closing import State
 from jmsbridge.errors import MessageFormatException, NullValueError
 
 __all__ = ["close_connection", "object_body", "object_fits", "read_bytes"]

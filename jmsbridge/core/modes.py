@@ -5,8 +5,16 @@ from enum import IntEnum
 
 import msgspec
 
-from jmsbridge.core.clock import Clock
-from jmsbridge.core.unsettled import Automatic, Deferred, Early, Individual, Lazy, Never, Policy
+from jmsbridge.core.receiving.acknowledgement import (
+    AcknowledgePolicy,
+    AutoPolicy,
+    ClientPolicy,
+    DupsOkPolicy,
+    IndividualPolicy,
+    NoAcknowledgePolicy,
+    PreAcknowledgePolicy,
+)
+from jmsbridge.core.runtime.clock import Clock
 from jmsbridge.errors import JMSException
 
 __all__ = [
@@ -67,26 +75,25 @@ def session_mode(value: object) -> int:
     return value
 
 
-def make_policy(mode: int, dups_ok: DupsOk, clock: Clock, wake: Callable[[], None], wait: float | None) -> Policy:
-    """The acknowledgement policy of a session.
+def make_policy(
+    mode: int, dups_ok: DupsOk, clock: Clock, wake: Callable[[], None], wait: float | None
+) -> AcknowledgePolicy:
+    """The acknowledgement policy of a session that is not transacted.
 
-    DUPS_OK with neither count nor interval behaves as CLIENT_ACKNOWLEDGE, with a count of 1 and no interval as AUTO
-    (seed 001).
+    DUPS_OK with neither count nor interval behaves as CLIENT_ACKNOWLEDGE, with a count of 1 and no interval as AUTO.
     """
-    if mode == SESSION_TRANSACTED:
-        return Deferred(wait, transacted=True)
     if mode == DUPS_OK_ACKNOWLEDGE:
         if not dups_ok.messages and not dups_ok.interval:
-            return Deferred(wait)
+            return ClientPolicy(wait)
         if dups_ok.messages == 1 and not dups_ok.interval:
-            return Automatic(wait)
-        return Lazy(dups_ok.messages, dups_ok.interval, clock, wake, wait)
+            return AutoPolicy(wait)
+        return DupsOkPolicy(dups_ok.messages, dups_ok.interval, clock, wake, wait)
     if mode == CLIENT_ACKNOWLEDGE:
-        return Deferred(wait)
+        return ClientPolicy(wait)
     if mode == INDIVIDUAL_ACKNOWLEDGE:
-        return Individual(wait)
+        return IndividualPolicy(wait)
     if mode == PRE_ACKNOWLEDGE:
-        return Early(wait)
+        return PreAcknowledgePolicy(wait)
     if mode == NO_ACKNOWLEDGE:
-        return Never()
-    return Automatic(wait)
+        return NoAcknowledgePolicy()
+    return AutoPolicy(wait)

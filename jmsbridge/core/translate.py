@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from jmsbridge.core.ticket import AnswerMissing
+from jmsbridge.core.runtime.waiting import AnswerMissing
 from jmsbridge.errors import (
     InDoubtException,
     InvalidClientIDException,

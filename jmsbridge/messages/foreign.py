@@ -14,7 +14,7 @@ from jmsbridge.messages.objects import ObjectMessage
 from jmsbridge.messages.stream import StreamMessage
 from jmsbridge.messages.text import TextMessage
 
-__all__ = ["copy_foreign"]
+__all__ = ["copy_foreign", "write_headers"]
 
 
 def copy_foreign(message: Any) -> Message:
@@ -35,6 +35,17 @@ def copy_foreign(message: Any) -> Message:
         if name != DELIVERY_COUNT:
             copy.set_object_property(name, message.get_object_property(name))
     return copy
+
+
+def write_headers(message: Message, foreign: Any) -> None:
+    """Another provider's message gets the headers of its copy through its own setters (rule BO-8)."""
+    foreign.jms_destination = message._destination
+    foreign.jms_delivery_mode = message._delivery_mode
+    foreign.jms_message_id = message._message_id
+    foreign.jms_timestamp = message._timestamp
+    foreign.jms_priority = message._priority
+    foreign.jms_expiration = message._expiration
+    foreign.jms_delivery_time = message._delivery_time
 
 
 def _offers(message: Any, name: str) -> bool:

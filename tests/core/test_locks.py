@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from jmsbridge.core.locks import OrderedLock, Rank
+from jmsbridge.core.runtime.locks import OrderedLock, Rank
 
 
 def test_rising_ranks_are_fine() -> None:

@@ -14,7 +14,7 @@ from jmsbridge import (
     Session,
     UnsupportedFeature,
 )
-from jmsbridge.core.clock import system
+from jmsbridge.core.runtime.clock import system
 from jmsbridge.spi import Native
 from jmsbridge.testing.suite.support import Completions, assert_empty, eventually
 from tests.emulate.support import QUEUE, Broker, texts

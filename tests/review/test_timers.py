@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from jmsbridge import DUPS_OK_ACKNOWLEDGE, Queue
-from jmsbridge.core.clock import Clock, system
+from jmsbridge.core.runtime.clock import Clock, system
 from jmsbridge.testing.suite.support import LONG, receive_texts, send_texts
 from tests.review.support import Embedded
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from jmsbridge import Connection, DeliveryMode, InDoubtException, Queue, ResourceAllocationException, Session
-from jmsbridge.core.supervisor import Supervisor
+from jmsbridge.core.links.supervisor import Supervisor
 from jmsbridge.spi import Native
 from jmsbridge.testing.scripted import ScriptedBackend
 from jmsbridge.testing.suite.support import Completions, eventually, run_thread

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jmsbridge.core.locks import OrderedLock, Rank
+from jmsbridge.core.runtime.locks import OrderedLock, Rank
 from tests.stress.runs import run_suite
 from tools import switching
 

@@ -1,9 +1,8 @@
 """A gate in front of the senders, shut while the broker asks them to pause."""
 
 import logging
-import threading
 
-from jmsbridge.core.locks import Rank, ranked
+from jmsbridge.core.runtime.waiting import WaitSet
 from jmsbridge.errors import ResourceAllocationException
 
 __all__ = ["Throttle"]
@@ -17,22 +16,19 @@ class Throttle:
     def __init__(self) -> None:
         self.is_active = False
         """Whether senders are to wait."""
-        self._changed_lock = ranked(Rank.LEAF)
-        self._changed = threading.Condition(self._changed_lock)  # guards is_active
+        self._changed = WaitSet()
 
     def set(self, active: bool, why: str) -> None:
         """The broker asks to pause, or to go on; ``why`` goes to the log."""
-        with self._changed_lock:
-            changed, self.is_active = active != self.is_active, active
-            self._changed.notify_all()
+        changed, self.is_active = active != self.is_active, active
+        self._changed.notify()
         if changed:
             log.warning("senders %s: %s", "pause" if active else "go on", why)
 
     def wait_open(self, timeout: float) -> None:
         """Return when senders may go on; ResourceAllocation after ``timeout`` seconds."""
-        with self._changed_lock:
-            if self._changed.wait_for(lambda: not self.is_active, timeout):
-                return
+        if self._changed.wait_for(lambda: not self.is_active, timeout):
+            return
         raise ResourceAllocationException(
             f"the message was not sent: for {timeout:g} s (option send_timeout) the broker has asked senders to pause, "
             "because an alarm of its memory or disk is on; consume messages, or give the broker more room"

@@ -1,15 +1,14 @@
-"""PERSISTENT_GROUPACK: persistent sends that wait for confirmation once per group (seed 001).
+"""PERSISTENT_GROUPACK: persistent sends that wait for confirmation once per group.
 
 Every message asks for its own confirmation, so that a refusal is noticed and the set of doubtful messages is exact;
 only the waiting is per group. See ``docs/decisions/groupack.md``.
 """
 
-import threading
 from operator import attrgetter
 from typing import Any
 
-from jmsbridge.core.locks import Rank, ranked
-from jmsbridge.core.ticket import AnswerMissing
+from jmsbridge.core.runtime.locks import Rank, ranked
+from jmsbridge.core.runtime.waiting import AnswerMissing, WaitSet
 from jmsbridge.core.translate import translate
 from jmsbridge.errors import InDoubtException
 from jmsbridge.message import message_from_arrival
@@ -23,9 +22,9 @@ class Member:
 
     __slots__ = ("_group", "answered", "envelope", "error", "number")
 
-    def __init__(self, group: "Group", envelope: Envelope, number: int) -> None:
+    def __init__(self, group: "Group", envelope: Envelope) -> None:
         self._group = group
-        self.number = number
+        self.number = 0
         self.envelope = envelope
         self.answered = False
         self.error: BackendError | None = None
@@ -43,6 +42,10 @@ class Member:
             self.answered = True
             self._group.on_answer(self)
 
+    def give_up(self) -> None:
+        """The call that sent it was interrupted: nobody knows whether the broker gets it."""
+        self.fail(AnswerMissing("the send was interrupted; its outcome is unknown", in_doubt=True))
+
 
 class Group:
     """One producer's group-acknowledged sends. Used by the session's thread; answers come from any thread."""
@@ -51,43 +54,45 @@ class Group:
         self._timeout = timeout
         self.is_full = False
         """Whether the message entered last completes its group: the sender then waits."""
-        self._changed_lock = ranked(Rank.LEAF)
-        self._changed = threading.Condition(self._changed_lock)  # guards the fields below
+        self._changed = WaitSet()
+        self._lock = ranked(Rank.LEAF)  # guards the fields below
         self._open: dict[int, Member] = {}
         self._failed: list[Member] = []
         self._told = True
         self._sent = 0
 
-    def enter(self, envelope: Envelope, threshold: int) -> "Member":
-        """Add a message: its ticket. InDoubt, once, after earlier sends of the group failed."""
+    def enter(self, member: Member, threshold: int) -> None:
+        """Add a message. InDoubt, once, after earlier sends of the group failed."""
         self._raise_failed()
-        with self._changed_lock:
+        with self._lock:
             if self._told:
                 self._failed = []
             self._sent += 1
-            member = Member(self, envelope, self._sent)
+            member.number = self._sent
             self._open[self._sent] = member
             self.is_full = self._sent % threshold == 0
-        return member
 
-    def wait_confirmed(self) -> None:
-        """Wait until the broker has answered for every message; InDoubt for those it did not take."""
-        with self._changed_lock:
-            if not self._changed.wait_for(lambda: not self._open, self._timeout):
-                self._give_up()
+    def wait_confirmed(self, timeout: float | None = None) -> None:
+        """Wait until the broker has answered for every message; InDoubt for those it did not take, or not within
+        ``timeout`` seconds (None: those that the group was made with).
+        """
+        patience = self._timeout if timeout is None else timeout
+        if not self._changed.wait_for(lambda: not self._open, patience):
+            self._give_up(patience)
         self._raise_failed()
 
-    def _give_up(self) -> None:
-        # under the lock: what has no answer by now is told once, and waited for no more
-        for member in self._open.values():
-            member.answered = True
-            member.error = AnswerMissing(f"no answer within {self._timeout:g} s", in_doubt=True)
-            self._failed.append(member)
-        self._open.clear()
-        self._told = False
+    def _give_up(self, patience: float) -> None:
+        # what has no answer by now is told once, and waited for no more
+        with self._lock:
+            for member in self._open.values():
+                member.answered = True
+                member.error = AnswerMissing(f"no answer within {patience:g} s", in_doubt=True)
+                self._failed.append(member)
+                self._told = False
+            self._open.clear()
 
     def _raise_failed(self) -> None:
-        with self._changed_lock:
+        with self._lock:
             if self._told or not self._failed:
                 return
             self._told = True
@@ -102,18 +107,19 @@ class Group:
 
     def on_answer(self, member: Member) -> None:
         """The broker answered for one."""
-        with self._changed_lock:
+        with self._lock:
             if self._open.pop(member.number, None) is None:
                 return  # given up in the same moment
             if member.error is not None:
                 self._failed.append(member)
                 self._told = False
-            if not self._open:
-                self._changed.notify_all()
+            waiting = bool(self._open)
+        if not waiting:
+            self._changed.notify()
 
     def unacknowledged(self) -> tuple[Any, ...]:
         """Copies of the messages not known to be safe, in send order, under their message ids."""
-        with self._changed_lock:
+        with self._lock:
             return self._messages()
 
     def _messages(self) -> tuple[Any, ...]:

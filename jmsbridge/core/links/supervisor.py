@@ -10,7 +10,6 @@ import copy
 import itertools
 import logging
 import random
-import threading
 from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
@@ -18,11 +17,12 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from jmsbridge.config import Options
-from jmsbridge.core.clock import Clock
-from jmsbridge.core.lane import Lane
-from jmsbridge.core.locks import Rank, ranked
+from jmsbridge.core.links.throttle import Throttle
 from jmsbridge.core.plan import Plan, resolve
-from jmsbridge.core.throttle import Throttle
+from jmsbridge.core.runtime.clock import Clock
+from jmsbridge.core.runtime.executor import SerialExecutor
+from jmsbridge.core.runtime.locks import Rank, ranked
+from jmsbridge.core.runtime.waiting import WaitSet
 from jmsbridge.spi import AuthenticationFailed, Backend, BackendError, Channel, Endpoint, Link, LinkLost, Subscription
 
 __all__ = ["Supervised", "Supervisor"]
@@ -103,7 +103,7 @@ class Supervisor:
         clock: Clock,
         owner: Supervised,
     ) -> None:
-        self.lane = Lane(f"jmsbridge-{name}-supervisor", self._work)
+        self.executor = SerialExecutor(f"jmsbridge-{name}-supervisor", self._work)
         self.throttle = Throttle()
         self._backend = backend
         self._endpoints = tuple(
@@ -114,8 +114,8 @@ class Supervisor:
         self._backend_options = backend_options
         self._clock = clock
         self._owner = owner
-        self._changed_lock = ranked(Rank.LEAF)
-        self._changed = threading.Condition(self._changed_lock)  # guards the fields below
+        self._changed = WaitSet()
+        self._lock = ranked(Rank.LEAF)  # guards the fields below
         self._tasks: deque[Callable[[], None]] = deque()
         self._link: Link | None = None
         self._plan: Plan | None = None
@@ -144,12 +144,12 @@ class Supervisor:
             old.close()
 
     def _install(self, opened: _Opened) -> bool:
-        with self._changed_lock:
+        with self._lock:
             if self._closed:
                 return False
             self._link, self._plan = opened.link, opened.plan
             self._ready = opened.events.death is None
-            self._changed.notify_all()
+        self._changed.notify()
         self.throttle.set(opened.events.is_throttled, f"{opened.link.broker} says so")
         if opened.events.death is not None and self._lost_epoch != opened.events.epoch:
             self.lose(opened.events.epoch, opened.events.death)
@@ -172,13 +172,17 @@ class Supervisor:
 
     def wait_link(self, timeout: float) -> tuple[Link, Plan, int]:
         """The usable link, waiting for a reconnect; LinkLost when there is none within ``timeout`` seconds."""
-        with self._changed_lock:
-            self._changed.wait_for(lambda: self._ready or self._closed or self._failure is not None, timeout)
-            if self._ready and self._link is not None and self._plan is not None:
-                return self._link, self._plan, self.epoch
-            if self._failure is not None:
-                raise copy.copy(self._failure)  # each caller its own traceback
+        deadline = self._clock.monotonic() + timeout
+        while self._changed.wait_for(self._has_news, deadline - self._clock.monotonic()):
+            with self._lock:
+                if self._ready and self._link is not None and self._plan is not None:
+                    return self._link, self._plan, self.epoch
+                if self._failure is not None:
+                    raise copy.copy(self._failure)  # each caller its own traceback
         raise LinkLost(f"no link to the broker within {timeout:g} s")
+
+    def _has_news(self) -> bool:
+        return self._ready or self._failure is not None
 
     def is_current(self, epoch: int) -> bool:
         """Whether the link of ``epoch`` is the present one, and not known to be dead."""
@@ -191,25 +195,22 @@ class Supervisor:
 
     def wait_replaced(self, epoch: int, timeout: float) -> bool:
         """Wait until the link of ``epoch`` is known to be dead; False after ``timeout`` seconds."""
-        with self._changed_lock:
-            return self._changed.wait_for(
-                lambda: self.epoch != epoch or self._lost_epoch == epoch or self._closed, timeout
-            )
+        return self._changed.wait_for(lambda: self.epoch != epoch or self._lost_epoch == epoch or self._closed, timeout)
 
     # ---- what links say, from any thread
 
     def lose(self, epoch: int, error: BackendError) -> None:
         """The link of ``epoch`` died."""
-        with self._changed_lock:
+        with self._lock:
             if epoch != self.epoch or self._closed:
                 return
             self._ready = False
             self._lost_epoch = epoch
-            self._changed.notify_all()
             self._owner.on_lost()
             self._tasks.append(lambda: self._recover(epoch, error))
+        self._changed.notify()
         self.throttle.set(False, "the link is lost")
-        self.lane.wake()
+        self.executor.wake()
 
     def throttled(self, epoch: int, active: bool) -> None:
         """The broker of the link of ``epoch`` asks senders to pause or to go on."""
@@ -218,22 +219,22 @@ class Supervisor:
 
     def subscription_lost(self, epoch: int, subscription: Subscription, error: BackendError) -> None:
         """The broker ended a subscription."""
-        with self._changed_lock:
+        with self._lock:
             if epoch != self.epoch:
                 return
         self.submit(lambda: self._owner.on_subscription_lost(subscription, error))
 
     def submit(self, task: Callable[[], None]) -> None:
         """Run ``task`` on the supervisor's thread, after what is queued there."""
-        with self._changed_lock:
+        with self._lock:
             if self._closed:
                 return
             self._tasks.append(task)
-        self.lane.wake()
+        self.executor.wake()
 
     def _work(self) -> None:
         while True:
-            with self._changed_lock:
+            with self._lock:
                 if not self._tasks:
                     return
                 task = self._tasks.popleft()
@@ -291,34 +292,33 @@ class Supervisor:
         log.info("restored on link %d", epoch)
 
     def _pause(self, delay: float) -> None:
-        with self._changed_lock:
-            self._changed.wait_for(lambda: self._closed, delay)
+        self._changed.wait_for(lambda: self._closed, delay)
 
     def _fail(self, error: BackendError) -> None:
         log.error("no reconnect: %s", error)
-        with self._changed_lock:
+        with self._lock:
             self._failure = error
-            self._changed.notify_all()
+        self._changed.notify()
         self._owner.on_failed(error)
 
     # ---- ends
 
     def close(self) -> None:
         """Close the link and stop supervising; idempotent."""
-        with self._changed_lock:
+        with self._lock:
             self._closed = True
             self._ready = False
             self._failure = self._failure or LinkLost("the connection is closed")
             self._tasks.clear()
             link, self._link = self._link, None
-            self._changed.notify_all()
+        self._changed.notify()
         self.throttle.set(False, "the connection is closed")
-        self.lane.close()
+        self.executor.close()
         if link is not None:
             link.close()
 
     def abandon(self, error: BackendError) -> None:
         """In a forked child: no link of the parent may be used or closed."""
-        self._changed_lock = ranked(Rank.LEAF)
-        self._changed = threading.Condition(self._changed_lock)
+        self._lock = ranked(Rank.LEAF)
+        self._changed = WaitSet()
         self._closed, self._ready, self._link, self._failure = True, False, None, error

@@ -13,7 +13,7 @@ from enum import IntEnum
 from types import TracebackType
 from typing import cast
 
-__all__ = ["OrderedLock", "Rank", "assert_unlocked", "ranked"]
+__all__ = ["CHECKS", "OrderedLock", "Rank", "assert_unlocked", "ranked"]
 
 
 class Rank(IntEnum):
@@ -27,6 +27,10 @@ class Rank(IntEnum):
 
 
 _DEBUG = os.environ.get("JMSBRIDGE_DEBUG_LOCKS", "")
+
+CHECKS = bool(_DEBUG)
+"""Whether this process checks what only a mistake of ours can break."""
+
 _held = threading.local()
 
 
@@ -78,12 +82,12 @@ class OrderedLock:
 
 def ranked(rank: Rank) -> threading.Lock:
     """A new lock of that rank."""
-    if _DEBUG:
+    if CHECKS:
         return cast(threading.Lock, OrderedLock(rank, yielding="yield" in _DEBUG))
     return threading.Lock()
 
 
 def assert_unlocked() -> None:
     """In debug mode, fail when the calling thread holds one of our locks: called before user code and the SPI."""
-    if _DEBUG:
+    if CHECKS:
         assert not _stack(), f"calling out while holding {_stack()!r}"

@@ -1,18 +1,18 @@
 """The ledger of asynchronous sends: answers come in any order, callbacks run in send order.
 
-A send is entered before it reaches the backend. Its answer marks the entry; the completion lane calls back every
+A send is entered before it reaches the backend. Its answer marks the entry; the completion thread calls back every
 answered entry at the head, one at a time, until it meets one without an answer (Jakarta Messaging 3.1 section 7.3).
 """
 
+import itertools
 import logging
-import threading
 import time
 from collections import deque
 from collections.abc import Callable
 
-from jmsbridge.core.lane import Lane
-from jmsbridge.core.locks import Rank, assert_unlocked, ranked
-from jmsbridge.core.ticket import AnswerMissing
+from jmsbridge.core.runtime.executor import SerialExecutor
+from jmsbridge.core.runtime.locks import Rank, assert_unlocked, ranked
+from jmsbridge.core.runtime.waiting import AnswerMissing, WaitSet
 from jmsbridge.errors import IllegalStateException
 from jmsbridge.spi import BackendError
 
@@ -43,8 +43,7 @@ class Entry:
         self.number = 0
 
     def complete(self) -> None:
-        """Call back; runs on the completion lane, in send order; what it raises is logged."""
-        raise NotImplementedError
+        """Call back; runs on the completion thread, in send order; what it raises is logged."""
 
     def succeed(self) -> None:
         """The broker took responsibility."""
@@ -63,25 +62,26 @@ class Entry:
 class Ledger:
     """All asynchronous sends of one session, in send order, with the send window.
 
-    ``enter`` is called by the sending thread, answers come from any thread, callbacks run on the lane only.
+    ``enter`` is called by the sending thread, answers come from any thread, callbacks run on the executor only.
     """
 
     def __init__(self, name: str, window: int, window_bytes: int | None) -> None:
-        self.lane = Lane(name, self._deliver)
+        self.executor = SerialExecutor(name, self._deliver)
         self._window = window
         self._window_bytes = window_bytes
-        self._entries: deque[Entry] = deque()  # appended by senders, popped by the lane
-        self._changed_lock = ranked(Rank.LEAF)
-        self._changed = threading.Condition(self._changed_lock)  # guards _targets; waited on by senders and closers
+        self._entries: deque[Entry] = deque()  # appended by senders, popped by the executor
+        self._lock = ranked(Rank.LEAF)  # guards what follows
         self._targets: list[int] = []
+        self._changed = WaitSet()  # senders and closers
+        self._numbers = itertools.count(1)
         self._entered = 0
-        self._finished = 0  # written by the lane only
-        self._bytes = 0  # in flight; guarded by _changed
+        self._finished = 0  # written by the executor only
+        self._bytes = 0  # of those in _entries
         self._closed = False
 
     @property
     def is_awaited(self) -> bool:
-        """Whether somebody waits for callbacks."""
+        """Whether some thread waits for callbacks."""
         return bool(self._targets)
 
     @property
@@ -92,37 +92,38 @@ class Ledger:
     def enter(self, entry: Entry, timeout: float) -> None:
         """Add a send, waiting for room in the window; AnswerMissing when there is none within ``timeout`` seconds.
 
-        IllegalState after ``close``.
-
-        A callback is never made to wait: it would wait for itself.
+        IllegalState after ``close``. A callback is never made to wait: it would wait for itself.
         """
-        if self._is_full(entry.size) and not self.lane.is_current():
+        if self._is_full(entry.size) and not self.executor.is_current():
             self._wait_room(entry.size, timeout)
-        with self._changed_lock:
+        with self._lock:
             if self._closed:
                 raise IllegalStateException("the session is closed")
-            self._entered += 1
-            entry.number = self._entered
-            self._bytes += entry.size
+            entry.number = next(self._numbers)
             self._entries.append(entry)
+            self._entered = entry.number  # after it is in: what is interrupted before this is not waited for
+            self._bytes += entry.size
 
     def withdraw(self, entry: Entry) -> None:
         """The send raised after all: no callback for it."""
         entry.withdrawn = True
-        entry.succeed()
+        with self._lock:
+            self._bytes = sum(one.size for one in self._entries)
+        entry.answered = True
+        self._wake()
 
     def on_answer(self, entry: Entry) -> None:
         """An entry has its answer; called once each, from any thread."""
-        self._wake_lane()
+        self._wake()
 
-    def _wake_lane(self) -> None:
-        # also for a head that was answered before: the lane's thread may not have started then
+    def _wake(self) -> None:
+        # also for a head that was answered before: the thread may not have started then
         try:
             due = self._entries[0].answered
         except IndexError:
             due = True
         if due:
-            self.lane.wake()
+            self.executor.wake()
 
     def _is_full(self, size: int) -> bool:
         if self._entered - self._finished >= self._window:
@@ -141,43 +142,43 @@ class Ledger:
                 )
 
     def _wait(self, target: int, timeout: float | None) -> bool:
-        with self._changed_lock:
-            self._targets.append(target)
-            try:
-                return self._changed.wait_for(lambda: self._finished >= target, timeout)
-            finally:
-                if target in self._targets:
-                    self._targets.remove(target)
+        self._targets.append(target)
+        try:
+            return self._changed.wait_for(lambda: self._finished >= target, timeout)
+        finally:
+            if target in self._targets:
+                self._targets.remove(target)
 
     def _deliver(self) -> None:
         entries = self._entries
         while entries and entries[0].answered:
-            entry = entries.popleft()
+            entry = self._next()
             assert_unlocked()
             try:
                 if not entry.withdrawn:
                     entry.complete()
-            except BaseException:  # user code; even SystemExit must not end the lane
+            except BaseException:  # user code; even SystemExit must not end the thread
                 log.exception("a completion listener raised; the send's outcome stands")
-            if entry.size:
-                with self._changed_lock:
-                    self._bytes -= entry.size
-            self._finished += 1
+            self._finished = entry.number
             if self._targets:
                 self._notify()
 
+    def _next(self) -> Entry:
+        if self._window_bytes is None:
+            return self._entries.popleft()
+        with self._lock:
+            entry = self._entries.popleft()
+            self._bytes -= entry.size
+            return entry
+
     def _notify(self) -> None:
-        with self._changed_lock:
-            waiting = [target for target in self._targets if target > self._finished]
-            if len(waiting) == len(self._targets):
-                return
-            self._targets = waiting
-            self._changed.notify_all()
-        time.sleep(_GIVE_WAY)  # sleep: who was woken gets the interpreter's lock now, not after 5 ms
+        if any(target <= self._finished for target in tuple(self._targets)):
+            self._changed.notify()
+            time.sleep(_GIVE_WAY)  # sleep: who was woken gets the interpreter's lock now, not after 5 ms
 
     def close(self, *, when_idle: bool) -> bool:
         """Take no more sends; with ``when_idle`` only if all so far were called back. Says whether they were."""
-        with self._changed_lock:
+        with self._lock:
             idle = self._finished >= self._entered
             self._closed = self._closed or idle or not when_idle
             return idle
@@ -190,7 +191,7 @@ class Ledger:
         """
         if self._finished >= number:
             return
-        self._wake_lane()
+        self._wake()
         if self._wait(number, timeout):
             return
         for entry in tuple(self._entries):
@@ -198,4 +199,4 @@ class Ledger:
                 entry.fail(give_up())
         while not self._wait(number, _PATIENCE):
             log.warning("still waiting for a completion listener to return")
-            self.lane.wake()  # in case its thread could not be started
+            self.executor.wake()  # in case its thread could not be started

@@ -1,8 +1,8 @@
-"""A selector on a queue whose broker knows none: what does not match is parked, and handed back after a while.
+"""A selector on a queue whose broker has none: what does not match is set aside, and released after a while.
 
-A parked message stays unsettled, so the broker goes on to the next one. It goes back to the broker soon, because
-another consumer may wait for it; each time it comes here again it stays longer, so that a message which nobody wants
-costs little. A full park asks for nothing more until something has gone back.
+A message that is set aside stays unsettled, so the broker goes on to the next one. It is released soon, because another
+consumer may wait for it; each time it comes here again it stays longer, so that a message without a taker costs
+little. A full buffer asks for no more messages until something was released.
 """
 
 import heapq
@@ -10,28 +10,28 @@ import itertools
 import logging
 import math
 import random
-import threading
 from collections.abc import Callable
 
-from jmsbridge.core.clock import Clock
-from jmsbridge.core.locks import Rank, ranked
+from jmsbridge.core.runtime.clock import Clock
+from jmsbridge.core.runtime.locks import Rank, ranked
+from jmsbridge.core.runtime.waiting import WaitSet
 from jmsbridge.selectors import Selector
 from jmsbridge.spi import Arrival, BackendError, LinkLost, Outcome, Subscription
 
-__all__ = ["Park"]
+__all__ = ["UnmatchedBuffer"]
 
-log = logging.getLogger("jmsbridge.parking")
+log = logging.getLogger("jmsbridge.unmatched")
 
 _SHORTEST = 0.1  # seconds that a message stays the first times; doubles every three times that it comes again
 _LONGEST = 10.0
-_TOGETHER = 0.05  # seconds; what is due so soon goes back together with what is due, and so in order
+_TOGETHER = 0.05  # seconds; what is due so soon is released together with what is due, and so in order
 _PATIENCE = 15.0  # seconds for a call of the backend that is in progress
 
 
-class Park:
+class UnmatchedBuffer:
     """What one subscription holds that its selector does not match; at most ``limit`` messages and one window.
 
-    ``takes`` is called by the backend; ``tend`` runs on the lane that ``wake`` wakes.
+    ``takes`` is called by the backend; ``tend`` runs on the executor that ``wake`` wakes.
     """
 
     def __init__(self, selector: Selector, limit: int, clock: Clock, wake: Callable[[], None]) -> None:
@@ -39,14 +39,14 @@ class Park:
         self._limit = limit
         self._clock = clock
         self.wake = wake
-        self._changed_lock = ranked(Rank.LEAF)
-        self._changed = threading.Condition(self._changed_lock)  # guards everything below
+        self._lock = ranked(Rank.LEAF)  # guards everything below
+        self._changed = WaitSet()
         self._numbers = itertools.count()
-        self._held: list[tuple[float, int, Arrival]] = []  # a heap by the time of going back
+        self._held: list[tuple[float, int, Arrival]] = []  # a heap by the time of release
         self._seen: dict[str | None, int] = {}  # how often which message came, the latest last
-        self._factor = 1.0  # drawn anew after each hand-back: two consumers must not exchange the wrong ones for ever
-        self._owed = 0  # credit that parked messages have used up
-        self._armed = math.inf  # when the next timer wakes the lane
+        self._factor = 1.0  # drawn anew after each release: two consumers must not exchange the wrong ones for ever
+        self._owed = 0  # credit that these messages have used up
+        self._armed = math.inf  # when the next timer wakes the executor
         self._busy = False
         self._paused = False
         self._told = False
@@ -54,11 +54,11 @@ class Park:
     # ---- the backend's side
 
     def takes(self, arrival: Arrival) -> bool:
-        """Whether the message does not match, and is parked now."""
+        """Whether the message does not match, and is set aside now."""
         envelope = arrival.envelope
         if self._selector.matches_envelope(envelope):
             return False
-        with self._changed_lock:
+        with self._lock:
             stay = self._remember(envelope.message_id)
             heapq.heappush(self._held, (self._clock.monotonic() + stay, next(self._numbers), arrival))
             self._owed += 1
@@ -66,8 +66,8 @@ class Park:
             self._told = self._told or full
         if full:
             log.warning(
-                "%s: %d messages are parked that a selector does not match (option emulation_limit); what stands "
-                "behind them comes only when somebody consumes them",
+                "%s: %d messages that a selector does not match are set aside (option emulation_limit); what stands "
+                "behind them comes only when they are consumed",
                 envelope.address,
                 self._limit,
             )
@@ -82,14 +82,14 @@ class Park:
             del self._seen[next(iter(self._seen))]
         return min(_SHORTEST * 2.0 ** min(times // 3, 30), _LONGEST) * self._factor
 
-    # ---- on the lane
+    # ---- on the executor
 
     def tend(self, subscription: Subscription, refill: Callable[[int], bool]) -> None:
-        """Hand back what has been here long enough, and ask for as many messages as are parked, if there is room.
+        """Release what has been here long enough, and ask for as many messages as are here, if there is room.
 
         ``refill`` asks, or answers False where nothing is wanted at present.
         """
-        with self._changed_lock:
+        with self._lock:
             if self._paused:
                 return
             self._busy = True
@@ -112,16 +112,15 @@ class Park:
             if count and not refill(count):
                 self._owe(count)
         except LinkLost:
-            log.debug("parked messages went back with their link")
+            log.debug("messages that a selector does not match went back with their link")
         except BackendError as error:
-            log.warning("parked messages could not be handed back: %s", error)
+            log.warning("messages that a selector does not match could not be released: %s", error)
         finally:
-            with self._changed_lock:
-                self._busy = False
-                self._changed.notify_all()
+            self._busy = False
+            self._changed.notify()
 
     def _owe(self, count: int) -> None:
-        with self._changed_lock:
+        with self._lock:
             self._owed += count
 
     def _next_pause(self, now: float) -> float | None:
@@ -135,6 +134,11 @@ class Park:
 
     # ---- the receiver's side
 
+    def has(self, arrival: Arrival) -> bool:
+        """Whether this arrival is set aside here."""
+        with self._lock:
+            return any(one is arrival for _, _, one in self._held)
+
     @property
     def was_full(self) -> bool:
         """Whether there was a moment without room: what stood behind may never have come."""
@@ -145,27 +149,27 @@ class Park:
         """Whether it has used up credit, and would have more."""
         return self._owed > 0 and len(self._held) < self._limit
 
-    def pause(self) -> None:
+    def wait_paused(self) -> None:
         """Call the backend no more until ``resume``: credit is being counted."""
-        with self._changed_lock:
+        with self._lock:
             self._paused = True
-            self._changed.wait_for(lambda: not self._busy, _PATIENCE)
+        self._changed.wait_for(lambda: not self._busy, _PATIENCE)
 
     def resume(self) -> None:
         """Go on; the whole window is about to be asked for anew."""
-        with self._changed_lock:
+        with self._lock:
             self._paused = False
             self._owed = 0
         self.wake()
 
     def empty(self) -> list[Arrival]:
-        """Everything that is parked, in order of arrival; it is nobody's now. To be called while paused."""
-        with self._changed_lock:
+        """Everything that is here, in order of arrival; to be called while paused, and released by the caller."""
+        with self._lock:
             held, self._held = self._held, []
         return [arrival for _, _, arrival in sorted(held, key=lambda entry: entry[1])]
 
     def lose(self) -> None:
         """The link died, and everything went back with it."""
-        with self._changed_lock:
+        with self._lock:
             self._paused = True
         self.empty()

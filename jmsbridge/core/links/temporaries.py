@@ -7,9 +7,9 @@ and deletes what it can at close.
 import logging
 from collections.abc import Callable
 
-from jmsbridge.core.locks import Rank, ranked
 from jmsbridge.core.naming import unique
 from jmsbridge.core.plan import Plan
+from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.errors import JMSException
 from jmsbridge.spi import Address, AddressInUse, BackendError, Link, LinkLost, Native, NotSupported
 

@@ -1,4 +1,4 @@
-"""The hub of one connection: its link, its sessions, its temporary destinations, its state."""
+"""What one connection is made of: its link, its sessions, its temporary destinations, its state."""
 
 import itertools
 import logging
@@ -10,34 +10,36 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from jmsbridge.config import Target
-from jmsbridge.core import clock as clocks
-from jmsbridge.core.claims import claims
-from jmsbridge.core.clock import Clock
-from jmsbridge.core.lane import Lane
-from jmsbridge.core.locks import Rank, ranked
+from jmsbridge.core.links.claims import claims
+from jmsbridge.core.links.supervisor import Supervisor
+from jmsbridge.core.links.temporaries import Temporaries
 from jmsbridge.core.naming import sequence
 from jmsbridge.core.plan import Plan
-from jmsbridge.core.state import Life, State
-from jmsbridge.core.supervisor import Supervisor
-from jmsbridge.core.temporaries import Temporaries
+from jmsbridge.core.receiving.delivery import DeliverySwitch
+from jmsbridge.core.runtime import clock as clocks
+from jmsbridge.core.runtime.clock import Clock
+from jmsbridge.core.runtime.closing import CloseState, State
+from jmsbridge.core.runtime.executor import SerialExecutor
+from jmsbridge.core.runtime.interrupts import wait_whole
+from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.translate import raise_first, translate
 from jmsbridge.destinations import TemporaryQueue, TemporaryTopic
 from jmsbridge.errors import IllegalStateException, InvalidClientIDException, JMSException
 from jmsbridge.spi import Address, Backend, BackendError, Interest, Link, LinkLost, Native, Subscription
 
 if TYPE_CHECKING:
-    from jmsbridge.core.engine import Engine
+    from jmsbridge.core.session import SessionCore
 
-__all__ = ["Hub"]
+__all__ = ["ConnectionCore"]
 
 log = logging.getLogger("jmsbridge.connection")
 
 _KEPT_REPORTS = 10_000  # when an exception listener does not keep up, the log has the rest
 
-_hubs: "weakref.WeakSet[Hub]" = weakref.WeakSet()
+_connections: "weakref.WeakSet[ConnectionCore]" = weakref.WeakSet()
 
 
-class Hub:
+class ConnectionCore:
     """Owned by a Connection; thread-safe."""
 
     def __init__(self, target: Target, backend: Backend, clock: Clock = clocks.system) -> None:
@@ -45,19 +47,19 @@ class Hub:
         self.options = target.options
         self.target = target
         self.clock = clock
-        self.life = Life(Rank.CONNECTION)
-        self.is_running = False
+        self.life = CloseState(Rank.CONNECTION)
+        self.delivery = DeliverySwitch()
         self.exception_listener: Callable[[Any], None] | None = None
         self.client_id = target.endpoints[0].client_id
         self._configured_id = self.client_id is not None
         self._reports: deque[JMSException] = deque()
-        self._exceptions = Lane(f"jmsbridge-{self.name}-exceptions", self._tell_all)
+        self._exceptions = SerialExecutor(f"jmsbridge-{self.name}-exceptions", self._tell_all)
         self._claim: tuple[str, ...] | None = None
         self.is_used = False
         self.is_forked = False
         self._numbers = itertools.count(1)
-        self._lock = ranked(Rank.CONNECTION)  # guards _engines, is_running
-        self._engines: tuple[Engine, ...] = ()
+        self._lock = ranked(Rank.CONNECTION)  # guards _sessions, _claim
+        self._sessions: dict[SessionCore, None] = {}
         self.temporaries = Temporaries(self._has_consumer)
         self.supervisor = Supervisor(
             self.name, backend, target.endpoints, target.options, target.backend_options, clock, self
@@ -72,7 +74,12 @@ class Hub:
         except BaseException:
             self.supervisor.close()
             raise
-        _hubs.add(self)
+        _connections.add(self)
+
+    @property
+    def sessions(self) -> "tuple[SessionCore, ...]":
+        """All open sessions, in creation order."""
+        return tuple(self._sessions)
 
     # ---- guards
 
@@ -85,10 +92,7 @@ class Hub:
         raise IllegalStateException(f"the connection {self.name} is closed")
 
     def _in_callback(self, *, completion: bool = True) -> bool:
-        for engine in self._engines:
-            if engine.incoming.lane.is_current() or (completion and engine.outgoing.ledger.lane.is_current()):
-                return True
-        return False
+        return any(session.is_in_callback(completion=completion) for session in self.sessions)
 
     def use(self) -> None:
         """The connection is used: too late to set its client id (rule CI-1)."""
@@ -107,20 +111,23 @@ class Hub:
             raise IllegalStateException("the client id must be set before the connection is used")
         if not isinstance(client_id, str) or not client_id:
             raise InvalidClientIDException(f"{client_id!r} is no client id: a non-empty string is needed")
+        wait_whole(lambda: self._take_client_id(client_id))
+
+    def _take_client_id(self, client_id: str) -> None:
         self._claim_client_id(client_id)
         try:
             self.supervisor.reopen(client_id)
         except BackendError as error:
-            self.release(self._claim)
+            self._release_client_id()
             raise translate(error) from error
         self.client_id = client_id
         link, plan, epoch = self.wait_link()
-        for engine in self._engines:  # a context's own session, which has done nothing yet
+        for session in self.sessions:  # a context's own session, which has done nothing yet
             try:
-                engine.recover_on(link, plan, epoch)
+                session.recover_on(link, plan, epoch)
             except BackendError as error:
                 raise translate(error) from error
-            engine.restored()
+            session.restored()
 
     def _claim_client_id(self, client_id: str) -> None:
         plan = self.wait_link()[1]
@@ -131,6 +138,11 @@ class Hub:
         if not claims.take(claim):
             raise InvalidClientIDException(f"client id {client_id!r} is in use by another connection of this process")
         self._claim = claim
+
+    def _release_client_id(self) -> None:
+        with self._lock:
+            claim, self._claim = self._claim, None
+        self.release(claim)
 
     def _broker_name(self) -> str:
         one = self.target.endpoints[0]
@@ -170,32 +182,31 @@ class Hub:
         """A name for threads and logs."""
         return f"{self.name}s{next(self._numbers)}"
 
-    def join(self, engine: "Engine", epoch: int) -> bool:
+    def join(self, session: "SessionCore", epoch: int) -> bool:
         """Take a session in; False when the link of ``epoch`` is no more and the session must start again."""
         with self._lock:
             self.check_open()
-            before = self._engines
-            self._engines = (*before, engine)
-            if not self.supervisor.is_current(epoch):  # only now: who is in hears of a death that comes later
-                self._engines = before
-                return False
-            engine.incoming.running = self.is_running
-        return True
+            self._sessions[session] = None
+            if self.supervisor.is_current(epoch):  # looked at last: a later death finds the session here
+                return True
+            del self._sessions[session]
+            return False
 
-    def leave(self, engine: "Engine") -> None:
+    def leave(self, session: "SessionCore") -> None:
         """A session was closed."""
         with self._lock:
-            self._engines = tuple(one for one in self._engines if one is not engine)
+            self._sessions.pop(session, None)
 
     def start(self) -> None:
-        """See ``Connection.start``."""
+        """See ``Connection.start``. The switch alone decides: a ``stop`` that comes meanwhile holds."""
         self.check_open()
         self.use()
-        with self._lock:
-            self.is_running = True
-            engines = self._engines
-        for engine in engines:
-            engine.incoming.start()
+        self.delivery.on = True
+        wait_whole(self._start_sessions)
+
+    def _start_sessions(self) -> None:
+        for session in self.sessions:
+            session.incoming.start()
 
     def stop(self) -> None:
         """See ``Connection.stop``."""
@@ -203,13 +214,9 @@ class Hub:
         if self._in_callback(completion=False):
             raise IllegalStateException("stop is not allowed in a message listener of its own connection")
         self.use()
-        with self._lock:
-            self.is_running = False
-            engines = self._engines
-        for engine in engines:
-            engine.incoming.stop()
-        for engine in engines:
-            engine.incoming.wait_quiet(receives=False, unless=engine.outgoing.is_awaited_here)
+        self.delivery.on = False
+        for session in self.sessions:
+            session.incoming.wait_stopped(session.outgoing.is_awaited_here)
 
     # ---- temporary destinations and subscriptions
 
@@ -226,21 +233,30 @@ class Hub:
     def _create_temporary(self, *, topic: bool) -> Address:
         self.use()
         link, plan, _ = self.wait_link()
-        try:
-            return self.temporaries.create(link, plan, topic=topic)
-        except BackendError as error:
-            raise translate(error) from error
+        plan.require(Native.TEMPORARY)
+
+        def create() -> Address:
+            try:
+                return self.temporaries.create(link, plan, topic=topic)
+            except BackendError as error:
+                raise translate(error) from error
+
+        return wait_whole(create, self._delete)
 
     def _delete(self, address: Address) -> None:
         self.check_open()
         link, plan, _ = self.wait_link()
-        try:
-            self.temporaries.delete(link, plan, address)
-        except BackendError as error:
-            raise translate(error) from error
+
+        def delete() -> None:
+            try:
+                self.temporaries.delete(link, plan, address)
+            except BackendError as error:
+                raise translate(error) from error
+
+        wait_whole(delete)
 
     def _has_consumer(self, address: Address) -> bool:
-        return any(one.interest.address == address for engine in self._engines for one in engine.incoming.receivers)
+        return any(one.interest.address == address for session in self.sessions for one in session.incoming.receivers)
 
     def unsubscribe(self, name: str) -> None:
         """See ``Session.unsubscribe``."""
@@ -248,45 +264,49 @@ class Hub:
         link, plan, _ = self.wait_link()
         if plan.outcome(Native.DURABLE) != "native" and plan.outcome(Native.SHARED_DURABLE) != "native":
             plan.require(Native.DURABLE)
-        try:
-            link.unsubscribe(name)
-        except BackendError as error:
-            raise translate(error) from error
+
+        def unsubscribe() -> None:
+            try:
+                link.unsubscribe(name)
+            except BackendError as error:
+                raise translate(error) from error
+
+        wait_whole(unsubscribe)
 
     # ---- what the supervisor says
 
     def on_lost(self) -> None:
         """Senders wait from this moment on."""
-        for engine in self._engines:
-            engine.outgoing.suspend()
+        for session in self.sessions:
+            session.outgoing.suspend()
 
     def on_interrupted(self, error: BackendError) -> None:
         """Phase one: nothing may be received or settled over the dead link."""
-        for engine in self._engines:
-            engine.interrupted()
+        for session in self.sessions:
+            session.interrupted()
 
     def on_connected(self, link: Link, plan: Plan, epoch: int, patient: bool) -> None:
         """Phases two and three: destinations, channels and subscriptions, with no credit."""
         self.temporaries.make_again(link, plan)
-        for engine in self._engines:
-            engine.recover_on(link, plan, epoch, patient=patient)
+        for session in self.sessions:
+            session.recover_on(link, plan, epoch, patient=patient)
 
     def on_restored(self) -> None:
         """Phase four: credit, and senders go on."""
-        for engine in self._engines:
-            engine.restored()
+        for session in self.sessions:
+            session.restored()
 
     def on_failed(self, error: BackendError) -> None:
         """There will be no further link: everybody who waits is told."""
         failure = translate(error)
-        for engine in self._engines:
-            engine.failed(failure)
+        for session in self.sessions:
+            session.failed(failure)
         self.report(failure)
 
     def on_subscription_lost(self, subscription: Subscription, error: BackendError) -> None:
         """One consumer is at its end."""
-        for engine in self._engines:
-            for receiver in engine.incoming.receivers:
+        for session in self.sessions:
+            for receiver in session.incoming.receivers:
                 if receiver.inbox.subscription is subscription:
                     receiver.end(error)
         self.report(translate(error))
@@ -321,25 +341,30 @@ class Hub:
             return
         if self._in_callback():
             raise IllegalStateException("close is not allowed in a callback of the connection's own sessions")
-        if not self.life.wait_begin_close(wait=not self._exceptions.is_current()):
+        patient = not self._exceptions.is_current()
+        wait_whole(lambda: self._close(wait=patient), to_the_end=True)
+
+    def _close(self, *, wait: bool) -> None:
+        if not self.life.wait_begin_close(wait=wait):
             return
+        deadline = self.clock.monotonic() + self.options.close_timeout
         errors: list[BaseException] = []
-        for step in self._ends():
+        for step in self._ends(deadline):
             try:
                 step()
-            except BaseException as error:  # an interrupt too: what is half closed helps nobody
+            except BaseException as error:  # what is half closed helps nobody
                 errors.append(error)
-        self.release(self._claim)
+        self._release_client_id()
         self.exception_listener = None
         self._exceptions.close()
         self.life.end_close()
         raise_first(errors)
 
-    def _ends(self) -> Iterator[Callable[[], None]]:
-        done: set[Engine] = set()
-        while engines := [one for one in self._engines if one not in done]:  # callbacks may make further sessions
-            done.update(engines)
-            yield from (engine.close for engine in engines)
+    def _ends(self, deadline: float) -> Iterator[Callable[[], None]]:
+        done: set[SessionCore] = set()
+        while sessions := [one for one in self.sessions if one not in done]:  # callbacks may make further sessions
+            done.update(sessions)
+            yield from (partial(session.close_by, deadline) for session in sessions)
         yield self._end
 
     def _end(self) -> None:
@@ -354,14 +379,15 @@ class Hub:
         error = LinkLost("this connection was opened in another process; open one in this process")
         self.supervisor.abandon(error)
         self._lock = ranked(Rank.CONNECTION)
-        for engine in self._engines:
-            engine.abandon(translate(error))
+        for session in self.sessions:
+            session.abandon(translate(error))
 
 
 def _after_fork() -> None:
     clocks.system.after_fork()
-    for hub in tuple(_hubs):
-        hub.abandon()
+    for connection in tuple(_connections):
+        connection.abandon()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

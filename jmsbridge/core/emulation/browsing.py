@@ -1,10 +1,9 @@
 """A browser for brokers that have none: take what is there, hand all of it back, and look at the copies."""
 
 import logging
-import threading
+from functools import partial
 
-from jmsbridge.core.locks import Rank, ranked
-from jmsbridge.core.ticket import Waiter
+from jmsbridge.core.runtime.waiting import Waiter, WaitSet
 from jmsbridge.spi import Address, Arrival, Interest, Link, Native, NotSupported, Outcome, Subscription
 
 __all__ = ["look"]
@@ -19,20 +18,27 @@ class _Page:
 
     def __init__(self) -> None:
         self.arrivals: list[Arrival] = []
-        self._more_lock = ranked(Rank.LEAF)
-        self._more = threading.Condition(self._more_lock)  # guards arrivals
+        self._more = WaitSet()
 
     def put(self, arrival: Arrival) -> None:
         """One message."""
-        with self._more:
-            self.arrivals.append(arrival)
-            self._more.notify_all()
+        self.arrivals.append(arrival)
+        self._more.notify()
+
+    def put_again(self, arrival: Arrival) -> None:
+        """One message that may be here already."""
+        if not any(one is arrival for one in self.arrivals):
+            self.put(arrival)
 
     def wait_quiet(self, count: int) -> None:
         """Return when ``count`` messages are here, or when none has come for a while."""
-        with self._more:
-            while len(self.arrivals) < count and self._more.wait(_GRACE):
-                pass
+        seen = -1
+        while seen < len(self.arrivals) < count:
+            seen = len(self.arrivals)
+            self._more.wait_for(partial(self._has_more_than, seen), _GRACE)
+
+    def _has_more_than(self, count: int) -> bool:
+        return len(self.arrivals) > count
 
 
 def look(link: Link, address: Address, limit: int, timeout: float) -> tuple[list[Arrival], bool]:

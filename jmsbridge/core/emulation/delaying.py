@@ -4,12 +4,12 @@ import heapq
 import itertools
 import logging
 import math
-import threading
 from collections.abc import Callable
 
-from jmsbridge.core.clock import Clock
-from jmsbridge.core.lane import Lane
-from jmsbridge.core.locks import Rank, ranked
+from jmsbridge.core.runtime.clock import Clock
+from jmsbridge.core.runtime.executor import SerialExecutor
+from jmsbridge.core.runtime.locks import Rank, ranked
+from jmsbridge.core.runtime.waiting import WaitSet
 from jmsbridge.errors import JMSException, ResourceAllocationException
 from jmsbridge.spi import BackendError, Envelope, LinkLost, SendRefused, Ticket
 
@@ -56,13 +56,13 @@ class Delays:
         self._clock = clock
         self._limit = limit
         self._send = send
-        self._lane = Lane(f"jmsbridge-{name}-delay", self._send_due)
-        self._changed_lock = ranked(Rank.LEAF)
-        self._changed = threading.Condition(self._changed_lock)  # guards the fields below
+        self._executor = SerialExecutor(f"jmsbridge-{name}-delay", self._send_due)
+        self._lock = ranked(Rank.LEAF)  # guards the fields below
+        self._changed = WaitSet()
         self._numbers = itertools.count()
         self._held: list[tuple[int, int, _Held]] = []  # a heap by due time, then in the order of sending
         self._sending = False
-        self._armed = math.inf  # when the next timer wakes the lane
+        self._armed = math.inf  # when the next timer wakes the executor
         self._closed = False
 
     def check_room(self, more: int) -> None:
@@ -82,35 +82,28 @@ class Delays:
         return self._push(held, self._clock.now_ms() + _AGAIN)
 
     def _push(self, held: _Held, due: int) -> bool:
-        with self._changed_lock:
+        with self._lock:
             if self._closed:
                 return False
             heapq.heappush(self._held, (due, next(self._numbers), held))
-            pause = self._next_pause()
-        self._sleep(pause)
+        self._arm()
         return True
 
-    def _next_pause(self) -> float | None:
-        # under the lock: seconds until a further timer is needed
-        now = self._clock.now_ms()
-        if not self._held or self._held[0][0] >= self._armed:
-            return None
-        self._armed = self._held[0][0]
-        return max(0.0, (self._armed - now) / 1000)
-
-    def _sleep(self, pause: float | None) -> None:
-        if pause is not None:
-            self._clock.call_later(pause, self._lane.wake)
+    def _arm(self) -> None:
+        with self._lock:
+            due = self._held[0][0] if self._held else math.inf
+        if due < self._armed:
+            self._clock.call_later(max(0.0, (due - self._clock.now_ms()) / 1000), self._executor.wake)
+            self._armed = due  # last: a timer that an interrupted call did not set is set by the next one
 
     def _send_due(self) -> None:
         while True:
-            with self._changed_lock:
+            with self._lock:
                 self._sending = bool(self._held) and self._held[0][0] <= self._clock.now_ms()
                 held = heapq.heappop(self._held)[2] if self._sending else None
                 self._armed = math.inf  # it may have woken us a moment early: the clocks are not the same
-                pause = self._next_pause()
-                self._changed.notify_all()
-            self._sleep(pause)
+            self._changed.notify()
+            self._arm()
             if held is None:
                 return
             try:
@@ -121,20 +114,19 @@ class Delays:
 
     # ---- the end
 
-    def close(self, timeout: float) -> list[Envelope]:
+    def _is_sending(self, last: int) -> bool:
+        with self._lock:
+            return self._sending or (bool(self._held) and self._held[0][0] <= last)
+
+    def wait_close(self, timeout: float) -> list[Envelope]:
         """Wait for what is due within ``timeout`` seconds; what is not sent then has failed, and comes back."""
-        deadline = self._clock.monotonic() + timeout
-        with self._changed_lock:
-            last = self._clock.now_ms() + int(timeout * 1000)
-            while self._sending or (self._held and self._held[0][0] <= last):
-                left = deadline - self._clock.monotonic()
-                if left <= 0:
-                    break
-                self._changed.wait(left)
+        last = self._clock.now_ms() + int(timeout * 1000)
+        self._changed.wait_for(lambda: not self._is_sending(last), timeout)
+        with self._lock:
             self._closed = True
             lost = [held for _, _, held in sorted(self._held)]
             self._held = []
-        self._lane.close()
+        self._executor.close()
         for held in lost:
             held.fail(SendRefused("the session was closed before the delivery delay had passed: it was never sent"))
         return [held.envelope for held in lost]

@@ -11,17 +11,14 @@ import threading
 import time
 from collections.abc import Callable
 
-from jmsbridge.core.locks import Rank, ranked
+from jmsbridge.core.runtime.locks import Rank, ranked
+from jmsbridge.core.runtime.waiting import LONGEST_WAIT
 
-__all__ = ["LONGEST_WAIT", "Clock", "Timer", "remaining", "system"]
+__all__ = ["Clock", "Timer", "remaining", "system"]
 
 log = logging.getLogger("jmsbridge.clock")
 
-LONGEST_WAIT = 3600.0
-"""Seconds; waits are cut into pieces of at most this length, since the platform refuses very long ones."""
-
-
-_IDLE = 10.0  # seconds
+_IDLE = 10  # times LONGEST_WAIT without a timer after which the thread ends
 
 
 class Timer:
@@ -46,10 +43,10 @@ class Clock:
 
     def __init__(self) -> None:
         self._ready_lock = ranked(Rank.LEAF)
-        self._ready = threading.Condition(self._ready_lock)  # guards _heap and _thread
+        self._ready = threading.Condition(self._ready_lock)  # guards _heap and _ident; only the own thread waits on it
         self._heap: list[tuple[float, int, Timer]] = []
         self._order = itertools.count()
-        self._thread: threading.Thread | None = None
+        self._ident: int | None = None  # of the thread at work
         self.cancelled = 0  # about how many of the heap were cancelled
 
     def now_ms(self) -> int:
@@ -69,28 +66,37 @@ class Clock:
                 heapq.heapify(self._heap)
                 self.cancelled = 0
             heapq.heappush(self._heap, (timer.due, next(self._order), timer))
-            if self._thread is None:
-                thread = threading.Thread(target=self._run, name="jmsbridge-clock", daemon=True)
-                thread.start()
-                self._thread = thread
-            elif self._heap[0][2] is timer:
+            running = self._ident is not None
+            if running and self._heap[0][2] is timer:
                 self._ready.notify()
+        if not running:
+            threading.Thread(target=self._run, name="jmsbridge-clock", daemon=True).start()
         return timer
 
     def _run(self) -> None:
-        while True:
-            with self._ready_lock:
-                while not self._heap or self._heap[0][0] > self.monotonic():
-                    wait = self._heap[0][0] - self.monotonic() if self._heap else _IDLE
-                    if not self._ready.wait(min(wait, LONGEST_WAIT)) and not self._heap:
-                        self._thread = None  # nothing to do for a while: the next timer starts a new thread
-                        return
-                action = heapq.heappop(self._heap)[2].action
+        with self._ready_lock:
+            if self._ident is not None:  # two threads were started at once: one does it
+                return
+            self._ident = threading.get_ident()
+        while (timer := self._wait_due()) is not None:
+            action = timer.action
             if action is not None:
                 try:
                     action()
                 except Exception:
                     log.exception("a timer's action raised")
+
+    def _wait_due(self) -> Timer | None:
+        with self._ready_lock:
+            idle = 0
+            while not self._heap or self._heap[0][0] > self.monotonic():
+                idle = 0 if self._heap else idle + 1
+                if idle > _IDLE:
+                    self._ident = None  # the next timer starts a new thread
+                    return None
+                wait = self._heap[0][0] - self.monotonic() if self._heap else LONGEST_WAIT
+                self._ready.wait(max(0.0, min(wait, LONGEST_WAIT)))
+            return heapq.heappop(self._heap)[2]
 
     def after_fork(self) -> None:
         """In a forked child: the thread is gone and the lock may be held for ever; start afresh."""

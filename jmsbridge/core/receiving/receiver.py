@@ -1,4 +1,4 @@
-"""One consumer's way in: from its inbox, through the checks that every arrival passes, to a JMS message."""
+"""One consumer's way in: from its inbox, through the checks that every arrival passes."""
 
 import logging
 from collections.abc import Callable
@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from jmsbridge.core.clock import Clock
-from jmsbridge.core.inbox import Delivery, Inbox, Nothing
-from jmsbridge.core.ticket import Waiter
+from jmsbridge.core.emulation.unmatched import UnmatchedBuffer
+from jmsbridge.core.receiving.delivery import Delivery
+from jmsbridge.core.receiving.inbox import Inbox, InboxSettings, NoDelivery
+from jmsbridge.core.runtime.waiting import Waiter
 from jmsbridge.core.translate import translate
-from jmsbridge.emulate.parking import Park
 from jmsbridge.selectors import Selector, compile_selector
 from jmsbridge.spi import BackendError, Interest, LinkLost, Native, NotSupported, Outcome, Subscription
 
@@ -21,27 +21,33 @@ log = logging.getLogger("jmsbridge.receive")
 _GRACE = 0.05  # seconds that receive_no_wait allows a broker without drain
 _PATIENCE = 15.0  # seconds for the answer to a drain
 
-_ONCE_MORE = (Nothing.MOVED, Nothing.UNASKED)
-
-_Accept = Callable[[Delivery], bool]
-_NewPark = Callable[[Selector], Park]
+_ONCE_MORE = (NoDelivery.LINK_LOST, NoDelivery.NO_CREDIT)
 
 
 class Receiver:
     """The facade's side of one subscription, over all links that it lives on.
 
     ``accept`` is asked for each delivery before the application sees it; where it says no it has settled the delivery.
-    ``new_park`` makes the place for what an emulated selector on a queue does not match.
+    ``new_buffer`` makes the place for what an emulated selector on a queue does not match.
     """
 
-    def __init__(self, interest: Interest, clock: Clock, accept: _Accept, new_park: _NewPark) -> None:
+    def __init__(
+        self,
+        interest: Interest,
+        settings: InboxSettings,
+        accept: Callable[[Delivery], bool],
+        new_buffer: Callable[[Selector], UnmatchedBuffer],
+    ) -> None:
         self.interest = interest
         self.listener: Callable[[Any], None] | None = None
-        self._clock = clock
+        self._settings = settings
+        self._clock = settings.clock
         self._accept = accept
-        self._new_park = new_park
-        self._wake: Callable[[], None] | None = None
+        self._new_buffer = new_buffer
+        self._on_message: Callable[[], None] | None = None
         self._drains = True
+        self.is_ready = False
+        """Whether it stands in its session's line of receivers whose listener may have something to do."""
         self.closed = False
         self.claim: tuple[str, ...] | None = None  # what it holds in the process, see ``claims``
         self.error: BackendError | None = None
@@ -49,7 +55,7 @@ class Receiver:
         self.inbox = self._new_inbox()
 
     def _new_inbox(self) -> Inbox:
-        return Inbox(self.interest.window, self._clock, self._wake)
+        return Inbox(self._settings, self._on_message)
 
     def _is_filtered(self, native: Native) -> bool:
         feature = Native.TOPIC_SELECTORS if self.interest.address.topic else Native.QUEUE_SELECTORS
@@ -59,7 +65,7 @@ class Receiver:
         """What to ask of a link that offers ``native``: the definition as it is, and whether to filter by it."""
         interest = self.interest
         select = self._is_filtered(native)
-        if not select and not interest.address.topic:  # parked messages are settled late, and none before it is seen
+        if not select and not interest.address.topic:  # what does not match is settled late, and by us
             return msgspec.structs.replace(interest, select=False, deferred=True, presettled=False)
         return msgspec.structs.replace(interest, select=select)
 
@@ -85,19 +91,19 @@ class Receiver:
                 f"the broker has no selectors on queues, and handing messages back to {self.interest.address} may drop "
                 "or move them: it has a limit of deliveries; use a queue without one, or select in the application"
             )
-        self.inbox.park = self._new_park(compile_selector(text))
+        self.inbox.unmatched = self._new_buffer(compile_selector(text))
 
     def tend(self) -> None:
-        """Let the parked messages go that have waited long enough."""
+        """Release those of the unmatched messages that have waited long enough."""
         inbox = self.inbox
-        if inbox.park is not None and inbox.subscription is not None:
-            inbox.park.tend(inbox.subscription, inbox.refill)
+        if inbox.unmatched is not None and inbox.subscription is not None:
+            inbox.unmatched.tend(inbox.subscription, inbox.refill)
 
-    def listen(self, listener: Callable[[Any], None] | None, wake: Callable[[], None]) -> None:
-        """Set or remove the listener; ``wake`` is the delivery lane's."""
+    def listen(self, listener: Callable[[Any], None] | None, on_message: Callable[[], None]) -> None:
+        """Set or remove the listener; ``on_message`` is called when there may be something for it."""
         self.listener = listener
-        self._wake = wake if listener is not None else None
-        self.inbox.listen(self._wake)
+        self._on_message = on_message if listener is not None else None
+        self.inbox.listen(self._on_message)
         if listener is not None:
             self.inbox.fetch()
 
@@ -138,8 +144,8 @@ class Receiver:
                 continue
             if found in _ONCE_MORE:
                 continue
-            if found is Nothing.TIMEOUT and not inbox.window and deadline is not None:
-                return self._last_chance(inbox)
+            if found is NoDelivery.TIMEOUT and not inbox.window and inbox.has_credit:
+                return self._take_credit_back(inbox)
             return None
 
     def next_now(self) -> Delivery | None:
@@ -147,7 +153,7 @@ class Receiver:
         found = self.poll()
         if found is None and self.inbox.subscription is not None and self.inbox.is_running():
             if self._drains:
-                return self._last_chance(self.inbox)
+                return self._take_credit_back(self.inbox)
             return self.next(self._clock.monotonic() + _GRACE)
         return found
 
@@ -157,49 +163,53 @@ class Receiver:
             inbox = self.inbox
             if not inbox.window:
                 inbox.fetch()
-            found = inbox.wait_next(0.0)
+            found = inbox.take()
             if isinstance(found, Delivery):
                 if self._accept(found):
                     return found
             elif found not in _ONCE_MORE:
                 return None
 
-    def _last_chance(self, inbox: Inbox) -> Delivery | None:
-        # take all credit back, so that whatever was on its way is here; then ask again
-        if not inbox.is_running():
-            return None
+    def _take_credit_back(self, inbox: Inbox) -> Delivery | None:
+        """So that whatever was on its way is here; then ask again. The first message that came, if there is one."""
+        inbox.unsure = True
         try:
             deadline = self._clock.monotonic() + _PATIENCE
-            more = True
-            while more:
+            more, found = True, None
+            while more and found is None:
                 more = self._drain(inbox) and self._clock.monotonic() < deadline
-                while isinstance(found := inbox.wait_next(0.0), Delivery):
-                    if self._accept(found):
-                        return found
-            return None
+                found = self._first(inbox)
         except LinkLost:
-            return None
+            found = None
         except BackendError as error:
+            self._ask_again(inbox)
             raise translate(error) from error
-        except BaseException:  # an interrupt
-            inbox.unsure = True
-            raise
-        finally:
-            inbox.regrant()
+        self._ask_again(inbox)
+        return found
+
+    def _ask_again(self, inbox: Inbox) -> None:
+        inbox.regrant()
+        inbox.unsure = False
+
+    def _first(self, inbox: Inbox) -> Delivery | None:
+        while isinstance(found := inbox.take(), Delivery):
+            if self._accept(found):
+                return found
+        return None
 
     def _drain(self, inbox: Inbox) -> bool:
-        # whether there may be more: messages that were parked may have used up the credit
+        # whether there may be more: messages that were set aside may have used up the credit
         waiter = Waiter()
         inbox.drain(waiter)
         waiter.wait_answer(_PATIENCE, "a drain")
-        if inbox.park is None or not inbox.park.is_hungry:
+        if inbox.unmatched is None or not inbox.unmatched.is_hungry:
             return False
         inbox.regrant()
         inbox.fetch()
         return True
 
     def make_sure(self) -> None:
-        """After an interrupt: agree with the broker again on how much credit there is."""
+        """After an interrupted call: agree with the broker again on how much credit there is."""
         inbox = self.inbox
         if not inbox.unsure:
             return
@@ -209,12 +219,11 @@ class Receiver:
             waiter.wait_answer(_PATIENCE, "a drain")
         except LinkLost:
             return
-        inbox.regrant()
-        inbox.unsure = False
+        self._ask_again(inbox)
 
     # ---- ends
 
-    def release_unseen(self) -> None:
+    def release_unseen(self, patience: float = _PATIENCE) -> None:
         """Give back what the application has not seen, at once and unmarked (rules AC-12, BR-3)."""
         inbox = self.inbox
         if inbox.subscription is None:
@@ -222,20 +231,17 @@ class Receiver:
         waiter = Waiter()
         inbox.drain(waiter)
         try:
-            waiter.wait_answer(_PATIENCE, "a drain")
+            waiter.wait_answer(min(patience, _PATIENCE), "a drain")
         except BackendError as error:
             log.debug("drain before close: %s", error)
         fresh, again = inbox.unseen()
-        parked = [] if inbox.park is None else inbox.park.empty()
+        unmatched = [] if inbox.unmatched is None else inbox.unmatched.empty()
         try:
-            if parked:
-                inbox.subscription.settle([arrival.token for arrival in parked], Outcome.RELEASED)
+            if unmatched:
+                inbox.subscription.settle([arrival.token for arrival in unmatched], Outcome.RELEASED)
             if fresh:
                 inbox.subscription.settle([arrival.token for arrival in fresh], Outcome.RELEASED)
         except LinkLost:
             return
         for delivery in again:  # put back unseen (rule BO-18), or waiting for its redelivery
-            if delivery.settled:
-                inbox.forget(1)
-            else:
-                inbox.settle((delivery,), Outcome.FAILED if delivery.local_failures else Outcome.RELEASED)
+            inbox.settle((delivery,), Outcome.FAILED if delivery.local_failures else Outcome.RELEASED)

@@ -1,0 +1,126 @@
+"""Message listeners: the thread that calls them, one message at a time per session."""
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from jmsbridge.core.receiving.delivery import Delivery, DeliveryState, DeliverySwitch
+from jmsbridge.core.receiving.receiver import Receiver
+from jmsbridge.core.runtime.executor import SerialExecutor
+from jmsbridge.core.runtime.locks import assert_unlocked
+from jmsbridge.errors import MessageFormatException
+from jmsbridge.spi import BackendError
+
+if TYPE_CHECKING:
+    from jmsbridge.core.receiving.incoming import Incoming
+
+__all__ = ["Listening"]
+
+log = logging.getLogger("jmsbridge.receive")
+
+
+class Listening:
+    """Calls the listeners of one session.
+
+    A receiver that may have a message stands in line once; one without costs nothing. Receivers that have messages take
+    turns.
+    """
+
+    def __init__(self, incoming: "Incoming", name: str, switch: DeliverySwitch) -> None:
+        self.executor = SerialExecutor(name, self._serve)
+        self.receivers = 0
+        """How many receivers have a listener."""
+        self.has_recovered = False
+        """Whether ``recover`` was called since the listener in progress was."""
+        self._incoming = incoming
+        self._switch = switch
+        self._line: deque[Receiver] = deque()  # appended by any thread
+        self._current: Receiver | None = None  # the one whose listener may be running
+
+    def set(self, receiver: Receiver, listener: Callable[[Any], None] | None) -> None:
+        """Set or remove a receiver's listener."""
+        self.receivers += (listener is not None) - (receiver.listener is not None)
+        receiver.listen(listener, lambda: self._join(receiver))
+
+    def remove(self, receiver: Receiver) -> None:
+        """Its consumer is closed."""
+        if receiver.listener is not None:
+            self.set(receiver, None)
+
+    def _join(self, receiver: Receiver) -> None:
+        if not receiver.is_ready:
+            self._line.append(receiver)
+            receiver.is_ready = True  # last: who was interrupted before it joins again, and twice does no harm
+        self.executor.wake()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no message can be on its way to a listener."""
+        return not self.receivers and self._current is None
+
+    def is_running(self, receiver: Receiver | None = None) -> bool:
+        """Whether the listener of this receiver, or any, runs, and the caller is not in it."""
+        current = self._current
+        return current is not None and not self.executor.is_current() and receiver in (None, current)
+
+    def close(self) -> None:
+        """End the thread."""
+        self.executor.close()
+
+    # ---- on the executor
+
+    def _serve(self) -> None:
+        line = self._line
+        while line and self._switch.on:
+            receiver = line.popleft()
+            receiver.is_ready = False  # before looking: who comes later joins again
+            self._current = receiver  # before the poll: who closes the receiver after it sees it here
+            try:
+                while self._deliver_next(receiver):
+                    if line:
+                        self._join(receiver)  # the others first
+                        break
+            finally:
+                self._current = None
+                self._incoming.ended()
+
+    def _deliver_next(self, receiver: Receiver) -> bool:
+        if receiver.listener is None or not self._switch.on:
+            return False
+        try:
+            delivery = receiver.poll()
+            if delivery is None:
+                return False
+            self._call(receiver, delivery)
+        except BackendError as error:  # an acknowledgement that had to be confirmed was not
+            log.warning("the message will come again: %s", error)
+        finally:
+            self._incoming.hand.delivery = None
+        return True
+
+    def _call(self, receiver: Receiver, delivery: Delivery) -> None:
+        listener, policy, inbox = receiver.listener, self._incoming.policy, delivery.inbox
+        if listener is None:
+            inbox.put_back(delivery)
+            return
+        try:
+            message = self._incoming.message_of(delivery)
+        except MessageFormatException:
+            return  # logged and put aside
+        delivery.state = DeliveryState.HANDED
+        policy.handing(delivery)
+        inbox.spend(delivery)
+        self.has_recovered = False
+        failed = False
+        try:
+            assert_unlocked()
+            listener(message)
+        except BaseException:  # user code; even SystemExit must not end the thread
+            failed = True
+            envelope = delivery.arrival.envelope
+            log.exception("the message listener raised on message %s of %s", envelope.message_id, envelope.address)
+        if policy.automatic and (failed or self.has_recovered):
+            self._incoming.redeliver([delivery])
+        elif not failed:
+            policy.handled(delivery)

@@ -1,0 +1,163 @@
+"""Calls that a signal handler cannot divide.
+
+Python runs signal handlers in the main thread, between any two steps of what runs there; what they raise,
+KeyboardInterrupt for instance, leaves that code half done. No other thread is concerned. So what has to be done as a
+whole is done on another thread while the main thread waits: an exception ends the wait, never the work. What is too
+frequent for that says by plain stores how far it came, and the next call finishes it: see ``SessionCore.begin``.
+
+``docs/decisions/interrupts.md`` tells why.
+"""
+
+import logging
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import Generic, TypeVar, cast
+
+__all__ = ["Work", "calling_thread", "in_main_thread", "start_whole", "wait_whole"]
+
+log = logging.getLogger("jmsbridge.interrupts")
+
+T = TypeVar("T")
+
+_IDLE = 5.0  # seconds without work after which a thread ends
+
+_main = threading.main_thread().ident
+_own = threading.local()  # ``for_main``: set in the threads that work for the main thread
+
+
+def in_main_thread() -> bool:
+    """Whether a signal handler's exception may surface in the calling code."""
+    return threading.get_ident() == _main
+
+
+def calling_thread() -> int | None:
+    """The thread that made the call, also in a thread that works for the main thread."""
+    return _main if getattr(_own, "for_main", False) else threading.get_ident()
+
+
+class Work(Generic[T]):
+    """Something to be done once, wholly; ``undo`` takes back a result for which nobody waits any more."""
+
+    __slots__ = ("_claim", "_done", "_undo", "_undoing", "_wanted", "_work", "error", "is_done", "result")
+
+    def __init__(self, work: Callable[[], T], undo: Callable[[T], None] | None = None) -> None:
+        self._work = work
+        self._undo = undo
+        self._claim = threading.Lock()
+        self._undoing = threading.Lock()
+        self._done = threading.Lock()
+        self._done.acquire()
+        self._wanted = True
+        self.is_done = False
+        self.result: T | None = None
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        """Do it, unless it was done or cancelled."""
+        if not self._claim.acquire(blocking=False):
+            return
+        try:
+            self.result = self._work()
+        except BaseException as error:
+            self.error = error
+        self.is_done = True
+        if not self._wanted:
+            self._take_back()
+        self._done.release()
+
+    def cancel(self) -> bool:
+        """Never do it; False when it has begun."""
+        return self._claim.acquire(blocking=False)
+
+    def wait_done(self) -> None:
+        """Return when it is done; its own deadlines bound that."""
+        with self._done:  # wait: the work has deadlines of its own
+            return
+
+    def give_up(self) -> None:
+        """Nobody wants the result any more; what is there, or comes, is undone."""
+        self._wanted = False
+        if self.is_done:
+            start_whole(Work(self._take_back))
+
+    def _take_back(self) -> None:
+        if self._undo is not None and self.error is None and self._undoing.acquire(blocking=False):
+            try:
+                self._undo(cast(T, self.result))
+            except Exception:
+                log.warning("what an interrupted call had made could not be closed", exc_info=True)
+
+
+def wait_whole(work: Callable[[], T], undo: Callable[[T], None] | None = None, *, to_the_end: bool = False) -> T:
+    """Do ``work`` as a whole and return its result.
+
+    In the main thread another thread does it. When a signal handler raises meanwhile, that is raised here at once while
+    the work goes on, and ``undo`` gets its result; with ``to_the_end`` it is raised when the work is done, or when the
+    handler raises a second time.
+    """
+    if threading.get_ident() != _main:
+        return work()
+    pending = Work(work, undo)
+    try:
+        start_whole(pending)
+        pending.wait_done()
+        result, error = pending.result, pending.error
+    except BaseException:
+        if not pending.cancel():
+            if to_the_end:
+                pending.wait_done()
+            pending.give_up()
+        raise
+    if error is not None:
+        raise error
+    return cast(T, result)
+
+
+_jobs: "SimpleQueue[Work[object]]" = SimpleQueue()
+_free: deque[None] = deque()  # one element for each thread that waits for a job and was not promised one
+
+
+def start_whole(work: "Work[T]") -> None:
+    """Have it done by a thread that no signal handler interrupts."""
+    _jobs.put(work)  # type: ignore[arg-type]
+    try:
+        _free.pop()
+    except IndexError:
+        threading.Thread(target=_serve, name="jmsbridge-whole", daemon=True).start()
+
+
+def _serve() -> None:
+    _own.for_main = True
+    promised = True
+    while True:
+        try:
+            work = _jobs.get(timeout=_IDLE)
+        except Empty:
+            if promised:  # the thread that promised a job was interrupted before it gave one
+                promised = False
+                _free.append(None)
+                continue
+            try:
+                _free.pop()
+            except IndexError:  # promised in this moment
+                promised = True
+                continue
+            return
+        work.run()
+        del work
+        promised = False
+        _free.append(None)
+
+
+def _after_fork_in_child() -> None:
+    global _main, _jobs
+    _main = threading.get_ident()
+    _jobs = SimpleQueue()
+    _free.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

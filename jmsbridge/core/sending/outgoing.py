@@ -1,0 +1,469 @@
+"""A session's way out: stamp, freeze, and hand to the backend under the guarantee asked for."""
+
+import copy
+import logging
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from jmsbridge.config import Options
+from jmsbridge.core.emulation.delaying import Delays
+from jmsbridge.core.links.throttle import Throttle
+from jmsbridge.core.naming import message_ids
+from jmsbridge.core.plan import Plan
+from jmsbridge.core.runtime.clock import Clock
+from jmsbridge.core.runtime.waiting import AnswerMissing, Waiter, WaitSet
+from jmsbridge.core.sending.group import Group, Member
+from jmsbridge.core.sending.ledger import Entry, Ledger
+from jmsbridge.core.sending.tickets import (
+    AcknowledgedSend,
+    AsyncSend,
+    Completion,
+    Sender,
+    TransactedSend,
+    UnwatchedSend,
+)
+from jmsbridge.core.sending.watched import WatchedSends, give_up
+from jmsbridge.core.sending.weight import weigh
+from jmsbridge.core.transaction import SessionTransactions
+from jmsbridge.core.translate import translate
+from jmsbridge.destinations import Destination
+from jmsbridge.errors import InDoubtException, JMSException
+from jmsbridge.message import Message, message_from_arrival, write_headers
+from jmsbridge.spi import BackendError, BodyKind, Channel, Envelope, LinkLost, Native, SendRefused, Ticket
+
+__all__ = ["Outgoing"]
+
+log = logging.getLogger("jmsbridge.send")
+
+_NON_PERSISTENT = 1
+_PERSISTENT = 2
+_GROUPACK = 3
+
+_KEPT_FAILURES = 1000
+_GROUP_ID = "JMSXGroupID"
+
+_NEEDED_TO_SEND = Native.SEND_CONFIRM | Native.DELAY | Native.TYPED_PROPERTIES | Native.BODY_KINDS | Native.GROUPS
+
+
+class Outgoing:
+    """Everything about sending that belongs to one session; ``transactions`` is None unless it is transacted.
+
+    ``channel`` is None while the link is down: senders wait for it. ``on_failure`` gets failures that no caller waits
+    for.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        clock: Clock,
+        options: Options,
+        throttle: Throttle,
+        transactions: SessionTransactions | None,
+        on_failure: Callable[[JMSException], None],
+    ) -> None:
+        window, window_bytes = options.send_window, options.confirmation_window_size
+        self.ledger = Ledger(f"jmsbridge-{name}-complete", window, window_bytes)
+        self.handler: Callable[[Any], None] | None = None
+        self.group_ack_threshold = 1
+        self.failed: deque[JMSException] = deque(maxlen=max(_KEPT_FAILURES, window))
+        self._groups: dict[Group, None] = {}
+        self._watched = WatchedSends(window, window_bytes, options.send_timeout, self.report)
+        self._transactions = transactions
+        self._clock = clock
+        self._now_ms = clock.now_ms
+        self._options = options
+        self._throttle = throttle
+        self._next_id = message_ids()
+        self._on_failure = on_failure
+        self._plan: Plan | None = None
+        self._lacks = False  # something that any send may need
+        self._up = WaitSet()  # senders that wait for a channel
+        self._channel: Channel | None = None
+        self._down: JMSException | None = None
+        self._delays = Delays(name, clock, options.emulation_limit, self._send_due)
+        self._after_commit: list[tuple[Envelope, Any]] = []  # delayed sends of the transaction
+        self._weighed = window_bytes is not None
+        self._block_durable = options.block_on_durable_send
+        self._block_non_durable = options.block_on_non_durable_send
+        self._timeout = options.send_timeout
+        self._handing: AsyncSend | AcknowledgedSend | Member | UnwatchedSend | TransactedSend | None = None
+        """The ticket that is on its way to the backend. What an interrupted call leaves here is given up by the next.
+        """
+
+    # ---- links
+
+    def attach(self, channel: Channel, plan: Plan) -> None:
+        """Send over this channel from now on."""
+        self._plan = plan
+        self._lacks = bool(_NEEDED_TO_SEND & ~plan.native)
+        self._channel = channel
+        self._up.notify()
+
+    def suspend(self) -> None:
+        """The link died: sends wait from now on. Called under a backend's lock, so without one of ours."""
+        self._channel = None
+
+    def shut(self, error: JMSException) -> None:
+        """There will be no link any more; senders fail with ``error``."""
+        self._down = error
+        self._channel = None
+        self._up.notify()
+
+    def wait_channel(self) -> Channel:
+        """The channel, waiting for a reconnect as long as ``send_timeout`` allows."""
+        channel = self._channel
+        if channel is not None:
+            return channel
+        self._up.wait_for(lambda: self._channel is not None or self._down is not None, self._timeout)
+        channel, down = self._channel, self._down
+        if channel is not None:
+            return channel
+        if down is not None:
+            raise copy.copy(down) from down.__cause__  # each caller its own traceback
+        raise JMSException(f"the connection was not restored within {self._timeout:g} s (option send_timeout)")
+
+    # ---- sending
+
+    def stamp(
+        self,
+        sender: Sender,
+        destination: Destination,
+        message: Message,
+        mode: int,
+        priority: int,
+        ttl: int,
+        delay: int,
+        duplicate_id: str | None,
+        *,
+        is_async: bool,
+    ) -> Envelope:
+        """The message as it goes out, once senders may send; the same values are written on it. Times in milliseconds.
+
+        A callback's asynchronous send never waits: it would hold up the callbacks behind it.
+        """
+        if message._gate is not None:
+            message._refuse()
+        if self._throttle.is_active and not (is_async and self.ledger.executor.is_current()):
+            self._throttle.wait_open(self._timeout)
+        now = self._now_ms()
+        due = now + delay
+        timestamp = 0 if sender._no_timestamp else now
+        message_id = None if sender._no_id else self._next_id()
+        expiration = now + ttl if ttl else 0
+        envelope = message._freeze(
+            destination._address,
+            message_id,
+            timestamp,
+            mode != _NON_PERSISTENT,
+            priority,
+            expiration,
+            0 if delay == 0 and timestamp else due,
+            duplicate_id,
+        )
+        message._message_id = message_id
+        message._timestamp = timestamp
+        message._destination = destination
+        message._delivery_mode = _NON_PERSISTENT if mode == _NON_PERSISTENT else _PERSISTENT
+        message._priority = priority
+        message._expiration = expiration
+        message._delivery_time = due
+        return envelope
+
+    def send(
+        self,
+        sender: Sender,
+        envelope: Envelope,
+        message: Message,
+        foreign: Any,
+        mode: int,
+        listener: Completion | None,
+    ) -> None:
+        """Send what ``stamp`` made of the message. Returns when the guarantee asked for is reached (section 7.3).
+
+        ``foreign`` is another provider's message that ``message`` is a copy of.
+        """
+        held = False
+        if self._lacks or envelope.duplicate_id is not None:
+            held = self._require(envelope, confirmed=listener is not None or mode != _NON_PERSISTENT)
+        if foreign is not None:
+            write_headers(message, foreign)
+        if listener is not None:
+            self._send_async(sender, envelope, message, listener, foreign, held=held)
+            return
+        target = message if foreign is None else foreign
+        if held:
+            self._hold(envelope, target)
+        elif self._transactions is not None:
+            self._send_in_transaction(envelope, self._transactions)
+        elif mode == _GROUPACK:
+            self._send_in_group(sender, envelope, target)
+        elif self._block_non_durable if mode == _NON_PERSISTENT else self._block_durable:
+            self._send_and_wait(envelope, target)
+        elif self.handler is not None:
+            self._hand_over(envelope, self._acknowledged(envelope, target, None))
+        else:
+            self._send_unwatched(envelope, target)
+
+    def _require(self, envelope: Envelope, *, confirmed: bool) -> bool:
+        # only on brokers that lack something a send may need; whether the delivery delay is ours to keep
+        plan = self._plan
+        if plan is None:
+            return False
+        is_delayed = bool(envelope.delivery_time) and envelope.delivery_time > max(envelope.timestamp, self._now_ms())
+        held = is_delayed and plan.require(Native.DELAY) == "emulated"
+        if confirmed or self._block_non_durable or self.handler is not None:
+            plan.require(Native.SEND_CONFIRM)
+        if envelope.duplicate_id is not None:
+            plan.require(Native.DUPLICATE_DETECTION)
+        if envelope.properties:
+            plan.require(Native.TYPED_PROPERTIES)
+            if _GROUP_ID in envelope.properties:
+                plan.require(Native.GROUPS)
+        if envelope.kind not in (BodyKind.TEXT, BodyKind.BYTES):
+            plan.require(Native.BODY_KINDS)
+        return held
+
+    def _size(self, envelope: Envelope) -> int:
+        return weigh(envelope) if self._weighed else 0
+
+    # ---- one way of sending each
+
+    def _send_and_wait(self, envelope: Envelope, message: Any) -> None:
+        deadline = self._clock.monotonic() + self._timeout
+        while True:
+            waiter = Waiter()
+            channel = self.wait_channel()
+            if self.handler is not None:
+                self._hand_over(envelope, self._acknowledged(envelope, message, waiter))
+            else:
+                channel.send(envelope, waiter)
+            if waiter.answered and waiter.error is None:
+                return
+            try:
+                waiter.wait_answer(self._timeout, "a send")
+                return
+            except AnswerMissing as error:
+                raise translate(self._unanswered(envelope, error), (message,)) from error
+            except BackendError as error:
+                again = isinstance(error, LinkLost) and (self._options.resend or not error.in_doubt)
+                if not again or self._clock.monotonic() >= deadline:
+                    raise translate(error, (message,)) from error
+                self._wait_replaced(channel, error, deadline)
+
+    def _unanswered(self, envelope: Envelope, error: AnswerMissing) -> AnswerMissing:
+        broker = self._plan.broker if self._plan is not None else "the broker"
+        alarm = "; it asks senders to pause, because an alarm of its memory or disk is on"
+        why = alarm if self._throttle.is_active else ""
+        return AnswerMissing(f"{envelope.address}: {broker} gave {error}{why}", in_doubt=True)
+
+    def _wait_replaced(self, channel: Channel, error: BackendError, deadline: float) -> None:
+        left = max(0.0, deadline - self._clock.monotonic())
+        if not self._up.wait_for(lambda: self._channel is not channel or self._down is not None, left):
+            raise translate(error) from error
+
+    def _acknowledged(self, envelope: Envelope, message: Any, waiter: Ticket | None) -> AcknowledgedSend:
+        return AcknowledgedSend(self.ledger, self._size(envelope), message, waiter, self._call_handler, self.report)
+
+    def _call_handler(self, message: Any) -> None:
+        handler = self.handler
+        if handler is not None:
+            handler(message)
+
+    def _send_unwatched(self, envelope: Envelope, message: Any) -> None:
+        ticket = UnwatchedSend(self._watched, self._size(envelope), message)
+        self._watched.wait_room(ticket.size)
+        channel = self.wait_channel()
+        self._handing = ticket
+        self._watched.add(ticket)
+        channel.send(envelope, ticket)
+        self._handing = None
+
+    def _send_in_transaction(self, envelope: Envelope, transactions: SessionTransactions) -> None:
+        ticket = TransactedSend(self._watched, self._size(envelope), transactions.current)
+        self._watched.wait_room(ticket.size)
+        self.wait_channel()
+        self._handing = ticket
+        self._watched.add(ticket)
+        transactions.send(envelope, ticket)
+        self._handing = None
+
+    def _send_async(
+        self,
+        sender: Sender,
+        envelope: Envelope,
+        message: Message,
+        listener: Completion,
+        foreign: Any,
+        *,
+        held: bool,
+    ) -> None:
+        self.wait_channel()
+        entry = AsyncSend(self.ledger, self._size(envelope), message, listener, foreign, sender._unchecked)
+        transactions = self._transactions
+        if transactions is not None:
+            entry.transaction = transactions.current
+        self._handing = entry
+        try:
+            channel = self._enter(entry)
+            message._gate = entry
+            sender._last_async = entry.number
+            if held:
+                self._hold(envelope, message, entry)
+            elif transactions is not None:
+                transactions.send(envelope, entry)
+            else:
+                channel.send(envelope, entry)
+        except Exception:
+            message._gate = None
+            self.ledger.withdraw(entry)
+            raise
+        self._handing = None
+
+    def _hand_over(self, envelope: Envelope, entry: AcknowledgedSend) -> None:
+        self.wait_channel()
+        self._handing = entry
+        try:
+            self._enter(entry).send(envelope, entry)
+        except Exception:
+            entry.give_up()
+            raise
+        self._handing = None
+
+    def _enter(self, entry: Entry) -> Channel:
+        try:
+            self.ledger.enter(entry, self._timeout)
+        except AnswerMissing as error:
+            raise translate(error) from error
+        return self.wait_channel()  # only now: the link may have changed while the window was full
+
+    def _send_in_group(self, sender: Sender, envelope: Envelope, message: Any) -> None:
+        group = sender._group
+        if group is None:
+            group = sender._group = Group(self._timeout)
+        self._groups[group] = None
+        channel = self.wait_channel()
+        member = Member(group, envelope)
+        self._handing = member
+        group.enter(member, self.group_ack_threshold)
+        if self.handler is not None:
+            self._hand_over(envelope, self._acknowledged(envelope, message, member))
+        else:
+            channel.send(envelope, member)
+        self._handing = None
+        if group.is_full:
+            group.wait_confirmed()
+
+    def forget_group(self, group: Group) -> None:
+        """Its producer was closed, and has waited for it."""
+        self._groups.pop(group, None)
+
+    # ---- delayed by the client
+
+    def _hold(self, envelope: Envelope, target: Any, entry: AsyncSend | None = None) -> None:
+        self._delays.check_room(len(self._after_commit))
+        if self._transactions is not None:
+            self._after_commit.append((envelope, target))
+            if entry is not None:
+                entry.succeed()
+        else:
+            self._delays.hold(envelope, partial(self._watch, envelope, target) if entry is None else lambda: entry)
+
+    def _watch(self, envelope: Envelope, target: Any) -> Ticket:
+        ticket = UnwatchedSend(self._watched, self._size(envelope), target)
+        self._watched.add(ticket)
+        return ticket
+
+    def _send_due(self, envelope: Envelope, ticket: Ticket) -> None:
+        self._throttle.wait_open(self._timeout)
+        try:
+            channel = self.wait_channel()
+        except JMSException as error:
+            if self._down is None:
+                raise
+            ticket.fail(SendRefused(f"the delayed message was never sent: {error}"))
+            return
+        channel.send(envelope, ticket)
+
+    def end_transaction(self, *, committed: bool) -> None:
+        """Delayed sends of the transaction that ended begin to wait, or never were."""
+        held, self._after_commit = self._after_commit, []
+        for envelope, target in held if committed else ():
+            self._delays.hold(envelope, partial(self._watch, envelope, target))
+
+    # ---- failures
+
+    def report(self, message: Any, error: BackendError) -> None:
+        """A send that nobody waits for has failed: keep it, and tell the connection's exception listener."""
+        lost, unknown = ((), (message,)) if error.in_doubt else ((message,), ())
+        failure = InDoubtException(f"a send that was not waited for failed: {error}", refused=lost, unknown=unknown)
+        failure.__cause__ = error
+        self.failed.append(failure)
+        self._on_failure(failure)
+
+    def finish_interrupted(self) -> None:
+        """Give up what an interrupted call was sending."""
+        ticket, self._handing = self._handing, None
+        if ticket is not None:
+            ticket.give_up()
+        self._watched.recount()
+
+    # ---- ends
+
+    def check_committable(self) -> None:
+        """Before a commit that has something to send: the broker must take it; otherwise nothing has happened."""
+        if self._transactions is not None and self._transactions.current.has_sends:
+            self._throttle.wait_open(self._timeout)
+
+    def is_awaited_here(self) -> bool:
+        """In a completion listener of this session: whether a thread waits for that very callback to return."""
+        return self.ledger.executor.is_current() and self.ledger.is_awaited
+
+    def abandon(self, error: JMSException) -> None:
+        """In a forked child: locks may be held by threads that do not exist here."""
+        self._up = WaitSet()
+        self._channel, self._down = None, error
+
+    def finish(self, timeout: float, number: int | None = None) -> None:
+        """Wait ``timeout`` seconds for asynchronous sends up to ``number`` (all) and their callbacks; those without an
+        answer then fail (rule CL-8).
+        """
+        deadline = self._clock.monotonic() + timeout
+        if number is None:
+            self._watched.wait_all(timeout)
+            number = self.ledger.last
+        self.ledger.wait_finished(number, max(0.0, deadline - self._clock.monotonic()), give_up)
+
+    def close(self, timeout: float) -> None:
+        """Finish everything, what callbacks send meanwhile included, and take no more sends.
+
+        After ``timeout`` seconds callbacks may send no more, so that the chain ends.
+        """
+        deadline = self._clock.monotonic() + timeout
+
+        def left() -> float:
+            return max(0.0, deadline - self._clock.monotonic())
+
+        lost = self._delays.wait_close(left())
+        self.finish(left())
+        while not self.ledger.close(when_idle=left() > 0):
+            self.ledger.wait_finished(self.ledger.last, left(), give_up)
+        if lost:
+            raise InDoubtException(
+                f"{len(lost)} delayed messages were never sent, since the session was closed before they were due",
+                refused=[message_from_arrival(envelope, False, 0, None) for envelope in lost],
+            )
+
+    def wait_groups(self, timeout: float) -> None:
+        """Wait for the confirmation of group-acknowledged sends; InDoubt for the first producer that had failures."""
+        deadline = self._clock.monotonic() + timeout
+        groups, self._groups = self._groups, {}
+        problems = []
+        for group in groups:
+            try:
+                group.wait_confirmed(max(0.0, deadline - self._clock.monotonic()))
+            except JMSException as error:
+                problems.append(error)
+        if problems:
+            raise problems[0]

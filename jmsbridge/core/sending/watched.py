@@ -1,0 +1,99 @@
+"""Sends that no call waits for: bounded by the send window, and waited for at the end of a transaction or session."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from jmsbridge.core.runtime.locks import Rank, ranked
+from jmsbridge.core.runtime.waiting import AnswerMissing, WaitSet
+from jmsbridge.core.sending.ledger import step
+from jmsbridge.errors import ResourceAllocationException
+from jmsbridge.spi import BackendError
+
+__all__ = ["WatchedSends", "give_up"]
+
+
+class _Ticket(Protocol):
+    size: int
+
+    def fail(self, error: BackendError) -> None:
+        """No answer."""
+
+
+class WatchedSends:
+    """The tickets of one session's sends without an answer that nobody waits for; thread-safe.
+
+    ``report`` is told of those that failed.
+    """
+
+    def __init__(
+        self, window: int, window_bytes: int | None, timeout: float, report: Callable[[Any, BackendError], None]
+    ) -> None:
+        self.report = report
+        self._window = window
+        self._low_water = window - step(window)
+        self._window_bytes = window_bytes
+        self._timeout = timeout
+        self._lock = ranked(Rank.LEAF)  # guards the fields below
+        self._tickets: dict[_Ticket, None] = {}
+        self._bytes = 0
+        self._changed = WaitSet()
+
+    def wait_room(self, size: int) -> None:
+        """Return when one more fits into the window; ResourceAllocation after ``send_timeout``."""
+        if not self._is_full(size):
+            return
+        if self._changed.wait_for(lambda: self._has_room(size), self._timeout):
+            return
+        raise ResourceAllocationException(
+            f"the message was not sent: earlier ones fill the window of {self._window} messages (option send_window)"
+            f"{self._bytes_text()} and have had no answer from the broker for {self._timeout:g} s (option send_timeout)"
+        )
+
+    def _bytes_text(self) -> str:
+        limit = self._window_bytes
+        return "" if limit is None else f" or {limit} bytes (option confirmation_window_size)"
+
+    def _is_full(self, size: int) -> bool:
+        return len(self._tickets) >= self._window or self._is_heavy(size)
+
+    def _has_room(self, size: int) -> bool:
+        return len(self._tickets) <= self._low_water and not self._is_heavy(size)
+
+    def _is_heavy(self, size: int) -> bool:
+        limit = self._window_bytes
+        return limit is not None and bool(self._tickets) and self._bytes + size > limit
+
+    def add(self, ticket: _Ticket) -> None:
+        """A send that is about to go out."""
+        with self._lock:
+            self._tickets[ticket] = None
+            self._bytes += ticket.size
+
+    def remove(self, ticket: _Ticket) -> bool:
+        """It has its answer; false when it had one before."""
+        with self._lock:
+            if ticket not in self._tickets:
+                return False
+            del self._tickets[ticket]
+            self._bytes -= ticket.size
+            left = len(self._tickets)
+        if self._changed and (left <= self._low_water or self._window_bytes is not None):
+            self._changed.notify()
+        return True
+
+    def recount(self) -> None:
+        """After an interrupted call: how many bytes there are."""
+        with self._lock:
+            self._bytes = sum(ticket.size for ticket in self._tickets)
+
+    def wait_all(self, timeout: float) -> None:
+        """Wait until all have their answer; those without one after ``timeout`` seconds have failed."""
+        if self._changed.wait_for(lambda: not self._tickets, timeout):
+            return
+        for ticket in tuple(self._tickets):
+            ticket.fail(give_up())
+
+
+def give_up() -> BackendError:
+    """The answer of a send that was waited for long enough."""
+    return AnswerMissing("no answer to an asynchronous send before close, commit or rollback", in_doubt=True)

@@ -1,0 +1,598 @@
+"""What one session is made of: its channel, its ways in and out, its transaction, and how all of that ends."""
+
+import contextlib
+import functools
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+
+import msgspec
+
+from jmsbridge.core.modes import INDIVIDUAL_ACKNOWLEDGE, SESSION_TRANSACTED, DupsOk, make_policy
+from jmsbridge.core.plan import Plan
+from jmsbridge.core.receiving.acknowledgement import AcknowledgePolicy
+from jmsbridge.core.receiving.delivery import Delivery
+from jmsbridge.core.receiving.incoming import Incoming
+from jmsbridge.core.receiving.receiver import Receiver
+from jmsbridge.core.receiving.redelivery import Redelivery
+from jmsbridge.core.runtime.closing import CloseState, State
+from jmsbridge.core.runtime.interrupts import Work, in_main_thread, start_whole, wait_whole
+from jmsbridge.core.runtime.locks import Rank, ranked
+from jmsbridge.core.sending.outgoing import Outgoing
+from jmsbridge.core.transaction import Buffered, RolledBack, SessionTransactions, TransactedPolicy
+from jmsbridge.core.transaction import Native as NativeTransactions
+from jmsbridge.core.translate import raise_first, translate
+from jmsbridge.destinations import Destination
+from jmsbridge.errors import IllegalStateException, JMSException
+from jmsbridge.message import Message, message_from_arrival
+from jmsbridge.spi import BackendError, Channel, Interest, Link, LinkLost, Native
+
+if TYPE_CHECKING:
+    from jmsbridge.core.connection import ConnectionCore
+    from jmsbridge.core.sending.tickets import Completion, Sender
+
+__all__ = ["Child", "SessionCore", "SessionSettings"]
+
+log = logging.getLogger("jmsbridge.session")
+
+
+class SessionSettings(msgspec.Struct, frozen=True):
+    """What a session is created with."""
+
+    mode: int
+    prefetch: int
+    dups_ok: DupsOk
+    group_ack_threshold: int
+
+
+class Child(Protocol):
+    """A producer, consumer or browser: closed by its session."""
+
+    def _shut(self) -> None:
+        """The session is closed: do what ``close`` still has to do without it."""
+
+
+T = TypeVar("T")
+C = TypeVar("C", bound="Closable")
+
+
+class Closable(Protocol):
+    """What is closed again when the call that made it was interrupted."""
+
+    def close(self) -> None:
+        """Close it."""
+
+
+class SessionCore:
+    """Owned by a Session or JMSContext. The session's thread and its executors use it; ``close`` comes from any thread.
+
+    In the main thread a signal handler may interrupt any call. ``in_call`` is set while one is under way there; the
+    next call finds it set and first does what was left undone: see ``begin``.
+    """
+
+    def __init__(self, connection: "ConnectionCore", settings: SessionSettings) -> None:
+        self.connection = connection
+        self.mode = settings.mode
+        self.prefetch = settings.prefetch
+        self.name = connection.next_session_name()
+        self.life = CloseState(Rank.SESSION)
+        self.transactions = SessionTransactions() if settings.mode == SESSION_TRANSACTED else None
+        self.incoming = self._new_incoming(settings)
+        self.outgoing = Outgoing(
+            self.name,
+            connection.clock,
+            connection.options,
+            connection.supervisor.throttle,
+            self.transactions,
+            connection.report,
+        )
+        self.outgoing.group_ack_threshold = settings.group_ack_threshold
+        self.in_call = False
+        self._unfinished: Work[Any] | None = None
+        self._recovered: tuple[Channel, Plan, int] | None = None
+        self._lock = ranked(Rank.SESSION)  # guards _epoch, _channel, _recovered, _children and the set of receivers
+        self._epoch = 0
+        self._channel: Channel | None = None
+        self._children: dict[Child, None] = {}
+        self.broken: JMSException | None = None
+        self._acknowledge_any = functools.partial(self.acknowledge, None)
+
+    def _new_incoming(self, settings: SessionSettings) -> Incoming:
+        connection = self.connection
+        options = connection.options
+        wait = options.send_timeout if options.block_on_acknowledge else None
+        policy: AcknowledgePolicy
+        if self.transactions is not None:
+            policy = TransactedPolicy(self.transactions)
+        else:
+            policy = make_policy(settings.mode, settings.dups_ok, connection.clock, self._wake_upkeep, wait)
+        return Incoming(
+            self.name,
+            connection.clock,
+            connection.delivery,
+            policy,
+            self._make_message,
+            options.emulation_limit,
+            connection.report,
+        )
+
+    def _wake_upkeep(self) -> None:
+        self.incoming.upkeep.wake()
+
+    # ---- guards
+
+    @property
+    def transacted(self) -> bool:
+        """Whether sends and receipts take effect at ``commit``."""
+        return self.transactions is not None
+
+    def check_open(self) -> None:
+        """IllegalState unless open; callbacks keep full service until they return (rule CL-5)."""
+        if self.life.state is not State.OPEN:
+            self._refuse()
+
+    def _refuse(self) -> None:
+        if self.life.state is State.CLOSING and self.is_in_callback():
+            return
+        raise IllegalStateException(f"the session {self.name} is closed")
+
+    def is_in_callback(self, *, completion: bool = True) -> bool:
+        """Whether the caller is a message listener of this session, or a completion listener."""
+        return self.incoming.listening.executor.is_current() or (
+            completion and self.outgoing.ledger.executor.is_current()
+        )
+
+    def forbid_in_completion(self, what: str) -> None:
+        """IllegalState from a completion listener of this session (rule CL-9)."""
+        if self.outgoing.ledger.executor.is_current():
+            raise IllegalStateException(f"{what} is not allowed in a completion listener of its own session")
+
+    def forbid_in_callback(self, what: str) -> None:
+        """IllegalState from any callback of this session (rules CL-7, CL-9)."""
+        self.forbid_in_completion(what)
+        if self.incoming.listening.executor.is_current():
+            raise IllegalStateException(f"{what} is not allowed in a message listener of its own session")
+
+    # ---- interrupted calls
+
+    def begin(self) -> None:
+        """Before each call: IllegalState unless open, and what an interrupted call left undone is done first.
+
+        Raises what a signal handler raised when a message was on its last step to the application, and what an
+        interrupted commit or rollback ended with.
+        """
+        if self.life.state is not State.OPEN:
+            self._refuse()
+        if self.in_call and in_main_thread():
+            self._finish_interrupted()
+
+    def _finish_interrupted(self) -> None:
+        pending = self._unfinished
+        if pending is not None:
+            if not pending.cancel():
+                pending.wait_done()
+            self._unfinished = None
+        wait_whole(self._mend)
+        interrupt, self.incoming.interrupt = self.incoming.interrupt, None
+        self.in_call = False
+        if interrupt is not None:
+            raise interrupt
+        if pending is not None and pending.error is not None:
+            raise pending.error
+
+    def _mend(self) -> None:
+        self.outgoing.finish_interrupted()
+        self.incoming.finish_interrupted()
+
+    def _wait_whole(self, work: Callable[[], T]) -> T:
+        """Do a step of this session as a whole. An interrupted one goes on; the session's next call waits for it."""
+        if not in_main_thread():
+            return work()
+        pending = Work(work)
+        self._unfinished = pending
+        self.in_call = True
+        start_whole(pending)
+        pending.wait_done()
+        self._unfinished = None
+        self.in_call = False
+        if pending.error is not None:
+            raise pending.error
+        return cast(T, pending.result)
+
+    def plan(self) -> Plan:
+        """What holds on the current link."""
+        return self.connection.wait_link()[1]
+
+    # ---- links
+
+    def open(self) -> None:
+        """Open the channel on the current link and join the connection."""
+        self._require_modes(self.plan())  # in the caller's thread, to which a warning points
+        wait_whole(self._open, lambda _: self.close())
+
+    def _open(self) -> None:
+        while True:
+            link, plan, epoch = self.connection.wait_link()
+            try:
+                channel = self._open_channel(link, plan)
+            except LinkLost:
+                self.connection.wait_changed(epoch)
+                continue
+            except BackendError as error:
+                raise translate(error) from error
+            self._attach(channel, plan, epoch)
+            if self.connection.join(self, epoch):
+                return
+
+    def _require_modes(self, plan: Plan) -> None:
+        if self.connection.options.block_on_acknowledge:
+            plan.require(Native.SETTLE_CONFIRM)
+        if self.transactions is not None:
+            plan.require(Native.TRANSACTIONS)
+
+    def _open_channel(self, link: Link, plan: Plan) -> Channel:
+        return link.channel(self.transactions is not None and plan.outcome(Native.TRANSACTIONS) == "native")
+
+    def _attach(self, channel: Channel, plan: Plan, epoch: int) -> None:
+        with self._lock:
+            self._epoch = epoch
+            self._channel = channel
+        self.incoming.native = plan.native
+        if self.transactions is not None:
+            native = plan.outcome(Native.TRANSACTIONS) == "native"
+            self.transactions.attach(NativeTransactions(channel) if native else Buffered(channel))
+        self.outgoing.attach(channel, plan)  # last: who finds the channel finds the transactions of its link
+
+    def interrupted(self) -> None:
+        """The link died (supervisor's thread)."""
+        with self._lock:
+            self._channel = None
+        self.outgoing.suspend()
+        self.incoming.interrupted()
+        # only now: what was handed out before its inbox was lost is known, and what comes later is seen to be lost
+        self.incoming.policy.lose()
+
+    def recover_on(self, link: Link, plan: Plan, epoch: int, *, patient: bool = False) -> None:
+        """Rebuild on a new link, with no credit (supervisor's thread); raises BackendError."""
+        if self.life.state is not State.OPEN:
+            return
+        try:
+            self._require_modes(plan)
+            channel = self._open_channel(link, plan)
+        except JMSException as error:  # this broker can do less than the session needs
+            self.failed(error)
+            self.connection.report(error)
+            return
+        with self._lock:
+            self._epoch = epoch
+        self.incoming.native = plan.native
+        for receiver in self.incoming.receivers:
+            try:
+                self._require(receiver.interest, plan)
+            except JMSException as error:
+                receiver.close()
+                self.connection.report(error)
+        for problem in self.incoming.resume(channel, patient):
+            self.connection.report(translate(problem))
+        with self._lock:
+            self._recovered = (channel, plan, epoch)
+
+    def restored(self) -> None:
+        """Credit and senders again (supervisor's thread)."""
+        with self._lock:
+            recovered, self._recovered = self._recovered, None
+        if recovered is None:
+            return
+        self._attach(*recovered)
+        if self.life.state is State.CLOSED:  # meanwhile: the channel came too late to be closed with the session
+            with contextlib.suppress(LinkLost):
+                recovered[0].close()
+        elif self.connection.delivery.on:
+            self.incoming.start()
+
+    def failed(self, error: JMSException) -> None:
+        """There will be no link any more: senders fail, receivers wake and fail."""
+        self.broken = error
+        self.outgoing.shut(error)
+        for receiver in self.incoming.receivers:
+            receiver.close()
+
+    # ---- messages
+
+    def send(
+        self,
+        sender: "Sender",
+        destination: Destination,
+        message: Message,
+        foreign: Any,
+        mode: int,
+        priority: int,
+        ttl: int,
+        delay: int,
+        listener: "Completion | None",
+        duplicate_id: str | None,
+    ) -> None:
+        """Send one message; times in milliseconds. ``foreign`` is another provider's message that it is a copy of."""
+        main = in_main_thread()
+        outgoing = self.outgoing
+        if main:
+            self.in_call = True
+        envelope = outgoing.stamp(
+            sender, destination, message, mode, priority, ttl, delay, duplicate_id, is_async=listener is not None
+        )
+        outgoing.send(sender, envelope, message, foreign, mode, listener)
+        if main:
+            self.in_call = False
+
+    def receive(
+        self, receiver: Receiver, timeout: float | None, read: Callable[[Any], Any] | None, ended: Callable[[], None]
+    ) -> Any:
+        """The next message, or what ``read`` makes of it: see ``Incoming.receive``."""
+        main = in_main_thread()
+        incoming = self.incoming
+        if main:
+            self.in_call = True
+        try:
+            result = incoming.receive(receiver, timeout, read, ended)
+        except BackendError as error:
+            raise translate(error) from error
+        if main:  # no call from here on: what interrupted it would take the message with it
+            self.in_call = incoming.interrupt is not None
+        return result
+
+    def _make_message(self, delivery: Delivery) -> Any:
+        arrival = delivery.arrival
+        acknowledger: Callable[[], None] = self._acknowledge_any
+        if self.mode == INDIVIDUAL_ACKNOWLEDGE:
+            acknowledger = functools.partial(self.acknowledge, delivery)
+        return message_from_arrival(arrival.envelope, delivery.redelivered, delivery.count, acknowledger)
+
+    def acknowledge(self, delivery: Delivery | None) -> None:
+        """``Message.acknowledge`` and ``JMSContext.acknowledge``."""
+        self.begin()
+        main = in_main_thread()
+        if main:
+            self.in_call = True
+        try:
+            self.incoming.policy.acknowledge(delivery)
+        except BackendError as error:
+            raise translate(error) from error
+        if main:
+            self.in_call = False
+
+    # ---- consumers
+
+    def consume(
+        self, interest: Interest, kind: Callable[["SessionCore", Receiver, Destination], C], target: Destination
+    ) -> C:
+        """Subscribe and make the consumer object; refuses what the broker lacks and the client may not emulate."""
+        self.begin()
+        self.connection.use()
+        plan = self.plan()
+        self._require(interest, plan)
+        return wait_whole(lambda: self._consume(interest, plan, kind, target), lambda made: made.close())
+
+    def _consume(
+        self,
+        interest: Interest,
+        plan: Plan,
+        kind: Callable[["SessionCore", Receiver, Destination], C],
+        target: Destination,
+    ) -> C:
+        claim = self.connection.claim_durable(interest, plan)
+        options = self.connection.options
+        redelivery = Redelivery(options.max_redeliveries, options.redelivery_delay, options.redelivery_delay_max)
+        receiver = self.incoming.new_receiver(interest, redelivery)
+        receiver.claim = claim
+        try:
+            self._subscribe(receiver)
+        except BaseException:
+            self.connection.release(receiver.claim)
+            raise
+        if self.connection.delivery.on:
+            receiver.inbox.start()
+        return kind(self, receiver, target)
+
+    def _subscribe(self, receiver: Receiver) -> None:
+        while True:
+            channel, epoch = self.channel()
+            try:
+                receiver.attach(channel.subscribe(receiver.wanted(self.incoming.native), receiver.inbox))
+            except LinkLost:
+                self.connection.wait_changed(epoch)
+                continue
+            except BackendError as error:
+                raise translate(error) from error
+            with self._lock:
+                self.check_open()
+                current = epoch == self._epoch and self._channel is channel
+                if current:
+                    self.incoming.add(receiver)
+                    return
+            receiver.interrupted()  # the link died meanwhile: again, on the next one
+
+    def _require(self, interest: Interest, plan: Plan) -> None:
+        self.connection.temporaries.check_consumable(interest.address, plan)
+        if interest.selector is not None:
+            plan.require(Native.TOPIC_SELECTORS if interest.address.topic else Native.QUEUE_SELECTORS)
+        if interest.no_local:
+            plan.require(Native.NO_LOCAL)
+        if interest.shared:
+            plan.require(Native.SHARED_DURABLE if interest.durable else Native.SHARED)
+        elif interest.durable:
+            plan.require(Native.DURABLE)
+            plan.require(Native.EXCLUSIVE_DURABLE)
+
+    def channel(self) -> tuple[Channel, int]:
+        """The current channel and its epoch, waiting for a reconnect."""
+        channel = self.outgoing.wait_channel()
+        with self._lock:
+            return channel, self._epoch
+
+    def listen(self, receiver: Receiver, listener: Callable[[Any], None] | None) -> None:
+        """Set or remove the listener of a consumer."""
+        self.begin()
+        self.incoming.check_listen()
+        wait_whole(lambda: self.incoming.listening.set(receiver, listener))
+
+    def close_receiver(self, receiver: Receiver) -> None:
+        """Close one consumer, keeping what it delivered acknowledgeable.
+
+        Waits for a receive or listener of it, except in that listener itself.
+        """
+        if self.connection.is_forked:
+            return
+        receiver.close()
+        self.incoming.wait_quiet(receiver)
+        self.incoming.listening.remove(receiver)
+        with self._lock:
+            self.incoming.remove(receiver)
+        self.connection.release(receiver.claim)
+        try:
+            self.incoming.retire(receiver, self.connection.options.close_timeout)
+        except BackendError as error:
+            raise translate(error) from error
+
+    def add_child(self, child: Child) -> None:
+        """Something to shut with the session."""
+        with self._lock:
+            self._children[child] = None
+
+    def forget_child(self, child: Child) -> None:
+        """It was closed by itself."""
+        with self._lock:
+            self._children.pop(child, None)
+
+    # ---- transaction
+
+    def _check_transacted(self, what: str) -> SessionTransactions:
+        self.begin()
+        if self.transactions is None:
+            raise IllegalStateException(f"{what} needs a transacted session")
+        self.forbid_in_completion(what)
+        return self.transactions
+
+    def commit(self) -> None:
+        """See ``Session.commit``."""
+        transactions = self._check_transacted("commit")
+        self.outgoing.check_committable()
+        self._wait_whole(lambda: self._commit(transactions))
+
+    def _commit(self, transactions: SessionTransactions) -> None:
+        timeout = self.connection.options.send_timeout
+        committed = False
+        try:
+            self.outgoing.finish(timeout)
+            transactions.commit(timeout)
+            committed = True
+        except RolledBack as ended:
+            self.incoming.redeliver(ended.deliveries)
+            raise ended.error from ended.error.__cause__
+        finally:
+            self.outgoing.end_transaction(committed=committed)
+
+    def rollback(self) -> None:
+        """See ``Session.rollback``."""
+        transactions = self._check_transacted("rollback")
+        self._wait_whole(lambda: self._rollback(transactions))
+
+    def _rollback(self, transactions: SessionTransactions) -> None:
+        timeout = self.connection.options.send_timeout
+        try:
+            self.outgoing.finish(timeout)
+        finally:
+            deliveries = transactions.rollback(timeout)
+            self.outgoing.end_transaction(committed=False)
+            self.incoming.redeliver(deliveries)
+
+    def recover(self) -> None:
+        """See ``Session.recover``."""
+        self.begin()
+        if self.transactions is not None:
+            raise IllegalStateException("recover needs a session that is not transacted; rollback is for transactions")
+        try:
+            self._wait_whole(self.incoming.recover)
+        except BackendError as error:
+            raise translate(error) from error
+
+    # ---- end
+
+    def close(self) -> None:
+        """See ``Session.close``."""
+        if self.life.state is State.CLOSED or self.connection.is_forked:
+            return
+        self.forbid_in_callback("close")
+        deadline = self.connection.clock.monotonic() + self.connection.options.close_timeout
+        wait_whole(lambda: self.close_by(deadline), to_the_end=True)
+
+    def close_by(self, deadline: float) -> None:
+        """The same, with all waits but those for the user's callbacks ending at the monotonic ``deadline``."""
+        self.forbid_in_callback("close")
+        if not self.life.wait_begin_close():
+            return
+        pending = self._unfinished
+        if pending is not None and not pending.cancel():
+            pending.wait_done()
+
+        def left() -> float:
+            return max(0.0, deadline - self.connection.clock.monotonic())
+
+        errors: list[BaseException] = []
+        steps: tuple[Callable[[], None], ...] = (
+            self._quiet,
+            self.outgoing.finish_interrupted,
+            lambda: self.outgoing.close(left()),
+            self._shut_children,
+            lambda: self.outgoing.wait_groups(left()),
+            lambda: self._give_back(left),
+        )
+        for step in steps:
+            try:
+                step()
+            except BaseException as error:  # what is half closed helps nobody
+                errors.append(error)
+        self.incoming.close()
+        self.outgoing.ledger.executor.close()
+        self.connection.leave(self)
+        self.life.end_close()
+        raise_first(errors)
+
+    def _quiet(self) -> None:
+        for receiver in self.incoming.receivers:
+            receiver.close()
+            self.connection.release(receiver.claim)
+        self.incoming.wait_quiet()
+
+    def _shut_children(self) -> None:
+        with self._lock:
+            children, self._children = self._children, {}
+        for child in children:
+            child._shut()
+
+    def _give_back(self, left: Callable[[], float]) -> None:
+        with self._lock:
+            channels = [self._channel] if self._channel is not None else []
+            if self._recovered is not None:  # the link is being replaced
+                channels.append(self._recovered[0])
+                self._recovered = None
+        with contextlib.suppress(LinkLost):  # a dead link has given everything back already
+            try:
+                self._give_back_messages(left)
+            finally:
+                for channel in channels:
+                    channel.close()
+
+    def _give_back_messages(self, left: Callable[[], float]) -> None:
+        self.incoming.finish_interrupted()
+        if self.transactions is None:
+            delivered = self.incoming.policy.take_unsettled()
+        else:
+            delivered = self.transactions.rollback(left())
+        self.incoming.give_back(delivered, left)
+
+    def abandon(self, error: JMSException) -> None:
+        """In a forked child: nothing of the parent's link works here."""
+        self.broken = error
+        for receiver in self.incoming.receivers:
+            receiver.abandon()
+        self.outgoing.abandon(error)
