@@ -4,6 +4,7 @@ import contextlib
 import functools
 import logging
 from collections.abc import Callable
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import msgspec
@@ -16,7 +17,14 @@ from jmsbridge.core.receiving.incoming import Incoming
 from jmsbridge.core.receiving.receiver import Receiver
 from jmsbridge.core.receiving.redelivery import Redelivery
 from jmsbridge.core.runtime.closing import CloseState, State
-from jmsbridge.core.runtime.interrupts import Work, in_main_thread, start_whole, wait_whole
+from jmsbridge.core.runtime.interrupts import (
+    Work,
+    for_main_thread,
+    in_main_thread,
+    main_thread,
+    start_whole,
+    wait_whole,
+)
 from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.sending.outgoing import Outgoing
 from jmsbridge.core.transaction import Buffered, RolledBack, SessionTransactions, TransactedPolicy
@@ -87,6 +95,7 @@ class SessionCore:
             connection.report,
         )
         self.outgoing.group_ack_threshold = settings.group_ack_threshold
+        self._main = main_thread()
         self.in_call = False
         self._unfinished: Work[Any] | None = None
         self._recovered: tuple[Channel, Plan, int] | None = None
@@ -163,20 +172,19 @@ class SessionCore:
         """
         if self.life.state is not State.OPEN:
             self._refuse()
-        if self.in_call and in_main_thread():
+        if self.in_call and get_ident() == self._main:
             self._finish_interrupted()
 
     def _finish_interrupted(self) -> None:
         pending = self._unfinished
-        if pending is not None:
-            if not pending.cancel():
-                pending.wait_done()
-            self._unfinished = None
+        if pending is not None and not pending.cancel():
+            pending.wait_done()
         wait_whole(self._mend)
-        interrupt, self.incoming.interrupt = self.incoming.interrupt, None
-        self.in_call = False
+        interrupt, self.incoming.interrupt = self.incoming.interrupt, None  # from here on no call: all or nothing
         if interrupt is not None:
             raise interrupt
+        self._unfinished = None
+        self.in_call = False
         if pending is not None and pending.error is not None:
             raise pending.error
 
@@ -313,7 +321,7 @@ class SessionCore:
         duplicate_id: str | None,
     ) -> None:
         """Send one message; times in milliseconds. ``foreign`` is another provider's message that it is a copy of."""
-        main = in_main_thread()
+        main = get_ident() == self._main
         outgoing = self.outgoing
         if main:
             self.in_call = True
@@ -328,7 +336,7 @@ class SessionCore:
         self, receiver: Receiver, timeout: float | None, read: Callable[[Any], Any] | None, ended: Callable[[], None]
     ) -> Any:
         """The next message, or what ``read`` makes of it: see ``Incoming.receive``."""
-        main = in_main_thread()
+        main = get_ident() == self._main
         incoming = self.incoming
         if main:
             self.in_call = True
@@ -350,7 +358,7 @@ class SessionCore:
     def acknowledge(self, delivery: Delivery | None) -> None:
         """``Message.acknowledge`` and ``JMSContext.acknowledge``."""
         self.begin()
-        main = in_main_thread()
+        main = get_ident() == self._main
         if main:
             self.in_call = True
         try:
@@ -538,9 +546,10 @@ class SessionCore:
             return max(0.0, deadline - self.connection.clock.monotonic())
 
         errors: list[BaseException] = []
+        if for_main_thread():
+            self.outgoing.finish_interrupted()
         steps: tuple[Callable[[], None], ...] = (
-            self._quiet,
-            self.outgoing.finish_interrupted,
+            lambda: self._wait_quiet(left()),
             lambda: self.outgoing.close(left()),
             self._shut_children,
             lambda: self.outgoing.wait_groups(left()),
@@ -557,11 +566,13 @@ class SessionCore:
         self.life.end_close()
         raise_first(errors)
 
-    def _quiet(self) -> None:
+    def _wait_quiet(self, timeout: float) -> None:
         for receiver in self.incoming.receivers:
             receiver.close()
             self.connection.release(receiver.claim)
         self.incoming.wait_quiet()
+        self.incoming.upkeep.close()
+        self.incoming.upkeep.wait_idle(timeout)
 
     def _shut_children(self) -> None:
         with self._lock:

@@ -63,7 +63,7 @@ def test_the_park_is_bounded(broker: Broker) -> None:
     consumer = select(session, "red")
     send(session, *MANY)
     send(session, "red", colour="red")
-    park = consumer._receiver.inbox.park
+    park = consumer._receiver.inbox.unmatched
     assert park is not None
     sizes = set()
     for _ in range(100):
@@ -127,7 +127,7 @@ def test_a_lost_link_takes_nothing_with_it(broker: Broker) -> None:
     session = connection.create_session()
     consumer = select(session, "red")
     send(session, *MANY[:20])
-    park = consumer._receiver.inbox.park
+    park = consumer._receiver.inbox.unmatched
     assert park is not None
     broker.cut(connection)
     assert park._held == []

@@ -54,7 +54,7 @@ def test_a_receive_may_have_a_very_long_timeout(broker: Embedded, timeout: Any) 
     session = broker.connect().create_session()
     consumer = session.create_consumer(QUEUE)
     receiving = run_thread(lambda: consumer.receive(timeout=timeout))
-    eventually(consumer._receiver.inbox.is_parked)
+    eventually(lambda: bool(consumer._receiver.inbox._waiting))
     send_texts(broker.connect().create_session(), QUEUE, "m")
     assert receiving.result(LONG).text == "m"
 

@@ -106,13 +106,13 @@ def test_a_session_that_a_listener_creates_while_its_connection_closes_is_closed
     session.create_consumer(QUEUE).message_listener = listener
     gate.wait_entered()
     closing = threading.Event()
-    quiet = session._engine._quiet
+    quiet = session._engine._wait_quiet
 
-    def say_closing() -> None:
+    def say_closing(timeout: float) -> None:
         closing.set()
-        quiet()
+        quiet(timeout)
 
-    session._engine._quiet = say_closing  # type: ignore[method-assign]
+    session._engine._wait_quiet = say_closing  # type: ignore[method-assign]
     done = run_thread(connection.close)
     assert closing.wait(LONG)
     gate.open.set()
@@ -120,7 +120,7 @@ def test_a_session_that_a_listener_creates_while_its_connection_closes_is_closed
     for one in made:
         with pytest.raises(IllegalStateException):
             one.create_message()
-    assert connection._core._engines == ()
+    assert connection._core.sessions == ()
 
 
 def test_the_second_closer_of_a_consumer_waits_for_its_listener_too(broker: Embedded) -> None:

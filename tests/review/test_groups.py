@@ -8,7 +8,7 @@ import pytest
 
 import jmsbridge
 from jmsbridge import Connection, DeliveryMode, InDoubt, JMSException, Queue
-from jmsbridge.core.group import Group, Member
+from jmsbridge.core.sending.group import Group, Member
 from jmsbridge.spi import Address, SendRefused
 from jmsbridge.testing.scripted import Call, ScriptedBackend, text_envelope
 from jmsbridge.testing.suite.support import LONG, eventually, run_thread
@@ -126,7 +126,9 @@ def test_an_answer_in_the_moment_of_giving_up_is_not_told_again(monkeypatch: pyt
         answer(member)
 
     monkeypatch.setattr(group, "on_answer", on_answer)
-    answering = run_thread(group.enter(text_envelope(Address("orders"), "a"), 1).succeed)
+    member = Member(group, text_envelope(Address("orders"), "a"))
+    group.enter(member, 1)
+    answering = run_thread(member.succeed)
     with pytest.raises(InDoubt):
         group.wait_confirmed()
     late.set()

@@ -62,5 +62,4 @@ def test_lazy_acknowledgement_with_a_huge_interval(broker: Embedded) -> None:
     send_texts(connection.create_session(), QUEUE, *texts)
     assert receive_texts(consumer, 1000) == texts
     assert len(system._heap) < before + 300
-    assert system._thread is not None
-    assert system._thread.is_alive()
+    assert "jmsbridge-clock" in {thread.name for thread in threading.enumerate()}

@@ -59,7 +59,7 @@ def test_a_commit_does_not_overtake_its_sends(backend: ScriptedBackend, connect:
 
 
 def test_a_send_without_answer_dooms_its_transaction_and_no_other(backend: ScriptedBackend, connect: Connect) -> None:
-    session = connect(close_timeout=0.05).create_session(transacted=True)
+    session = connect(send_timeout=0.05).create_session(transacted=True)
     producer = session.create_producer(QUEUE)
     backend.hold("send")
     producer.send("one")

@@ -6,7 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from jmsbridge import DUPS_OK_ACKNOWLEDGE, Connection, JMSException, Queue, TextMessage
-from jmsbridge.core.inbox import Delivery, Inbox, Nothing
+from jmsbridge.core.receiving.delivery import Delivery
+from jmsbridge.core.receiving.inbox import Inbox, NoDelivery
 from jmsbridge.spi import AccessDenied, Native
 from jmsbridge.testing.marks import pitfall, rule
 from jmsbridge.testing.scripted import Call, ScriptedBackend, text_envelope
@@ -88,7 +89,7 @@ def test_a_start_just_before_a_receive_parks_asks_for_a_message(
     backend.subscription.deliver(text_envelope(QUEUE.address, "there"))
     wait_next = Inbox.wait_next
 
-    def start_first(inbox: Inbox, deadline: float | None) -> Delivery | Nothing:
+    def start_first(inbox: Inbox, deadline: float | None) -> Delivery | NoDelivery:
         monkeypatch.undo()
         connection.start()
         return wait_next(inbox, deadline)
@@ -114,7 +115,7 @@ def test_a_start_while_there_is_no_link_asks_on_the_next(backend: ScriptedBacken
     eventually(lambda: "channel" in backend.script.verbs(2))
     connection.start()
     receiving = run_thread(consumer.receive)
-    eventually(consumer._receiver.inbox.is_parked)
+    eventually(lambda: bool(consumer._receiver.inbox._waiting))
     reconnect.set()
     eventually(lambda: "grant" in backend.script.verbs(2))
     backend.subscription.deliver(text_envelope(QUEUE.address, "there"))

@@ -17,6 +17,7 @@ from jmsbridge import (
     Session,
     TransactionRolledBackException,
 )
+from jmsbridge.core.transaction import SessionTransaction
 from jmsbridge.spi import Address, Envelope, Native, Outcome, SendRefused, Ticket
 from jmsbridge.testing.scripted import Call, ScriptedBackend, text_envelope
 from jmsbridge.testing.suite.support import LONG, eventually, receive_texts, run_thread, send_texts
@@ -80,14 +81,14 @@ def test_tx_of_a_receipt_while_the_link_dies_rolls_back_too(
     session = connect().create_session(session_mode=SESSION_TRANSACTED)
     consumer = session.create_consumer(QUEUE)
     backend.subscription.deliver(text_envelope(ADDRESS, "a"))
-    outgoing = session._engine.outgoing
-    interrupted, received = outgoing.interrupted, list[str]()
+    incoming = session._engine.incoming
+    interrupted, received = incoming.interrupted, list[str]()
 
     def meanwhile() -> None:
         received.extend(receive_texts(consumer, 1))
         interrupted()
 
-    monkeypatch.setattr(outgoing, "interrupted", meanwhile)
+    monkeypatch.setattr(incoming, "interrupted", meanwhile)
     backend.link.cut()
     eventually(lambda: "grant" in backend.script.verbs(2))
     assert received == ["a"]
@@ -228,24 +229,25 @@ def test_tx_send_that_meets_the_death_of_its_link_rolls_back(
         backend.lower(Native.TRANSACTIONS)
     session = connect(emulation="allow").create_session(session_mode=SESSION_TRANSACTED)
     outgoing = session._engine.outgoing
-    transaction, reconnect = outgoing.transaction()[0], threading.Event()
-    assert transaction is not None
-    send = transaction.send
+    transactions, reconnect = session._engine.transactions, threading.Event()
+    assert transactions is not None
+    assert transactions._way is not None
+    send = transactions._way.send
 
     def wait(_: Call) -> None:
         reconnect.wait(LONG)
 
     backend.script.before["channel"] = wait
 
-    def meanwhile(envelope: Envelope, ticket: Ticket) -> None:
+    def meanwhile(transaction: SessionTransaction, envelope: Envelope, ticket: Ticket) -> None:
         backend.link.cut()
         eventually(lambda: "channel" in backend.script.verbs(2))  # the session was told of the death before
         if restored:
             reconnect.set()
             outgoing.wait_channel()
-        send(envelope, ticket)
+        send(transaction, envelope, ticket)
 
-    monkeypatch.setattr(transaction, "send", meanwhile)
+    monkeypatch.setattr(transactions._way, "send", meanwhile)
     send_texts(session, QUEUE, "lost")
     reconnect.set()
     outgoing.wait_channel()

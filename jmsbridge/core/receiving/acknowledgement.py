@@ -5,6 +5,7 @@ has returned. Both may be called again for the same delivery, after an interrupt
 Settlements of several messages are one step per subscription, in delivery order.
 """
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
@@ -147,7 +148,7 @@ class AutoPolicy(_AtOnce):
     def handled(self, delivery: Delivery) -> None:
         """Settle it."""
         if self._wait is None:
-            delivery.inbox.settle((delivery,), Outcome.ACCEPTED)
+            delivery.inbox.accept(delivery)
         else:
             settle_all((delivery,), Outcome.ACCEPTED, self._wait)
 
@@ -205,6 +206,7 @@ class DupsOkPolicy:
         self._wait = wait
         self._lock = ranked(Rank.CONSUMER)  # guards the fields below
         self._done: dict[Delivery, None] = {}
+        self._settling: list[dict[Delivery, None]] = []  # batches on their way; an interrupted call leaves its own here
         self._timer: Timer | None = None
         self._due = False
 
@@ -232,36 +234,42 @@ class DupsOkPolicy:
             self.settle_done()
 
     def settle_done(self) -> None:
-        """Settle the batch. It leaves this object when that is done, so that an interrupted call can be repeated."""
+        """Settle the batch."""
         with self._lock:
-            batch = tuple(self._done)
+            batch = self._done
+            self._settling.append(batch)  # first there, then not here any more: never nowhere
+            self._done = {}
             timer, self._timer = self._timer, None
             self._due = False
         if timer is not None:
             timer.cancel()
-        if batch:
-            try:
-                settle_all(batch, Outcome.ACCEPTED, self._wait)
-            except BackendError:
-                self._forget(batch)
-                raise
-            self._forget(batch)
+        self._settle(batch)
 
-    def _forget(self, batch: Sequence[Delivery]) -> None:
-        with self._lock:
-            for delivery in batch:
-                self._done.pop(delivery, None)
+    def _settle(self, batch: dict[Delivery, None]) -> None:
+        try:
+            if batch:
+                settle_all(tuple(batch), Outcome.ACCEPTED, self._wait)
+        except BackendError:
+            self._settled(batch)
+            raise
+        self._settled(batch)
+
+    def _settled(self, batch: dict[Delivery, None]) -> None:
+        with contextlib.suppress(ValueError):  # settled a second time, after an interrupted call
+            self._settling.remove(batch)
 
     def acknowledge(self, delivery: Delivery | None) -> None:
         """Ignored (rule AC-4)."""
 
     def finish(self) -> None:
-        """What an interrupted settlement left is still in the batch."""
+        """Settle once more what an interrupted call may have left unsettled."""
+        for batch in tuple(self._settling):
+            self._settle(batch)
 
     def unsettled(self) -> tuple[Delivery, ...]:
-        """The batch."""
+        """The batch, and those on their way."""
         with self._lock:
-            return tuple(self._done)
+            return tuple({delivery: None for batch in (*self._settling, self._done) for delivery in batch})
 
     def take_unsettled(self) -> list[Delivery]:
         """None: the batch counts as acknowledged, and is settled."""

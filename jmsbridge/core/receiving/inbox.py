@@ -114,7 +114,7 @@ class Inbox:
         return any(one is arrival for one in self._queue) or any(one.arrival is arrival for one in self._again)
 
     def _tell(self) -> None:
-        if self._waiting:
+        if self._waiting.gates:
             self._waiting.notify()
         on_message = self._on_message
         if on_message is not None:
@@ -133,7 +133,7 @@ class Inbox:
     def start(self) -> None:
         """The connection is started: ask for the first messages."""
         with self._lock:
-            wanted = self.window or (1 if self._waiting else 0)  # without a window, one for a waiting receive
+            wanted = self.window or (1 if self._waiting.gates else 0)  # without a window, one for a waiting receive
             first = wanted > 0 and not self._credit and not self._ended() and self.subscription is not None
             self._credit = self._credit or first
         if first:
@@ -261,10 +261,7 @@ class Inbox:
 
     def wait_next(self, deadline: float | None) -> Delivery | NoDelivery:
         """The next message, waiting until the monotonic ``deadline`` (None: for ever)."""
-        while True:
-            found = self.take()
-            if found is not NoDelivery.TIMEOUT:
-                return found
+        while (found := self.take()) is NoDelivery.TIMEOUT:
             left = None if deadline is None else deadline - self._clock.monotonic()
             if left is not None and left <= 0:
                 return found
@@ -273,6 +270,7 @@ class Inbox:
             if pause is not None and self._switch.on and (left is None or pause < left):
                 left = max(pause, 0.001)
             self._waiting.wait_for(self._has_news, left)
+        return found
 
     def is_in_hand(self) -> bool:
         """Whether a message of it has left and is not with the application yet."""
@@ -328,6 +326,18 @@ class Inbox:
         told = self.tell(deliveries, outcome, ticket)
         self.done(deliveries)
         return told
+
+    def accept(self, delivery: Delivery) -> None:
+        """The same for one that is done."""
+        subscription = self.subscription
+        if subscription is None or self._lost or self._left is not None:
+            self.settle((delivery,), Outcome.ACCEPTED)
+            return
+        try:
+            subscription.settle((delivery.arrival.token,), Outcome.ACCEPTED)
+        except LinkLost:
+            self.stale += 1
+        delivery.state = _SETTLED
 
     def tell(self, deliveries: Sequence[Delivery], outcome: Outcome, ticket: Ticket | None = None) -> bool:
         """Say what became of them; where that is part of a transaction, ``done`` follows when it is committed."""

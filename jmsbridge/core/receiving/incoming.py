@@ -231,17 +231,24 @@ class Incoming:
         try:
             return self._make_message(delivery)
         except Exception as error:
-            name = delivery.arrival.envelope.message_id
-            log.exception("message %s cannot be read", name)
-            wait_whole(lambda: self._put_aside(delivery))
+            if wait_whole(lambda: self._put_aside(delivery)):
+                raise  # it can be read: a signal handler raised
             self.hand.delivery = None
+            name = delivery.arrival.envelope.message_id
             raise MessageFormatException(f"message {name} cannot be read: {error}") from error
 
-    def _put_aside(self, delivery: Delivery) -> None:
+    def _put_aside(self, delivery: Delivery) -> bool:
+        """To the dead-letter queue, unless it can be read after all."""
+        try:
+            self._make_message(delivery)
+            return True
+        except Exception:
+            log.exception("message %s cannot be read", delivery.arrival.envelope.message_id)
         delivery.failed()
         delivery.inbox.spend(delivery)
         outcome = Outcome.REJECTED if Native.REJECT in self.native else Outcome.FAILED
         delivery.inbox.settle((delivery,), outcome)
+        return False
 
     def _hand_over(self, delivery: Delivery) -> None:
         """The application gets it: settle as the mode says. What a signal handler raises from here on until ``receive``
@@ -249,9 +256,12 @@ class Incoming:
         """
         delivery.state = _HANDED
         try:
-            self._account(delivery)
+            self.policy.handing(delivery)
+            delivery.inbox.spend(delivery)
+            self.policy.handled(delivery)
             self._receiving = self._thread = None
-            self._quiet.notify()
+            if self._quiet.gates:
+                self._quiet.notify()
         except BackendError:
             self.hand.delivery = None
             raise
@@ -259,11 +269,6 @@ class Incoming:
             self.interrupt = interrupt
             return
         self.hand.delivery = None
-
-    def _account(self, delivery: Delivery) -> None:
-        self.policy.handing(delivery)
-        delivery.inbox.spend(delivery)
-        self.policy.handled(delivery)
 
     def finish_interrupted(self) -> None:
         """Do what an interrupted call left undone. Runs where no signal handler interrupts, and beside no receive."""
@@ -281,7 +286,9 @@ class Incoming:
             delivery.inbox.put_back(delivery)
             return
         try:
-            self._account(delivery)
+            self.policy.handing(delivery)
+            delivery.inbox.spend(delivery)
+            self.policy.handled(delivery)
         except LinkLost as error:
             log.debug("an acknowledgement is lost with its link: %s", error)
         self.hand.delivery = None
@@ -351,7 +358,8 @@ class Incoming:
 
     def ended(self) -> None:
         """A listener has returned."""
-        self._quiet.notify()
+        if self._quiet.gates:
+            self._quiet.notify()
 
     # ---- links
 

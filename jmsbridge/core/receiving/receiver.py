@@ -137,7 +137,9 @@ class Receiver:
             inbox = self.inbox
             if not inbox.window:
                 inbox.fetch()
-            found = inbox.wait_next(deadline)
+            found = inbox.take()
+            if found is NoDelivery.TIMEOUT:
+                found = inbox.wait_next(deadline)
             if isinstance(found, Delivery):
                 if self._accept(found):
                     return found

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 
 from jmsbridge.core.runtime.locks import Rank, ranked
+from jmsbridge.core.runtime.threads import start_thread
 from jmsbridge.core.runtime.waiting import LONGEST_WAIT
 
 __all__ = ["Clock", "Timer", "remaining", "system"]
@@ -70,7 +71,7 @@ class Clock:
             if running and self._heap[0][2] is timer:
                 self._ready.notify()
         if not running:
-            threading.Thread(target=self._run, name="jmsbridge-clock", daemon=True).start()
+            start_thread("jmsbridge-clock", self._run)
         return timer
 
     def _run(self) -> None:

@@ -9,7 +9,8 @@ import threading
 from collections.abc import Callable
 
 from jmsbridge.core.runtime.locks import Rank, ranked
-from jmsbridge.core.runtime.waiting import LONGEST_WAIT
+from jmsbridge.core.runtime.threads import start_thread
+from jmsbridge.core.runtime.waiting import LONGEST_WAIT, WaitSet
 
 __all__ = ["SerialExecutor"]
 
@@ -34,6 +35,8 @@ class SerialExecutor:
         self._pass = 0  # which pass over the work is the next one
         self._woken = -1  # the pass that somebody was woken for
         self._ident: int | None = None  # of the thread at work
+        self._running = False
+        self._idle = WaitSet()
         self._closed = False
 
     def wake(self) -> None:
@@ -53,7 +56,7 @@ class SerialExecutor:
 
     def _start(self) -> bool:
         try:
-            threading.Thread(target=self._run, name=self._name, daemon=True).start()
+            start_thread(self._name, self._run)
         except RuntimeError:  # no more threads: the next wake tries again
             log.critical("%s: the thread cannot be started", self._name, exc_info=True)
             return False
@@ -70,6 +73,10 @@ class SerialExecutor:
             self._pending = False
             self._ready.notify_all()
 
+    def wait_idle(self, timeout: float) -> None:
+        """Return when the work function is not running, or after ``timeout`` seconds."""
+        self._idle.wait_for(lambda: not self._running, timeout)
+
     def _run(self) -> None:
         with self._ready_lock:
             if self._ident is not None:
@@ -80,6 +87,9 @@ class SerialExecutor:
                 self._work()
             except Exception:
                 log.exception("%s: unexpected error", self._name)
+            self._running = False
+            if self._idle.gates:
+                self._idle.notify()
 
     def _wait_work(self) -> bool:
         with self._ready_lock:
@@ -89,6 +99,7 @@ class SerialExecutor:
                 self._ready.wait(LONGEST_WAIT)
             if self._pending and not self._closed:
                 self._pending = False
+                self._running = True
                 self._pass += 1  # before looking for work: who comes later wakes again
                 return True
             self._ident = None

@@ -8,6 +8,7 @@ frequent for that says by plain stores how far it came, and the next call finish
 ``docs/decisions/interrupts.md`` tells why.
 """
 
+import _thread
 import logging
 import os
 import threading
@@ -16,7 +17,7 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar, cast
 
-__all__ = ["Work", "calling_thread", "in_main_thread", "start_whole", "wait_whole"]
+__all__ = ["Work", "calling_thread", "for_main_thread", "in_main_thread", "main_thread", "start_whole", "wait_whole"]
 
 log = logging.getLogger("jmsbridge.interrupts")
 
@@ -28,9 +29,19 @@ _main = threading.main_thread().ident
 _own = threading.local()  # ``for_main``: set in the threads that work for the main thread
 
 
+def main_thread() -> int | None:
+    """The ident of the thread in which a signal handler's exception may surface."""
+    return _main
+
+
 def in_main_thread() -> bool:
     """Whether a signal handler's exception may surface in the calling code."""
     return threading.get_ident() == _main
+
+
+def for_main_thread() -> bool:
+    """Whether the call was made in the main thread, where it or another thread does it."""
+    return calling_thread() == _main
 
 
 def calling_thread() -> int | None:
@@ -41,13 +52,12 @@ def calling_thread() -> int | None:
 class Work(Generic[T]):
     """Something to be done once, wholly; ``undo`` takes back a result for which nobody waits any more."""
 
-    __slots__ = ("_claim", "_done", "_undo", "_undoing", "_wanted", "_work", "error", "is_done", "result")
+    __slots__ = ("_claims", "_done", "_undo", "_wanted", "_work", "error", "is_done", "result")
 
     def __init__(self, work: Callable[[], T], undo: Callable[[T], None] | None = None) -> None:
         self._work = work
         self._undo = undo
-        self._claim = threading.Lock()
-        self._undoing = threading.Lock()
+        self._claims: dict[str, str] = {}  # by ``setdefault``: the first claim stands, and may be made again
         self._done = threading.Lock()
         self._done.acquire()
         self._wanted = True
@@ -57,7 +67,7 @@ class Work(Generic[T]):
 
     def run(self) -> None:
         """Do it, unless it was done or cancelled."""
-        if not self._claim.acquire(blocking=False):
+        if self._claims.setdefault("work", "run") != "run":
             return
         try:
             self.result = self._work()
@@ -70,7 +80,7 @@ class Work(Generic[T]):
 
     def cancel(self) -> bool:
         """Never do it; False when it has begun."""
-        return self._claim.acquire(blocking=False)
+        return self._claims.setdefault("work", "cancel") == "cancel"
 
     def wait_done(self) -> None:
         """Return when it is done; its own deadlines bound that."""
@@ -84,7 +94,8 @@ class Work(Generic[T]):
             start_whole(Work(self._take_back))
 
     def _take_back(self) -> None:
-        if self._undo is not None and self.error is None and self._undoing.acquire(blocking=False):
+        me = str(threading.get_ident())
+        if self._undo is not None and self.error is None and self._claims.setdefault("undo", me) == me:
             try:
                 self._undo(cast(T, self.result))
             except Exception:
@@ -126,7 +137,7 @@ def start_whole(work: "Work[T]") -> None:
     try:
         _free.pop()
     except IndexError:
-        threading.Thread(target=_serve, name="jmsbridge-whole", daemon=True).start()
+        _thread.start_new_thread(_serve, ())  # not a Thread: its start could be interrupted before it runs
 
 
 def _serve() -> None:

@@ -34,20 +34,20 @@ class Waiter:
         """The broker did it."""
         if not self.answered:
             self.answered = True
-            self._open()
+            try:
+                self._answer.release()
+            except RuntimeError:  # answered twice in the same moment
+                return
 
     def fail(self, error: BackendError) -> None:
         """The broker did not."""
         if not self.answered:
             self.error = error
             self.answered = True
-            self._open()
-
-    def _open(self) -> None:
-        try:
-            self._answer.release()
-        except RuntimeError:  # answered twice in the same moment
-            return
+            try:
+                self._answer.release()
+            except RuntimeError:
+                return
 
     def wait_answer(self, timeout: float, what: str) -> None:
         """Return when the answer is yes; raise the answer when it is no, AnswerMissing after ``timeout`` seconds."""
@@ -63,18 +63,15 @@ class WaitSet:
     A waiter announces itself before it looks at the state, so that no change between look and sleep is missed.
     """
 
-    __slots__ = ("_gates",)
+    __slots__ = ("gates",)
 
     def __init__(self) -> None:
-        self._gates: list[threading.Lock] = []
-
-    def __bool__(self) -> bool:
-        """Whether somebody waits."""
-        return bool(self._gates)
+        self.gates: list[threading.Lock] = []
+        """One for each thread that waits; empty while none does."""
 
     def notify(self) -> None:
         """The state has changed: everybody looks again."""
-        for gate in tuple(self._gates):
+        for gate in tuple(self.gates):
             try:
                 gate.release()
             except RuntimeError:  # was told already and has not looked yet
@@ -91,7 +88,7 @@ class WaitSet:
         gate = threading.Lock()
         gate.acquire()
         try:
-            self._gates.append(gate)
+            self.gates.append(gate)
             while not is_so():
                 left = LONGEST_WAIT if deadline is None else min(LONGEST_WAIT, deadline - time.monotonic())
                 if left <= 0:
@@ -99,5 +96,5 @@ class WaitSet:
                 gate.acquire(timeout=left)
             return True
         finally:
-            if gate in self._gates:
-                self._gates.remove(gate)
+            if gate in self.gates:
+                self.gates.remove(gate)

@@ -5,6 +5,7 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from threading import get_ident
 from typing import Any
 
 from jmsbridge.config import Options
@@ -13,6 +14,7 @@ from jmsbridge.core.links.throttle import Throttle
 from jmsbridge.core.naming import message_ids
 from jmsbridge.core.plan import Plan
 from jmsbridge.core.runtime.clock import Clock
+from jmsbridge.core.runtime.interrupts import main_thread
 from jmsbridge.core.runtime.waiting import AnswerMissing, Waiter, WaitSet
 from jmsbridge.core.sending.group import Group, Member
 from jmsbridge.core.sending.ledger import Entry, Ledger
@@ -88,9 +90,9 @@ class Outgoing:
         self._block_durable = options.block_on_durable_send
         self._block_non_durable = options.block_on_non_durable_send
         self._timeout = options.send_timeout
+        self._main = main_thread()
         self._handing: AsyncSend | AcknowledgedSend | Member | UnwatchedSend | TransactedSend | None = None
-        """The ticket that is on its way to the backend. What an interrupted call leaves here is given up by the next.
-        """
+        """The ticket that the main thread hands to the backend; an interrupted call leaves it here."""
 
     # ---- links
 
@@ -275,19 +277,25 @@ class Outgoing:
         ticket = UnwatchedSend(self._watched, self._size(envelope), message)
         self._watched.wait_room(ticket.size)
         channel = self.wait_channel()
-        self._handing = ticket
+        main = get_ident() == self._main
+        if main:
+            self._handing = ticket
         self._watched.add(ticket)
         channel.send(envelope, ticket)
-        self._handing = None
+        if main:
+            self._handing = None
 
     def _send_in_transaction(self, envelope: Envelope, transactions: SessionTransactions) -> None:
         ticket = TransactedSend(self._watched, self._size(envelope), transactions.current)
         self._watched.wait_room(ticket.size)
         self.wait_channel()
-        self._handing = ticket
+        main = get_ident() == self._main
+        if main:
+            self._handing = ticket
         self._watched.add(ticket)
         transactions.send(envelope, ticket)
-        self._handing = None
+        if main:
+            self._handing = None
 
     def _send_async(
         self,
@@ -304,7 +312,9 @@ class Outgoing:
         transactions = self._transactions
         if transactions is not None:
             entry.transaction = transactions.current
-        self._handing = entry
+        main = get_ident() == self._main
+        if main:
+            self._handing = entry
         try:
             channel = self._enter(entry)
             message._gate = entry
@@ -315,21 +325,24 @@ class Outgoing:
                 transactions.send(envelope, entry)
             else:
                 channel.send(envelope, entry)
-        except Exception:
-            message._gate = None
-            self.ledger.withdraw(entry)
+        except JMSException:
+            entry.withdraw()
             raise
-        self._handing = None
+        if main:
+            self._handing = None
 
     def _hand_over(self, envelope: Envelope, entry: AcknowledgedSend) -> None:
         self.wait_channel()
-        self._handing = entry
+        main = get_ident() == self._main
+        if main:
+            self._handing = entry
         try:
             self._enter(entry).send(envelope, entry)
-        except Exception:
-            entry.give_up()
+        except JMSException:
+            entry.withdraw()
             raise
-        self._handing = None
+        if main:
+            self._handing = None
 
     def _enter(self, entry: Entry) -> Channel:
         try:
@@ -345,13 +358,16 @@ class Outgoing:
         self._groups[group] = None
         channel = self.wait_channel()
         member = Member(group, envelope)
-        self._handing = member
+        main = get_ident() == self._main
+        if main:
+            self._handing = member
         group.enter(member, self.group_ack_threshold)
         if self.handler is not None:
             self._hand_over(envelope, self._acknowledged(envelope, message, member))
         else:
             channel.send(envelope, member)
-        self._handing = None
+        if main:
+            self._handing = None
         if group.is_full:
             group.wait_confirmed()
 

@@ -65,9 +65,13 @@ class AsyncSend(Entry):
         super().fail(error)
 
     def give_up(self) -> None:
-        """No callback; the message is accessible again."""
+        """No callback; nobody knows whether it is part of its transaction."""
         if self.transaction is not None:
             self.transaction.doom(_interrupted())
+        self.withdraw()
+
+    def withdraw(self) -> None:
+        """It was not sent: no callback, and the message is accessible again."""
         self.message._gate = None
         self.ledger.withdraw(self)
 
@@ -123,6 +127,12 @@ class AcknowledgedSend(Entry):
         """No callback; a group that it belongs to counts it as unknown."""
         if self.waiter is not None:
             self.waiter.fail(_interrupted())
+        self.ledger.withdraw(self)
+
+    def withdraw(self) -> None:
+        """It was not sent: no callback, and no group waits for it."""
+        if self.waiter is not None:
+            self.waiter.succeed()
         self.ledger.withdraw(self)
 
     def complete(self) -> None:

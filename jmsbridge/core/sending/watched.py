@@ -77,7 +77,7 @@ class WatchedSends:
             del self._tickets[ticket]
             self._bytes -= ticket.size
             left = len(self._tickets)
-        if self._changed and (left <= self._low_water or self._window_bytes is not None):
+        if self._changed.gates and (left <= self._low_water or self._window_bytes is not None):
             self._changed.notify()
         return True
 
