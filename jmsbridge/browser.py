@@ -106,7 +106,7 @@ class QueueBrowser(Closing, Child):
         )
         page = _Page()
         try:
-            subscription = self._engine.channel()[0].subscribe(interest, page)
+            subscription = self._engine.channel.wait_current()[0].subscribe(interest, page)
         except BackendError as error:
             raise translate(error) from error
         self._open.add(subscription)

@@ -127,7 +127,7 @@ class ConnectionCore:
                 session.recover_on(link, plan, epoch)
             except BackendError as error:
                 raise translate(error) from error
-            session.restored()
+            session.channel.restored()
 
     def _claim_client_id(self, client_id: str) -> None:
         plan = self.wait_link()[1]
@@ -283,7 +283,7 @@ class ConnectionCore:
     def on_interrupted(self, error: BackendError) -> None:
         """Phase one: nothing may be received or settled over the dead link."""
         for session in self.sessions:
-            session.interrupted()
+            session.channel.interrupted()
 
     def on_connected(self, link: Link, plan: Plan, epoch: int, patient: bool) -> None:
         """Phases two and three: destinations, channels and subscriptions, with no credit."""
@@ -294,7 +294,7 @@ class ConnectionCore:
     def on_restored(self) -> None:
         """Phase four: credit, and senders go on."""
         for session in self.sessions:
-            session.restored()
+            session.channel.restored()
 
     def on_failed(self, error: BackendError) -> None:
         """There will be no further link: everybody who waits is told."""

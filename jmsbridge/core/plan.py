@@ -107,7 +107,15 @@ TABLE: tuple[Feature, ...] = (
         "emulated",
         warns=True,
     ),
-    _row(Native.GROUPS, "message groups", None, "the header travels, nothing sticks to one consumer", "refused"),
+    _row(
+        Native.GROUPS,
+        "message groups",
+        "JMSXGroupID is sent along as a property",
+        "several consumers share the messages of one group",
+        "refused",
+        warns=True,
+        name="message_groups",
+    ),
     _row(
         Native.TEMPORARY, "temporary destination", "unique name, deleted on close", "left behind by a crash", "emulated"
     ),

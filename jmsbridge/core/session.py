@@ -5,7 +5,7 @@ import functools
 import logging
 from collections.abc import Callable
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 
@@ -16,24 +16,21 @@ from jmsbridge.core.receiving.delivery import Delivery
 from jmsbridge.core.receiving.incoming import Incoming
 from jmsbridge.core.receiving.receiver import Receiver
 from jmsbridge.core.receiving.redelivery import Redelivery
+from jmsbridge.core.runtime.calls import MainThreadCalls
 from jmsbridge.core.runtime.closing import CloseState, State
 from jmsbridge.core.runtime.interrupts import (
-    Work,
     for_main_thread,
-    in_main_thread,
-    main_thread,
-    start_whole,
     wait_whole,
 )
 from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.sending.outgoing import Outgoing
-from jmsbridge.core.transaction import Buffered, RolledBack, SessionTransactions, TransactedPolicy
-from jmsbridge.core.transaction import Native as NativeTransactions
+from jmsbridge.core.session_channel import SessionChannel
+from jmsbridge.core.transaction import RolledBack, SessionTransactions, TransactedPolicy
 from jmsbridge.core.translate import raise_first, translate
 from jmsbridge.destinations import Destination
 from jmsbridge.errors import IllegalStateException, JMSException
 from jmsbridge.message import Message, message_from_arrival
-from jmsbridge.spi import BackendError, Channel, Interest, Link, LinkLost, Native
+from jmsbridge.spi import BackendError, Interest, Link, LinkLost
 
 if TYPE_CHECKING:
     from jmsbridge.core.connection import ConnectionCore
@@ -61,10 +58,10 @@ class Child(Protocol):
 
 
 T = TypeVar("T")
-C = TypeVar("C", bound="Closable")
+C = TypeVar("C", bound="_Closable")
 
 
-class Closable(Protocol):
+class _Closable(Protocol):
     """What is closed again when the call that made it was interrupted."""
 
     def close(self) -> None:
@@ -74,8 +71,8 @@ class Closable(Protocol):
 class SessionCore:
     """Owned by a Session or JMSContext. The session's thread and its executors use it; ``close`` comes from any thread.
 
-    In the main thread a signal handler may interrupt any call. ``in_call`` is set while one is under way there; the
-    next call finds it set and first does what was left undone: see ``begin``.
+    In the main thread a signal handler may interrupt any call; the next call first does what was left undone: see
+    ``begin``.
     """
 
     def __init__(self, connection: "ConnectionCore", settings: SessionSettings) -> None:
@@ -85,6 +82,7 @@ class SessionCore:
         self.name = connection.next_session_name()
         self.life = CloseState(Rank.SESSION)
         self.transactions = SessionTransactions() if settings.mode == SESSION_TRANSACTED else None
+        self.calls = MainThreadCalls(self._mend)
         self.incoming = self._new_incoming(settings)
         self.outgoing = Outgoing(
             self.name,
@@ -95,13 +93,8 @@ class SessionCore:
             connection.report,
         )
         self.outgoing.group_ack_threshold = settings.group_ack_threshold
-        self._main = main_thread()
-        self.in_call = False
-        self._unfinished: Work[Any] | None = None
-        self._recovered: tuple[Channel, Plan, int] | None = None
-        self._lock = ranked(Rank.SESSION)  # guards _epoch, _channel, _recovered, _children and the set of receivers
-        self._epoch = 0
-        self._channel: Channel | None = None
+        self.channel = SessionChannel(connection, self.incoming, self.outgoing, self.transactions)
+        self._lock = ranked(Rank.SESSION)  # guards _children
         self._children: dict[Child, None] = {}
         self.broken: JMSException | None = None
         self._acknowledge_any = functools.partial(self.acknowledge, None)
@@ -123,6 +116,7 @@ class SessionCore:
             self._make_message,
             options.emulation_limit,
             connection.report,
+            self.calls,
         )
 
     def _wake_upkeep(self) -> None:
@@ -172,40 +166,12 @@ class SessionCore:
         """
         if self.life.state is not State.OPEN:
             self._refuse()
-        if self.in_call and get_ident() == self._main:
-            self._finish_interrupted()
-
-    def _finish_interrupted(self) -> None:
-        pending = self._unfinished
-        if pending is not None and not pending.cancel():
-            pending.wait_done()
-        wait_whole(self._mend)
-        interrupt, self.incoming.interrupt = self.incoming.interrupt, None  # from here on no call: all or nothing
-        if interrupt is not None:
-            raise interrupt
-        self._unfinished = None
-        self.in_call = False
-        if pending is not None and pending.error is not None:
-            raise pending.error
+        if self.calls.under_way and self.calls.is_caller():
+            self.calls.finish_interrupted()
 
     def _mend(self) -> None:
         self.outgoing.finish_interrupted()
         self.incoming.finish_interrupted()
-
-    def _wait_whole(self, work: Callable[[], T]) -> T:
-        """Do a step of this session as a whole. An interrupted one goes on; the session's next call waits for it."""
-        if not in_main_thread():
-            return work()
-        pending = Work(work)
-        self._unfinished = pending
-        self.in_call = True
-        start_whole(pending)
-        pending.wait_done()
-        self._unfinished = None
-        self.in_call = False
-        if pending.error is not None:
-            raise pending.error
-        return cast(T, pending.result)
 
     def plan(self) -> Plan:
         """What holds on the current link."""
@@ -215,88 +181,21 @@ class SessionCore:
 
     def open(self) -> None:
         """Open the channel on the current link and join the connection."""
-        self._require_modes(self.plan())  # in the caller's thread, to which a warning points
-        wait_whole(self._open, lambda _: self.close())
+        self.channel.require(self.plan())  # in the caller's thread, to which a warning points
+        wait_whole(lambda: self.channel.open(self._join), lambda _: self.close())
 
-    def _open(self) -> None:
-        while True:
-            link, plan, epoch = self.connection.wait_link()
-            try:
-                channel = self._open_channel(link, plan)
-            except LinkLost:
-                self.connection.wait_changed(epoch)
-                continue
-            except BackendError as error:
-                raise translate(error) from error
-            self._attach(channel, plan, epoch)
-            if self.connection.join(self, epoch):
-                return
-
-    def _require_modes(self, plan: Plan) -> None:
-        if self.connection.options.block_on_acknowledge:
-            plan.require(Native.SETTLE_CONFIRM)
-        if self.transactions is not None:
-            plan.require(Native.TRANSACTIONS)
-
-    def _open_channel(self, link: Link, plan: Plan) -> Channel:
-        return link.channel(self.transactions is not None and plan.outcome(Native.TRANSACTIONS) == "native")
-
-    def _attach(self, channel: Channel, plan: Plan, epoch: int) -> None:
-        with self._lock:
-            self._epoch = epoch
-            self._channel = channel
-        self.incoming.native = plan.native
-        if self.transactions is not None:
-            native = plan.outcome(Native.TRANSACTIONS) == "native"
-            self.transactions.attach(NativeTransactions(channel) if native else Buffered(channel))
-        self.outgoing.attach(channel, plan)  # last: who finds the channel finds the transactions of its link
-
-    def interrupted(self) -> None:
-        """The link died (supervisor's thread)."""
-        with self._lock:
-            self._channel = None
-        self.outgoing.suspend()
-        self.incoming.interrupted()
-        # only now: what was handed out before its inbox was lost is known, and what comes later is seen to be lost
-        self.incoming.policy.lose()
+    def _join(self, epoch: int) -> bool:
+        return self.connection.join(self, epoch)
 
     def recover_on(self, link: Link, plan: Plan, epoch: int, *, patient: bool = False) -> None:
         """Rebuild on a new link, with no credit (supervisor's thread); raises BackendError."""
         if self.life.state is not State.OPEN:
             return
         try:
-            self._require_modes(plan)
-            channel = self._open_channel(link, plan)
+            self.channel.recover_on(link, plan, epoch, patient)
         except JMSException as error:  # this broker can do less than the session needs
             self.failed(error)
             self.connection.report(error)
-            return
-        with self._lock:
-            self._epoch = epoch
-        self.incoming.native = plan.native
-        for receiver in self.incoming.receivers:
-            try:
-                self._require(receiver.interest, plan)
-            except JMSException as error:
-                receiver.close()
-                self.connection.report(error)
-        for problem in self.incoming.resume(channel, patient):
-            self.connection.report(translate(problem))
-        with self._lock:
-            self._recovered = (channel, plan, epoch)
-
-    def restored(self) -> None:
-        """Credit and senders again (supervisor's thread)."""
-        with self._lock:
-            recovered, self._recovered = self._recovered, None
-        if recovered is None:
-            return
-        self._attach(*recovered)
-        if self.life.state is State.CLOSED:  # meanwhile: the channel came too late to be closed with the session
-            with contextlib.suppress(LinkLost):
-                recovered[0].close()
-        elif self.connection.delivery.on:
-            self.incoming.start()
 
     def failed(self, error: JMSException) -> None:
         """There will be no link any more: senders fail, receivers wake and fail."""
@@ -321,31 +220,31 @@ class SessionCore:
         duplicate_id: str | None,
     ) -> None:
         """Send one message; times in milliseconds. ``foreign`` is another provider's message that it is a copy of."""
-        main = get_ident() == self._main
+        main = get_ident() == self.calls.main
         outgoing = self.outgoing
         if main:
-            self.in_call = True
+            self.calls.under_way = True
         envelope = outgoing.stamp(
             sender, destination, message, mode, priority, ttl, delay, duplicate_id, is_async=listener is not None
         )
         outgoing.send(sender, envelope, message, foreign, mode, listener)
         if main:
-            self.in_call = False
+            self.calls.under_way = False
 
     def receive(
         self, receiver: Receiver, timeout: float | None, read: Callable[[Any], Any] | None, ended: Callable[[], None]
     ) -> Any:
         """The next message, or what ``read`` makes of it: see ``Incoming.receive``."""
-        main = get_ident() == self._main
+        main = get_ident() == self.calls.main
         incoming = self.incoming
         if main:
-            self.in_call = True
+            self.calls.under_way = True
         try:
             result = incoming.receive(receiver, timeout, read, ended)
         except BackendError as error:
             raise translate(error) from error
         if main:  # no call from here on: what interrupted it would take the message with it
-            self.in_call = incoming.interrupt is not None
+            self.calls.under_way = self.calls.interrupt is not None
         return result
 
     def _make_message(self, delivery: Delivery) -> Any:
@@ -358,15 +257,15 @@ class SessionCore:
     def acknowledge(self, delivery: Delivery | None) -> None:
         """``Message.acknowledge`` and ``JMSContext.acknowledge``."""
         self.begin()
-        main = get_ident() == self._main
+        main = get_ident() == self.calls.main
         if main:
-            self.in_call = True
+            self.calls.under_way = True
         try:
             self.incoming.policy.acknowledge(delivery)
         except BackendError as error:
             raise translate(error) from error
         if main:
-            self.in_call = False
+            self.calls.under_way = False
 
     # ---- consumers
 
@@ -377,7 +276,7 @@ class SessionCore:
         self.begin()
         self.connection.use()
         plan = self.plan()
-        self._require(interest, plan)
+        self.channel.require_for(interest, plan)
         return wait_whole(lambda: self._consume(interest, plan, kind, target), lambda made: made.close())
 
     def _consume(
@@ -393,49 +292,13 @@ class SessionCore:
         receiver = self.incoming.new_receiver(interest, redelivery)
         receiver.claim = claim
         try:
-            self._subscribe(receiver)
+            self.channel.subscribe(receiver, self.check_open)
         except BaseException:
             self.connection.release(receiver.claim)
             raise
         if self.connection.delivery.on:
             receiver.inbox.start()
         return kind(self, receiver, target)
-
-    def _subscribe(self, receiver: Receiver) -> None:
-        while True:
-            channel, epoch = self.channel()
-            try:
-                receiver.attach(channel.subscribe(receiver.wanted(self.incoming.native), receiver.inbox))
-            except LinkLost:
-                self.connection.wait_changed(epoch)
-                continue
-            except BackendError as error:
-                raise translate(error) from error
-            with self._lock:
-                self.check_open()
-                current = epoch == self._epoch and self._channel is channel
-                if current:
-                    self.incoming.add(receiver)
-                    return
-            receiver.interrupted()  # the link died meanwhile: again, on the next one
-
-    def _require(self, interest: Interest, plan: Plan) -> None:
-        self.connection.temporaries.check_consumable(interest.address, plan)
-        if interest.selector is not None:
-            plan.require(Native.TOPIC_SELECTORS if interest.address.topic else Native.QUEUE_SELECTORS)
-        if interest.no_local:
-            plan.require(Native.NO_LOCAL)
-        if interest.shared:
-            plan.require(Native.SHARED_DURABLE if interest.durable else Native.SHARED)
-        elif interest.durable:
-            plan.require(Native.DURABLE)
-            plan.require(Native.EXCLUSIVE_DURABLE)
-
-    def channel(self) -> tuple[Channel, int]:
-        """The current channel and its epoch, waiting for a reconnect."""
-        channel = self.outgoing.wait_channel()
-        with self._lock:
-            return channel, self._epoch
 
     def listen(self, receiver: Receiver, listener: Callable[[Any], None] | None) -> None:
         """Set or remove the listener of a consumer."""
@@ -453,8 +316,7 @@ class SessionCore:
         receiver.close()
         self.incoming.wait_quiet(receiver)
         self.incoming.listening.remove(receiver)
-        with self._lock:
-            self.incoming.remove(receiver)
+        self.channel.forget(receiver)
         self.connection.release(receiver.claim)
         try:
             self.incoming.retire(receiver, self.connection.options.close_timeout)
@@ -484,7 +346,7 @@ class SessionCore:
         """See ``Session.commit``."""
         transactions = self._check_transacted("commit")
         self.outgoing.check_committable()
-        self._wait_whole(lambda: self._commit(transactions))
+        self.calls.wait_whole(lambda: self._commit(transactions))
 
     def _commit(self, transactions: SessionTransactions) -> None:
         timeout = self.connection.options.send_timeout
@@ -502,7 +364,7 @@ class SessionCore:
     def rollback(self) -> None:
         """See ``Session.rollback``."""
         transactions = self._check_transacted("rollback")
-        self._wait_whole(lambda: self._rollback(transactions))
+        self.calls.wait_whole(lambda: self._rollback(transactions))
 
     def _rollback(self, transactions: SessionTransactions) -> None:
         timeout = self.connection.options.send_timeout
@@ -519,7 +381,7 @@ class SessionCore:
         if self.transactions is not None:
             raise IllegalStateException("recover needs a session that is not transacted; rollback is for transactions")
         try:
-            self._wait_whole(self.incoming.recover)
+            self.calls.wait_whole(self.incoming.recover)
         except BackendError as error:
             raise translate(error) from error
 
@@ -538,9 +400,7 @@ class SessionCore:
         self.forbid_in_callback("close")
         if not self.life.wait_begin_close():
             return
-        pending = self._unfinished
-        if pending is not None and not pending.cancel():
-            pending.wait_done()
+        self.calls.wait_end()
 
         def left() -> float:
             return max(0.0, deadline - self.connection.clock.monotonic())
@@ -581,17 +441,11 @@ class SessionCore:
             child._shut()
 
     def _give_back(self, left: Callable[[], float]) -> None:
-        with self._lock:
-            channels = [self._channel] if self._channel is not None else []
-            if self._recovered is not None:  # the link is being replaced
-                channels.append(self._recovered[0])
-                self._recovered = None
-        with contextlib.suppress(LinkLost):  # a dead link has given everything back already
-            try:
+        try:
+            with contextlib.suppress(LinkLost):  # a dead link has given everything back already
                 self._give_back_messages(left)
-            finally:
-                for channel in channels:
-                    channel.close()
+        finally:
+            self.channel.close()
 
     def _give_back_messages(self, left: Callable[[], float]) -> None:
         self.incoming.finish_interrupted()

@@ -87,6 +87,13 @@ class Harness(Closing, ABC):
             connection.start()
         return connection
 
+    def allowing(self, feature: str) -> dict[str, Any]:
+        """Options for a connection that may emulate this feature of the plan, whatever the default is."""
+        if self.emulation == "allow":
+            return {}
+        settings = {"default": self.emulation} if isinstance(self.emulation, str) else dict(self.emulation)
+        return {"emulation": {**settings, feature: "allow"}}
+
     def context(self, session_mode: int = 1, **options: Any) -> JMSContext:
         """A JMSContext in this session mode (automatic acknowledgement unless said)."""
         import jmsbridge

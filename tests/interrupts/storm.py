@@ -1,9 +1,10 @@
 """A program that signal handlers interrupt all the time, with a ledger of what it was told.
 
-``python storm.py URL SECONDS SEED`` works on a broker in the main thread, while a timer's signals make a handler raise in
-the middle of jmsbridge's own code, thousands of times. Beside it, threads of the same process send and listen on the same
-connection. In the end every message that was confirmed has come exactly once, every transaction was whole or never was, the
-threads have got on, and everything closes. Prints one line; exits with 1, and the mistakes, when something is wrong.
+``python storm.py URL SECONDS SEED`` works on a broker in the main thread, while a timer's signals make a handler raise
+in the middle of jmsbridge's own code, thousands of times. Beside it, threads of the same process send and listen on the
+same connection. In the end every message that was confirmed has come exactly once, every transaction was whole or never
+was, the threads have got on, and everything closes. Prints one line; exits with 1, and the mistakes, when something is
+wrong.
 """
 
 import faulthandler
@@ -171,7 +172,7 @@ class Worker:
             else:
                 self._producer.send(name)
         except _INTERRUPTS:
-            return
+            return  # nothing is known
         if self.mode == "transacted":
             self._sent.append(name)
         else:
@@ -185,7 +186,7 @@ class Worker:
         try:
             message = self._consumer.receive(timeout=self._draw.choice((0, 0.001, 0.01)))
         except _INTERRUPTS:
-            return
+            return  # nothing is known
         if message is None:
             return
         name = message.text
@@ -257,7 +258,7 @@ class Worker:
             self._cloud_undo()
             return
         except TransactionRolledBackException:
-            pass
+            pass  # that of an interrupted commit before: rolled back all the same
         self._rolled_back()
 
     def _cloud_undo(self) -> None:
@@ -267,7 +268,7 @@ class Worker:
                 assert self.session is not None
                 self.session.rollback() if self.mode == "transacted" else self.session.recover()
             except _INTERRUPTS:
-                continue
+                continue  # asked again
             break
         self._rolled_back()
 
@@ -277,9 +278,9 @@ class Worker:
             try:
                 session.close()
             except _INTERRUPTS:
-                continue
+                continue  # asked again
             except JMSError:
-                pass
+                pass  # told of what was under way; the session is closed
             break
         self._closed()
 
@@ -297,7 +298,7 @@ class Worker:
         try:
             self._open()
         except _INTERRUPTS:
-            return
+            return  # nothing is known
 
     # ---- the end, without signals
 
@@ -377,7 +378,7 @@ def _surely(call: Callable[[], Any]) -> None:
         try:
             call()
         except _INTERRUPTS:
-            continue
+            continue  # asked again, or another step
         return
 
 
@@ -401,7 +402,7 @@ def main(url: str, seconds: float, seed: int) -> int:
         try:
             draw.choice(workers).step()
         except _INTERRUPTS:
-            continue
+            continue  # asked again, or another step
     storm.stop()
     for worker in workers:
         steps[0] += 1

@@ -16,6 +16,7 @@ from jmsbridge.core.receiving.inbox import Inbox, InboxSettings
 from jmsbridge.core.receiving.listening import Listening
 from jmsbridge.core.receiving.receiver import Receiver
 from jmsbridge.core.receiving.redelivery import Redelivery
+from jmsbridge.core.runtime.calls import MainThreadCalls
 from jmsbridge.core.runtime.clock import Clock
 from jmsbridge.core.runtime.executor import SerialExecutor
 from jmsbridge.core.runtime.interrupts import calling_thread, wait_whole
@@ -78,6 +79,7 @@ class Incoming:
         make_message: _MakeMessage,
         unmatched_limit: int,
         report: _Report,
+        calls: MainThreadCalls,
     ) -> None:
         self.policy = policy
         self.hand = Hand()
@@ -89,12 +91,11 @@ class Incoming:
         self._switch = switch
         self._make_message = make_message
         self._report = report
+        self._calls = calls
         self._quiet = WaitSet()  # notified when a receive or a listener has ended
         self._receivers: dict[Receiver, None] = {}
         self._thread: int | None = None  # of the receive in progress
         self._receiving: Receiver | None = None  # the receiver of the receive in progress
-        self.interrupt: BaseException | None = None
-        """What a signal handler raised when a message was on its last step to the application."""
 
     # ---- receivers
 
@@ -266,7 +267,7 @@ class Incoming:
             self.hand.delivery = None
             raise
         except BaseException as interrupt:
-            self.interrupt = interrupt
+            self._calls.interrupt = interrupt
             return
         self.hand.delivery = None
 
@@ -282,15 +283,15 @@ class Incoming:
         delivery = self.hand.delivery
         if delivery is None:
             return
-        if delivery.state is not _HANDED:  # the application did not get it: first in line again, unmarked
+        if delivery.state is _HANDED:
+            try:
+                self.policy.handing(delivery)
+                delivery.inbox.spend(delivery)
+                self.policy.handled(delivery)
+            except LinkLost as error:
+                log.debug("an acknowledgement is lost with its link: %s", error)
+        elif delivery.state is not DeliveryState.SETTLED:  # the application did not get it: first in line, unmarked
             delivery.inbox.put_back(delivery)
-            return
-        try:
-            self.policy.handing(delivery)
-            delivery.inbox.spend(delivery)
-            self.policy.handled(delivery)
-        except LinkLost as error:
-            log.debug("an acknowledgement is lost with its link: %s", error)
         self.hand.delivery = None
 
     # ---- redelivery

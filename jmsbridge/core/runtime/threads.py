@@ -15,8 +15,8 @@ log = logging.getLogger("jmsbridge.threads")
 def start_thread(name: str, run: Callable[[], None]) -> None:
     """Start a daemon thread; RuntimeError where the system allows no more.
 
-    ``threading.Thread.start`` is not fit for the main thread: a signal handler that raises in it may keep the new thread
-    from running.
+    ``threading.Thread.start`` is not fit for the main thread: a signal handler that raises in it may keep the new
+    thread from running.
     """
     thread = threading.Thread(target=run, name=name, daemon=True)
     if in_main_thread():

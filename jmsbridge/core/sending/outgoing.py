@@ -152,11 +152,11 @@ class Outgoing:
         now = self._now_ms()
         due = now + delay
         timestamp = 0 if sender._no_timestamp else now
-        message_id = None if sender._no_id else self._next_id()
+        message._message_id = None if sender._no_id else self._next_id()
         expiration = now + ttl if ttl else 0
         envelope = message._freeze(
             destination._address,
-            message_id,
+            message._message_id,
             timestamp,
             mode != _NON_PERSISTENT,
             priority,
@@ -164,7 +164,6 @@ class Outgoing:
             0 if delay == 0 and timestamp else due,
             duplicate_id,
         )
-        message._message_id = message_id
         message._timestamp = timestamp
         message._destination = destination
         message._delivery_mode = _NON_PERSISTENT if mode == _NON_PERSISTENT else _PERSISTENT

@@ -2,14 +2,15 @@
 
 import pytest
 
-from jmsbridge import Message, Queue, Session, Topic
+from jmsbridge import Message, Queue, Session, Topic, UnsupportedFeature
 from jmsbridge.spi import Native
 from jmsbridge.testing.harness import Harness
 from jmsbridge.testing.marks import requires, rule
-from jmsbridge.testing.suite.support import LONG, Collector, eventually, receive_texts
+from jmsbridge.testing.suite.support import LONG, Collector, assert_empty, eventually, grouping, receive_texts
 from jmsbridge.values import Int
 
 __all__ = [
+    "test_group_is_asked_for_by_its_property",
     "test_group_moves_when_its_consumer_closes",
     "test_group_properties_arrive_as_set",
     "test_group_properties_may_be_absent",
@@ -38,8 +39,9 @@ def groups_of(messages: list[Message]) -> dict[str | None, list[str | None]]:
 
 @rule("JX-2")
 @pytest.mark.parametrize("kind", ["queue", "topic"])
-def test_group_properties_arrive_as_set(session: Session, queue: Queue, topic: Topic, kind: str) -> None:
+def test_group_properties_arrive_as_set(harness: Harness, queue: Queue, topic: Topic, kind: str) -> None:
     """A string and an int, on queues and on topics, with their types."""
+    session = grouping(harness)
     destination = queue if kind == "queue" else topic
     consumer = session.create_consumer(destination)
     message = session.create_text_message("grouped")
@@ -65,7 +67,8 @@ def test_group_properties_may_be_absent(session: Session, queue: Queue) -> None:
 
 @rule("JX-2", "JX-3")
 @requires(Native.QUEUE_SELECTORS)
-def test_group_selects_like_any_property(session: Session, queue: Queue) -> None:
+def test_group_selects_like_any_property(harness: Harness, queue: Queue) -> None:
+    session = grouping(harness)
     send_grouped(session, queue, ("a", "a1"), ("b", "b1"), ("a", "a2"))
     with session.create_consumer(queue, "JMSXGroupID = 'b'") as consumer:
         assert receive_texts(consumer, 1) == ["b1"]
@@ -76,6 +79,18 @@ def test_group_selects_like_any_property(session: Session, queue: Queue) -> None
 
 @rule("JX-2")
 @requires(Native.GROUPS)
+def test_group_is_asked_for_by_its_property(session: Session, queue: Queue) -> None:
+    """Where the broker keeps no groups, the send is refused: the message is not there."""
+    try:
+        send_grouped(session, queue, ("g", "1"))
+    except UnsupportedFeature:
+        assert_empty(session.create_consumer(queue))
+        raise
+    assert receive_texts(session.create_consumer(queue), 1) == ["1"]
+
+
+@rule("JX-2")
+@requires(Native.GROUPS, native=True)
 def test_group_stays_with_one_consumer(harness: Harness, session: Session, queue: Queue) -> None:
     """Each group goes to one of two waiting consumers, whole and in order, and both get groups."""
     listeners = [Collector(), Collector()]
@@ -92,7 +107,7 @@ def test_group_stays_with_one_consumer(harness: Harness, session: Session, queue
 
 
 @rule("JX-2")
-@requires(Native.GROUPS)
+@requires(Native.GROUPS, native=True)
 def test_group_waits_for_its_consumer(harness: Harness, session: Session, queue: Queue) -> None:
     """A message of a group whose consumer is busy is not given to an idle one."""
     consumers = [harness.connect().create_session().create_consumer(queue, prefetch=1) for _ in range(2)]
@@ -106,7 +121,7 @@ def test_group_waits_for_its_consumer(harness: Harness, session: Session, queue:
 
 
 @rule("JX-2")
-@requires(Native.GROUPS)
+@requires(Native.GROUPS, native=True)
 def test_group_moves_when_its_consumer_closes(harness: Harness, session: Session, queue: Queue) -> None:
     """The group's next messages go to a consumer that lives, those fetched by the closed one included."""
     sessions = [harness.connect().create_session() for _ in range(2)]

@@ -29,7 +29,7 @@ from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
 from jmsbridge.testing.marks import pitfall, requires, rule
 from jmsbridge.testing.suite.bodies_wire import receive_as, receive_message, round_trip
-from jmsbridge.testing.suite.support import LONG, assert_empty
+from jmsbridge.testing.suite.support import LONG, assert_empty, grouping
 
 __all__ = [
     "test_properties_cleared_are_writable_and_the_body_stays",
@@ -240,8 +240,9 @@ def test_properties_survive_clear_body(session: Session, queue: Queue) -> None:
 
 @rule("PR-6")
 @pitfall(33)
-def test_properties_names_exclude_headers_include_count(session: Session, queue: Queue) -> None:
+def test_properties_names_exclude_headers_include_count(harness: Harness, queue: Queue) -> None:
     """Headers are no properties; the delivery count is one, at the receiver only."""
+    session = grouping(harness)
     message = session.create_text_message("body")
     message.jms_correlation_id = "c"
     message.jms_type = "t"
@@ -390,8 +391,9 @@ def test_properties_delivery_count_follows_redelivery(harness: Harness, session:
 
 
 @rule("JX-2")
-def test_properties_group_id_and_sequence_travel(session: Session, queue: Queue) -> None:
+def test_properties_group_id_and_sequence_travel(harness: Harness, queue: Queue) -> None:
     """The group of a message is the application's, and arrives with its types."""
+    session = grouping(harness)
     message = session.create_text_message("grouped")
     message.set_string_property("JMSXGroupID", "orders-7")
     message.set_int_property("JMSXGroupSeq", 3)
@@ -411,8 +413,9 @@ def test_properties_jmsx_names_are_listed(harness: Harness, connection: Connecti
 
 
 @rule("JX-3")
-def test_properties_jmsx_names_are_case_sensitive(session: Session, queue: Queue) -> None:
+def test_properties_jmsx_names_are_case_sensitive(harness: Harness, queue: Queue) -> None:
     """jmsxgroupid is some other property."""
+    session = grouping(harness)
     message = session.create_message()
     message.set_string_property("JMSXGroupID", "upper")
     message.set_string_property("jmsxgroupid", "lower")
@@ -424,8 +427,9 @@ def test_properties_jmsx_names_are_case_sensitive(session: Session, queue: Queue
 
 @rule("JX-3")
 @requires(Native.QUEUE_SELECTORS)
-def test_properties_selectors_may_name_any_jmsx_property(session: Session, queue: Queue) -> None:
+def test_properties_selectors_may_name_any_jmsx_property(harness: Harness, queue: Queue) -> None:
     """An unsupported JMSX name in a selector is a null value, not an error."""
+    session = grouping(harness)
     message = session.create_text_message("chosen")
     message.set_string_property("JMSXGroupID", "g")
     session.create_producer(queue).send(message)

@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from jmsbridge import Destination, JMSConsumer, JMSException, Message, MessageConsumer, Session, TextMessage
+from jmsbridge.testing.harness import Harness
 
 __all__ = [
     "LONG",
@@ -15,6 +16,7 @@ __all__ = [
     "Completions",
     "assert_empty",
     "eventually",
+    "grouping",
     "receive_texts",
     "run_thread",
     "send_surely",
@@ -67,6 +69,11 @@ def assert_empty(consumer: MessageConsumer | JMSConsumer, timeout: float = SHORT
     """Nothing comes within ``timeout``."""
     message = consumer.receive(timeout=timeout)
     assert message is None, f"unexpected message {message!r}"
+
+
+def grouping(harness: Harness) -> Session:
+    """A session that may send the properties of groups, also where the broker has no groups."""
+    return harness.connect(**harness.allowing("message_groups")).create_session()
 
 
 class Collector:

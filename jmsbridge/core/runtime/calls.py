@@ -1,0 +1,72 @@
+"""The calls of one session in the main thread, which a signal handler may interrupt."""
+
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from jmsbridge.core.runtime.interrupts import Work, in_main_thread, main_thread, start_whole, wait_whole
+
+__all__ = ["MainThreadCalls"]
+
+T = TypeVar("T")
+
+
+class MainThreadCalls:
+    """Knows whether the last call in the main thread came to its end.
+
+    ``mend`` does what an interrupted one left undone; it runs where no signal handler interrupts.
+    """
+
+    __slots__ = ("_mend", "_unfinished", "interrupt", "main", "under_way")
+
+    def __init__(self, mend: Callable[[], None]) -> None:
+        self._mend = mend
+        self._unfinished: Work[Any] | None = None
+        self.main = main_thread()
+        self.under_way = False
+        """Set by the main thread while it is in a call; left set by an interrupted one."""
+        self.interrupt: BaseException | None = None
+        """What a signal handler raised when a message was on its last step to the application: the next call raises it.
+        """
+
+    def finish_interrupted(self) -> None:
+        """In the main thread, before the next call: what an interrupted call left undone is done first.
+
+        Raises ``interrupt``, then what the interrupted ``wait_whole`` ended with.
+        """
+        pending = self._unfinished
+        if pending is not None and not pending.cancel():
+            pending.wait_done()
+        wait_whole(self._mend)
+        interrupt, self.interrupt = self.interrupt, None  # from here on no call: all or nothing
+        if interrupt is not None:
+            raise interrupt
+        self._unfinished = None
+        self.under_way = False
+        if pending is not None and pending.error is not None:
+            raise pending.error
+
+    def wait_whole(self, work: Callable[[], T]) -> T:
+        """Do a step of the session as a whole. An interrupted one goes on; the session's next call waits for it."""
+        if not in_main_thread():
+            return work()
+        pending = Work(work)
+        self._unfinished = pending
+        self.under_way = True
+        start_whole(pending)
+        pending.wait_done()
+        self._unfinished = None
+        self.under_way = False
+        if pending.error is not None:
+            raise pending.error
+        return cast(T, pending.result)
+
+    def wait_end(self) -> None:
+        """The session closes: an interrupted step that goes on ends first; one that has not begun never will."""
+        pending = self._unfinished
+        if pending is not None and not pending.cancel():
+            pending.wait_done()
+
+    def is_caller(self) -> bool:
+        """Whether the calling thread is the main thread."""
+        return threading.get_ident() == self.main

@@ -1,0 +1,185 @@
+"""The channel of one session, over all links that its connection lives on."""
+
+import contextlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from jmsbridge.core.plan import Plan
+from jmsbridge.core.receiving.incoming import Incoming
+from jmsbridge.core.runtime.locks import Rank, ranked
+from jmsbridge.core.sending.outgoing import Outgoing
+from jmsbridge.core.transaction import Buffered, SessionTransactions
+from jmsbridge.core.transaction import Native as NativeTransactions
+from jmsbridge.core.translate import translate
+from jmsbridge.errors import JMSException
+from jmsbridge.spi import BackendError, Channel, Interest, Link, LinkLost, Native
+
+if TYPE_CHECKING:
+    from jmsbridge.core.connection import ConnectionCore
+    from jmsbridge.core.receiving.receiver import Receiver
+
+__all__ = ["SessionChannel"]
+
+
+class SessionChannel:
+    """Opens it, and makes it and everything on it anew when the link was lost. Thread-safe.
+
+    ``transactions`` is None unless the session is transacted.
+    """
+
+    def __init__(
+        self,
+        connection: "ConnectionCore",
+        incoming: Incoming,
+        outgoing: Outgoing,
+        transactions: SessionTransactions | None,
+    ) -> None:
+        self._connection = connection
+        self._incoming = incoming
+        self._outgoing = outgoing
+        self._transactions = transactions
+        self._lock = ranked(Rank.SESSION)  # guards what follows, and the set of receivers
+        self._epoch = 0
+        self._channel: Channel | None = None
+        self._recovered: tuple[Channel, Plan, int] | None = None
+        self._closed = False
+
+    def require(self, plan: Plan) -> None:
+        """UnsupportedFeature where this link cannot serve such a session."""
+        if self._connection.options.block_on_acknowledge:
+            plan.require(Native.SETTLE_CONFIRM)
+        if self._transactions is not None:
+            plan.require(Native.TRANSACTIONS)
+
+    def require_for(self, interest: Interest, plan: Plan) -> None:
+        """UnsupportedFeature where this link cannot serve such a consumer."""
+        self._connection.temporaries.check_consumable(interest.address, plan)
+        if interest.selector is not None:
+            plan.require(Native.TOPIC_SELECTORS if interest.address.topic else Native.QUEUE_SELECTORS)
+        if interest.no_local:
+            plan.require(Native.NO_LOCAL)
+        if interest.shared:
+            plan.require(Native.SHARED_DURABLE if interest.durable else Native.SHARED)
+        elif interest.durable:
+            plan.require(Native.DURABLE)
+            plan.require(Native.EXCLUSIVE_DURABLE)
+
+    # ---- the first link, or the next one
+
+    def open(self, join: Callable[[int], bool]) -> None:
+        """Open it on the current link; again as long as ``join``, told the link's epoch, says that the link is lost."""
+        while True:
+            link, plan, epoch = self._connection.wait_link()
+            try:
+                channel = self._open_on(link, plan)
+            except LinkLost:
+                self._connection.wait_changed(epoch)
+                continue
+            except BackendError as error:
+                raise translate(error) from error
+            self._attach(channel, plan, epoch)
+            if join(epoch):
+                return
+
+    def _open_on(self, link: Link, plan: Plan) -> Channel:
+        return link.channel(self._transactions is not None and plan.outcome(Native.TRANSACTIONS) == "native")
+
+    def _attach(self, channel: Channel, plan: Plan, epoch: int) -> None:
+        with self._lock:
+            self._epoch = epoch
+            self._channel = channel
+        self._incoming.native = plan.native
+        if self._transactions is not None:
+            native = plan.outcome(Native.TRANSACTIONS) == "native"
+            self._transactions.attach(NativeTransactions(channel) if native else Buffered(channel))
+        self._outgoing.attach(channel, plan)  # last: who finds the channel finds the transactions of its link
+
+    def interrupted(self) -> None:
+        """The link died (supervisor's thread)."""
+        with self._lock:
+            self._channel = None
+        self._outgoing.suspend()
+        self._incoming.interrupted()
+        # only now: what was handed out before its inbox was lost is known, and what comes later is seen to be lost
+        self._incoming.policy.lose()
+
+    def recover_on(self, link: Link, plan: Plan, epoch: int, patient: bool) -> None:
+        """Rebuild on a new link, with no credit (supervisor's thread); raises BackendError, UnsupportedFeature."""
+        self.require(plan)
+        channel = self._open_on(link, plan)
+        with self._lock:
+            self._epoch = epoch
+        self._incoming.native = plan.native
+        for receiver in self._incoming.receivers:
+            try:
+                self.require_for(receiver.interest, plan)
+            except JMSException as error:
+                receiver.close()
+                self._connection.report(error)
+        for problem in self._incoming.resume(channel, patient):
+            self._connection.report(translate(problem))
+        with self._lock:
+            self._recovered = (channel, plan, epoch)
+
+    def restored(self) -> None:
+        """Credit and senders again (supervisor's thread)."""
+        with self._lock:
+            recovered, self._recovered = self._recovered, None
+            closed = self._closed
+        if recovered is None:
+            return
+        if closed:  # meanwhile: the channel came too late to be closed with the session
+            with contextlib.suppress(LinkLost):
+                recovered[0].close()
+            return
+        self._attach(*recovered)
+        if self._connection.delivery.on:
+            self._incoming.start()
+
+    # ---- its use
+
+    def wait_current(self) -> tuple[Channel, int]:
+        """The current channel and its epoch, waiting for a reconnect."""
+        channel = self._outgoing.wait_channel()
+        with self._lock:
+            return channel, self._epoch
+
+    def subscribe(self, receiver: "Receiver", check_open: Callable[[], None]) -> None:
+        """Subscribe a new consumer, on the next link where this one dies meanwhile."""
+        while True:
+            channel, epoch = self.wait_current()
+            try:
+                receiver.attach(channel.subscribe(receiver.wanted(self._incoming.native), receiver.inbox))
+            except LinkLost:
+                self._connection.wait_changed(epoch)
+                continue
+            except BackendError as error:
+                raise translate(error) from error
+            with self._lock:
+                check_open()
+                if epoch == self._epoch and self._channel is channel:
+                    self._incoming.add(receiver)
+                    return
+            receiver.interrupted()  # the link died meanwhile: again, on the next one
+
+    def forget(self, receiver: "Receiver") -> None:
+        """A consumer is closed."""
+        with self._lock:
+            self._incoming.remove(receiver)
+
+    @property
+    def is_up(self) -> bool:
+        """Whether there is a channel."""
+        return self._channel is not None
+
+    def close(self) -> None:
+        """Close it, and the one that is being made; a dead link has closed its own already."""
+        with self._lock:
+            self._closed = True
+            channels = [self._channel] if self._channel is not None else []
+            if self._recovered is not None:  # the link is being replaced
+                channels.append(self._recovered[0])
+                self._recovered = None
+        for channel in channels:
+            with contextlib.suppress(LinkLost):
+                channel.close()

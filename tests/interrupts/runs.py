@@ -1,0 +1,31 @@
+"""Running the storm of signals as a program of its own."""
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+__all__ = ["SHORT", "run_storm"]
+
+_PROGRAM = Path(__file__).with_name("storm.py")
+SHORT = 15.0
+"""Seconds of a run in ``make test``."""
+_PATIENCE = 120.0  # seconds for the rest: starting, receiving what is left, closing
+
+
+def run_storm(url: str, seconds: float) -> None:
+    """Run it for so long; ``JMSBRIDGE_SEED`` repeats one. Prints what it did; a mistake is an assertion."""
+    seed = os.environ.get("JMSBRIDGE_SEED", str(random.SystemRandom().randrange(1 << 30)))
+    # the locks that check themselves are written in Python: interrupted inside, they stay held
+    environment = {name: value for name, value in os.environ.items() if name != "JMSBRIDGE_DEBUG_LOCKS"}
+    run = subprocess.run(
+        [sys.executable, str(_PROGRAM), url, str(seconds), seed],
+        capture_output=True,
+        text=True,
+        timeout=seconds + _PATIENCE,
+        env=environment,
+        check=False,
+    )
+    print(run.stdout)
+    assert run.returncode == 0, f"seed {seed}\n{run.stdout[-6000:]}\n{run.stderr[-3000:]}"
