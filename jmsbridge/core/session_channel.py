@@ -119,18 +119,17 @@ class SessionChannel:
         for problem in self._incoming.resume(channel, patient):
             self._connection.report(translate(problem))
         with self._lock:
-            self._recovered = (channel, plan, epoch)
+            closed = self._closed
+            if not closed:
+                self._recovered = (channel, plan, epoch)
+        if closed:  # meanwhile: it came too late to be closed with the session
+            channel.close()
 
     def restored(self) -> None:
         """Credit and senders again (supervisor's thread)."""
         with self._lock:
             recovered, self._recovered = self._recovered, None
-            closed = self._closed
         if recovered is None:
-            return
-        if closed:  # meanwhile: the channel came too late to be closed with the session
-            with contextlib.suppress(LinkLost):
-                recovered[0].close()
             return
         self._attach(*recovered)
         if self._connection.delivery.on:

@@ -222,4 +222,4 @@ class FieldView(MutableMapping[str, Any]):
         return len(list(self._message.map_names))
 
     def __repr__(self) -> str:
-        return f"FieldView({list(self._message._fields)!r})"
+        return f"FieldView({'being sent' if self._message._gate is not None else list(self._message._fields)!r})"

@@ -220,4 +220,4 @@ class PropertyView(MutableMapping[str, Any]):
         return len(list(self._message.property_names))
 
     def __repr__(self) -> str:
-        return f"PropertyView({dict(self)!r})"
+        return f"PropertyView({'being sent' if self._message._gate is not None else dict(self)!r})"

@@ -1,0 +1,102 @@
+"""How long closing may take, and what it leaves."""
+
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from jmsbridge import (
+    CLIENT_ACKNOWLEDGE,
+    DUPS_OK_ACKNOWLEDGE,
+    Connection,
+    DeliveryMode,
+    InvalidClientIDException,
+    JMSException,
+    Queue,
+)
+from jmsbridge.spi import Address, ClientIdRefused, Native
+from jmsbridge.testing.marks import rule
+from jmsbridge.testing.scripted import Call, ScriptedBackend, text_envelope
+from jmsbridge.testing.suite.support import LONG, eventually, receive_texts
+
+Connect = Callable[..., Connection]
+QUEUE = Queue("orders")
+
+
+@pytest.mark.parametrize("groups", [True, False])
+def test_a_silent_broker_holds_up_closing_for_the_close_timeout_in_all(
+    backend: ScriptedBackend, connect: Connect, groups: bool
+) -> None:
+    """Two sessions with two consumers and two producers each, none of whose questions is answered."""
+    connection = connect(close_timeout=0.3, send_timeout=60.0)
+    for _ in range(2):
+        session = connection.create_session()
+        for _ in range(2):
+            session.create_consumer(QUEUE)
+            producer = session.create_producer(QUEUE)
+            producer.delivery_mode = DeliveryMode.PERSISTENT_GROUPACK if groups else DeliveryMode.NON_PERSISTENT
+            backend.hold("send", "drain", "settle")
+            session.group_ack_threshold = 100
+            producer.send("m")
+    begun = time.monotonic()
+    try:
+        connection.close()
+    except JMSException as error:
+        assert groups, error
+    assert time.monotonic() - begun < 2.0
+
+
+@rule("AC-2")
+def test_closing_a_consumer_acknowledges_what_waits_for_company(backend: ScriptedBackend, connect: Connect) -> None:
+    session = connect().create_session(session_mode=DUPS_OK_ACKNOWLEDGE, dups_ok_messages=100, dups_ok_interval=60)
+    consumer = session.create_consumer(QUEUE)
+    tokens = backend.subscription.deliver(*(text_envelope(Address("orders"), text) for text in "ab"))
+    assert receive_texts(consumer, 2) == ["a", "b"]
+    consumer.close()
+    assert [token for token, _ in backend.settled] == list(tokens)
+    assert "close-subscription" in backend.script.verbs()
+
+
+@rule("CI-4")
+@pytest.mark.filterwarnings("ignore::jmsbridge.EmulationWarning")
+def test_a_refused_client_id_gives_back_its_own_claim_only(backend: ScriptedBackend, connect: Connect) -> None:
+    """On a broker that does not check: the process does, and a failure frees nobody else's id."""
+    backend.lower(Native.CLIENT_ID)
+    failing = connect(start=False, emulation="allow")
+
+    def refuse(_: Call) -> None:
+        raise ClientIdRefused("no")
+
+    backend.script.before["open"] = refuse
+    with pytest.raises(InvalidClientIDException):
+        failing.client_id = "x"
+    backend.script.before.clear()
+    holder = connect(start=False, emulation="allow")
+    holder.client_id = "x"
+    failing.close()
+    third = connect(start=False, emulation="allow")
+    with pytest.raises(InvalidClientIDException):
+        third.client_id = "x"
+
+
+def test_a_session_that_is_closed_while_its_link_is_replaced_leaves_no_channel(
+    backend: ScriptedBackend, connect: Connect
+) -> None:
+    connection = connect()
+    session = connection.create_session(session_mode=CLIENT_ACKNOWLEDGE)
+    session.create_consumer(QUEUE)
+    subscribing, go_on = threading.Event(), threading.Event()
+
+    def slow(_: Call) -> None:
+        subscribing.set()
+        assert go_on.wait(LONG)
+
+    backend.script.before["subscribe"] = slow
+    backend.link.cut()
+    assert subscribing.wait(LONG)
+    session.close()
+    backend.script.before.clear()
+    go_on.set()
+    eventually(lambda: backend.script.verbs(2).count("close-channel") == 1)
+    connection.close()

@@ -1,0 +1,105 @@
+"""Message listeners: they get what waits for them, at its time, and nothing after ``stop``."""
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from jmsbridge import CLIENT_ACKNOWLEDGE, DUPS_OK_ACKNOWLEDGE, Connection, IllegalStateException, Message, Queue
+from jmsbridge.spi import Address, Outcome
+from jmsbridge.testing.marks import rule
+from jmsbridge.testing.scripted import ScriptedBackend, text_envelope
+from jmsbridge.testing.suite.support import LONG, eventually, receive_texts, run_thread, send_texts
+from tests.review.support import Embedded, Gate
+
+Connect = Callable[..., Connection]
+QUEUE = Queue("orders")
+
+
+@rule("TH-4", "AC-6")
+def test_a_listener_that_is_set_while_a_redelivery_is_pending_gets_it(broker: Embedded) -> None:
+    session = broker.connect(redelivery_delay=0.2).create_session(session_mode=CLIENT_ACKNOWLEDGE)
+    send_texts(session, QUEUE, "m")
+    consumer = session.create_consumer(QUEUE)
+    for _ in range(3):  # the third time it waits
+        assert receive_texts(consumer, 1) == ["m"]
+        session.recover()
+    heard = threading.Event()
+    consumer.message_listener = lambda message: heard.set()
+    assert heard.wait(LONG)
+
+
+@pytest.fixture
+def switching() -> Iterator[None]:
+    """Threads change all the time."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(before)
+
+
+@rule("CN-4", "TH-1")
+@pytest.mark.usefixtures("switching")
+def test_nothing_is_delivered_after_stop_however_late_start_is(broker: Embedded) -> None:
+    """``start`` and ``stop`` at the same time in two threads: once ``stop`` has returned, nothing comes."""
+    connection = broker.stopped()
+    session = connection.create_session()
+    late: list[Message] = []
+    stopped = threading.Event()
+    consumer = session.create_consumer(QUEUE)
+    consumer.message_listener = lambda message: late.append(message) if stopped.is_set() else None
+    sender = connection.create_session()
+    for number in range(300):
+        send_texts(sender, QUEUE, str(number))
+        starting = run_thread(connection.start)
+        starting.result(LONG) if number % 2 else None
+        connection.stop()
+        starting.result(LONG)
+        connection.stop()
+        stopped.set()
+        send_texts(sender, QUEUE, f"late {number}")
+        stopped.clear()
+    assert late == []
+
+
+@rule("TH-3")
+def test_a_listener_is_refused_while_another_thread_receives(broker: Embedded) -> None:
+    session = broker.connect().create_session()
+    consumer = session.create_consumer(QUEUE)
+    receiving = run_thread(consumer.receive)
+    eventually(lambda: consumer._receiver.inbox._waiting.gates)
+    with pytest.raises(IllegalStateException, match="another thread is receiving"):
+        consumer.message_listener = print
+    send_texts(session, QUEUE, "m")
+    assert receiving.result(LONG).text == "m"
+
+
+def test_a_timed_batch_is_acknowledged_while_the_listener_is_busy(backend: ScriptedBackend, connect: Connect) -> None:
+    session = connect().create_session(session_mode=DUPS_OK_ACKNOWLEDGE, dups_ok_messages=1000, dups_ok_interval=0.05)
+    gate = Gate()
+
+    def listener(message: Message) -> None:
+        if message.get_body(str) == "second":
+            gate()
+
+    session.create_consumer(QUEUE).message_listener = listener
+    (first, _) = backend.subscription.deliver(*(text_envelope(Address("orders"), text) for text in ("first", "second")))
+    gate.wait_entered()
+    eventually(lambda: backend.settled == [(first, Outcome.ACCEPTED)])
+    gate.open.set()
+
+
+@pytest.mark.parametrize("count", [2, 50])
+def test_receivers_with_messages_take_turns(backend: ScriptedBackend, connect: Connect, count: int) -> None:
+    connection = connect(start=False)
+    session = connection.create_session()
+    heard: list[Any] = []
+    for number in range(count):
+        name = f"q{number}"
+        session.create_consumer(Queue(name)).message_listener = lambda message, name=name: heard.append(name)
+        backend.subscription.deliver(*(text_envelope(Address(name), text) for text in "abc"))
+    connection.start()
+    eventually(lambda: len(heard) == 3 * count)
+    assert sorted(heard[:count]) == sorted(set(heard))
