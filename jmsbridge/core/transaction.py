@@ -199,6 +199,7 @@ class SessionTransactions:
     def __init__(self) -> None:
         self._lock = ranked(Rank.CONSUMER)  # guards current and _way
         self.current = SessionTransaction()
+        self._ending: SessionTransaction | None = None  # the one that a commit is about to end
         self._way: _Way | None = None
 
     def attach(self, way: _Way) -> None:
@@ -248,9 +249,16 @@ class SessionTransactions:
             self._undo(way, timeout)
         return ending.take_deliveries()
 
+    def unsettled(self) -> tuple[Delivery, ...]:
+        """What was consumed in a transaction that has not ended."""
+        with self._lock:
+            ending = self._ending
+            return (*(ending.deliveries() if ending is not None else ()), *self.current.deliveries())
+
     def _end(self) -> tuple[SessionTransaction, _Way | None]:
         with self._lock:
-            ending, self.current = self.current, SessionTransaction()
+            ending = self._ending = self.current
+            self.current = SessionTransaction()
             return ending, self._way
 
     def _undo(self, way: _Way | None, timeout: float) -> None:
@@ -313,8 +321,8 @@ class TransactedPolicy:
         """Nothing waits."""
 
     def unsettled(self) -> tuple[Delivery, ...]:
-        """What the transaction consumed."""
-        return self._transactions.current.deliveries()
+        """What was consumed in a transaction that has not ended."""
+        return self._transactions.unsettled()
 
     def take_unsettled(self) -> list[Delivery]:
         """The same, taken out."""

@@ -6,7 +6,7 @@ with it: what it held will come again from the broker, and settlements of its to
 
 import contextlib
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum, auto
 
 from jmsbridge.core.emulation.unmatched import UnmatchedBuffer
@@ -77,7 +77,7 @@ class Inbox:
         self._lost = False
         self._credit = False
         self._spent = 0
-        self._left: int | None = None  # once retired: how many of its deliveries are not settled
+        self._left: set[Delivery] | None = None  # once retired: its deliveries that are not settled
         self._finished = False
         self._waiting = WaitSet()
         self.subscription: Subscription | None = None
@@ -330,7 +330,7 @@ class Inbox:
     def accept(self, delivery: Delivery) -> None:
         """The same for one that is done."""
         subscription = self.subscription
-        if subscription is None or self._lost or self._left is not None:
+        if subscription is None or self._lost:
             self.settle((delivery,), Outcome.ACCEPTED)
             return
         try:
@@ -338,6 +338,8 @@ class Inbox:
         except LinkLost:
             self.stale += 1
         delivery.state = _SETTLED
+        if self._left is not None:
+            self.done((delivery,))
 
     def tell(self, deliveries: Sequence[Delivery], outcome: Outcome, ticket: Ticket | None = None) -> bool:
         """Say what became of them; where that is part of a transaction, ``done`` follows when it is committed."""
@@ -364,14 +366,12 @@ class Inbox:
 
     def done(self, deliveries: Sequence[Delivery]) -> None:
         """Nothing more is to be said of these."""
-        if self._left is None:
-            for delivery in deliveries:
-                delivery.state = _SETTLED
+        for delivery in deliveries:
+            delivery.state = _SETTLED
+        if self._left is None:  # looked at last: who retires this inbox meanwhile sees the state
             return
         with self._lock:
-            for delivery in deliveries:
-                self._left -= delivery.state is not _SETTLED
-                delivery.state = _SETTLED
+            self._left.difference_update(deliveries)
             last = self._is_last()
         if last:
             self._end_subscription()
@@ -406,12 +406,13 @@ class Inbox:
             self._again.clear()
         return fresh, again
 
-    def retire(self, unsettled: int) -> None:
-        """Its consumer is closed, and so many of its deliveries are not settled: end the subscription with the last of
-        them, at once when there is none (rule AC-11).
+    def retire(self, unsettled: Iterable[Delivery]) -> None:
+        """Its consumer is closed, and these deliveries may not be settled: end the subscription with the last of them, at
+        once when there is none (rule AC-11).
         """
         with self._lock:
-            self._left = unsettled
+            self._left = {delivery for delivery in unsettled if delivery.inbox is self}
+            self._left = {delivery for delivery in self._left if delivery.state is not _SETTLED}  # done with meanwhile
             last = self._is_last()
         if last:
             self._end_subscription()
@@ -421,7 +422,7 @@ class Inbox:
 
     def _is_last(self) -> bool:
         # under the lock: whether the subscription is to be ended now; true once
-        last = self._left == 0 and not self._finished
+        last = not self._left and not self._finished
         self._finished = self._finished or last
         return last
 

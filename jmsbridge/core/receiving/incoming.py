@@ -403,11 +403,8 @@ class Incoming:
             self._empty_hand()
         receiver.release_unseen(patience)
         self.policy.settle_done()
-        unsettled = {delivery for delivery in self.policy.unsettled() if delivery.inbox is receiver.inbox}
-        held = self.hand.delivery
-        if held is not None and held.inbox is receiver.inbox:  # the listener's, which closes its own consumer
-            unsettled.add(held)
-        receiver.inbox.retire(len(unsettled))
+        held = self.hand.delivery  # the listener's, which closes its own consumer
+        receiver.inbox.retire([*self.policy.unsettled(), *([held] if held is not None else ())])
 
     def give_back(self, delivered: Sequence[Delivery], left: Callable[[], float]) -> None:
         """At the end of the session: unseen messages unmarked, delivered ones marked as failed, all in place."""
@@ -417,7 +414,7 @@ class Incoming:
             delivery.failed()
             delivery.inbox.settle((delivery,), Outcome.FAILED)
         for receiver in self.receivers:
-            receiver.inbox.retire(0)
+            receiver.inbox.retire(())
 
     def close(self) -> None:
         """End the threads."""
