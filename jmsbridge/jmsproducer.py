@@ -114,7 +114,7 @@ class JMSProducer:
 
     @simplified
     def set_delivery_mode(self, mode: int) -> Self:
-        """PERSISTENT or NON_PERSISTENT."""
+        """PERSISTENT, NON_PERSISTENT or PERSISTENT_GROUPACK."""
         self._engine.check_open()
         self._mode = arguments.delivery_mode(mode)
         return self

@@ -42,7 +42,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """How many asynchronous sends of a session may wait for their answer before the next one blocks; as many again of
     those that nobody waits for."""
     confirmation_window_size: _Positive | None = None
-    """The same limit in bytes; None sets none."""
+    """The same limits in bytes of bodies and properties; None sets none."""
     block_on_durable_send: bool = True
     """Whether a synchronous PERSISTENT send waits for the broker's answer."""
     block_on_non_durable_send: bool = False
@@ -50,7 +50,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     block_on_acknowledge: bool = False
     """Whether acknowledging waits until the broker has recorded it."""
     resend: bool = False
-    """Whether a send without answer is sent again on a new link, under the same message id."""
+    """Whether a blocking send without answer is sent again on a new link, under the same message id. Asynchronous sends
+    and those of a group or a transaction are never sent again: their outcome is unknown, and told."""
     max_redeliveries: _Count = 6
     """How often a message is delivered again before it goes to the dead-letter queue."""
     redelivery_delay: _Seconds = 0.1

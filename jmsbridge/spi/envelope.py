@@ -121,7 +121,8 @@ class Interest(msgspec.Struct, frozen=True, kw_only=True):
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Where and as whom to connect; one element of a failover list. Its text never shows the password.
 
-    ``open`` gives up after ``connect_timeout`` seconds.
+    ``open`` gives up after ``connect_timeout`` seconds; the ``close`` of link, channel and subscription wait no longer than
+    ``close_timeout`` seconds for the broker.
     """
 
     scheme: str
@@ -132,6 +133,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     password: str | None = None
     client_id: str | None = None
     connect_timeout: float = 15.0
+    close_timeout: float = 30.0
 
     def __str__(self) -> str:
         if self.host is None:

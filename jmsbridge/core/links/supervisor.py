@@ -107,7 +107,8 @@ class Supervisor:
         self.throttle = Throttle()
         self._backend = backend
         self._endpoints = tuple(
-            msgspec.structs.replace(one, connect_timeout=options.connect_timeout) for one in endpoints
+            msgspec.structs.replace(one, connect_timeout=options.connect_timeout, close_timeout=options.close_timeout)
+            for one in endpoints
         )
         self._numbers = itertools.count(1)
         self._options = options
