@@ -23,7 +23,7 @@ def test_a_refused_send_dooms_its_transaction_asynchronous_or_not(broker: Embedd
     session = connection.create_session(session_mode=SESSION_TRANSACTED)
     producer = session.create_producer(QUEUE)
     errors: list[Any] = []
-    options = {"completion_listener": lambda message, error: errors.append(error)} if listening else {}
+    options: dict[str, Any] = {"completion_listener": lambda message, error: errors.append(error)} if listening else {}
     for text in ("a", "b", "c"):
         producer.send(text, **options)
     with pytest.raises(TransactionRolledBackException):

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import pytest
 
@@ -40,10 +41,8 @@ def test_a_silent_broker_holds_up_closing_for_the_close_timeout_in_all(
             session.group_ack_threshold = 100
             producer.send("m")
     begun = time.monotonic()
-    try:
+    with pytest.raises(JMSException) if groups else nullcontext():
         connection.close()
-    except JMSException as error:
-        assert groups, error
     assert time.monotonic() - begun < 2.0
 
 

@@ -51,7 +51,7 @@ def test_the_window_of_bytes_bounds_what_is_in_flight(
     producer = session.create_producer(QUEUE)
     producer.delivery_mode = DeliveryMode.NON_PERSISTENT
     backend.hold("send")
-    options = {"completion_listener": lambda message, error: None} if listening else {}
+    options: dict[str, Any] = {"completion_listener": lambda message, error: None} if listening else {}
     with pytest.raises(JMSException if listening else ResourceAllocationException, match="window"):
         _send_maps(session, producer, **options)
     assert backend.script.count("send") == 2
