@@ -121,8 +121,8 @@ class Interest(msgspec.Struct, frozen=True, kw_only=True):
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Where and as whom to connect; one element of a failover list. Its text never shows the password.
 
-    ``open`` gives up after ``connect_timeout`` seconds; the ``close`` of link, channel and subscription wait for the broker
-    no longer than ``close_timeout`` seconds.
+    ``open`` gives up after ``connect_timeout`` seconds; the ``close`` of link, channel and subscription wait no longer
+    than ``close_timeout`` seconds for the broker.
     """
 
     scheme: str

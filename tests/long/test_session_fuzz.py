@@ -104,7 +104,7 @@ class _Life:
         return self._mode in (AUTO_ACKNOWLEDGE, DUPS_OK_ACKNOWLEDGE)
 
     def _got(self, message: Message) -> None:
-        name = message.get_body(str)
+        name = str(message.get_body(str))
         with self._busy:
             if self._is_automatic:
                 self._book.keep([], [name])
@@ -197,7 +197,7 @@ def _drain(connection: Connection, book: _Book) -> None:
     for queue in _QUEUES:
         with session.create_consumer(queue) as consumer:
             while (message := consumer.receive(timeout=0.2)) is not None:
-                book.keep([], [message.get_body(str)])
+                book.keep([], [str(message.get_body(str))])
 
 
 def _fuzz(url: str, seconds: float) -> None:

@@ -407,8 +407,8 @@ class Inbox:
         return fresh, again
 
     def retire(self, unsettled: Iterable[Delivery]) -> None:
-        """Its consumer is closed: end the subscription with the last of these deliveries that is not settled yet, at once
-        when there is none (rule AC-11).
+        """Its consumer is closed: end the subscription once these deliveries are settled, at once when they are (rule
+        AC-11).
         """
         with self._lock:
             self._left = {delivery for delivery in unsettled if delivery.inbox is self}
