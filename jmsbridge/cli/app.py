@@ -8,6 +8,7 @@ import typer
 
 from jmsbridge.cli.backends import backends
 from jmsbridge.cli.bench import bench
+from jmsbridge.cli.commandline import CommandLine
 from jmsbridge.cli.configuring import config
 from jmsbridge.cli.dlq import dlq
 from jmsbridge.cli.doctor import doctor
@@ -25,6 +26,7 @@ __all__ = ["app", "main"]
 # Pretty tracebacks print local variables, and some of them are passwords.
 app = typer.Typer(
     name="jmsbridge",
+    cls=CommandLine,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",

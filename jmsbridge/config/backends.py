@@ -53,17 +53,17 @@ def missing_backend(scheme: str) -> str | None:
 def backend_for(scheme: str) -> Backend:
     """The backend of a scheme; ConfigurationError with the nearest scheme, or with how to install this one."""
     why = missing_backend(scheme)
-    if why is not None:
-        raise ConfigurationError(why)
-    return registry.load(scheme)
+    if why is None:
+        return registry.load(scheme)
+    instead = _INSTEAD.get(scheme)
+    hint = f"; for RabbitMQ, write {instead}:// instead" if instead in registry.names() else ""
+    raise ConfigurationError(f"{why}{hint}")
 
 
 def _unknown(scheme: str) -> str:
     here = ", ".join(registry.names())
     if scheme in COMING:
-        instead = _INSTEAD.get(scheme)
-        hint = f"; for RabbitMQ, write {instead}:// instead" if instead in registry.names() else ""
-        return f"this version of jmsbridge has no backend for {COMING[scheme]} ({scheme}:); it has {here}{hint}"
+        return f"this version of jmsbridge has no backend for {COMING[scheme]} ({scheme}:); it has {here}"
     return f"unknown scheme {scheme!r}: {nearest(scheme, [*registry.names(), *EXTRAS], 'schemes')}"
 
 
