@@ -1,7 +1,8 @@
 """The command line as a whole: mistakes in it are told like every other error, without what may be a password."""
 
+import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import typer
@@ -10,7 +11,7 @@ from typer.core import TyperGroup
 from jmsbridge.cli.printing import keep_secret
 from jmsbridge.cli.running import INTERRUPTED, complain, note
 
-__all__ = ["CommandLine"]
+__all__ = ["CommandLine", "help_of"]
 
 # Typer brings Click in one version and has a copy of it in another: what its own errors derive from is the right one.
 _Wrong: type[Exception] = typer.BadParameter.__mro__[2]
@@ -48,3 +49,11 @@ def _end(error: Any) -> NoReturn:
         if context is not None:
             note(f"`{context.command_path} --help` shows how it is used")
     sys.exit(error.exit_code)
+
+
+def help_of(command: Callable[..., Any]) -> str:
+    """What ``--help`` says of a command: its docstring, with each paragraph in one line, to be broken where it ends."""
+    paragraphs = (inspect.getdoc(command) or "").split("\n\n")
+    return "\n\n".join(
+        part if part.startswith(" ") else " ".join(line.strip() for line in part.splitlines()) for part in paragraphs
+    )

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from jmsbridge.cli.commandline import help_of
 from jmsbridge.cli.printing import print_json, shown
 from jmsbridge.cli.running import OK, USAGE, complain, guarded
 from jmsbridge.cli.tables import print_rows
@@ -113,4 +114,4 @@ def check(as_json: _Json = False) -> int:
 
 
 for _command in (show, path, check):
-    config.command()(guarded(_command))
+    config.command(help=help_of(_command))(guarded(_command))

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from jmsbridge import Connection, Destination, Message, Queue, QueueBrowser
+from jmsbridge.cli.commandline import help_of
 from jmsbridge.cli.moving import transfer
 from jmsbridge.cli.output import Format, Writer
 from jmsbridge.cli.places import JsonArg
@@ -178,7 +179,7 @@ def _return(
         stay = 0 if elsewhere is not None else _count(connection, where, everything)[0] - there
         bound = there if limit is None else min(there, limit)
         tally = Tally()
-        report = reporting(lambda: _report(tally.count, stay, as_json))
+        report = reporting(lambda whole: _report(tally.count, whole, stay, as_json))
         with report, counting("returned", total=bound) as tally.show:
             transfer(connection, where, chosen, bound, lambda each: _back(each, elsewhere), tally)
         if tally.count != limit:
@@ -210,14 +211,14 @@ def _back(message: Message, elsewhere: Destination | None) -> Destination:
     return elsewhere or destination(origin or "")
 
 
-def _report(returned: int, stay: int, as_json: bool) -> None:
+def _report(returned: int, whole: bool, stay: int, as_json: bool) -> None:
     if as_json:
         print_json({"returned": returned, "without_origin": stay})
         return
-    note(f"{returned} returned")
+    note(f"{'' if whole else 'at least '}{returned} returned")
     if stay:
         note(f"{stay} stayed, since they came from no queue, or do not say from where: --to says where to send them")
 
 
 for _name, _command in (("list", _list), ("show", _show), ("return", _return)):
-    dlq.command(_name)(guarded(_command))
+    dlq.command(_name, help=help_of(_command))(guarded(_command))

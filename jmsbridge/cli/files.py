@@ -55,7 +55,7 @@ def export(
     left = "standard output is incomplete" if output is None else f"{output} is not written"
     with (
         connect(target, overrides(user, password, options)) as connection,
-        reporting(lambda: note(left), always=False),
+        reporting(lambda whole: note(left), always=False),
         _opened(output) as stream,
     ):
         writer = Writer(Format.JSON, stream)

@@ -53,11 +53,11 @@ def move(
         raise ConfigurationError("source and target are the same queue")
     tally = Tally()
 
-    def report() -> None:
+    def report(whole: bool) -> None:
         if as_json:
             print_json({"source": str(here), "target": str(there), "moved": tally.count})
         else:
-            note(f"{tally.count} moved from {here} to {there}")
+            note(f"{'' if whole else 'at least '}{tally.count} moved from {here} to {there}")
 
     with (
         connect(target, overrides(user, password, options)) as connection,

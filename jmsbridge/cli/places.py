@@ -10,11 +10,11 @@ from jmsbridge import Queue
 from jmsbridge.cli.asking import YesArg, confirmed
 from jmsbridge.cli.printing import counted, print_json
 from jmsbridge.cli.progress import working
-from jmsbridge.cli.running import OK, note
+from jmsbridge.cli.running import OK, note, reporting
 from jmsbridge.cli.tables import print_rows
 from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides
 from jmsbridge.errors import ConfigurationError
-from jmsbridge.spi import Address, Place
+from jmsbridge.spi import Address, Admin, Place
 
 __all__ = ["JsonArg", "create", "list_places", "purge", "queue_address", "remove"]
 
@@ -165,10 +165,17 @@ def purge(
         for address in addresses:
             which = "those that match among " if selector else ""
             if confirmed(f"Delete {which}the {counted(admin.depth(address), 'message')} of {address}?", yes):
-                with working(f"deleting from {address}"):
-                    count = admin.purge(address, selector)
+                count = _purge(admin, address, selector)
                 if as_json:
                     print_json({"destination": str(address), "purged": count})
                 else:
                     note(f"{count} deleted from {address}")
     return OK
+
+
+def _purge(admin: Admin, address: Address, selector: str | None) -> int:
+    def report(whole: bool) -> None:
+        note(f"{counted(admin.depth(address), 'message')} left in {address}")
+
+    with reporting(report, always=False), working(f"deleting from {address}"):
+        return admin.purge(address, selector)

@@ -84,7 +84,7 @@ def receive(  # size: one parameter per option of the command line
             note("waiting for what is published from now on; Ctrl-C ends")
         connection.start()
         tally = Tally()
-        with reporting(lambda: note(f"{tally.count} received"), always=False):
+        with reporting(lambda whole: note(f"{tally.count} received"), always=False):
             pump(consumer, writer, count, wait, tally)
         if tally.count != count:
             check_whole(consumer, source)

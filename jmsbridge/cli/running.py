@@ -51,22 +51,25 @@ def note(text: str) -> None:
 
 
 @contextmanager
-def reporting(report: Callable[[], None], *, always: bool = True) -> Iterator[None]:
-    """However the work ends, report how far it came; with ``always`` off, only when Ctrl-C ends it."""
+def reporting(report: Callable[[bool], None], *, always: bool = True) -> Iterator[None]:
+    """However the work ends, report how far it came; with ``always`` off, only when Ctrl-C ends it.
+
+    ``report`` is told whether the work ended by itself: otherwise a step of it may be half done.
+    """
     try:
         yield
     except Interrupted:
         raise
     except KeyboardInterrupt:
         note("interrupted")
-        report()
+        report(False)
         raise Interrupted from None
     except BaseException:
         if always:
-            report()
+            report(False)
         raise
     if always:
-        report()
+        report(True)
 
 
 class _Library(logging.Handler):

@@ -170,7 +170,7 @@ def send_all(
         session = connection.create_session()
         producer = session.create_producer(None)
 
-        def report() -> None:
+        def report(whole: bool) -> None:
             connection.close()  # Waits for the answers still open.
             if not quiet or sending.error:
                 note(f"{sending.confirmed} {verb}")

@@ -108,6 +108,8 @@ def _kind(topic: bool) -> str:
 
 def _pattern(name: str, origin: str) -> str:
     """The name with its kind; a name alone is a queue's."""
+    if not isinstance(name, str):
+        raise ConfigurationError(f"option 'redelivery' ({origin}) names destinations by text, not {name!r}")
     kind = next((kind for kind in ("queue:", "topic:") if name.startswith(kind)), "")
     rest = name[len(kind) :]
     if not rest:

@@ -146,16 +146,16 @@ def test_ctrl_c_ends_with_130_and_says_how_far_it_came(command: tuple[str, ...],
     program = (
         "import signal, sys, threading\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a background job inherits it ignored
-        "from jmsbridge.cli import main\n"
-        "import jmsbridge\n"
-        "ready = lambda: print('ready', flush=True)\n"
-        "opened = jmsbridge.connect\n"
-        "def connect(*a, **k):\n"
-        "    made = opened(*a, **k)\n"
-        "    threading.Timer(0.2, ready).start()\n"
-        "    return made\n"
-        "jmsbridge.connect = connect\n"
-        "if 'import' in sys.argv: threading.Timer(0.5, ready).start()\n"
+        "from jmsbridge.cli import bench, importing, main, receive, send\n"
+        "def announced(call):\n"
+        "    def announce(*arguments, **options):\n"
+        "        threading.Timer(0.2, lambda: print('ready', flush=True)).start()\n"
+        "        return call(*arguments, **options)\n"
+        "    return announce\n"
+        "bench.connect = announced(bench.connect)\n"
+        "importing._source = announced(importing._source)\n"
+        "receive.pump = announced(receive.pump)\n"
+        "send._pump = announced(send._pump)\n"
         "main(sys.argv[1:])\n"
     )
     environment = {**os.environ, "JMSBRIDGE_URL": f"embedded:{tmp_path}/broker.db"}
@@ -209,3 +209,44 @@ def test_an_option_without_a_value_does_not_show_what_may_be_one(run: Run, optio
     assert result.exit_code == 2
     assert "must have the form NAME=VALUE" in result.stderr
     assert "hunter2" not in result.stderr.replace("'hunter2'", "") or option == "hunter2"
+
+
+def test_work_that_is_interrupted_says_how_far_it_came(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The broker is interrupted in its second step, of which nobody knows what it has done."""
+    run("send", "q", "--format", "text", text="x\n" * 1500)
+    steps = [1000]
+
+    class Admin:
+        depth = staticmethod(lambda address: 1500)
+        dead_letters = None
+
+        def move(self, *arguments: object) -> int:
+            if not steps:
+                raise KeyboardInterrupt
+            return steps.pop()
+
+        def purge(self, *arguments: object) -> int:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Connection, "admin", property(lambda self: Admin()))
+    moved = run("move", "q", "r")
+    assert (moved.exit_code, moved.stderr) == (130, "interrupted\nat least 1000 moved from queue:q to queue:r\n")
+    purged = run("purge", "q", "--yes")
+    assert (purged.exit_code, purged.stderr) == (130, "interrupted\n1,500 messages left in queue:q\n")
+    monkeypatch.setattr("jmsbridge.cli.files.print_browsed", _interrupted)
+    exported = run("export", "q", "--output", "x.jsonl")
+    assert (exported.exit_code, exported.stderr) == (130, "interrupted\nx.jsonl is not written\n")
+    assert not Path("x.jsonl").exists()
+
+
+def _interrupted(*arguments: object) -> int:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("command", [(), ("receive",), ("dlq", "return"), ("config", "show")], ids=" ".join)
+def test_a_paragraph_of_the_help_is_as_wide_as_the_terminal(
+    run: Run, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "1000")
+    about = run(*command, "--help").stdout.partition("Usage: ")[2].partition("Examples:")[0].partition("╭")[0]
+    assert [line for line in about.splitlines()[2:] if line.strip() and not line.rstrip().endswith((".", ":"))] == []

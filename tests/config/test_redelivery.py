@@ -150,6 +150,7 @@ def test_tables_of_emulation_are_shown_the_same_way() -> None:
         ({"topic:": {}}, "names no destination"),
         ({"a*b": {}}, "'*' may stand at the end only"),
         ({"a": {}, "queue:a": {}}, "two entries for one destination"),
+        ({7: {}}, "names destinations by text, not 7"),
         ("none", "is a table of destinations, not str"),
         (7, "is a table of destinations, not int"),
         ({"x": RedeliveryPolicy(factor=0)}, "'redelivery.x.factor' (call) cannot be 0"),
