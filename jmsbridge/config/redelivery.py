@@ -36,7 +36,7 @@ class RedeliveryPolicy(msgspec.Struct, frozen=True, kw_only=True):
         if count == 2:
             return self.first_delay
         try:
-            pause = self.delay * self.factor ** (count - 3)
+            pause = self.delay * float(self.factor) ** (count - 3)
         except OverflowError:
             pause = self.delay_max if self.delay else 0.0
         return min(pause, self.delay_max)

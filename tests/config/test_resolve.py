@@ -151,7 +151,7 @@ def test_emulation_by_feature_in_a_url() -> None:
         ("stob:", {}, "unknown scheme 'stob': did you mean 'stub'?"),
         ("embeded:", {}, "unknown scheme 'embeded': did you mean 'embedded'?"),
         ("qqqq:", {}, "known schemes: "),
-        ("pulsar+ssl://h", {}, "this version of jmsbridge has no backend for Pulsar (pulsar+ssl:); it has embedded, "),
+        ("pulsar+ssl://h", {}, "this version of jmsbridge has no backend for Pulsar (pulsar+ssl:); it has "),
         ("amqp://h,amqp://i", {}, "no backend for AMQP 1.0 (amqp:); it has"),
         ("amqp://h", {}, "for RabbitMQ, write rabbitmq:// instead"),
         ("amqps://h/v", {}, "for RabbitMQ, write rabbitmqs:// instead"),
