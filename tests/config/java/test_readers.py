@@ -387,3 +387,12 @@ def test_a_policy_counts_redeliveries() -> None:
 
 def test_letters_of_any_case_are_one_name() -> None:
     assert read("qpid", "jms.PREFETCHPOLICY.ALL=5").profile["prefetch"] == 5
+
+
+def test_a_misspelled_name_of_jndi_is_answered_with_the_right_one() -> None:
+    text = (
+        "java.naming.factory.initial=org.apache.qpid.jms.jndi.JmsInitialContextFactory\n"
+        "connectionfactory.f=amqp://h\nqueu.orders=orders\n"
+    )
+    (note,) = [note for note in import_text(text, "properties").notes if note.name == "queu.orders"]
+    assert (note.kind, "did you mean 'queue'?" in note.reason) == ("unknown", True)
