@@ -8,6 +8,7 @@ import typer
 
 from jmsbridge.cli.backends import backends
 from jmsbridge.cli.bench import bench
+from jmsbridge.cli.commandline import CommandLine, help_of
 from jmsbridge.cli.configuring import config
 from jmsbridge.cli.dlq import dlq
 from jmsbridge.cli.doctor import doctor
@@ -25,6 +26,7 @@ __all__ = ["app", "main"]
 # Pretty tracebacks print local variables, and some of them are passwords.
 app = typer.Typer(
     name="jmsbridge",
+    cls=CommandLine,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -42,7 +44,7 @@ _PANELS: dict[str, dict[str, Callable[..., int]]] = {
 }
 for _panel, _commands in _PANELS.items():
     for _name, _command in _commands.items():
-        app.command(_name, rich_help_panel=_panel)(guarded(_command))
+        app.command(_name, rich_help_panel=_panel, help=help_of(_command))(guarded(_command))
 app.add_typer(dlq, name="dlq", rich_help_panel="Messages")
 app.add_typer(config, name="config", rich_help_panel="Brokers and configuration")
 
@@ -56,7 +58,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
@@ -67,6 +68,9 @@ def _options(
     Exit codes: 0 done, 1 the broker or the input said no, 2 wrong command line or configuration, 3 nothing received
     (with --fail-if-empty), 130 Ctrl-C, 141 the reader of the output went away.
     """
+
+
+app.callback(help=help_of(_options))(_options)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -4,6 +4,7 @@ import sys
 
 import typer
 
+from jmsbridge.cli.printing import shown
 from jmsbridge.cli.running import note
 
 __all__ = ["YesArg", "confirmed", "on_terminal"]
@@ -16,7 +17,7 @@ def confirmed(question: str, yes: bool) -> bool:
     if yes or not on_terminal():
         return True
     try:
-        agreed = typer.confirm(question, err=True)
+        agreed = typer.confirm(shown(question), err=True)
     except typer.Abort:
         raise KeyboardInterrupt from None
     if not agreed:

@@ -1,8 +1,6 @@
 """``jmsbridge bench``: how fast a broker is from here, measured in seconds."""
 
-import json
 import statistics
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -11,11 +9,22 @@ from typing import Annotated, Any
 import typer
 
 from jmsbridge import Connection, DeliveryMode, JMSException, Message, Queue, Session, TemporaryQueue
-from jmsbridge.cli.configuring import PositionalTarget
+from jmsbridge.cli.printing import print_json
 from jmsbridge.cli.progress import counting
 from jmsbridge.cli.running import OK
 from jmsbridge.cli.tables import print_rows
-from jmsbridge.cli.target import OptionsArg, PasswordArg, UserArg, connect, destination, overrides, seconds
+from jmsbridge.cli.target import (
+    OptionsArg,
+    PasswordArg,
+    PositionalTarget,
+    TargetArg,
+    UserArg,
+    connect,
+    destination,
+    one_target,
+    overrides,
+    seconds,
+)
 from jmsbridge.errors import ConfigurationError
 
 __all__ = ["Bench", "bench"]
@@ -34,6 +43,7 @@ def bench(
         str | None, typer.Option("--queue", metavar="NAME", help="Use this empty queue instead of a temporary one.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    named_target: TargetArg = None,
     user: UserArg = None,
     password: PasswordArg = None,
     options: OptionsArg = None,
@@ -45,11 +55,12 @@ def bench(
 
     Examples:
 
-      jmsbridge bench amqp://broker
+      jmsbridge bench rabbitmq://broker
 
-      jmsbridge bench embedded:orders.db --queue bench --json
+      jmsbridge bench -t embedded:orders.db --queue bench --json
     """
     deadline = seconds(duration, "--time")
+    target = one_target(target, named_target)
     with connect(target, overrides(user, password, options)) as connection, counting("messages") as show:
         where = None if queue is None else _own(connection, queue)
         run = Bench(connection, where, messages, deadline, "x" * size, non_persistent, show)
@@ -57,7 +68,7 @@ def bench(
         broker = connection.meta_data.broker
     if as_json:
         document = {"broker": broker, "size": size, "persistent": not non_persistent, "figures": figures}
-        sys.stdout.write(json.dumps(document, indent=2) + "\n")
+        print_json(document, indent=2)
     else:
         _print(broker, size, figures)
     return OK
@@ -159,8 +170,7 @@ class Bench:
 
     def _over(self, started: float) -> bool:
         self._done += 1
-        if self._done % 50 == 0:
-            self._show(self._done)
+        self._show(self._done)
         return time.perf_counter() - started > self._deadline
 
     def _send_each(self, session: Session) -> int:

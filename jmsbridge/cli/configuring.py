@@ -1,28 +1,22 @@
 """``jmsbridge config show | path | check``: which configuration is in force, and whether it is sound."""
 
-import json
-import sys
 from typing import Annotated, Any
 
 import typer
 
+from jmsbridge.cli.commandline import help_of
+from jmsbridge.cli.printing import print_json, shown
 from jmsbridge.cli.running import OK, USAGE, complain, guarded
 from jmsbridge.cli.tables import print_rows
-from jmsbridge.cli.target import OptionsArg, PasswordArg, UserArg, complete_target, overrides
+from jmsbridge.cli.target import OptionsArg, PasswordArg, PositionalTarget, TargetArg, UserArg, one_target, overrides
 from jmsbridge.config import Target, config_files, profile_names, resolve
 from jmsbridge.config.profiles import candidate_files
 from jmsbridge.errors import ConfigurationError
 
-__all__ = ["PositionalTarget", "check", "config", "path", "print_settings", "settings_document", "show"]
+__all__ = ["check", "config", "path", "print_settings", "settings_document", "show"]
 
 config = typer.Typer(no_args_is_help=True, help="Show which configuration is in force, where it is, and check it.")
 
-PositionalTarget = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[URL|PROFILE]", help="Default: $JMSBRIDGE_URL, else 'embedded:'.", autocompletion=complete_target
-    ),
-]
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
@@ -50,6 +44,7 @@ def settings_document(resolved: Target) -> dict[str, Any]:
 def show(
     target: PositionalTarget = None,
     as_json: _Json = False,
+    named_target: TargetArg = None,
     user: UserArg = None,
     password: PasswordArg = None,
     options: OptionsArg = None,
@@ -64,12 +59,12 @@ def show(
 
       jmsbridge config show orders --json | jq .settings.prefetch
     """
-    resolved = resolve(target, overrides(user, password, options))
+    resolved = resolve(one_target(target, named_target), overrides(user, password, options))
     if as_json:
-        sys.stdout.write(json.dumps(settings_document(resolved), indent=2, default=str) + "\n")
+        print_json(settings_document(resolved), indent=2)
         return OK
     where = ", ".join(map(str, resolved.endpoints))
-    print(f"target\t{where}\t{resolved.origins['target']}")
+    print(f"target\t{shown(where)}\t{shown(resolved.origins['target'])}")
     print_settings(resolved)
     return OK
 
@@ -84,10 +79,10 @@ def path(as_json: _Json = False) -> int:
     existing = config_files()
     found = [(str(each), each in existing) for each in candidate_files()]
     if as_json:
-        sys.stdout.write(json.dumps([{"path": name, "exists": there} for name, there in found], indent=2) + "\n")
+        print_json([{"path": name, "exists": there} for name, there in found], indent=2)
     else:
         for name, there in found:
-            sys.stdout.write(f"{name}\t{'exists' if there else 'missing'}\n")
+            print(f"{shown(name)}\t{'exists' if there else 'missing'}")
     return OK
 
 
@@ -108,15 +103,15 @@ def check(as_json: _Json = False) -> int:
             problems[name] = None
     if as_json:
         document = [{"profile": name, "problem": problem} for name, problem in problems.items()]
-        sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        print_json(document, indent=2)
     else:
         for name, problem in problems.items():
             if problem is None:
-                sys.stdout.write(f"{name}\tgood\n")
+                print(f"{shown(name)}\tgood")
             else:
                 complain(problem)
     return USAGE if any(problems.values()) else OK
 
 
 for _command in (show, path, check):
-    config.command()(guarded(_command))
+    config.command(help=help_of(_command))(guarded(_command))

@@ -1,18 +1,18 @@
 """``jmsbridge dlq list | show | return``: what could not be processed, why, and back to where it came from."""
 
-import json
-import sys
 from typing import Annotated, Any
 
 import typer
 
 from jmsbridge import Connection, Destination, Message, Queue, QueueBrowser
-from jmsbridge.cli.moving import Tally, transfer
+from jmsbridge.cli.commandline import help_of
+from jmsbridge.cli.moving import transfer
 from jmsbridge.cli.output import Format, Writer
 from jmsbridge.cli.places import JsonArg
+from jmsbridge.cli.printing import counted, print_json
 from jmsbridge.cli.progress import counting
-from jmsbridge.cli.receive import check_whole, print_browsed
-from jmsbridge.cli.running import EMPTY, OK, guarded, note
+from jmsbridge.cli.receive import Tally, check_whole, print_browsed
+from jmsbridge.cli.running import EMPTY, OK, guarded, note, reporting
 from jmsbridge.cli.tables import print_rows
 from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides
 from jmsbridge.errors import ConfigurationError, UnsupportedFeature
@@ -102,10 +102,9 @@ def _print(where: Queue, counts: dict[tuple[str | None, str | None], int], as_js
     )
     if as_json:
         for count, origin, reason in rows:
-            document = {"queue": str(where.address), "count": count, "origin": origin, "reason": reason}
-            sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
+            print_json({"queue": str(where.address), "count": count, "origin": origin, "reason": reason})
     else:
-        title = f"{where.address}: {sum(counts.values()):,} messages"
+        title = f"{where.address}: {counted(sum(counts.values()), 'message')}"
         cells = [(count, origin or "-", reason or "-") for count, origin, reason in rows]
         print_rows(("count", "came from", "because"), cells, title=title)
 
@@ -137,6 +136,8 @@ def _show(
     with connect(target, overrides(user, password, options)) as connection:
         where = _dead_letters(connection, queue)
         seen = print_browsed(connection, where, _selection(selector, origin), writer, count)
+    if not seen:
+        note(f"{where.address} holds no message{' that matches' if selector or origin else ''}")
     return EMPTY if fail_if_empty and not seen else OK
 
 
@@ -177,12 +178,10 @@ def _return(
         there, browser = _count(connection, where, chosen)
         stay = 0 if elsewhere is not None else _count(connection, where, everything)[0] - there
         bound = there if limit is None else min(there, limit)
-        with counting("returned", total=bound) as show_count:
-            tally = Tally(show_count)
-            try:
-                transfer(connection, where, chosen, bound, lambda each: _back(each, elsewhere), tally)
-            finally:
-                _report(tally.count, stay, as_json)
+        tally = Tally()
+        report = reporting(lambda whole: _report(tally.count, whole, stay, as_json))
+        with report, counting("returned", total=bound) as tally.show:
+            transfer(connection, where, chosen, bound, lambda each: _back(each, elsewhere), tally)
         if tally.count != limit:
             check_whole(browser, where)
     return OK
@@ -212,14 +211,14 @@ def _back(message: Message, elsewhere: Destination | None) -> Destination:
     return elsewhere or destination(origin or "")
 
 
-def _report(returned: int, stay: int, as_json: bool) -> None:
+def _report(returned: int, whole: bool, stay: int, as_json: bool) -> None:
     if as_json:
-        print(json.dumps({"returned": returned, "without_origin": stay}))
+        print_json({"returned": returned, "without_origin": stay})
         return
-    note(f"{returned} returned")
+    note(f"{'' if whole else 'at least '}{returned} returned")
     if stay:
-        note(f"{stay} came from no queue, or do not say from where, and stay: send them somewhere with --to")
+        note(f"{stay} stayed, since they came from no queue, or do not say from where: --to says where to send them")
 
 
 for _name, _command in (("list", _list), ("show", _show), ("return", _return)):
-    dlq.command(_name)(guarded(_command))
+    dlq.command(_name, help=help_of(_command))(guarded(_command))

@@ -1,18 +1,27 @@
 """``jmsbridge doctor``: where a target leads, with which settings, and whether it works."""
 
-import json
 import sys
 from typing import Annotated
 
 import msgspec
 import typer
-from rich.console import Console
+from rich.text import Text
 
 from jmsbridge.cli.backends import capabilities, print_capabilities
-from jmsbridge.cli.configuring import PositionalTarget, print_settings, settings_document
+from jmsbridge.cli.configuring import print_settings, settings_document
+from jmsbridge.cli.printing import plain, print_json, screen
 from jmsbridge.cli.probing import Step, probe, there_and_back
 from jmsbridge.cli.running import ERROR, OK
-from jmsbridge.cli.target import OptionsArg, PasswordArg, UserArg, connect, overrides
+from jmsbridge.cli.target import (
+    OptionsArg,
+    PasswordArg,
+    PositionalTarget,
+    TargetArg,
+    UserArg,
+    connect,
+    one_target,
+    overrides,
+)
 from jmsbridge.config import Target, config_files, resolve
 from jmsbridge.errors import JMSError
 from jmsbridge.spi import Native
@@ -23,6 +32,7 @@ __all__ = ["doctor"]
 def doctor(
     target: PositionalTarget = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print settings, steps and capabilities as JSON.")] = False,
+    named_target: TargetArg = None,
     user: UserArg = None,
     password: PasswordArg = None,
     options: OptionsArg = None,
@@ -37,11 +47,12 @@ def doctor(
 
       jmsbridge doctor
 
-      jmsbridge doctor orders
+      jmsbridge doctor -t orders
 
-      jmsbridge doctor amqps://broker-a,amqps://broker-b -o prefetch=10
+      jmsbridge doctor rabbitmqs://broker-a,rabbitmqs://broker-b -o prefetch=10
     """
     given = overrides(user, password, options)
+    target = one_target(target, named_target)
     resolved = resolve(target, given)
     report = _Report(resolved, as_json)
     reached: dict[str, Native] = {}
@@ -70,13 +81,13 @@ class _Report:
 
     def __init__(self, resolved: Target, as_json: bool) -> None:
         self._resolved = resolved
-        self._console = None if as_json else Console(file=sys.stdout, highlight=False)
+        self._console = None if as_json else screen(sys.stdout)
         self._document = {**settings_document(resolved), "steps": [], "capabilities": {}}
         if self._console is not None:
             files = ", ".join(map(str, config_files())) or "none"
             where = ", ".join(map(str, resolved.endpoints))
-            self._console.print(f"configuration files: {files}", markup=False, soft_wrap=True)
-            self._console.print(f"target: {where} ({resolved.origins['target']})", markup=False, soft_wrap=True)
+            self._console.print(plain(f"configuration files: {files}"))
+            self._console.print(plain(f"target: {where} ({resolved.origins['target']})"))
             print_settings(resolved, lead="setting")
 
     def tell(self, step: Step) -> None:
@@ -84,11 +95,10 @@ class _Report:
         self._document["steps"].append(msgspec.structs.asdict(step))
         if self._console is None:
             return
-        mark = "[green]✓[/]" if step.good else "[yellow]?[/]" if step.doubtful else "[red]✗[/]"
-        self._console.print(mark, end=" ")
-        self._console.print(f"{step.endpoint}: {step.name}: {step.text}", markup=False, soft_wrap=True)
+        mark = ("✓", "green") if step.good else ("?", "yellow") if step.doubtful else ("✗", "red")
+        self._console.print(Text.assemble(mark, " ", plain(f"{step.endpoint}: {step.name}: {step.text}")))
         if step.advice:
-            self._console.print(f"  → {step.advice}", markup=False, soft_wrap=True)
+            self._console.print(plain(f"  → {step.advice}"))
 
     def capabilities(self, native: Native) -> None:
         """What the first broker that answered offers."""
@@ -104,4 +114,4 @@ class _Report:
     def end(self) -> None:
         """Everything was tried."""
         if self._console is None:
-            sys.stdout.write(json.dumps(self._document, indent=2, default=str, ensure_ascii=False) + "\n")
+            print_json(self._document, indent=2)

@@ -14,12 +14,14 @@ from jmsbridge import Queue, Session
 from jmsbridge.cli.output import Format, Writer
 from jmsbridge.cli.parsing import Outgoing, from_line
 from jmsbridge.cli.receive import print_browsed
-from jmsbridge.cli.running import OK, note
+from jmsbridge.cli.running import OK, note, reporting
 from jmsbridge.cli.send import Fixed, send_all
 from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides
 from jmsbridge.errors import ConfigurationError
 
 __all__ = ["export", "load"]
+
+_STDIN = Path("-")
 
 
 def export(
@@ -50,7 +52,12 @@ def export(
     if output is not None and output.exists() and not force:
         raise ConfigurationError(f"{str(output)!r} exists already; --force overwrites it")
     seen = 0
-    with connect(target, overrides(user, password, options)) as connection, _opened(output) as stream:
+    left = "standard output is incomplete" if output is None else f"{output} is not written"
+    with (
+        connect(target, overrides(user, password, options)) as connection,
+        reporting(lambda whole: note(left), always=False),
+        _opened(output) as stream,
+    ):
         writer = Writer(Format.JSON, stream)
         for queue in queues:
             seen += print_browsed(connection, queue, selector, writer, None)
@@ -71,7 +78,10 @@ def _opened(path: Path | None) -> Iterator[BinaryIO]:
     if path is None:
         yield sys.stdout.buffer
         return
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise ConfigurationError(f"cannot write {str(path)!r}: {error.strerror}") from None
     try:
         with os.fdopen(handle, "wb") as stream:
             yield stream
@@ -85,7 +95,7 @@ def _opened(path: Path | None) -> Iterator[BinaryIO]:
 
 def load(
     files: Annotated[
-        list[Path] | None, typer.Argument(metavar="[FILE]...", help="JSON lines. Default: standard input.")
+        list[Path] | None, typer.Argument(metavar="[FILE]...", help="JSON lines; - or none: standard input.")
     ] = None,
     to: Annotated[
         str | None, typer.Option("--to", metavar="DESTINATION", help="Send all here instead of where each was.")
@@ -105,12 +115,14 @@ def load(
 
     Examples:
 
-      jmsbridge load backup.jsonl -t amqp://new-broker
+      jmsbridge load backup.jsonl -t rabbitmq://new-broker
 
       jmsbridge load orders.jsonl --to orders.copy --skip 1200
+
+      gunzip --stdout orders.jsonl.gz | jmsbridge load -
     """
     for path in files or []:
-        if not path.is_file():
+        if path != _STDIN and (not path.exists() or path.is_dir()):
             raise ConfigurationError(f"there is no file {str(path)!r}")
     default = None if to is None else destination(to)
     return send_all(
@@ -135,8 +147,9 @@ def _messages(session: Session, files: list[Path], skip: int) -> Iterator[Outgoi
 
 
 def _lines(files: list[Path]) -> Iterator[bytes]:
-    if not files:
-        yield from sys.stdin.buffer
-    for path in files:
+    for path in files or [_STDIN]:
+        if path == _STDIN:
+            yield from sys.stdin.buffer
+            continue
         with path.open("rb") as stream:
             yield from stream

@@ -1,14 +1,16 @@
 """``jmsbridge import``: Java configuration to a profile."""
 
-import json
+import re
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from jmsbridge.cli.running import OK, note
+from jmsbridge.cli.printing import print_json
+from jmsbridge.cli.running import OK, USAGE, complain, note
+from jmsbridge.config.backends import missing_backend
 from jmsbridge.config.profiles import CONFIG_NAME
 from jmsbridge.config.writing import profile_text, write_profile
 from jmsbridge.errors import ConfigurationError
@@ -16,6 +18,8 @@ from jmsbridge.errors import ConfigurationError
 __all__ = ["import_configuration"]
 
 _LARGEST = 1 << 20
+_URL = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:|\()[^\s=]*(?:\?\S*)?$")
+_ASSIGNED = re.compile(r"\s*[^\s:=]+\s*=")
 _KINDS = {".properties": "properties", ".yml": "yaml", ".yaml": "yaml"}
 
 
@@ -29,6 +33,14 @@ class _Client(StrEnum):
     PULSAR = "pulsar"
 
 
+class _Kind(StrEnum):
+    """What a text is."""
+
+    URL = "url"
+    PROPERTIES = "properties"
+    YAML = "yaml"
+
+
 class _Protocol(StrEnum):
     """How to reach ActiveMQ."""
 
@@ -38,7 +50,10 @@ class _Protocol(StrEnum):
 
 def import_configuration(  # size: one parameter per option of the command line
     source: Annotated[
-        str, typer.Argument(metavar="FILE|URL", help="jndi.properties, application.properties or .yml, or a URL.")
+        str,
+        typer.Argument(
+            metavar="FILE|URL", help="jndi.properties, application.properties or .yml, a URL, or - for standard input."
+        ),
     ],
     write: Annotated[bool, typer.Option("--write", help=f"Put the profile into {CONFIG_NAME}.")] = False,
     profile: Annotated[
@@ -50,6 +65,9 @@ def import_configuration(  # size: one parameter per option of the command line
     force: Annotated[bool, typer.Option("--force", help="Replace a profile of that name.")] = False,
     client: Annotated[
         _Client | None, typer.Option("--client", help="Whose configuration it is, where it can be read in two ways.")
+    ] = None,
+    kind: Annotated[
+        _Kind | None, typer.Option("--kind", help="What is read, where its name or text does not say so.")
     ] = None,
     factory: Annotated[
         str | None, typer.Option("--factory", metavar="NAME", help="Which connection factory of a JNDI file.")
@@ -64,7 +82,8 @@ def import_configuration(  # size: one parameter per option of the command line
 
     Reads files and URLs of Qpid JMS, ActiveMQ Classic and Artemis, RabbitMQ's JMS client and Starlight for JMS. The
     profile goes to standard output, what is to be said about it to standard error. A password is never written: the
-    profile refers to an environment variable.
+    profile refers to an environment variable. Ends with 2 where the profile cannot be used here, since this version or
+    installation has no backend for its scheme.
 
     Examples:
 
@@ -73,14 +92,16 @@ def import_configuration(  # size: one parameter per option of the command line
       jmsbridge import application.yml --spring-profile prod --write --profile orders
 
       jmsbridge import 'failover:(tcp://a:61616,tcp://b:61616)?jms.prefetchPolicy.all=100'
+
+      unzip -p shop.jar BOOT-INF/classes/application.yml | jmsbridge import - --client rabbitmq
     """
     from jmsbridge.config.java import CLIENTS, import_text  # here, since the tables are for this command alone
 
-    text, kind, name = _source(source)
+    text, found_kind, name = _source(source)
     name = profile or name
     imported = import_text(
         text,
-        kind,
+        found_kind if kind is None else kind.value,
         client=None if client is None else client.value,
         factory=factory,
         spring_profile=spring_profile,
@@ -89,8 +110,7 @@ def import_configuration(  # size: one parameter per option of the command line
     )
     if as_json:
         notes = [{"name": each.name, "kind": each.kind, "reason": each.reason} for each in imported.notes]
-        document = {"client": imported.client, "name": name, "profile": imported.profile, "notes": notes}
-        sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        print_json({"client": imported.client, "name": name, "profile": imported.profile, "notes": notes}, indent=2)
     elif not write:
         sys.stdout.write(profile_text(name, imported.profile))
     note(f"read as the configuration of {CLIENTS[imported.client]}")
@@ -99,7 +119,18 @@ def import_configuration(  # size: one parameter per option of the command line
     if write:
         write_profile(config_file, name, imported.profile, force=force)
         note(f"profile {name!r} is in {config_file}")
-    return OK
+    return _usable(imported.profile)
+
+
+def _usable(profile: dict[str, Any]) -> int:
+    """Whether the profile can be used here; USAGE, and the reason told, where its scheme has no backend."""
+    urls = profile["url"]
+    scheme = (urls if isinstance(urls, str) else urls[0]).partition(":")[0]
+    why = missing_backend(scheme)
+    if why is None:
+        return OK
+    complain(f"the profile cannot be used yet: {why}")
+    return USAGE
 
 
 _TITLES = {
@@ -107,30 +138,44 @@ _TITLES = {
     "changed": "not quite the same",
     "secret": "secret",
     "assumed": "please check",
+    "unknown": "unknown",
 }
 
 
 def _source(source: str) -> tuple[str, str, str]:
     """The text, its kind, and the name that a profile from it gets."""
+    if source == "-":
+        text = _decoded(sys.stdin.buffer.read(_LARGEST + 1), "standard input")
+        return text, _kind_of(text), "imported"
     path = Path(source)
     if path.suffix.lower() in _KINDS or path.is_file():
-        kind = _KINDS.get(path.suffix.lower())
-        if kind is None:
-            raise ConfigurationError(f"{source!r} is no .properties, .yml or .yaml file")
-        return _read(path), kind, "".join(letter if letter.isalnum() else "-" for letter in path.stem)
+        data = _read(path)
+        kind = _KINDS.get(path.suffix.lower()) or _kind_of(data)
+        return data, kind, "".join(letter if letter.isalnum() else "-" for letter in path.stem)
     if ":" not in source:
         raise ConfigurationError(f"{source!r} is neither a file nor a URL")
     return source, "url", "imported"
 
 
+def _kind_of(text: str) -> str:
+    """What a text without a name is: one line with a URL, YAML, or else properties."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    if len(lines) == 1 and _URL.match(lines[0].strip()):
+        return "url"
+    return "properties" if any(_ASSIGNED.match(line) for line in lines) or not lines else "yaml"
+
+
 def _read(path: Path) -> str:
     try:
         with path.open("rb") as stream:
-            data = stream.read(_LARGEST + 1)
+            return _decoded(stream.read(_LARGEST + 1), repr(str(path)))
     except OSError as error:
         raise ConfigurationError(f"cannot read {str(path)!r}: {error.strerror}") from error
+
+
+def _decoded(data: bytes, what: str) -> str:
     if len(data) > _LARGEST:
-        raise ConfigurationError(f"{str(path)!r} is too large for a configuration file")
+        raise ConfigurationError(f"{what} is too large for a configuration file")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:

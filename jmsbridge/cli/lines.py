@@ -1,6 +1,5 @@
 """Messages as JSON lines; ``docs/cli.md`` describes the form, ``parsing`` reads it."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +13,7 @@ from jmsbridge import (
     StreamMessage,
     TextMessage,
 )
+from jmsbridge.cli.printing import json_text
 from jmsbridge.cli.values import to_base64, to_json
 from jmsbridge.errors import MessageEOF
 
@@ -30,11 +30,7 @@ def to_line(message: Message) -> bytes:
         "properties": {name: to_json(message.get_object_property(name)) for name in message.property_names},
         "body": body_of(message),
     }
-    text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    try:
-        return text.encode("utf-8") + b"\n"
-    except UnicodeEncodeError:  # Half of a surrogate pair, legal in Java text; JSON can only escape it.
-        return json.dumps(document, allow_nan=False, separators=(",", ":")).encode("ascii") + b"\n"
+    return json_text(document, allow_nan=False, separators=(",", ":")).encode("utf-8") + b"\n"
 
 
 def kind_of(message: Message) -> str:

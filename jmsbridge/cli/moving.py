@@ -1,6 +1,5 @@
 """``jmsbridge move``, and how messages are handed from one queue to another without losing one."""
 
-import json
 import time
 from collections.abc import Callable
 from typing import Annotated
@@ -9,14 +8,15 @@ import typer
 
 from jmsbridge import Connection, Destination, Message, Queue
 from jmsbridge.cli.places import JsonArg, queue_address
+from jmsbridge.cli.printing import print_json
 from jmsbridge.cli.progress import counting
-from jmsbridge.cli.receive import check_whole
-from jmsbridge.cli.running import OK, note
+from jmsbridge.cli.receive import Tally, check_whole
+from jmsbridge.cli.running import OK, note, reporting
 from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides
 from jmsbridge.errors import ConfigurationError, UnsupportedFeature
 from jmsbridge.spi import NotSupported
 
-__all__ = ["Tally", "move", "transfer"]
+__all__ = ["move", "transfer"]
 
 _STEP = 1000  # messages between two looks at Ctrl-C and the progress bar
 _TRANSACTION = 100
@@ -51,29 +51,21 @@ def move(
     here, there = queue_address(source), queue_address(to)
     if here == there:
         raise ConfigurationError("source and target are the same queue")
-    with connect(target, overrides(user, password, options)) as connection, counting("moved", total=limit) as show:
-        tally = Tally(show)
-        try:
-            _move(connection, source, to, selector, limit, tally)
-        finally:
-            if as_json:
-                print(json.dumps({"source": str(here), "target": str(there), "moved": tally.count}))
-            else:
-                note(f"{tally.count} moved from {here} to {there}")
+    tally = Tally()
+
+    def report(whole: bool) -> None:
+        if as_json:
+            print_json({"source": str(here), "target": str(there), "moved": tally.count})
+        else:
+            note(f"{'' if whole else 'at least '}{tally.count} moved from {here} to {there}")
+
+    with (
+        connect(target, overrides(user, password, options)) as connection,
+        reporting(report),
+        counting("moved", total=limit) as tally.show,
+    ):
+        _move(connection, source, to, selector, limit, tally)
     return OK
-
-
-class Tally:
-    """The last number that a piece of work told, also after it failed."""
-
-    def __init__(self, show: Callable[[int], None]) -> None:
-        self.count = 0
-        self._show = show
-
-    def __call__(self, count: int) -> None:
-        """So many so far."""
-        self.count = count
-        self._show(count)
 
 
 def _move(

@@ -5,12 +5,13 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import BinaryIO
 
-from rich.console import Console
 from rich.table import Table
 
 from jmsbridge import BytesMessage, Message, TextMessage
 from jmsbridge.cli.lines import body_of, headers_of, kind_of, to_line
+from jmsbridge.cli.printing import plain, screen, shown
 from jmsbridge.cli.values import to_json
+from jmsbridge.errors import ConfigurationError
 
 __all__ = ["Format", "Writer"]
 
@@ -29,8 +30,11 @@ class Writer:
 
     def __init__(self, form: Format, stream: BinaryIO | None = None) -> None:
         self._stream = stream or sys.stdout.buffer
+        self._on_terminal = stream is None and sys.stdout.isatty()
+        if form is Format.BYTES and self._on_terminal:
+            raise ConfigurationError("bare bytes can upset a terminal: give it a file or a pipe, or --format text")
         writers: dict[Format, Callable[[Message], None]] = {
-            Format.AUTO: self._show if sys.stdout.isatty() else self._json,
+            Format.AUTO: self._show if self._on_terminal else self._json,
             Format.JSON: self._json,
             Format.TEXT: self._text,
             Format.BYTES: self._bytes,
@@ -49,7 +53,10 @@ class Writer:
         self._stream.write(to_line(message))
 
     def _text(self, message: Message) -> None:
-        self._stream.write((_readable_body(message) + "\n").encode("utf-8", "surrogatepass"))
+        body = _readable_body(message)
+        if self._on_terminal:
+            body = shown(body, lines=True)
+        self._stream.write((body + "\n").encode("utf-8", "surrogatepass"))
 
     def _bytes(self, message: Message) -> None:
         if isinstance(message, BytesMessage):
@@ -60,19 +67,15 @@ class Writer:
             raise ValueError(f"a {kind_of(message)} message has no bare body; use --format json")
 
     def _show(self, message: Message) -> None:
-        console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+        console = screen(sys.stdout)
         table = Table.grid(padding=(0, 2))
         for name, value in headers_of(message).items():
-            table.add_row(f"[dim]{name.removeprefix('jms_')}[/]", _plain(value))
+            table.add_row(plain(name.removeprefix("jms_"), "dim"), plain(value))
         for name in message.property_names:
-            table.add_row(f"[cyan]{name}[/]", _plain(to_json(message.get_object_property(name))))
-        console.rule(f"[bold]{kind_of(message)}[/]", align="left")
+            table.add_row(plain(name, "cyan"), plain(to_json(message.get_object_property(name))))
+        console.rule(plain(kind_of(message), "bold"), align="left")
         console.print(table)
-        console.print(_readable_body(message), markup=False)
-
-
-def _plain(value: object) -> str:
-    return str(value).replace("[", "\\[")
+        console.out(shown(_readable_body(message), lines=True), highlight=False)
 
 
 def _readable_body(message: Message) -> str:

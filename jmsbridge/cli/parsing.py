@@ -14,6 +14,7 @@ from jmsbridge.config.suggest import nearest
 
 __all__ = ["BadLine", "Outgoing", "from_line"]
 
+_TEXT = "for lines of plain text use send --format text"
 _MODES = {"NON_PERSISTENT": DeliveryMode.NON_PERSISTENT, "PERSISTENT": DeliveryMode.PERSISTENT}
 
 
@@ -36,11 +37,11 @@ def from_line(line: str | bytes, session: Session) -> Outgoing:
     try:
         document = json.loads(line)
     except ValueError as error:
-        raise BadLine(f"not JSON: {error} (for lines of plain text use --format text)") from None
+        raise BadLine(f"not JSON: {error} ({_TEXT})") from None
     except RecursionError:
         raise BadLine("nested too deeply") from None
     if not isinstance(document, dict):
-        raise BadLine("a message is a JSON object")
+        raise BadLine(f"a message is a JSON object ({_TEXT})")
     for name in document:
         if name not in _MEMBERS:
             raise BadLine(f"unknown member {name!r}: {nearest(name, _MEMBERS, 'members')}")

@@ -1,7 +1,5 @@
 """``jmsbridge list | create | remove | purge``: the broker's destinations."""
 
-import json
-import sys
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import Annotated, Any
@@ -10,12 +8,13 @@ import typer
 
 from jmsbridge import Queue
 from jmsbridge.cli.asking import YesArg, confirmed
+from jmsbridge.cli.printing import counted, print_json
 from jmsbridge.cli.progress import working
-from jmsbridge.cli.running import OK, note
+from jmsbridge.cli.running import OK, note, reporting
 from jmsbridge.cli.tables import print_rows
 from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides
 from jmsbridge.errors import ConfigurationError
-from jmsbridge.spi import Address, Place
+from jmsbridge.spi import Address, Admin, Place
 
 __all__ = ["JsonArg", "create", "list_places", "purge", "queue_address", "remove"]
 
@@ -56,7 +55,7 @@ def list_places(
         places = [place for place in connection.admin.places() if _matches(place, pattern)]
     if as_json:
         for place in places:
-            sys.stdout.write(json.dumps(_document(place), ensure_ascii=False) + "\n")
+            print_json(_document(place))
     else:
         rows = [
             (str(place.address), place.depth, place.consumers, _time(place.oldest), _subscription(place))
@@ -133,7 +132,7 @@ def remove(
     with connect(target, overrides(user, password, options)) as connection:
         admin = connection.admin
         for address in addresses:
-            if confirmed(f"Remove {address} with its {admin.depth(address)} messages?", yes):
+            if confirmed(f"Remove {address} with its {counted(admin.depth(address), 'message')}?", yes):
                 with working(f"removing {address}"):
                     admin.remove(address)
                 note(f"{address} removed")
@@ -165,11 +164,18 @@ def purge(
         admin = connection.admin
         for address in addresses:
             which = "those that match among " if selector else ""
-            if confirmed(f"Delete {which}the {admin.depth(address)} messages of {address}?", yes):
-                with working(f"deleting from {address}"):
-                    count = admin.purge(address, selector)
+            if confirmed(f"Delete {which}the {counted(admin.depth(address), 'message')} of {address}?", yes):
+                count = _purge(admin, address, selector)
                 if as_json:
-                    sys.stdout.write(json.dumps({"destination": str(address), "purged": count}) + "\n")
+                    print_json({"destination": str(address), "purged": count})
                 else:
                     note(f"{count} deleted from {address}")
     return OK
+
+
+def _purge(admin: Admin, address: Address, selector: str | None) -> int:
+    def report(whole: bool) -> None:
+        note(f"{counted(admin.depth(address), 'message')} left in {address}")
+
+    with reporting(report, always=False), working(f"deleting from {address}"):
+        return admin.purge(address, selector)

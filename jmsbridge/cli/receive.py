@@ -1,20 +1,23 @@
 """``jmsbridge receive`` and ``jmsbridge browse``: messages to standard output."""
 
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
 from jmsbridge import CLIENT_ACKNOWLEDGE, Connection, Message, MessageConsumer, Queue, QueueBrowser, Session, Topic
 from jmsbridge.cli.output import Format, Writer
+from jmsbridge.cli.printing import counted
 from jmsbridge.cli.progress import counting
-from jmsbridge.cli.running import EMPTY, OK
+from jmsbridge.cli.running import EMPTY, OK, note, reporting
 from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides, seconds
 from jmsbridge.errors import ConfigurationError, JMSError
 
-__all__ = ["browse", "check_whole", "print_browsed", "pump", "receive"]
+__all__ = ["Tally", "browse", "check_whole", "print_browsed", "pump", "receive"]
 
 _BATCH = 100
+_PATIENCE = 1.0
 
 _Where = Annotated[str, typer.Argument(metavar="DESTINATION", help="queue:NAME, topic:NAME or NAME for a queue.")]
 _Count = Annotated[int | None, typer.Option("--count", "-n", min=1, help="Stop after so many.", show_default=False)]
@@ -29,7 +32,14 @@ _FailIfEmpty = Annotated[bool, typer.Option("--fail-if-empty", help="End with 3 
 def receive(  # size: one parameter per option of the command line
     source: _Where,
     count: _Count = None,
-    timeout: Annotated[str, typer.Option(metavar="DURATION", help="Stop after so long without a message.")] = "1s",
+    timeout: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION",
+            help="Stop after so long without a message. Default: 1s; for a topic without --durable, not at all.",
+            show_default=False,
+        ),
+    ] = None,
     follow: Annotated[bool, typer.Option("--follow", "-F", help="Go on until Ctrl-C.")] = False,
     selector: _Selector = None,
     durable: Annotated[
@@ -48,13 +58,15 @@ def receive(  # size: one parameter per option of the command line
 ) -> int:
     """Receive messages and print them.
 
-    A message is acknowledged only after its line was written and flushed: whatever stops the command, what was not
-    printed stays with the broker. Ends with 1 where an emulated selector could not look at all: the option
-    emulation_limit raises its limit.
+    From a topic it prints what is published from now on, until --count or Ctrl-C. A message is acknowledged only after
+    its line was written and flushed: whatever stops the command, what was not printed stays with the broker. Ends with
+    1 where an emulated selector could not look at all: the option emulation_limit raises its limit.
 
     Examples:
 
-      jmsbridge receive orders --count 10 --selector "priority > 5"
+      jmsbridge receive orders --count 10 --selector "JMSPriority > 5"
+
+      jmsbridge receive topic:news --count 1
 
       jmsbridge receive topic:news --durable reader --client-id me --follow
 
@@ -63,43 +75,76 @@ def receive(  # size: one parameter per option of the command line
     given = overrides(user, password, options)
     if client_id is not None:
         given["client_id"] = client_id
-    wait = None if follow else seconds(timeout, "--timeout")
     writer = Writer(form)
     with connect(target, given) as connection:
         session = connection.create_session(False, CLIENT_ACKNOWLEDGE)
         consumer = _consumer(session, source, selector, durable, shared, connection.client_id)
+        wait = _wait(timeout, follow, lasting=isinstance(destination(source), Queue) or durable is not None)
+        if wait is None and not follow:
+            note("waiting for what is published from now on; Ctrl-C ends")
         connection.start()
-        received = pump(consumer, writer, count, wait)
-        if received != count:
+        tally = Tally()
+        with reporting(lambda whole: note(f"{tally.count} received"), always=False):
+            pump(consumer, writer, count, wait, tally)
+        if tally.count != count:
             check_whole(consumer, source)
-    return EMPTY if fail_if_empty and not received else OK
+            _tell_missing(tally.count, count, wait)
+    return EMPTY if fail_if_empty and not tally.count else OK
 
 
-def pump(consumer: MessageConsumer, writer: Writer, count: int | None, wait: float | None) -> int:
-    """Print messages until ``count``, or ``wait`` seconds without one; how many there were.
+def _wait(timeout: str | None, follow: bool, *, lasting: bool) -> float | None:
+    """How long to wait for a message; what is not kept for this command is still to come, so that it waits for ever."""
+    if follow:
+        return None
+    if timeout is None:
+        return _PATIENCE if lasting else None
+    return seconds(timeout, "--timeout")
+
+
+def _tell_missing(received: int, count: int | None, wait: float | None) -> None:
+    """Say why the command ends with fewer messages than asked for, or with none."""
+    if wait is not None and (count is not None or not received):
+        which = f"{received} of {counted(count, 'message')}" if count is not None else "no message"
+        note(f"{which}: nothing{' more' if received else ''} came within {wait:g} s (--timeout waits longer)")
+
+
+class Tally:
+    """The last number that a piece of work told, also after it failed."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.show: Callable[[int], None] = lambda count: None
+
+    def __call__(self, count: int) -> None:
+        """So many so far."""
+        self.count = count
+        self.show(count)
+
+
+def pump(consumer: MessageConsumer, writer: Writer, count: int | None, wait: float | None, tally: Tally) -> None:
+    """Print messages until ``count``, or ``wait`` seconds without one.
 
     The session is in CLIENT_ACKNOWLEDGE: acknowledging the last message written covers all before it. On Ctrl-C what
     is written is flushed but not acknowledged, since the next message may have been consumed and not written.
     """
-    received, unsettled = 0, 0
+    unsettled = 0
     last: Message | None = None
-    with counting("received", quiet=sys.stdout.isatty()) as show:
+    with counting("received", quiet=sys.stdout.isatty(), waiting="waiting for messages") as tally.show:
         try:
-            while count is None or received < count:
+            while count is None or tally.count < count:
                 message = consumer.receive(timeout=wait) if last is None else consumer.receive_no_wait()
                 if message is None and last is None:
                     break
                 if message is not None:
                     writer.write(message)
-                    received, unsettled, last = received + 1, unsettled + 1, message
-                if last is not None and (message is None or unsettled == _BATCH or received == count):
+                    tally(tally.count + 1)
+                    unsettled, last = unsettled + 1, message
+                if last is not None and (message is None or unsettled == _BATCH or tally.count == count):
                     writer.flush()
                     last.acknowledge()
                     unsettled, last = 0, None
-                    show(received)
         finally:
             writer.flush()
-    return received
 
 
 def _consumer(
@@ -157,6 +202,8 @@ def browse(
     writer = Writer(form)
     with connect(target, overrides(user, password, options)) as connection:
         seen = print_browsed(connection, where, selector, writer, count)
+    if not seen:
+        note(f"{where.address} holds no message{' that matches' if selector else ''}")
     return EMPTY if fail_if_empty and not seen else OK
 
 
@@ -169,8 +216,7 @@ def print_browsed(connection: Connection, where: Queue, selector: str | None, wr
         browser = session.create_browser(where, selector)
         for seen, message in enumerate(browser, 1):
             writer.write(message)
-            if seen % 100 == 0:
-                show(seen)
+            show(seen)
             if seen == count:
                 break
     writer.flush()

@@ -10,13 +10,26 @@ from functools import wraps
 from typing import ParamSpec
 
 import typer
-from rich.console import Console
+from rich.text import Text
 
+from jmsbridge.cli.printing import screen, shown
 from jmsbridge.errors import ConfigurationError, EmulationWarning, InvalidSelector, JMSError
 from jmsbridge.selectors import SelectorError
 from jmsbridge.spi.errors import BackendError, SelectorRefused
 
-__all__ = ["EMPTY", "ERROR", "INTERRUPTED", "OK", "PIPE_CLOSED", "USAGE", "complain", "guarded", "note", "stderr"]
+__all__ = [
+    "EMPTY",
+    "ERROR",
+    "INTERRUPTED",
+    "OK",
+    "PIPE_CLOSED",
+    "USAGE",
+    "Interrupted",
+    "complain",
+    "guarded",
+    "note",
+    "reporting",
+]
 
 _P = ParamSpec("_P")
 
@@ -28,14 +41,35 @@ INTERRUPTED = 130  # Ctrl-C, as shells report it
 PIPE_CLOSED = 141  # the reader of the output went away, as shells report it
 
 
-def stderr() -> Console:
-    """The console for everything that is not output; made late, so that it sees redirections."""
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, of which the user has been told how far the command came."""
 
 
 def note(text: str) -> None:
     """Tell the user something beside the output."""
-    stderr().print(text, markup=False)
+    screen().print(Text(shown(text, lines=True)))
+
+
+@contextmanager
+def reporting(report: Callable[[bool], None], *, always: bool = True) -> Iterator[None]:
+    """However the work ends, report how far it came; with ``always`` off, only when Ctrl-C ends it.
+
+    ``report`` is told whether the work ended by itself: otherwise a step of it may be half done.
+    """
+    try:
+        yield
+    except Interrupted:
+        raise
+    except KeyboardInterrupt:
+        note("interrupted")
+        report(False)
+        raise Interrupted from None
+    except BaseException:
+        if always:
+            report(False)
+        raise
+    if always:
+        report(True)
 
 
 class _Library(logging.Handler):
@@ -82,9 +116,7 @@ _library = _Library()
 def complain(text: str) -> None:
     """Tell the user what went wrong."""
     _library.told(text)
-    console = stderr()
-    console.print("error:", style="bold red", end=" ")
-    console.print(text, markup=False)
+    screen().print(Text.assemble(("error:", "bold red"), " ", shown(text, lines=True)))
 
 
 def guarded(command: Callable[_P, int | None]) -> Callable[_P, None]:
@@ -93,7 +125,7 @@ def guarded(command: Callable[_P, int | None]) -> Callable[_P, None]:
     @wraps(command)
     def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
         with _library.heard(), warnings.catch_warnings():
-            warnings.showwarning = _show_warning
+            warnings.showwarning = _Warnings().show
             warnings.simplefilter("always", EmulationWarning)
             code = _exit_code(lambda: command(*args, **kwargs))
         raise typer.Exit(code)
@@ -106,7 +138,9 @@ def _exit_code(command: Callable[[], int | None]) -> int:
         code = command()
         sys.stdout.flush()
         return OK if code is None else code
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as ending:
+        if not isinstance(ending, Interrupted):
+            note("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
         # Python flushes stdout once more at exit; that must not fail a second time.
@@ -127,5 +161,17 @@ def _failed(error: Exception, code: int) -> int:
     return code
 
 
-def _show_warning(message: Warning | str, *where: object, **more: object) -> None:
-    note(f"warning: {message}")
+class _Warnings:
+    """Warnings in a line each, told once: what is emulated, without the price, for which there is ``doctor``."""
+
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+
+    def show(self, message: Warning | str, *where: object, **more: object) -> None:
+        """One warning."""
+        text = str(message)
+        if isinstance(message, EmulationWarning) and not os.environ.get("JMSBRIDGE_DEBUG"):
+            text = f"{text.partition(';')[0]}: emulated, at a price that `jmsbridge doctor` names"
+        if text not in self._told:
+            self._told.add(text)
+            note(f"warning: {text}")

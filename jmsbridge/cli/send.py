@@ -11,7 +11,7 @@ import typer
 from jmsbridge import DeliveryMode, Destination, JMSError, Message, MessageProducer, Session
 from jmsbridge.cli.parsing import BadLine, Outgoing, from_line
 from jmsbridge.cli.progress import counting
-from jmsbridge.cli.running import ERROR, OK, complain, note
+from jmsbridge.cli.running import ERROR, OK, complain, note, reporting
 from jmsbridge.cli.target import (
     OptionsArg,
     PasswordArg,
@@ -113,7 +113,7 @@ def send(  # size: one parameter per option of the command line
 
       jmsbridge send orders "first" "second" -p n:short=5
 
-      jmsbridge receive orders | jmsbridge send topic:archive -t amqp://other
+      jmsbridge receive orders | jmsbridge send topic:archive -t rabbitmq://other
 
       jmsbridge send logs --format text < /var/log/syslog
     """
@@ -165,19 +165,22 @@ def send_all(
     resolved = resolve(target, given)
     private, fleeting = warn_if_private(resolved), warn_if_fleeting(resolved)
     sending = Sending()
+    problem: str | None = None
     with connect(target, given) as connection:
         session = connection.create_session()
         producer = session.create_producer(None)
-        try:
-            if private and not quiet:
-                note(f"note: {private}")
-            problem = _pump(inputs(session), producer, default, fixed, sending, quiet)
-        finally:
+
+        def report(whole: bool) -> None:
             connection.close()  # Waits for the answers still open.
             if not quiet or sending.error:
                 note(f"{sending.confirmed} {verb}")
             if sending.fleeting and fleeting and not quiet:
                 note(f"note: {fleeting}")
+
+        with reporting(report):
+            if private and not quiet:
+                note(f"note: {private}")
+            problem = _pump(inputs(session), producer, default, fixed, sending, quiet)
     if problem or sending.error:
         complain(problem or str(sending.error))
         return ERROR
@@ -193,7 +196,7 @@ def _pump(
     quiet: bool,
 ) -> str | None:
     """Send everything; the text of what stopped it, or None."""
-    with counting("sent", quiet=quiet or sys.stdin.isatty()) as show:
+    with counting("sent", quiet=quiet or sys.stdin.isatty(), waiting="waiting for input") as show:
         number = 0
         try:
             for number, outgoing in enumerate(inputs, 1):
@@ -210,8 +213,7 @@ def _pump(
                 producer.send(to, outgoing.message, completion_listener=sending, **(outgoing.options | fixed.options))
                 if sending.error:
                     return str(sending.error)
-                if number % 50 == 0:
-                    show(number)
+                show(number)
         except BadLine as error:
             return f"line {number + 1}: {error}"
         except JMSError as error:
@@ -268,9 +270,11 @@ def _properties(given: list[str]) -> dict[str, Any]:
         name, _, kind = name.partition(":")
         reader = _TYPES.get(kind or "string")
         if not (name and equals) or reader is None:
-            raise ConfigurationError(f"--property {text!r} is not NAME=VALUE or NAME:TYPE=VALUE ({', '.join(_TYPES)})")
+            raise ConfigurationError(
+                f"--property {text!r} is not NAME=VALUE, or NAME:TYPE=VALUE with one of the types {', '.join(_TYPES)}"
+            )
         try:
             properties[name] = reader(value)
         except (KeyError, ValueError):
-            raise ConfigurationError(f"--property {name}: {value!r} is no {kind}") from None
+            raise ConfigurationError(f"--property {name}: {value!r} is not a value of type {kind}") from None
     return properties

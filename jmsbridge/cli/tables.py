@@ -3,8 +3,10 @@
 import sys
 from collections.abc import Callable, Sequence
 
-from rich.console import Console
 from rich.table import Table
+from rich.text import Text
+
+from jmsbridge.cli.printing import plain, screen, shown
 
 __all__ = ["print_rows"]
 
@@ -26,16 +28,19 @@ def print_rows(
     """
     if not sys.stdout.isatty():
         for row in rows:
-            sys.stdout.write("\t".join([*([lead] if lead else []), *map(str, row)]) + "\n")
+            sys.stdout.write("\t".join([*([lead] if lead else []), *map(shown, row)]) + "\n")
         return
-    table = Table(title=title, title_justify="left")
+    table = Table()
     for heading in headings:
         table.add_column(heading, justify="right" if heading in _RIGHT else "left")
     for row in rows:
         table.add_row(*map(_cell, row), style=style(row))
     sys.stdout.flush()
-    Console(file=sys.stdout).print(table)
+    console = screen(sys.stdout)
+    if title is not None:
+        console.print(plain(title, "italic"))
+    console.print(table, soft_wrap=False)
 
 
-def _cell(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int | float) else str(value).replace("[", "\\[")
+def _cell(value: object) -> Text:
+    return plain(f"{value:,}" if isinstance(value, int | float) else value)

@@ -6,7 +6,9 @@ import typer
 
 import jmsbridge
 from jmsbridge import Connection, Destination, Queue, Topic
-from jmsbridge.config import Target, profile_names, to_seconds
+from jmsbridge.config import Target, mask_url, profile_names, to_seconds
+from jmsbridge.config.backends import NETWORKED
+from jmsbridge.config.layers import nested, option_path
 from jmsbridge.destinations import TemporaryQueue, TemporaryTopic
 from jmsbridge.errors import ConfigurationError
 from jmsbridge.spi import registry
@@ -14,11 +16,13 @@ from jmsbridge.spi import registry
 __all__ = [
     "OptionsArg",
     "PasswordArg",
+    "PositionalTarget",
     "TargetArg",
     "UserArg",
     "complete_target",
     "connect",
     "destination",
+    "one_target",
     "overrides",
     "seconds",
     "warn_if_fleeting",
@@ -48,6 +52,10 @@ TargetArg = Annotated[
         autocompletion=complete_target,
     ),
 ]
+PositionalTarget = Annotated[
+    str | None,
+    typer.Argument(metavar="[URL|PROFILE]", help="The same as --target.", autocompletion=complete_target),
+]
 UserArg = Annotated[str | None, typer.Option("--user", "-u", help="User name.", show_default=False)]
 PasswordArg = Annotated[
     str | None,
@@ -71,19 +79,30 @@ _KINDS: dict[str, type[Destination]] = {
 }
 
 
+def one_target(positional: str | None, option: str | None) -> str | None:
+    """The target of a command that takes it in either way."""
+    if positional is not None and option is not None and positional != option:
+        raise ConfigurationError("the target is given twice: as an argument, and with --target")
+    return option if positional is None else positional
+
+
 def overrides(user: str | None, password: str | None, options: list[str] | None) -> dict[str, Any]:
-    """The options of the command line as ``resolve`` and ``connect`` take them."""
-    given: dict[str, Any] = {}
+    """The options of the command line as ``resolve`` and ``connect`` take them; ``-`` in their names is ``_``."""
+    given: list[tuple[str, str]] = []
     for option in options or []:
         name, equals, value = option.partition("=")
         if not (name and equals):
-            raise typer.BadParameter(f"{option!r} must have the form NAME=VALUE", param_hint="--option")
-        head, dot, tail = name.replace("-", "_").partition(".")
-        if dot:
-            given[head] = {**(given[head] if isinstance(given.get(head), dict) else {}), tail: value}
-        else:
-            given[head] = value
-    return {"user": user, "password": password, **given}
+            raise ConfigurationError(f"--option {_name(option)!r} must have the form NAME=VALUE")
+        path = option_path(name)
+        names = {0, len(path) - 1} if len(path) > 2 else set(range(len(path)))  # the rest names a destination
+        given.append((".".join(part.replace("-", "_") if at in names else part for at, part in enumerate(path)), value))
+    return {"user": user, "password": password, **nested(given)}
+
+
+def _name(option: str) -> str:
+    """What can be shown of an option without a value, which may be its value."""
+    known = len(option) - len(option.lstrip("abcdefghijklmnopqrstuvwxyz_-."))
+    return option[:known] + ("…" if known < len(option) else "")
 
 
 def connect(target: str | None, given: dict[str, Any]) -> Connection:
@@ -94,13 +113,23 @@ def connect(target: str | None, given: dict[str, Any]) -> Connection:
 def destination(text: str) -> Destination:
     """A destination from its text: ``topic:news``, ``queue:orders``, or just ``orders`` for a queue."""
     kind, colon, name = text.partition(":")
-    if name.startswith("//") and kind in registry.names():
-        raise ConfigurationError(f"a {kind} URL is a target, not a destination: give it with --target (-t)")
     if not colon or kind not in _KINDS:
+        _refuse_url(text)
         kind, name = "queue", text
     if not name:
         raise ConfigurationError("a destination has a name, such as 'orders' or 'topic:news'")
     return _KINDS[kind](name)
+
+
+def _refuse_url(text: str) -> None:
+    """A target in the place of a destination would become a queue with that name, its password included."""
+    scheme, colon, rest = text.partition(":")
+    known = colon and scheme.lower() in {*registry.names(), *NETWORKED}
+    if (known and (rest.startswith("/") or "@" in rest)) or (text.startswith("//") and mask_url(text) != text):
+        raise ConfigurationError(
+            f"{mask_url(text)!r} is a target, not a destination: give it with --target (-t); "
+            "a queue that is named so is 'queue:NAME'"
+        )
 
 
 def seconds(text: str, option: str) -> float:

@@ -3,18 +3,23 @@
 ``resolve`` is the only way in: it turns what a caller names into a ``Target``.
 """
 
+from jmsbridge.config.kinds import to_seconds
 from jmsbridge.config.masking import MASK, mask_url
-from jmsbridge.config.options import Options, to_seconds
+from jmsbridge.config.options import Options
+from jmsbridge.config.policies import policy_for
 from jmsbridge.config.profiles import config_files, profile_names
+from jmsbridge.config.redelivery import RedeliveryPolicy
 from jmsbridge.config.resolve import DEFAULT_TARGET, Target, resolve
 
 __all__ = [
     "DEFAULT_TARGET",
     "MASK",
     "Options",
+    "RedeliveryPolicy",
     "Target",
     "config_files",
     "mask_url",
+    "policy_for",
     "profile_names",
     "resolve",
     "to_seconds",

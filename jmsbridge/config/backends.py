@@ -1,46 +1,77 @@
-"""From a URL's scheme to its backend, or to an error that says what to install."""
+"""From a URL's scheme to its backend, or to an error that says what to install, and what to write instead."""
+
+import re
 
 from jmsbridge.config.suggest import nearest
 from jmsbridge.errors import ConfigurationError
 from jmsbridge.spi import registry
 from jmsbridge.spi.backend import Backend
 
-__all__ = ["EXTRAS", "backend_for", "install_hint"]
+__all__ = ["COMING", "EXTRAS", "NETWORKED", "backend_for", "install_hint", "missing_backend", "refuse_java_url"]
 
-EXTRAS = {
-    "amqp": "amqp",
-    "amqps": "amqp",
-    "rabbitmq": "rabbitmq",
-    "rabbitmqs": "rabbitmq",
-    "stomp": "stomp",
-    "stomp+ssl": "stomp",
-    "pulsar": "pulsar",
-    "pulsar+ssl": "pulsar",
-}
+EXTRAS = {"rabbitmq": "rabbitmq", "rabbitmqs": "rabbitmq"}
 """The extra of the wheel that brings a scheme's client library."""
+
+COMING = {
+    "amqp": "AMQP 1.0",
+    "amqps": "AMQP 1.0",
+    "stomp": "STOMP",
+    "stomp+ssl": "STOMP",
+    "pulsar": "Pulsar",
+    "pulsar+ssl": "Pulsar",
+}
+"""Schemes that a later version has a backend for, with the name of the protocol."""
+
+NETWORKED = frozenset((*EXTRAS, *COMING))
+"""Schemes whose URLs name a host."""
+
+_INSTEAD = {"amqp": "rabbitmq", "amqps": "rabbitmqs"}
+_JAVA = re.compile(
+    r"\(|(?:tcp|ssl|(?:auto\+)?nio(?:\+ssl)?|auto(?:\+ssl)?|failover|fanout|discovery|masterslave|static|vm|peer):",
+    re.I,
+)
 
 
 def install_hint(scheme: str) -> str:
-    """The command that brings what a known scheme needs."""
-    return (
-        f"pip install 'jmsbridge[{EXTRAS[scheme]}]'" if scheme in EXTRAS else "pip install --force-reinstall jmsbridge"
-    )
+    """The command that brings what a scheme needs of which only the client library is missing."""
+    if scheme in EXTRAS:
+        return f"pip install 'jmsbridge[{EXTRAS[scheme]}]'"
+    return "install again the package that has its backend, with what it requires"
+
+
+def missing_backend(scheme: str) -> str | None:
+    """Why this scheme cannot be used in this version or installation, and what helps; None where it can."""
+    try:
+        registry.load(scheme)
+    except KeyError:
+        return _unknown(scheme)
+    except ImportError as error:
+        return f"the backend for {scheme!r} lacks its client library ({error}): {install_hint(scheme)}"
+    return None
 
 
 def backend_for(scheme: str) -> Backend:
     """The backend of a scheme; ConfigurationError with the nearest scheme, or with how to install this one."""
-    try:
+    why = missing_backend(scheme)
+    if why is None:
         return registry.load(scheme)
-    except KeyError:
-        pass  # Said below, where the text can name what there is.
-    except ImportError as error:
+    instead = _INSTEAD.get(scheme)
+    hint = f"; for RabbitMQ, write {instead}:// instead" if instead in registry.names() else ""
+    raise ConfigurationError(f"{why}{hint}")
+
+
+def _unknown(scheme: str) -> str:
+    here = ", ".join(registry.names())
+    if scheme in COMING:
+        return f"this version of jmsbridge has no backend for {COMING[scheme]} ({scheme}:); it has {here}"
+    return f"unknown scheme {scheme!r}: {nearest(scheme, [*registry.names(), *EXTRAS], 'schemes')}"
+
+
+def refuse_java_url(text: str) -> None:
+    """ConfigurationError where a target is a URL as Java clients have it, unless a backend has that scheme."""
+    match = _JAVA.match(text)
+    if match is not None and match[0][:-1].lower() not in registry.names():
         raise ConfigurationError(
-            f"the backend for {scheme!r} lacks its client library ({error}): {install_hint(scheme)}"
-        ) from error
-    if scheme in EXTRAS:
-        raise ConfigurationError(
-            f"no backend for {scheme!r} is installed: this version of jmsbridge has none; one that has it comes with "
-            f"{install_hint(scheme)}"
+            f"a URL that begins with {match[0]!r} is that of a Java client: `jmsbridge import 'URL'` makes a profile "
+            "of it, and says what becomes of its options"
         )
-    hint = nearest(scheme, [*registry.names(), *EXTRAS], "schemes")
-    raise ConfigurationError(f"unknown scheme {scheme!r}: {hint}")

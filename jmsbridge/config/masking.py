@@ -8,10 +8,9 @@ __all__ = ["MASK", "is_secret", "mask_url", "masked_fields"]
 
 MASK = "***"
 
-_SECRET = re.compile(r"password|passphrase|passwd|secret|token|credential|api_?key", re.IGNORECASE)
-# From the first colon of the authority to the last "@": a password may hold "/", "?", "#" or "@", unquoted by mistake.
-_USERINFO = re.compile(r"(?<=//)([^:@/?#]*):.*@", re.DOTALL)
-_AUTHORITY_PORT = re.compile(r"(?<=//)([^:@/?#\[\]]*):(?![0-9]*(?:[/?#]|$)).*", re.DOTALL)
+_SECRET = re.compile(r"pass(?!i)|pwd|secret|token|credential|api_?key", re.IGNORECASE)
+_PREFIX = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?/*")
+_PORT = re.compile(r"(?:[0-9]+(?:[/?#,].*)?)?", re.DOTALL)
 _PARAMETER = re.compile(r"([?&])([^=&#]*)=([^&]*)")
 
 
@@ -21,11 +20,30 @@ def is_secret(name: str) -> bool:
 
 
 def mask_url(url: str) -> str:
-    """The URL, or what should have been one, without anything that may be a password."""
-    plain = _USERINFO.sub(rf"\1:{MASK}@", url)
-    if "@" not in plain:
-        plain = _AUTHORITY_PORT.sub(rf"\1:{MASK}", plain)
+    """The URL, or what should have been one, without anything that may be a password.
+
+    Whatever is mistyped, missing or not quoted: what stands between the first colon behind the scheme and the last
+    "@" goes, and so does what follows a colon where a port should.
+    """
+    start = _PREFIX.match(url)
+    prefix = start[0] if start is not None else ""
+    info, at, address = url[len(prefix) :].rpartition("@")
+    user, colon, _ = info.partition(":")
+    if colon:
+        plain = f"{prefix}{user}:{MASK}@{address}"
+    elif at:
+        plain = f"{prefix}{user if prefix.endswith('//') and user.isidentifier() else MASK}@{address}"
+    else:
+        plain = prefix + _without_port(address)
     return _PARAMETER.sub(lambda m: f"{m[1]}{m[2]}={MASK if is_secret(m[2]) else m[3]}", plain)
+
+
+def _without_port(address: str) -> str:
+    """``host:port`` as it is, and ``user:password`` without its password."""
+    host, colon, port = address.rpartition(":") if address.startswith("[") else address.partition(":")
+    if not colon or _PORT.fullmatch(port) or any(mark in host for mark in "/?"):
+        return address
+    return f"{host}:{MASK}"
 
 
 def masked_fields(struct: msgspec.Struct) -> dict[str, object]:

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import platformdirs
 
+from jmsbridge.config.masking import mask_url
 from jmsbridge.config.secrets import expand, expand_url, has_reference
 from jmsbridge.config.suggest import nearest
 from jmsbridge.errors import ConfigurationError
@@ -64,7 +65,8 @@ def find_profile(name: str) -> Profile:
             return _profile(name, path, profiles[name])
         known += profiles
     hint = nearest(name, known, f"profiles; they live in {CONFIG_NAME}" if not known else "profiles")
-    raise ConfigurationError(f"unknown profile {name!r}: {hint} (a URL starts with a scheme, such as 'embedded:')")
+    form = "a URL starts with a scheme, such as 'embedded:'"
+    raise ConfigurationError(f"unknown profile {mask_url(name)!r}: {hint} ({form})")
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -93,11 +95,22 @@ def _profile(name: str, path: Path, table: dict[str, Any]) -> Profile:
     options: dict[str, Any] = {}
     secret = set()
     for key, value in table.items():
-        if key == "url":
-            continue
-        if isinstance(value, str) and has_reference(value):
-            secret.add(key)
-            value = expand(value, f"{where}, {key}")
-        options[key] = value
+        if key != "url":
+            options[key] = _expanded(value, f"{where}, {key}")
+            if _refers(value):
+                secret.add(key)
     expanded = tuple(expand_url(url, f"{where}, url") for url in urls)
     return Profile(name=name, file=path, urls=expanded, options=options, secret=frozenset(secret))
+
+
+def _refers(value: Any) -> bool:
+    """Whether a value, or one in a table, refers to a secret."""
+    if isinstance(value, dict):
+        return any(_refers(each) for each in value.values())
+    return isinstance(value, str) and has_reference(value)
+
+
+def _expanded(value: Any, where: str) -> Any:
+    if isinstance(value, dict):
+        return {name: _expanded(each, f"{where}.{name}") for name, each in value.items()}
+    return expand(value, where) if isinstance(value, str) else value

@@ -6,12 +6,15 @@ from typing import Any
 
 import msgspec
 
-from jmsbridge.config.backends import backend_for
+from jmsbridge.config.backends import NETWORKED, backend_for, refuse_java_url
+from jmsbridge.config.kinds import convert_option
+from jmsbridge.config.layers import Given, given, merged, nested
 from jmsbridge.config.masking import MASK, is_secret, masked_fields
-from jmsbridge.config.options import Options, convert_option
+from jmsbridge.config.options import Options
+from jmsbridge.config.policies import read_policies
 from jmsbridge.config.profiles import Profile, find_profile
 from jmsbridge.config.suggest import nearest
-from jmsbridge.config.urls import ParsedURL, looks_like_url, parse_url, split_urls
+from jmsbridge.config.urls import ParsedURL, looks_like_url, parse_url, scheme_of, split_urls
 from jmsbridge.core.plan import TABLE
 from jmsbridge.errors import ConfigurationError
 from jmsbridge.spi.backend import Backend
@@ -43,24 +46,31 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
         return self.endpoints[0].scheme
 
     def settings(self) -> dict[str, tuple[object, str]]:
-        """Every option with its value, secrets masked, and its origin."""
+        """Every option with its value, secrets masked, and its origin; tables by their names in a URL."""
         values = masked_fields(self.backend_options) | masked_fields(self.options)
         values["user"] = ", ".join(endpoint.user or "" for endpoint in self.endpoints).strip(", ") or None
         values["password"] = MASK if any(endpoint.password for endpoint in self.endpoints) else None
-        return {name: (value, self.origins.get(name, "default")) for name, value in values.items()}
+        flat = dict(leaf for name, value in values.items() for leaf in _flat(name, value))
+        return {name: (value, self._origin(name)) for name, value in flat.items()}
+
+    def _origin(self, name: str) -> str:
+        return self.origins.get(name) or self.origins.get(name.partition(".")[0], "default")
 
     def __repr__(self) -> str:
-        given = {name: value for name, (value, origin) in self.settings().items() if origin != "default"}
-        options = "".join(f", {name}={value!r}" for name, value in given.items())
+        told = {name: value for name, (value, origin) in self.settings().items() if origin != "default"}
+        options = "".join(f", {name}={value!r}" for name, value in told.items())
         return f"Target({', '.join(map(str, self.endpoints))}{options})"
 
 
-class _Given(msgspec.Struct, frozen=True):
-    """One value as given, and by whom."""
-
-    value: Any
-    origin: str
-    secret: bool = False
+def _flat(name: str, value: object) -> Iterator[tuple[str, object]]:
+    """The values in a table under dotted names; an empty one as it is."""
+    if isinstance(value, msgspec.Struct):
+        value = msgspec.structs.asdict(value)
+    if not (isinstance(value, dict) and value):
+        yield name, value
+        return
+    for key, each in value.items():
+        yield from _flat(f"{name}.{key}", each)
 
 
 def resolve(target: str | Sequence[str] | None = None, overrides: Mapping[str, Any] | None = None) -> Target:
@@ -70,21 +80,23 @@ def resolve(target: str | Sequence[str] | None = None, overrides: Mapping[str, A
     raises ConfigurationError with the nearest valid name; no text of it shows a secret.
     """
     urls, profile, origin = _named(target)
-    parsed = [parse_url(url) for url in urls]
-    scheme = _one_scheme(parsed)
+    scheme = _one_scheme(urls)
     backend = backend_for(scheme)
+    parsed = [parse_url(url, needs_host=scheme in NETWORKED) for url in urls]
     by_url = "URL" if profile is None else f"URL of {_profile_origin(profile)}"
     layers = [_call(overrides or {}), _from_urls(parsed, by_url), _from_profile(profile)]
-    given: dict[str, _Given] = {}
+    settings: dict[str, Given] = {}
     for layer in reversed(layers):
         for name, value in layer.items():
-            given[name] = _merged(given.get(name), value)
-    options, backend_options = _typed(backend, scheme, given, "" if profile is None else f"{origin}: ")
+            settings[name] = merged(settings.get(name), value)
     origins = {name: by_url for name in _CREDENTIALS if any(getattr(url, name) is not None for url in parsed)}
-    origins |= {name: item.origin for name, item in given.items() if name not in origins or name in layers[0]}
+    for name, item in settings.items():
+        if name not in origins or name in layers[0]:
+            origins |= item.origins(name)
+    options, backend_options = _typed(backend, scheme, settings, origins, "" if profile is None else f"{origin}: ")
     for name in (*_CREDENTIALS, *options.__struct_fields__, *backend_options.__struct_fields__):
         origins.setdefault(name, "default")
-    endpoints = tuple(_endpoint(url, given, layers[0], options) for url in parsed)
+    endpoints = tuple(_endpoint(url, settings, layers[0], options) for url in parsed)
     return Target(
         endpoints=endpoints, options=options, backend_options=backend_options, origins={"target": origin, **origins}
     )
@@ -97,15 +109,22 @@ def _named(target: str | Sequence[str] | None) -> tuple[list[str], Profile | Non
         origin = "default" if target is None else "$JMSBRIDGE_URL"
         target = target or DEFAULT_TARGET
     if not isinstance(target, str):
-        members = [member for part in _texts(target) for member in split_urls(part)]
+        members = [member for part in _texts(target) for member in _members(part)]
         if not members:
             raise ConfigurationError("the list of URLs is empty")
         return members, None, origin
-    if looks_like_url(target.strip()):
+    target = target.strip()
+    refuse_java_url(target)
+    if looks_like_url(target):
         return split_urls(target), None, origin
-    profile = find_profile(target.strip())
-    members = [member for part in profile.urls for member in split_urls(part)]
+    profile = find_profile(target)
+    members = [member for part in profile.urls for member in _members(part)]
     return members, profile, _profile_origin(profile) if origin == "call" else origin
+
+
+def _members(text: str) -> list[str]:
+    refuse_java_url(text.strip())
+    return split_urls(text)
 
 
 def _texts(target: Sequence[str]) -> Iterator[str]:
@@ -115,68 +134,56 @@ def _texts(target: Sequence[str]) -> Iterator[str]:
         yield part
 
 
-def _one_scheme(urls: list[ParsedURL]) -> str:
-    schemes = dict.fromkeys(url.scheme for url in urls)
+def _one_scheme(urls: list[str]) -> str:
+    schemes = dict.fromkeys(scheme_of(url) for url in urls)
     if len(schemes) > 1:
         raise ConfigurationError(f"a failover list has one scheme for all its URLs, not {', '.join(schemes)}")
     return next(iter(schemes))
 
 
-def _call(overrides: Mapping[str, Any]) -> dict[str, _Given]:
+def _call(overrides: Mapping[str, Any]) -> dict[str, Given]:
     return {
-        name: _Given(value, "call")
+        name: given(value, "call")
         for name, value in overrides.items()
         if value is not None or name not in _CREDENTIALS  # None: not given
     }
 
 
-def _from_urls(urls: list[ParsedURL], origin: str) -> dict[str, _Given]:
-    given: dict[str, _Given] = {}
+def _from_urls(urls: list[ParsedURL], origin: str) -> dict[str, Given]:
+    options: dict[str, str] = {}
     for url in urls:
         for name, value in url.options.items():
-            if name in given and given[name].value != value:
+            if options.setdefault(name, value) != value:
                 raise ConfigurationError(f"the URLs of a failover list share their options; {name!r} differs")
-            given[name] = _Given(value, origin)
-    return _nested(given)
+    return {name: given(value, origin) for name, value in nested(options.items()).items()}
 
 
-def _nested(given: dict[str, _Given]) -> dict[str, _Given]:
-    """``emulation.browse=allow`` in a URL is what ``emulation = { browse = "allow" }`` is in a profile."""
-    flat = {name: item for name, item in given.items() if "." not in name}
-    for name, item in given.items():
-        head, dot, tail = name.partition(".")
-        if dot:
-            table = flat[head].value if head in flat and isinstance(flat[head].value, dict) else {}
-            flat[head] = _Given({**table, tail: item.value}, item.origin, item.secret)
-    return flat
-
-
-def _from_profile(profile: Profile | None) -> dict[str, _Given]:
+def _from_profile(profile: Profile | None) -> dict[str, Given]:
     if profile is None:
         return {}
     origin = _profile_origin(profile)
-    return {name: _Given(value, origin, name in profile.secret) for name, value in profile.options.items()}
+    return {name: given(value, origin, name in profile.secret) for name, value in profile.options.items()}
 
 
 def _profile_origin(profile: Profile) -> str:
     return f"profile {profile.name!r} ({profile.file})"
 
 
-def _merged(lower: _Given | None, upper: _Given) -> _Given:
-    """The upper layer wins; of two tables the upper one wins key by key."""
-    if lower is None or not (isinstance(lower.value, dict) and isinstance(upper.value, dict)):
-        return upper
-    return _Given(lower.value | upper.value, upper.origin, lower.secret or upper.secret)
-
-
-def _typed(backend: Backend, scheme: str, given: dict[str, _Given], where: str) -> tuple[Options, msgspec.Struct]:
+def _typed(
+    backend: Backend, scheme: str, settings: dict[str, Given], origins: dict[str, str], where: str
+) -> tuple[Options, msgspec.Struct]:
     facade, own = set(Options.__struct_fields__), set(backend.options.__struct_fields__)
-    for name in given:
+    for name in settings:
         if name not in facade | own | set(_CREDENTIALS):
             hint = nearest(name, facade | own | set(_CREDENTIALS), f"options of {scheme}")
-            raise ConfigurationError(f"unknown option {name!r} ({given[name].origin}): {hint}")
-    options = Options(**{name: _convert(Options, name, item) for name, item in given.items() if name in facade})
-    values = {name: _convert(backend.options, name, item) for name, item in given.items() if name in own - facade}
+            raise ConfigurationError(f"unknown option {name!r} ({settings[name].origin}): {hint}")
+    tables = settings.get("redelivery")
+    options = Options(
+        **{name: _convert(Options, name, item) for name, item in settings.items() if name in facade - {"redelivery"}}
+    )
+    if tables is not None:
+        options = msgspec.structs.replace(options, redelivery=read_policies(tables, options, origins))
+    values = {name: _convert(backend.options, name, item) for name, item in settings.items() if name in own - facade}
     if isinstance(options.emulation, dict):
         _check_features(options.emulation)
     # A backend that declares an option of the facade is told the facade's value.
@@ -197,17 +204,17 @@ def _check_features(emulation: Mapping[str, str]) -> None:
             )
 
 
-def _convert(struct: type[msgspec.Struct], name: str, item: _Given) -> Any:
+def _convert(struct: type[msgspec.Struct], name: str, item: Given) -> Any:
     try:
-        return convert_option(struct, name, item.value)
+        return convert_option(struct, name, item.plain)
     except ValueError as error:
         why = str(error)
-    shown = MASK if item.secret or is_secret(name) else repr(item.value)
+    shown = MASK if item.secret or is_secret(name) else repr(item.plain)
     raise ConfigurationError(f"option {name!r} ({item.origin}) cannot be {shown}: {why}")
 
 
-def _endpoint(url: ParsedURL, given: dict[str, _Given], call: dict[str, _Given], options: Options) -> Endpoint:
-    user, password = (_credential(name, getattr(url, name), given, call) for name in _CREDENTIALS)
+def _endpoint(url: ParsedURL, settings: dict[str, Given], call: dict[str, Given], options: Options) -> Endpoint:
+    user, password = (_credential(name, getattr(url, name), settings, call) for name in _CREDENTIALS)
     return Endpoint(
         scheme=url.scheme,
         host=url.host,
@@ -219,8 +226,8 @@ def _endpoint(url: ParsedURL, given: dict[str, _Given], call: dict[str, _Given],
     )
 
 
-def _credential(name: str, own: str | None, given: dict[str, _Given], call: dict[str, _Given]) -> str | None:
-    item = call.get(name) or (None if own is not None else given.get(name))
+def _credential(name: str, own: str | None, settings: dict[str, Given], call: dict[str, Given]) -> str | None:
+    item = call.get(name) or (None if own is not None else settings.get(name))
     if item is None:
         return own
     if not isinstance(item.value, str):

@@ -9,9 +9,10 @@ __all__ = ["nearest"]
 def nearest(name: str, known: Iterable[str], what: str) -> str:
     """One sentence after "unknown …": the nearest valid name, or all of them where none is near."""
     names = sorted(set(known))
-    close = get_close_matches(name.lower(), names, n=1, cutoff=0.6)
+    folded = {each.lower(): each for each in names}
+    close = get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
     if close:
-        return f"did you mean {close[0]!r}?"
+        return f"did you mean {folded[close[0]]!r}?"
     if not names:
         return f"there are no {what}"
     return f"known {what}: {', '.join(names)}"

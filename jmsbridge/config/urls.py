@@ -1,14 +1,14 @@
 """Target URLs: ``scheme://user:password@host:port/path?name=value``, ``scheme:path?name=value``, and lists of them."""
 
 import re
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import msgspec
 
 from jmsbridge.config.masking import mask_url
 from jmsbridge.errors import ConfigurationError
 
-__all__ = ["ParsedURL", "looks_like_url", "parse_url", "split_urls"]
+__all__ = ["ParsedURL", "looks_like_url", "parse_url", "scheme_of", "split_urls"]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^\[\]:,\s@]+)(?::(.*))?", re.DOTALL)
@@ -41,26 +41,44 @@ def split_urls(text: str) -> list[str]:
     return [part.strip() for part in re.split(rf",\s*(?=[A-Za-z][A-Za-z0-9+.-]*://{same})", text) if part.strip()]
 
 
-def parse_url(text: str) -> ParsedURL:
-    """Take one URL apart; a ConfigurationError names the URL without its secrets."""
-    scheme = _SCHEME.match(text)
-    if scheme is None:
+def scheme_of(text: str) -> str:
+    """The scheme of a URL, in small letters."""
+    return _scheme(text)[1].lower()
+
+
+def _scheme(text: str) -> re.Match[str]:
+    match = _SCHEME.match(text)
+    if match is None:
         raise _bad(text, "it has no scheme")
+    return match
+
+
+def parse_url(text: str, *, needs_host: bool = False) -> ParsedURL:
+    """Take one URL apart; a ConfigurationError names the URL without its secrets."""
+    scheme = _scheme(text)
     rest = text[scheme.end() :]
+    if needs_host and not rest.startswith("//"):
+        raise _bad(text, f"it has the form {scheme[1]}://USER:PASSWORD@HOST:PORT, with two slashes")
     if "#" in rest:
         raise _bad(text, "it contains '#', which must be written as %23")
     rest, _, query = rest.partition("?")
-    if "@" in query and "@" not in rest and rest.startswith("//") and "=" not in query.partition("@")[0]:
-        raise _bad(text, "its user information contains '?', which must be written as %3F")
-    options = _query(text, query)
     if not rest.startswith("//"):
-        return ParsedURL(scheme[1].lower(), None, None, unquote(rest), None, None, options)
+        _check_path(text, rest, query)
+        return ParsedURL(scheme[1].lower(), None, None, unquote(rest), None, None, _query(text, query))
     authority, slash, path = rest[2:].partition("/")
-    if "@" in path and "@" not in authority:
-        raise _bad(text, "its user information contains '/', which must be written as %2F")
+    for mark, part in (("/", path), ("?", query)):
+        if "@" in part:  # It may be that of a password: then what is here is not what was meant.
+            raise _bad(text, f"'@' behind a {mark!r} is written %40, and {mark!r} in a password {quote(mark, safe='')}")
     user, password, address = _userinfo(authority)
     host, port = _address(text, address)
-    return ParsedURL(scheme[1].lower(), host, port, slash + path, user, password, options)
+    return ParsedURL(scheme[1].lower(), host, port, slash + path, user, password, _query(text, query))
+
+
+def _check_path(text: str, path: str, query: str) -> None:
+    """A path that looks like a user, a password and a host is one of which two slashes are missing."""
+    _, colon, rest = path.partition(":")
+    if colon and "@" in rest + query:
+        raise _bad(text, "credentials stand between '//' and '@'; in a path ':' is written %3A and '@' %40")
 
 
 def _userinfo(authority: str) -> tuple[str | None, str | None, str]:

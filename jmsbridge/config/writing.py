@@ -2,6 +2,7 @@
 
 import json
 import os
+import stat
 import tempfile
 import tomllib
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ from jmsbridge.errors import ConfigurationError
 
 __all__ = ["profile_text", "with_profile", "write_profile"]
 
+_OWNER_ONLY = 0o600  # a profile may hold a password
 _BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 
 
@@ -45,14 +47,14 @@ def with_profile(text: str, name: str, profile: Mapping[str, Any], *, force: boo
 
 
 def write_profile(path: Path, name: str, profile: Mapping[str, Any], *, force: bool = False) -> None:
-    """Put the profile into the file, which is made where it is missing; all of it or nothing."""
+    """Put the profile into the file, which is made for its owner alone where it is missing; all of it or nothing."""
     try:
         text = path.read_text(encoding="utf-8") if path.exists() else ""
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"cannot read {str(path)!r}: {error}") from error
     made = with_profile(text, name, profile, force=force)
     path = path.resolve()
-    mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else _OWNER_ONLY
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 
+from jmsbridge.config import policy_for
 from jmsbridge.core.modes import INDIVIDUAL_ACKNOWLEDGE, SESSION_TRANSACTED, DupsOk, make_policy
 from jmsbridge.core.plan import Plan
 from jmsbridge.core.receiving.acknowledgement import AcknowledgePolicy
 from jmsbridge.core.receiving.delivery import Delivery
 from jmsbridge.core.receiving.incoming import Incoming
 from jmsbridge.core.receiving.receiver import Receiver
-from jmsbridge.core.receiving.redelivery import Redelivery
 from jmsbridge.core.runtime.calls import MainThreadCalls
 from jmsbridge.core.runtime.closing import CloseState, State
 from jmsbridge.core.runtime.interrupts import (
@@ -287,8 +287,8 @@ class SessionCore:
         target: Destination,
     ) -> C:
         claim = self.connection.claim_durable(interest, plan)
-        options = self.connection.options
-        redelivery = Redelivery(options.max_redeliveries, options.redelivery_delay, options.redelivery_delay_max)
+        address = interest.address
+        redelivery = policy_for(self.connection.options, address.name, address.topic)
         receiver = self.incoming.new_receiver(interest, redelivery)
         receiver.claim = claim
         try:

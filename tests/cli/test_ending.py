@@ -12,7 +12,7 @@ import pytest
 
 from jmsbridge import CLIENT_ACKNOWLEDGE, Connection, Queue
 from jmsbridge.cli.output import Format, Writer
-from jmsbridge.cli.receive import pump
+from jmsbridge.cli.receive import Tally, pump
 
 PRELOADED = """
 import signal as _signal
@@ -58,6 +58,9 @@ def test_ctrl_c_ends_receive_and_loses_nothing() -> None:
         assert seen == [b"%d\n" % number for number in range(10)]
         assert out == b""
         assert running.returncode == 130
+        interrupted, received, *_ = err.splitlines()
+        assert interrupted == b"interrupted"
+        assert int(received.removesuffix(b" received")) in (9, 10)  # the last one may be written and not yet counted
         # Flushed, and at that moment perhaps not yet acknowledged: possibly again, never lost.
         assert int(err.split(b"left ")[1]) <= 10
         assert b"Traceback" not in err
@@ -73,7 +76,8 @@ def test_ctrl_c_ends_send_and_tells_how_many_were_sent() -> None:
         running.send_signal(signal.SIGINT)
         _, err = running.communicate(timeout=20)
         assert running.returncode == 130
-        sent, left = int(err.split(b" sent")[0]), int(err.split(b"left ")[1])
+        assert err.startswith(b"interrupted\n")
+        sent, left = int(err.splitlines()[1].removesuffix(b" sent")), int(err.split(b"left ")[1])
         assert sent <= left <= 2
         assert b"Traceback" not in err
 
@@ -112,7 +116,7 @@ def test_only_what_was_flushed_is_acknowledged(connection: Connection, flushes: 
         producer.send(str(number))
     session = connection.create_session(False, CLIENT_ACKNOWLEDGE)
     with pytest.raises(OSError, match="no space left"):
-        pump(session.create_consumer(Queue("q")), Writer(Format.TEXT, FullDisk(flushes)), None, 0.05)
+        pump(session.create_consumer(Queue("q")), Writer(Format.TEXT, FullDisk(flushes)), None, 0.05, Tally())
     session.close()
     left = [message.text for message in sender.create_browser(Queue("q"))]
     assert left == [str(number) for number in range(gone, 250)]
@@ -125,7 +129,9 @@ def test_everything_is_acknowledged_at_the_end(connection: Connection) -> None:
         producer.send(str(number))
     session = connection.create_session(False, CLIENT_ACKNOWLEDGE)
     out: Any = io.BytesIO()
-    assert pump(session.create_consumer(Queue("q")), Writer(Format.TEXT, out), None, 0.05) == 101
+    tally = Tally()
+    pump(session.create_consumer(Queue("q")), Writer(Format.TEXT, out), None, 0.05, tally)
+    assert tally.count == 101
     session.close()
     assert out.getvalue().split() == [b"%d" % number for number in range(101)]
     assert list(sender.create_browser(Queue("q"))) == []

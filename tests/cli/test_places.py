@@ -84,7 +84,7 @@ class TestWithAdministration:
         assert "nothing was done" in run("purge", "orders").stderr
         assert bodies(run, "orders") == ["one"]
         assert run("remove", "orders").exit_code == 0
-        assert asked == ["Delete the 1 messages of queue:orders?", "Remove queue:orders with its 1 messages?"]
+        assert asked == ["Delete the 1 message of queue:orders?", "Remove queue:orders with its 1 message?"]
         fill(run, "orders", "again")
         assert run("purge", "orders", "--yes").exit_code == 0
         assert len(asked) == 2

@@ -1,5 +1,6 @@
 """Writing profiles into a configuration file."""
 
+import os
 import stat
 import tomllib
 from pathlib import Path
@@ -71,3 +72,31 @@ def test_a_broken_file_is_not_touched(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="not valid TOML"):
         write_profile(path, "a", {"url": "x"}, force=True)
     assert path.read_text(encoding="utf-8") == "[profiles"
+
+
+def test_a_new_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        write_profile(tmp_path / "jmsbridge.toml", "a", {"url": "x", "password": "hunter2"})
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "jmsbridge.toml").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o660, 0o664])
+def test_an_existing_file_keeps_its_mode(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "jmsbridge.toml"
+    path.touch()
+    path.chmod(mode)
+    write_profile(path, "a", {"url": "x"})
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+def test_tables_of_tables_are_written(tmp_path: Path) -> None:
+    profile = {
+        "url": "embedded:",
+        "redelivery": {"a.b": {"delay": 3, "dead_letter_queue": "x y"}, "*": {"factor": 1.5}},
+    }
+    path = tmp_path / "jmsbridge.toml"
+    write_profile(path, "a", profile)
+    assert tomllib.loads(path.read_text(encoding="utf-8"))["profiles"]["a"] == profile

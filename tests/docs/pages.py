@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tools.laws.source import ROOT
 
-__all__ = ["DOCS", "Script", "classes", "functions", "names", "page", "scripts"]
+__all__ = ["DOCS", "Script", "classes", "functions", "loggers", "names", "page", "scripts"]
 
 DOCS = ROOT / "docs"
 
@@ -83,9 +83,25 @@ def functions() -> set[str]:
 
 
 @cache
+def loggers() -> set[str]:
+    """Every logger that the sources write to."""
+    found = set()
+    for path in _paths():
+        text = path.read_text(encoding="utf-8")
+        if re.search(
+            r"\blog(?:ger)?\.(?:debug|info|warning|error|exception|critical)\(", text.replace("_log.", "log.")
+        ):
+            found |= set(re.findall(r'getLogger\("(jmsbridge\.[\w.]+)"\)', text))
+    return found
+
+
+@cache
 def _trees() -> tuple[ast.Module, ...]:
-    paths = [path for folder in ("jmsbridge", "backends") for path in sorted((ROOT / folder).rglob("*.py"))]
-    return tuple(ast.parse(path.read_text(encoding="utf-8")) for path in paths)
+    return tuple(ast.parse(path.read_text(encoding="utf-8")) for path in _paths())
+
+
+def _paths() -> list[Path]:
+    return [path for folder in ("jmsbridge", "backends") for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
 def _members(node: ast.ClassDef) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Every Python block of the guides runs, and prints what the page says."""
 
+import logging
 import warnings
 from collections.abc import Iterator
 
@@ -8,8 +9,20 @@ import pytest
 import jmsbridge_embedded
 from tests.docs.pages import Script, page, scripts
 
-PAGES = ("guide.md", "architecture.md", "messages.md")
+PAGES = ("guide.md", "architecture.md", "messages.md", "logging.md", "shutdown.md", "workers.md")
 SCRIPTS = [script for name in PAGES for script in scripts(name)]
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_it_was() -> Iterator[None]:
+    """A page may configure the loggers of jmsbridge, which other tests listen to."""
+    loggers = [logging.getLogger(name) for name in ("jmsbridge", "jmsbridge.receive")]
+    before = [(logger, logger.handlers[:], logger.level, logger.propagate) for logger in loggers]
+    yield
+    for logger, handlers, level, propagate in before:
+        logger.handlers[:] = handlers
+        logger.setLevel(level)
+        logger.propagate = propagate
 
 
 @pytest.fixture(autouse=True)

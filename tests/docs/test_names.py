@@ -7,23 +7,24 @@ from typing import Any
 
 import pytest
 
-from tests.docs.pages import DOCS, classes, functions, names
+from tests.docs.pages import DOCS, classes, functions, loggers, names
 from tools.laws.source import ROOT
 
-PAGES = ["architecture.md", "guide.md", "messages.md", *(f"decisions/{path.name}" for path in DOCS.glob("decisions/*"))]
+GUIDES = ["guide.md", "messages.md", "logging.md", "shutdown.md", "workers.md"]
+PAGES = ["architecture.md", *GUIDES, *(f"decisions/{path.name}" for path in DOCS.glob("decisions/*"))]
 
 _PATH = re.compile(r"(?:jmsbridge|backends|tests|tools|docs|bench|jmsbridge_embedded)(?:/[\w.*-]+)+/?")
 _DOTTED = re.compile(r"(jmsbridge(?:_embedded)?(?:\.\w+)+)(?:\(\))?")
 _MEMBER = re.compile(r"([A-Z]\w+)\.(\w+)(?:\(\))?")
 _CALL = re.compile(r"(\w+)\(\)")
 # Configuration file, entry-point group and loggers look like modules.
-_NOT_PYTHON = re.compile(r"jmsbridge\.(?:toml|backends|send|link|receive)")
+_NOT_PYTHON = re.compile(r"jmsbridge\.(?:toml|backends)")
 
 
 def _exists(name: str) -> bool:
     if _PATH.fullmatch(name):
         return any(ROOT.glob(name.rstrip("/")))
-    if _NOT_PYTHON.fullmatch(name):
+    if _NOT_PYTHON.fullmatch(name) or name in loggers():
         return True
     if match := _DOTTED.fullmatch(name):
         return _resolves(match[1])

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from jmsbridge import errors, values
+from jmsbridge.config import policy_for, profile_names, resolve
 from jmsbridge.spi import Native
 from jmsbridge.testing.rules import CHOICES, RULES
 from jmsbridge.values import Byte, Char, Float, Long, Short
-from tests.docs.pages import DOCS, page
+from tests.docs.pages import DOCS, loggers, page
 from tools import pages
 from tools.laws.source import ROOT
 
@@ -94,6 +95,11 @@ def test_every_line_of_the_walk_names_its_sections() -> None:
         assert all(CITED.fullmatch(each) for each in sections.split("; ")), sections
 
 
+def test_the_page_on_logging_lists_every_logger() -> None:
+    rows = [row[0] for row in _tables(page("logging.md")) if row[0].startswith("`jmsbridge.")]
+    assert {name for row in rows for name in re.findall(r"`([\w.]+)`", row)} == loggers()
+
+
 def test_the_guide_lists_every_error() -> None:
     listed = set(re.findall(r"`(\w+)`", page("guide.md").split("\n## Errors")[1].split("\n## ")[0]))
     meanings = {name for name in errors.__all__ if not name.endswith(("Exception", "Warning")) and name[0].isupper()}
@@ -124,3 +130,17 @@ def test_the_reading_order_is_short() -> None:
     files = re.findall(r"`([\w/]+\.py)`", order)
     lines = sum(len((ROOT / name).read_text(encoding="utf-8").splitlines()) for name in files)
     assert 700 < lines < 1150
+
+
+def test_the_profiles_of_the_page_on_configuration_are_sound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ORDERS_PASSWORD", "hunter2")
+    blocks = re.findall(r"^```toml\n(.*?)^```", page("configuration.md"), re.DOTALL | re.MULTILINE)
+    assert len(blocks) == 2
+    for number, block in enumerate(blocks):
+        file = tmp_path / f"{number}.toml"
+        file.write_text(block, encoding="utf-8")
+        monkeypatch.setenv("JMSBRIDGE_CONFIG", str(file))
+        (name,) = profile_names()
+        assert resolve(name).scheme.startswith("rabbitmq")
+    assert policy_for(resolve("orders").options, "orders", False).expiry_queue == "orders.expired"
+    assert policy_for(resolve("orders").options, "orders.eu", False).dead_letter_queue == "orders.dlq"

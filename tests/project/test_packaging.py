@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from jmsbridge.config.backends import EXTRAS
+from jmsbridge.config.backends import COMING, EXTRAS
 from jmsbridge.spi import registry
 from tools.laws.source import ROOT
 
@@ -101,9 +101,26 @@ def test_every_backend_has_its_entry_point() -> None:
 
 def test_every_scheme_has_the_extra_that_its_hint_names() -> None:
     extras = PROJECT["project"]["optional-dependencies"]
-    assert set(EXTRAS.values()) <= set(extras)
-    everything = extras["all"][0]
-    assert all(extra in everything for extra in (*EXTRAS.values(), "spark", "otel"))
+    assert extras["all"] == [f"jmsbridge[{','.join(sorted(set(EXTRAS.values())))}]"]
+    assert set(EXTRAS) <= set(PROJECT["project"]["entry-points"]["jmsbridge.backends"])
+
+
+def test_there_is_no_extra_that_brings_nothing() -> None:
+    for_development = {"bench", "testing", "dev"}
+    assert set(PROJECT["project"]["optional-dependencies"]) == {*EXTRAS.values(), "all"} | for_development
+
+
+def test_the_readme_has_what_this_version_has() -> None:
+    table = (ROOT / "README.md").read_text(encoding="utf-8").partition("## What is there")[2]
+    now = [line for line in table.splitlines() if line.endswith("| ✓ | |")]
+    coming = [line for line in table.splitlines() if line.endswith("| | ✓ |")]
+    schemes = PROJECT["project"]["entry-points"]["jmsbridge.backends"]
+    for scheme in (*schemes, *COMING):
+        if f"`{scheme}:" in table:
+            assert any(f"`{scheme}:" in line for line in (now if scheme in schemes else coming)), scheme
+    for scheme in COMING:
+        assert any(scheme.partition("+")[0].rstrip("s") in line for line in coming), scheme
+    assert set(re.findall(r"jmsbridge\[(\w+)\]", table)) == set(EXTRAS.values())
 
 
 def test_installed_metadata_is_that_of_the_checkout() -> None:

@@ -3,41 +3,46 @@
 import msgspec
 
 from jmsbridge.config.java.model import Draft
-from jmsbridge.config.java.rules import TLS, Backoff, Table, apply, apply_backoff, differs, none, pop, to
-from jmsbridge.config.java.text import flag, int_or_reference, milliseconds
+from jmsbridge.config.java.pauses import Reconnect, apply_reconnect, reconnect_rules
+from jmsbridge.config.java.rules import TLS, Table, alike, apply, differs, none, pop, to
+from jmsbridge.config.java.text import attempts, count, deadline, flag
 from jmsbridge.config.java.urls import Composite, Member, merged_options, put_urls
 from jmsbridge.errors import ConfigurationError
 
-__all__ = ["RECONNECT", "TABLE", "read"]
+__all__ = ["FIRST", "TABLE", "read"]
 
 _CORE = "the core protocol's own affair"
 _SOCKET = "the backend's own affair"
+_HEART_BEATS = "heart-beats are an option of the backend, where it has one"
+_COMPRESSED = "bodies are not compressed, so that any reader understands them"
+_SECURITY = "Java objects are never executed here, so that there is nothing to allow or deny"
+_IN_ORDER = "the URLs are tried in the order in which they stand"
+_INSIDE = "the Java client's inner workings"
 
-RECONNECT = Backoff(
-    "reconnect_delay", ("retryInterval",), "maxRetryInterval", multiplier="retryIntervalMultiplier", grows=False
-)
+_RECONNECT = Reconnect("retryInterval", "maxRetryInterval", multiplier="retryIntervalMultiplier", grows=False)
+FIRST: Table = reconnect_rules(_RECONNECT)
+"""Options that are read together, before the others."""
 
 TABLE: Table = {
     "user": to("user"),
     "password": to("password"),
     "clientID": to("client_id"),
-    "callTimeout": to("send_timeout", milliseconds, "holds for sends here; other calls have connect_timeout"),
+    "callTimeout": to("send_timeout", deadline, "holds for sends here; other calls have connect_timeout"),
     "callFailoverTimeout": none("waits for a new connection count towards the call's own deadline here"),
-    "connectionTimeout": to("connect_timeout", milliseconds),
-    "netty-connect-timeout": to("connect_timeout", milliseconds),
-    "connect-timeout-millis": to("connect_timeout", milliseconds),
-    "reconnectAttempts": to("reconnect_attempts", lambda t: None if t.strip() == "-1" else int_or_reference(t)),
-    "initialConnectAttempts": none("the first connect tries each URL once"),
+    "netty-connect-timeout": to("connect_timeout", deadline),
+    "connect-timeout-millis": to("connect_timeout", deadline),
+    "handshake-timeout": none("part of connect_timeout here"),
+    "reconnectAttempts": to("reconnect_attempts", attempts),
+    "initialConnectAttempts": differs("1", "the first connect tries each URL once"),
     "failoverOnInitialConnection": none("the first connect tries each URL once"),
     "ha": differs("false", "the broker names no backups here: list their URLs"),
     "useTopologyForLoadBalancing": differs("false", "only the brokers of the list are known here"),
-    "connectionLoadBalancingPolicyClassName": none("the URLs are tried in the order in which they stand"),
-    "loadBalancingPolicyClassName": none("the URLs are tried in the order in which they stand"),
+    **alike("connectionLoadBalancingPolicyClassName loadBalancingPolicyClassName", none(_IN_ORDER)),
     "blockOnDurableSend": to("block_on_durable_send", flag),
     "blockOnNonDurableSend": to("block_on_non_durable_send", flag),
     "blockOnAcknowledge": to("block_on_acknowledge", flag),
     "confirmationWindowSize": to(
-        "confirmation_window_size", lambda text: None if text.strip() in ("-1", "0") else int_or_reference(text)
+        "confirmation_window_size", lambda text: None if text.strip() in ("-1", "0") else count(text)
     ),
     "consumerWindowSize": none("counts bytes, prefetch counts messages; 0 becomes prefetch 0"),
     "producerWindowSize": none("counts bytes of credit; send_window and confirmation_window_size limit sends here"),
@@ -46,54 +51,61 @@ TABLE: Table = {
     "preAcknowledge": differs("false", "use PRE_ACKNOWLEDGE sessions"),
     "dupsOKBatchSize": none("counts bytes; dups_ok_messages counts messages"),
     "transactionBatchSize": none("acknowledgements of a transaction are sent with its commit here"),
-    "clientFailureCheckPeriod": none("heart-beats are an option of the backend, where it has one"),
-    "connectionTTL": none("heart-beats are an option of the backend, where it has one"),
+    **alike("clientFailureCheckPeriod connectionTTL connectionTtl", none(_HEART_BEATS)),
     "minLargeMessageSize": none("the broker decides what is large"),
-    "compressLargeMessages": differs("false", "bodies are not compressed, so that any reader understands them"),
-    "compressLargeMessage": differs("false", "bodies are not compressed, so that any reader understands them"),
+    **alike("compressLargeMessages compressLargeMessage", differs("false", _COMPRESSED)),
+    "compressionLevel": none(_COMPRESSED),
     "cacheLargeMessagesClient": differs("false", _CORE),
     "autoGroup": differs("false", "set the property JMSXGroupID"),
     "groupID": none("set the property JMSXGroupID"),
     "type": differs("cf", "one kind of factory makes every kind of connection; XA is not offered"),
     "enableSharedClientID": differs("false", "a client id has one connection at a time"),
     "enable1xPrefixes": differs("false", "write the names of destinations in full"),
-    "finalizeChecks": none("the Java client's inner workings"),
-    "useGlobalPools": none("there are no thread pools here"),
-    "scheduledThreadPoolMaxSize": none("there are no thread pools here"),
-    "threadPoolMaxSize": none("there are no thread pools here"),
+    "finalizeChecks": none(_INSIDE),
+    "onMessageCloseTimeout": none("close waits for a listener in progress"),
+    **alike("incomingInterceptorList outgoingInterceptorList", none("interceptors are Java classes")),
+    **alike(
+        "useGlobalPools scheduledThreadPoolMaxSize threadPoolMaxSize flowControlThreadPoolMaxSize",
+        none("there are no thread pools here"),
+    ),
     "initialMessagePacketSize": none(_CORE),
     "cacheDestinations": none("destinations are only names here"),
     "ignoreJTA": none("XA is not offered"),
-    "deserialization*": none("Java objects are never executed here, so that there is nothing to allow or deny"),
+    "deserialization*": none(_SECURITY),
     "protocolManagerFactoryStr": none(_CORE),
-    "protocols": none("the scheme of the URL says the protocol"),
+    **alike("protocols protocol", none("the scheme of the URL says the protocol")),
     "verifyHost": differs("true", "host names are checked; turning that off is an option of the backend"),
     "trustAll": differs("false", "certificates are checked; turning that off is an option of the backend"),
-    "trustStore*": none(TLS),
-    "keyStore*": none(TLS),
+    **alike("trustStorePath trustStorePassword trustStoreProvider trustStoreType", none(TLS)),
+    **alike("keyStorePath keyStorePassword keyStoreProvider keyStoreType keyStoreAlias", none(TLS)),
+    **alike(
+        "useDefaultSslContext forceSSLParameters sniHost sslContext crlPath crcOptions ocspResponderURL", none(TLS)
+    ),
+    "trustManagerFactoryPlugin": none("a Java class"),
+    "sslKrb5Config": none("GSSAPI is not offered"),
     "sslEnabled": differs("false", "the scheme of the URL says it"),
-    "sslProvider": none("the TLS library chooses"),
-    "enabled*": none("the TLS library chooses"),
-    "useDefaultSslContext": none(TLS),
-    "forceSSLParameters": none(TLS),
-    "sniHost": none(TLS),
-    "httpEnabled": differs("false", "there is no tunnel through HTTP here"),
-    "http*": none("there is no tunnel through HTTP here"),
-    "servletPath": none("there is no tunnel through HTTP here"),
+    **alike("sslProvider sslAutoReload enabledCipherSuites enabledProtocols", none("the TLS library chooses")),
+    **alike("httpEnabled httpUpgradeEnabled useServlet", differs("false", "there is no tunnel through HTTP here")),
+    **alike(
+        "httpClientIdleTime httpClientIdleScanPeriod httpResponseTime httpServerScanPeriod httpRequiresSessionId "
+        "httpUpgradeEndpoint servletPath",
+        none("there is no tunnel through HTTP here"),
+    ),
     "tcpNoDelay": differs("true", _SOCKET),
-    "tcp*": none(_SOCKET),
-    "useNio*": none(_SOCKET),
-    "useEpoll": none(_SOCKET),
-    "useKQueue": none(_SOCKET),
-    "nioRemotingThreads": none(_SOCKET),
-    "remotingThreads": none(_SOCKET),
-    "batchDelay": none(_SOCKET),
-    "localAddress": none(_SOCKET),
-    "localPort": none(_SOCKET),
-    "socks*": none("there are no proxies here"),
-    "proxy*": none("there are no proxies here"),
-    "discovery*": none("brokers are not discovered: list them"),
-    "refreshTimeout": none("brokers are not discovered: list them"),
+    **alike(
+        "tcpSendBufferSize tcpReceiveBufferSize writeBufferLowWaterMark writeBufferHighWaterMark useNio "
+        "useNioGlobalWorkerPool useGlobalWorkerPool useInvm useEpoll useKQueue useIoUring nioRemotingThreads "
+        "remotingThreads batchDelay directDeliver localAddress localPort quietPeriod shutdownTimeout "
+        "activemqServerName routerName",
+        none(_SOCKET),
+    ),
+    **alike(
+        "socksEnabled socksHost socksPort socksVersion socksUsername socksPassword socksRemoteDNS",
+        none("there are no proxies here"),
+    ),
+    **alike(
+        "discoveryGroupName discoveryInitialWaitTimeout refreshTimeout", none("brokers are not discovered: list them")
+    ),
 }
 
 
@@ -102,6 +114,8 @@ def read(draft: Draft, url: Composite, by: str, prefer: str = "amqp") -> None:
     if url.members[0].scheme == "vm":
         draft.urls.append("embedded:")
         draft.note(by, "changed", "the broker inside the Java process becomes the one inside the Python process")
+        for option in merged_options(draft, url, ""):
+            draft.drop(option, "the embedded broker is made on first use, with its own options")
         return
     if len({_tls(one, url) for one in url.members}) > 1:
         raise ConfigurationError("a failover list has either plain or TLS connectors here, not both")
@@ -127,8 +141,8 @@ def read(draft: Draft, url: Composite, by: str, prefer: str = "amqp") -> None:
         draft.set("prefetch", 0, "consumerWindowSize")
     elif window is not None:
         options["consumerWindowSize"] = window
-    apply_backoff(draft, options, RECONNECT)
-    apply(draft, TABLE, options)
+    apply_reconnect(draft, options, _RECONNECT)
+    apply(draft, TABLE, options, FIRST)
 
 
 def _tls(one: Member, url: Composite) -> bool:

@@ -3,67 +3,85 @@
 import msgspec
 
 from jmsbridge.config.java.model import Draft
-from jmsbridge.config.java.rules import (
-    PREFETCH,
-    TLS,
-    Backoff,
-    Table,
-    apply,
-    apply_backoff,
-    differs,
-    none,
-    take_first,
-    to,
+from jmsbridge.config.java.pauses import (
+    Reconnect,
+    apply_reconnect,
+    duration,
+    factor,
+    put_redelivery,
+    reconnect_rules,
+    truth,
 )
-from jmsbridge.config.java.text import flag, int_or_reference, milliseconds, not_flag
+from jmsbridge.config.java.rules import PREFETCH, TLS, Table, alike, apply, differs, none, pop, said, take_prefetch, to
+from jmsbridge.config.java.text import attempts, count, deadline, flag, limit, milliseconds, not_flag
 from jmsbridge.config.java.urls import Composite, Member, merged_options, put_urls
 from jmsbridge.errors import ConfigurationError
 
-__all__ = ["FACTORY", "RECONNECT", "REDELIVERY", "TABLE", "read", "settle"]
+__all__ = ["FIRST", "TABLE", "read", "settle"]
 
 _PLAIN = ("tcp", "nio", "auto", "auto+nio")
 _TLS = ("ssl", "nio+ssl", "auto+ssl", "auto+nio+ssl")
 _PORTS = {"amqp": "5672", "amqps": "5671", "stomp": "61613", "stomp+ssl": "61612"}
 _OPENWIRE = "OpenWire's own affair"
 _INSIDE = "the Java client's inner workings"
+_SOCKET = "the backend's own affair"
+_JITTER = "pauses are not varied at random here"
+_VERIFIED = "host names are checked; turning that off is an option of the backend"
+_IN_ORDER = "the URLs are tried in the order in which they stand"
+_NOT_EXECUTED = "Java objects are never executed here, so that there is nothing to trust"
 
-REDELIVERY = Backoff(
-    "redelivery_delay",
-    ("jms.redeliveryPolicy.redeliveryDelay", "jms.redeliveryPolicy.initialRedeliveryDelay"),
-    "jms.redeliveryPolicy.maximumRedeliveryDelay",
-    growing="jms.redeliveryPolicy.useExponentialBackOff",
-    multiplier="jms.redeliveryPolicy.backOffMultiplier",
-    grows=False,
+_POLICY = "jms.redeliveryPolicy."
+_FIRST, _DELAY, _LONGEST = (
+    f"{_POLICY}{name}" for name in ("initialRedeliveryDelay", "redeliveryDelay", "maximumRedeliveryDelay")
 )
-RECONNECT = Backoff(
-    "reconnect_delay",
-    ("initialReconnectDelay", "reconnectDelay"),
+_GROWING, _MULTIPLIER = f"{_POLICY}useExponentialBackOff", f"{_POLICY}backOffMultiplier"
+_JAVA_DELAY, _JAVA_MULTIPLIER = 1, 5.0  # what the Java client takes for a pause or a multiplier that is not given
+
+_REDELIVERY: Table = {
+    _FIRST: to("redelivery_delay_first"),
+    _DELAY: to("redelivery_delay"),
+    _LONGEST: to("redelivery_delay_max", differs="without useExponentialBackOff it has no effect, as in Java"),
+    _GROWING: to("redelivery_factor", differs="off: 1"),
+    _MULTIPLIER: to("redelivery_factor", differs="without useExponentialBackOff it has no effect, as in Java"),
+}
+_RECONNECT = Reconnect(
+    "initialReconnectDelay",
     "maxReconnectDelay",
+    initial="reconnectDelay",
     growing="useExponentialBackOff",
     multiplier="backOffMultiplier",
 )
+FIRST: Table = {**PREFETCH, **_REDELIVERY, **reconnect_rules(_RECONNECT)}
+"""Options that are read together, before the others."""
 
-FACTORY: Table = {
+TABLE: Table = {
     "jms.userName": to("user"),
     "jms.password": to("password"),
     "jms.clientID": to("client_id"),
-    "jms.sendTimeout": to("send_timeout", lambda text: None if text.strip() == "0" else milliseconds(text)),
+    "jms.sendTimeout": to("send_timeout", deadline),
     "jms.closeTimeout": to("close_timeout", milliseconds),
-    "jms.connectResponseTimeout": to("connect_timeout", lambda t: None if t.strip() == "0" else milliseconds(t)),
-    "jms.useAsyncSend": to("block_on_durable_send", not_flag, "send returns unconfirmed where this is off"),
+    "jms.connectResponseTimeout": to("connect_timeout", deadline),
     "jms.alwaysSyncSend": to("block_on_non_durable_send", flag),
+    "jms.useAsyncSend": to("block_on_durable_send", not_flag, "send returns unconfirmed where this is off"),
     "jms.sendAcksAsync": to("block_on_acknowledge", not_flag),
-    "jms.producerWindowSize": to(
-        "confirmation_window_size", lambda text: None if text.strip() == "0" else int_or_reference(text)
-    ),
-    "jms.redeliveryPolicy.maximumRedeliveries": to("max_redeliveries", int_or_reference),
-    "jms.redeliveryPolicy.*": none("one redelivery policy holds for all destinations, with jitter"),
-    "jms.prefetchPolicy.*": none("browsers and advisory consumers use prefetch as consumers do"),
+    "jms.producerWindowSize": to("confirmation_window_size", lambda text: None if text.strip() == "0" else count(text)),
+    f"{_POLICY}maximumRedeliveries": to("max_redeliveries", limit),
+    f"{_POLICY}useCollisionAvoidance": differs("false", _JITTER),
+    f"{_POLICY}collisionAvoidancePercent": none(_JITTER),
+    f"{_POLICY}preDispatchCheck": differs("true", "a message beyond the limit is never delivered here"),
+    **alike("queue topic tempQueue tempTopic destination", none("write the table redelivery.NAME"), _POLICY),
+    "jms.prefetchPolicy.queueBrowserPrefetch": none("browsers use prefetch as consumers do"),
+    "jms.prefetchPolicy.optimizeDurableTopicPrefetch": none("durable subscriptions use prefetch as others do"),
+    "jms.prefetchPolicy.inputStreamPrefetch": none("there are no input streams here"),
+    "jms.prefetchPolicy.maximumPendingMessageLimit": none("the broker keeps what a slow consumer has not taken"),
     "jms.clientIDPrefix": none("give client_id in full"),
     "jms.connectionIDPrefix": none("connections are numbered here"),
     "jms.optimizeAcknowledge": differs("false", "use DUPS_OK_ACKNOWLEDGE sessions with dups_ok_messages"),
-    "jms.optimizeAcknowledgeTimeOut": none("use DUPS_OK_ACKNOWLEDGE sessions with dups_ok_interval"),
-    "jms.optimizedAckScheduledAckInterval": none("use DUPS_OK_ACKNOWLEDGE sessions with dups_ok_interval"),
+    **alike(
+        "optimizeAcknowledgeTimeOut optimizedAckScheduledAckInterval",
+        none("use DUPS_OK_ACKNOWLEDGE sessions with dups_ok_interval"),
+        "jms.",
+    ),
     "jms.useCompression": differs("false", "bodies are not compressed, so that any reader understands them"),
     "jms.copyMessageOnSend": differs("true", "a message is always taken as it is at the moment of sending"),
     "jms.dispatchAsync": differs("true", "the broker's choice here"),
@@ -73,20 +91,28 @@ FACTORY: Table = {
     "jms.watchTopicAdvisories": none("advisories are not needed here"),
     "jms.messagePrioritySupported": differs("true", "arrived messages are always ordered by priority here"),
     "jms.nonBlockingRedelivery": differs("false", "redelivery keeps the order here"),
-    "jms.checkForDuplicates": differs("true", _INSIDE),
+    "jms.consumerExpiryCheckEnabled": differs("true", "expired messages are never delivered here"),
+    "jms.transactedIndividualAck": differs("false", "what a transaction consumed is acknowledged at its commit"),
+    "jms.consumerFailoverRedeliveryWaitPeriod": none("what was not acknowledged comes again as soon as it can"),
     "jms.nestedMapAndListEnabled": none("map messages hold what Jakarta Messaging allows; nest in an object message"),
-    "jms.trustedPackages": none("Java objects are never executed here, so that there is nothing to trust"),
-    "jms.trustAllPackages": none("Java objects are never executed here, so that there is nothing to trust"),
+    "jms.trustedPackages": none(_NOT_EXECUTED),
+    "jms.trustAllPackages": none(_NOT_EXECUTED),
     "jms.warnAboutUnstartedConnectionTimeout": none("not warned about here"),
     "jms.blobTransferPolicy.*": none("there are no blob messages here"),
-    "jms.*": none(_INSIDE),
-}
-
-TABLE: Table = {
-    **FACTORY,
-    "maxReconnectAttempts": to("reconnect_attempts", lambda t: None if t.strip() == "-1" else int_or_reference(t)),
-    "timeout": to("send_timeout", lambda text: None if text.strip() == "-1" else milliseconds(text)),
-    "randomize": differs("false", "the URLs are tried in the order in which they stand"),
+    "jms.xaAckMode": none("XA is not offered"),
+    "jms.rmIdFromConnectionId": none("XA is not offered"),
+    **alike("trustStore trustStorePassword trustStoreType keyStore keyStorePassword", none(TLS), "jms."),
+    **alike("keyStoreType keyStoreKeyPassword", none(TLS), "jms."),
+    **alike(
+        "alwaysSessionAsync auditDepth auditMaximumProducerNumber checkForDuplicates maxThreadPoolSize "
+        "objectMessageSerializationDefered optimizedMessageDispatch useBeanNameAsClientIdPrefix "
+        "useDedicatedTaskRunner useEmbeddedBroker",
+        none(_INSIDE),
+        "jms.",
+    ),
+    "maxReconnectAttempts": to("reconnect_attempts", attempts),
+    "timeout": to("send_timeout", milliseconds, "limits the whole of a send here, not only its wait for a connection"),
+    "randomize": differs("false", _IN_ORDER),
     "startupMaxReconnectAttempts": none("the first connect tries each URL once"),
     "warnAfterReconnectAttempts": none("every failed try is logged"),
     "backup": differs("false", "there are no connections kept in reserve"),
@@ -100,29 +126,35 @@ TABLE: Table = {
     "updateURIsSupported": differs("false", "only the brokers of the list are known here"),
     "updateURIsURL": none("only the brokers of the list are known here"),
     "rebalanceUpdateURIs": none("only the brokers of the list are known here"),
-    "useExponentialBackOff": none(_INSIDE),
-    "connectionTimeout": to("connect_timeout", milliseconds),
-    "connectionInterruptProcessingComplete": none(_INSIDE),
-    "wireFormat.maxInactivityDuration*": none("heart-beats are an option of the backend, where it has one"),
-    "wireFormat.*": none(_OPENWIRE),
-    "wireformat.*": none(_OPENWIRE),
-    "socket.verifyHostName": differs("true", "host names are checked; turning that off is an option of the backend"),
-    "verifyHostName": differs("true", "host names are checked; turning that off is an option of the backend"),
-    "socket.enabled*": none("the TLS library chooses"),
-    "socket.*": none("the backend's own affair"),
-    "trustStore*": none(TLS),
-    "keyStore*": none(TLS),
-    "tcpNoDelay*": differs("true", "the backend's own affair"),
-    "keepAlive": none("the backend's own affair"),
-    "soTimeout": none("the backend's own affair"),
-    "soWriteTimeout": none("the backend's own affair"),
-    "soLinger": none("the backend's own affair"),
-    "ioBufferSize": none("the backend's own affair"),
-    "socketBufferSize": none("the backend's own affair"),
-    "useLocalHost": none("the backend's own affair"),
+    "connectionTimeout": to("connect_timeout", deadline),
+    "wireFormat.maxInactivityDuration": none("heart-beats are an option of the backend, where it has one"),
+    "wireFormat.maxInactivityDurationInitalDelay": none("heart-beats are an option of the backend, where it has one"),
+    **alike(
+        "cacheEnabled cacheSize host maxFrameSize maxFrameSizeEnabled prefixPacketSize sizePrefixDisabled "
+        "stackTraceEnabled tcpNoDelayEnabled tightEncodingEnabled version",
+        none(_OPENWIRE),
+        "wireFormat.",
+    ),
+    **alike("socket.verifyHostName verifyHostName", differs("true", _VERIFIED)),
+    **alike("enabledProtocols enabledCipherSuites", none("the TLS library chooses"), "socket."),
+    **alike("needClientAuth wantClientAuth", none("the broker asks for a client certificate, or not"), "socket."),
+    "socket.tcpNoDelay": differs("true", _SOCKET),
+    **alike(
+        "keepAlive OOBInline receiveBufferSize reuseAddress sendBufferSize soLinger soTimeout trafficClass",
+        none(_SOCKET),
+        "socket.",
+    ),
+    "tcpNoDelay": differs("true", _SOCKET),
+    **alike(
+        "diffServ ioBufferSize keepAlive localAddress localPort socketBufferSize soLinger soTimeout soWriteTimeout "
+        "stackSize typeOfService useInactivityMonitor useKeepAlive useLocalHost",
+        none(_SOCKET),
+    ),
     "trace": differs("false", "use the standard library's logging, loggers jmsbridge.*"),
+    **alike("dynamicManagement jmxPort logWriterName startLogging", none("use the standard library's logging")),
     "daemon": none("all threads are daemons here"),
     "minmumWireFormatVersion": none(_OPENWIRE),
+    "wireFormat": none(_OPENWIRE),
 }
 
 
@@ -135,15 +167,51 @@ def read(draft: Draft, url: Composite, by: str, prefer: str = "amqp") -> None:
         _in_process(draft, first, by)
         return
     _put(draft, url.members, by, prefer)
-    settle(draft, merged_options(draft, url, "nested."))
+    options = merged_options(draft, url, "nested.")
+    if len(url.members) > 1 and "randomize" not in {name.lower() for name in options}:
+        draft.note(by, "changed", f"{_IN_ORDER}; the Java client takes them in any order")
+    settle(draft, options)
 
 
 def settle(draft: Draft, options: dict[str, str]) -> None:
     """Take over the options of a URL or of a factory."""
-    take_first(draft, options, PREFETCH)
-    apply_backoff(draft, options, REDELIVERY)
-    apply_backoff(draft, options, RECONNECT)
-    apply(draft, TABLE, options)
+    take_prefetch(draft, options)
+    _redelivery(draft, options)
+    apply_reconnect(draft, options, _RECONNECT)
+    if said(options, "jms.alwaysSyncSend") and said(options, "jms.useAsyncSend"):
+        pop(options, "jms.useAsyncSend")  # in Java the other one counts
+        draft.set("block_on_durable_send", True, "jms.alwaysSyncSend")
+    apply(draft, TABLE, options, FIRST)
+
+
+def _redelivery(draft: Draft, options: dict[str, str]) -> None:
+    """The pauses as the Java client makes them: each exponential one is a multiple of the one before, the first too."""
+    given = {name.lower() for name in options} & {name.lower() for name in _REDELIVERY}
+    if not given:
+        return
+    first, delay = (duration(draft, options, name, _JAVA_DELAY) for name in (_FIRST, _DELAY))
+    grows = truth(draft, options, _GROWING, False)
+    if not grows:
+        for name in (_LONGEST, _MULTIPLIER):
+            if pop(options, name) is not None:
+                draft.drop(name, "without useExponentialBackOff it has no effect, as in Java")
+    multiplier = factor(draft, options, _MULTIPLIER, _JAVA_MULTIPLIER) if grows else 1
+    text = pop(options, _LONGEST)
+    longest = None if text is None or text.strip() == "-1" else duration(draft, {_LONGEST: text}, _LONGEST)
+    assert first is not None
+    assert delay is not None
+    if multiplier <= 1:
+        put_redelivery(draft, _POLICY + "*", first=first, delay=delay)
+    elif isinstance(first, str) or isinstance(delay, str) or isinstance(longest, str):
+        reason = "the second pause is redelivery_delay here, in Java the first one times the multiplier"
+        draft.note(_MULTIPLIER, "changed", reason)
+        put_redelivery(draft, _POLICY + "*", first=first, delay=delay, factor=multiplier, longest=longest)
+    else:
+        most = None if longest is None else max(longest, delay)
+        second = delay if first == 0 else first * multiplier
+        if most is not None and longest is not None and second > longest and first > 0:
+            second = most
+        put_redelivery(draft, _POLICY + "*", first=first, delay=second, factor=multiplier, longest=most)
 
 
 def _in_process(draft: Draft, one: Member, by: str) -> None:

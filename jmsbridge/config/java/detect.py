@@ -27,9 +27,10 @@ def client_of_url(text: str) -> tuple[Client, str | None]:
         return "artemis", None
     if url.scheme or schemes - {"tcp", "ssl"} or any(name.lower().startswith(_CLASSIC) for name in names):
         return "classic", None
-    if _only_in(names, artemis.TABLE, classic.TABLE):
+    theirs, ours = {**artemis.FIRST, **artemis.TABLE}, {**classic.FIRST, **classic.TABLE}
+    if _only_in(names, theirs, ours):
         return "artemis", None
-    if _only_in(names, classic.TABLE, artemis.TABLE):
+    if _only_in(names, ours, theirs):
         return "classic", None
     return "classic", "read as ActiveMQ Classic's; where the broker is Artemis, say --client artemis"
 

@@ -23,6 +23,7 @@ _INITIAL_FACTORIES: dict[str, Client] = {
     "com.datastax.oss.pulsar.jms.jndi.": "pulsar",
     "com.rabbitmq.jms.": "rabbitmq",
 }
+_KINDS_OF_NAMES = ("connectionfactory", "queue", "topic", "property")
 _RABBITMQ = ("RMQObjectFactory", "RMQConnectionFactory")
 _OBSOLETE = "org.apache.qpid.jndi."
 
@@ -61,12 +62,12 @@ def read(draft: Draft, properties: Mapping[str, str], factory: str | None, prefe
         qpid.read(draft, url_parts, name)
         qpid.settle(draft, _qpid_properties(rest, name))
     else:
+        if draft.client == "classic":
+            _classic_properties(draft, rest, name)  # before the URL, since in Java they count for more
         readers[draft.client](draft, url_parts, name, prefer)
-    if draft.client == "classic":
-        _classic_properties(draft, rest, name)
-    else:
+    if draft.client != "classic":
         _leftover(draft, rest)
-    draft.user(properties.get(_USER, ""))
+    draft.user(properties.get(_USER, ""), _USER)
     draft.password(properties.get(_PASSWORD, ""), _PASSWORD)
 
 
@@ -149,7 +150,8 @@ def _classic_properties(draft: Draft, properties: Mapping[str, str], name: str) 
 def _leftover(draft: Draft, properties: Mapping[str, str]) -> None:
     for name in properties:
         if not _names_a_url(name) and not name.lower().startswith(_FACTORY_PROPERTY):
-            draft.drop(name, f"not known as a property of {CLIENTS[draft.client]}")
+            hint = nearest(name.partition(".")[0], _KINDS_OF_NAMES, "kinds")
+            draft.note(name, "unknown", f"no property of {CLIENTS[draft.client]} that is known here; {hint}")
 
 
 def client_by_url(properties: Mapping[str, str]) -> tuple[Client, str | None]:

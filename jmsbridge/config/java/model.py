@@ -4,11 +4,14 @@ from typing import Any, Literal
 
 import msgspec
 
+from jmsbridge.config.backends import missing_backend
 from jmsbridge.config.java.text import opened, unresolved
-from jmsbridge.config.options import Options, convert_option
+from jmsbridge.config.kinds import convert_option
+from jmsbridge.config.options import Options
 from jmsbridge.config.secrets import has_reference
+from jmsbridge.spi import registry
 
-__all__ = ["CLIENTS", "Client", "Draft", "Imported", "Note"]
+__all__ = ["CLIENTS", "Client", "Draft", "Imported", "Kind", "Note"]
 
 Client = Literal["qpid", "classic", "artemis", "rabbitmq", "pulsar"]
 CLIENTS: dict[str, str] = {
@@ -21,15 +24,18 @@ CLIENTS: dict[str, str] = {
 """The Java clients whose configuration can be imported, with their names."""
 
 
+Kind = Literal["dropped", "changed", "secret", "assumed", "unknown"]
+
+
 class Note(msgspec.Struct, frozen=True):
     """What the reader of an imported profile has to know about one setting; never its value, which may be a secret.
 
     ``dropped`` has no equivalent, ``changed`` means something a little different here, ``secret`` has to be put
-    somewhere by hand, ``assumed`` was read in one of several possible ways.
+    somewhere by hand, ``assumed`` was read in one of several possible ways, ``unknown`` is no setting of that client.
     """
 
     name: str
-    kind: Literal["dropped", "changed", "secret", "assumed"]
+    kind: Kind
     reason: str
 
 
@@ -50,10 +56,11 @@ class Draft:
         self.notes: list[Note] = []
         self._name = name
         self._user: str | None = None
-        self._password: str | None = None
+        self._password: tuple[str, str] | None = None  # as it was given, and the reference that stands for it
         self._options: dict[str, Any] = {}
+        self._by: dict[str, str] = {}  # which setting gave an option
 
-    def note(self, name: str, kind: Literal["dropped", "changed", "secret", "assumed"], reason: str) -> None:
+    def note(self, name: str, kind: Kind, reason: str) -> None:
         """Say something about a setting, once."""
         note = Note(opened(name), kind, opened(reason))
         if note not in self.notes:
@@ -67,27 +74,42 @@ class Draft:
         """The value that an option has so far, or None."""
         return self._options.get(option)
 
-    def set(self, option: str, value: Any, by: str) -> None:
-        """Set one of our options; what is no value of it is left out. Options of backends are checked when used."""
+    def set(self, option: str, value: Any, by: str) -> bool:
+        """Set one of our options, unless another setting came first; what is no value of it is left out.
+
+        Whether it has this value now.
+        """
         if isinstance(value, str):
             value = opened(value)
-        if option in Options.__struct_fields__ and not (isinstance(value, str) and has_reference(value)):
+        if option in self._options:
+            if self._options[option] != value:
+                self.drop(by, f"{self._by[option]} says what {option} is")
+            return bool(self._options[option] == value)
+        if option in Options.__struct_fields__ and not _refers(value):
             try:
                 convert_option(Options, option, value)
             except ValueError as error:
                 self.drop(by, f"{option} cannot have this value: {error}")
-                return
+                return False
         self._options[option] = value
+        self._by[option] = opened(by)
+        return True
 
-    def user(self, value: str) -> None:
+    def user(self, value: str, by: str) -> None:
         """Connect as this user, unless another one came first."""
-        if value and self._user is None:
-            self._user = opened(value)
+        value = opened(value)
+        if value and self._user not in (None, value):
+            self.drop(by, "another user came first: a profile has one for all its brokers")
+        self._user = self._user or value or None
 
     def password(self, value: str, by: str) -> None:
         """Refer to the password; the value itself goes nowhere."""
-        if value and self._password is None:
-            self._password = self.secret(value, by)
+        if not value:
+            return
+        if self._password is None:
+            self._password = value, self.secret(value, by)
+        elif self._password[0] != value:
+            self.drop(by, "another password came first: a profile has one for all its brokers")
 
     def secret(self, value: str, by: str, number: int = 0) -> str:
         """A reference that stands for a secret: the file's own placeholder, or a name to be set."""
@@ -103,9 +125,35 @@ class Draft:
     def done(self) -> Imported:
         """The profile, URL and credentials first."""
         urls = [opened(url) for url in dict.fromkeys(self.urls)]
+        self._check(urls[0].partition(":")[0])
         profile: dict[str, Any] = {"url": urls[0] if len(urls) == 1 else urls}
         if self._user is not None:
             profile["user"] = self._user
         if self._password is not None:
-            profile["password"] = self._password
+            profile["password"] = self._password[1]
         return Imported(self.client, profile | self._options, self.notes)
+
+    def _check(self, scheme: str) -> None:
+        """Leave out what the backend, where it is here, would refuse; say what it asks for beside."""
+        if missing_backend(scheme) is not None:
+            return
+        struct = registry.load(scheme).options
+        values = {}
+        for option in [name for name in self._options if name not in Options.__struct_fields__]:
+            value = self._options[option]
+            try:
+                if option not in struct.__struct_fields__:
+                    raise ValueError(f"{scheme} has no such option")
+                values[option] = value if _refers(value) else convert_option(struct, option, value)
+            except ValueError as error:
+                del self._options[option]
+                self.drop(self._by[option], f"{option} cannot have this value: {error}")
+        try:
+            struct(**values)
+        except ValueError as error:
+            self.note(" and ".join(self._by[option] for option in values), "assumed", str(error))
+
+
+def _refers(value: Any) -> bool:
+    """Whether only the running program knows the value."""
+    return isinstance(value, str) and has_reference(value)

@@ -1,90 +1,157 @@
 """Starlight for JMS: ``pulsar://`` service URLs and the configuration map of its connection factory."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from jmsbridge.config.java.model import Draft
-from jmsbridge.config.java.rules import TLS, Table, apply, differs, none, pop, to
-from jmsbridge.config.java.text import int_or_reference, milliseconds, split_outside
+from jmsbridge.config.java.pauses import Seconds, duration, factor, put_redelivery
+from jmsbridge.config.java.rules import TLS, Table, alike, apply, differs, none, pop, to
+from jmsbridge.config.java.text import (
+    AT_RUN_TIME,
+    UNLIMITED,
+    Unlike,
+    count,
+    deadline,
+    limit,
+    milliseconds,
+    opened,
+    split_outside,
+    unresolved,
+)
 from jmsbridge.config.java.urls import Member, address, put_urls
 from jmsbridge.errors import ConfigurationError
 
-__all__ = ["TABLE", "read_factory", "read_url"]
+__all__ = ["FIRST", "TABLE", "dead_letters", "read_factory", "read_url"]
 
 _OWN = "an option of the pulsar backend, where it has one"
 _JAVA = "the Java client's inner workings"
+_RETRY = "a message that failed waits in its consumer here, not in a topic"
+_NACK = "consumerConfig.negativeAckRedelivery"
+_BACKOFF = f"{_NACK}Backoff."
+_JAVA_SHORTEST, _JAVA_LONGEST, _JAVA_MULTIPLIER = 10, 600, 2.0  # what the Java client takes where it is not said
+
+
+def _parts(per_millisecond: float) -> Callable[[str], Seconds]:
+    """A reader of durations in parts of a millisecond."""
+
+    def read(text: str) -> Seconds:
+        if unresolved(text):
+            raise Unlike(AT_RUN_TIME)
+        return milliseconds(str(float(text) / per_millisecond))
+
+    return read
+
+
+def _window(text: str) -> int | str:
+    if text.strip() == "0":
+        raise Unlike(UNLIMITED)
+    return count(text)
+
+
+FIRST: Table = {
+    "brokerServiceUrl": to("url"),
+    "serviceUrl": to("url"),
+    f"{_NACK}DelayMicros": to("redelivery_delay", differs="for the first redelivery and all others, without growing"),
+    f"{_BACKOFF}minDelayMs": to("redelivery_delay_first"),
+    f"{_BACKOFF}maxDelayMs": to("redelivery_delay_max"),
+    f"{_BACKOFF}multiplier": to("redelivery_factor"),
+    "consumerConfig.deadLetterPolicy.deadLetterTopic": to("redelivery", differs="for all queues and topics"),
+}
+"""Options that are read together, before the others."""
 
 TABLE: Table = {
     "jms.clientId": to("client_id"),
     "jms.tckUsername": none("only for the compliance test of the Java client"),
     "jms.tckPassword": none("only for the compliance test of the Java client"),
-    "jms.systemNamespace": none(_OWN),
-    "jms.queueSubscriptionName": none(_OWN),
-    "jms.topicSharedSubscriptionType": none(_OWN),
-    "jms.usePulsarAdmin": none(_OWN),
     "jms.emulateTransactions": differs("true", "transactions are emulated unless emulation.transactions refuses it"),
     "jms.enableClientSideEmulation": none("see the option emulation"),
-    "jms.useServerSideFiltering": none(_OWN),
     "jms.acknowledgeRejectedMessages": none("see the option emulation"),
-    "jms.enableJMSPriority": none(_OWN),
-    "jms.priorityMapping": none(_OWN),
-    "jms.useExclusiveSubscriptionsForSimpleConsumers": none(_OWN),
-    "jms.waitForServerStartupTimeout": to("connect_timeout", milliseconds),
-    "jms.forceDeleteTemporaryDestinations": none(_OWN),
-    "jms.allowTemporaryTopicWithoutAdmin": none(_OWN),
-    "jms.precreateQueueSubscription*": none(_OWN),
+    "jms.waitForServerStartupTimeout": to("connect_timeout", deadline),
     "jms.useCredentialsFromCreateConnection": none("user and password of the call always count here"),
     "jms.sessionListenersThreads": none("every session has its own thread, where it needs one"),
     "jms.connectionConsumerStopTimeout": none("connection consumers are not offered"),
     "jms.maxMessagesLimitsParallelism": none("connection consumers are not offered"),
-    "jms.*": none(_JAVA),
-    "enableTransaction": none(_OWN),
-    "webServiceUrl": none(_OWN),
+    "jms.connectionConsumerParallelism": none("connection consumers are not offered"),
+    "jms.precreateQueueSubscription*": none(_OWN),
+    **alike(
+        "allowTemporaryTopicWithoutAdmin enableJMSPriority forceDeleteTemporaryDestinations priorityMapping "
+        "queueSubscriptionName refreshServerSideFiltersPeriod systemNamespace topicSharedSubscriptionType "
+        "transactionsStickyPartitions useExclusiveSubscriptionsForSimpleConsumers usePulsarAdmin "
+        "useServerSideFiltering",
+        none(_OWN),
+        "jms.",
+    ),
+    "jms.useSharedJNDIContext": none(_JAVA),
     "authPlugin": none(_OWN),
-    "authParams": none(f"holds a credential, which is not copied; {_OWN}"),
+    "authPluginClassName": none(_OWN),
+    **alike("authParams authParamMap", none(f"holds a credential, which is not copied; {_OWN}")),
     "tlsAllowInsecureConnection": differs(
         "false", "certificates are checked; turning that off is an option of the backend"
     ),
-    "tlsEnableHostnameVerification": differs(
-        "true", "host names are checked; turning that off is an option of the backend"
+    **alike(
+        "tlsEnableHostnameVerification tlsHostnameVerificationEnable",
+        differs("true", "host names are checked; turning that off is an option of the backend"),
     ),
     "tlsTrustCertsFilePath": none(_OWN),
-    "tls*": none(TLS),
+    **alike(
+        "tlsCertificateFilePath tlsCiphers tlsKeyFilePath tlsKeyStorePassword tlsKeyStorePath tlsKeyStoreType "
+        "tlsProtocols tlsTrustStorePassword tlsTrustStorePath tlsTrustStoreType sslProvider autoCertRefreshSeconds",
+        none(TLS),
+    ),
     "useKeyStoreTls": differs("false", TLS),
     "useTls": none("the scheme of the URL says it"),
-    "connectionTimeoutMs": to("connect_timeout", milliseconds),
-    "operationTimeoutMs": none("requests share connect_timeout here"),
-    "lookupTimeoutMs": none("requests share connect_timeout here"),
-    "initialBackoffIntervalNanos": to("reconnect_delay", lambda text: milliseconds(str(float(text) / 1e6))),
-    "maxBackoffIntervalNanos": to("reconnect_delay_max", lambda text: milliseconds(str(float(text) / 1e6))),
-    "numIoThreads": none(_JAVA),
-    "numListenerThreads": none(_JAVA),
-    "connectionsPerBroker": none(_JAVA),
-    "statsIntervalSeconds": none(_JAVA),
-    "keepAliveIntervalSeconds": none(_OWN),
-    "memoryLimitBytes": none(_OWN),
-    "proxyServiceUrl": none("there are no proxies here"),
-    "proxyProtocol": none("there are no proxies here"),
-    "listenerName": none(_OWN),
-    "producerConfig.sendTimeoutMs": to(
-        "send_timeout", lambda text: None if text.strip() == "0" else milliseconds(text)
+    "connectionTimeoutMs": to("connect_timeout", deadline),
+    **alike("operationTimeoutMs lookupTimeoutMs requestTimeoutMs readTimeoutMs", none("part of connect_timeout here")),
+    "initialBackoffIntervalNanos": to("reconnect_delay", _parts(1e6)),
+    "maxBackoffIntervalNanos": to("reconnect_delay_max", _parts(1e6)),
+    **alike(
+        "numIoThreads numListenerThreads connectionsPerBroker connectionMaxIdleSeconds statsIntervalSeconds "
+        "useTcpNoDelay concurrentLookupRequest maxLookupRequest maxLookupRedirects enableBusyWait "
+        "maxNumberOfRejectedRequestPerConnection dnsLookupBindAddress dnsLookupBindPort description",
+        none(_JAVA),
     ),
-    "producerConfig.maxPendingMessages": to(
-        "send_window", lambda text: None if text.strip() == "0" else int_or_reference(text)
+    **alike("enableTransaction webServiceUrl keepAliveIntervalSeconds memoryLimitBytes listenerName", none(_OWN)),
+    **alike(
+        "proxyServiceUrl proxyProtocol socks5ProxyAddress socks5ProxyUsername socks5ProxyPassword",
+        none("there are no proxies here"),
     ),
+    "producerConfig.sendTimeoutMs": to("send_timeout", deadline),
+    "producerConfig.maxPendingMessages": to("send_window", _window),
     "producerConfig.blockIfQueueFull": differs("true", "a send that finds the window full waits"),
-    "producerConfig.*": none(_OWN),
-    "consumerConfig.receiverQueueSize": to("prefetch", int_or_reference),
-    "consumerConfig.deadLetterPolicy.maxRedeliverCount": to("max_redeliveries", int_or_reference),
-    "consumerConfig.deadLetterPolicy.*": none(_OWN),
-    "consumerConfig.negativeAckRedeliveryDelayMicros": to(
-        "redelivery_delay", lambda text: milliseconds(str(float(text) / 1000))
+    **alike(
+        "accessMode autoUpdatePartitions autoUpdatePartitionsIntervalSeconds batcherBuilder batchingEnabled "
+        "batchingMaxBytes batchingMaxMessages batchingMaxPublishDelayMicros "
+        "batchingPartitionSwitchFrequencyByPublishDelay chunkMaxMessageSize chunkingEnabled compressionType "
+        "cryptoFailureAction cryptoKeyReader customMessageRouter encryptionKeys hashingScheme initialSequenceId "
+        "initialSubscriptionName lazyStartPartitionedProducers maxPendingMessagesAcrossPartitions "
+        "messageRoutingMode multiSchema producerName topicName",
+        none(_OWN),
+        "producerConfig.",
     ),
-    "consumerConfig.negativeAckRedeliveryBackoff.minDelayMs": to("redelivery_delay", milliseconds),
-    "consumerConfig.negativeAckRedeliveryBackoff.maxDelayMs": to("redelivery_delay_max", milliseconds),
-    "consumerConfig.negativeAckRedeliveryBackoff.multiplier": differs("2.0", "the pause doubles here"),
-    "consumerConfig.*": none(_OWN),
+    "producerConfig.properties*": none(_OWN),
+    "consumerConfig.receiverQueueSize": to("prefetch", count),
+    "consumerConfig.deadLetterPolicy.maxRedeliverCount": to("max_redeliveries", limit),
+    "consumerConfig.deadLetterPolicy.initialSubscriptionName": none(_OWN),
+    "consumerConfig.deadLetterPolicy.retryLetterTopic": none(_RETRY),
+    "consumerConfig.retryEnable": differs("false", _RETRY),
+    "consumerConfig.ackTimeoutMillis": differs("0", "what its consumer does not acknowledge comes again at its close"),
+    "consumerConfig.ackTimeoutRedeliveryBackoff*": none("what is not acknowledged comes again at its consumer's close"),
+    "consumerConfig.tickDurationMillis": none("what is not acknowledged comes again at its consumer's close"),
+    **alike(
+        "ackReceiptEnabled acknowledgementsGroupTimeMicros autoAckOldestChunkedMessageOnQueueFull "
+        "autoScaledReceiverQueueSizeEnabled autoUpdatePartitions autoUpdatePartitionsIntervalSeconds "
+        "batchIndexAckEnabled consumerName cryptoFailureAction cryptoKeyReader "
+        "expireTimeOfIncompleteChunkedMessageMillis maxAcknowledgmentGroupSize maxPendingChunkedMessage "
+        "maxTotalReceiverQueueSizeAcrossPartitions messageCrypto patternAutoDiscoveryPeriod poolMessages "
+        "priorityLevel readCompacted regexSubscriptionMode replicateSubscriptionState resetIncludeHead startPaused "
+        "subscriptionInitialPosition subscriptionMode subscriptionName subscriptionType topicNames topicsPattern "
+        "useSchema",
+        none(_OWN),
+        "consumerConfig.",
+    ),
+    "consumerConfig.properties*": none(_OWN),
+    "consumerConfig.subscriptionProperties*": none(_OWN),
     "autoCloseConnectionFactory": none("a connection is closed by its own close"),
 }
 
@@ -113,7 +180,38 @@ def read_factory(draft: Draft, options: Mapping[str, str]) -> None:
             raise ConfigurationError("the configuration names no brokerServiceUrl")
         url = web
     read_url(draft, url, "brokerServiceUrl")
-    apply(draft, TABLE, flat)
+    _redelivery(draft, flat)
+    topic = pop(flat, "consumerConfig.deadLetterPolicy.deadLetterTopic")
+    if topic:
+        dead_letters(draft, topic, "consumerConfig.deadLetterPolicy.deadLetterTopic")
+    apply(draft, TABLE, flat, FIRST)
+
+
+def dead_letters(draft: Draft, topic: str, by: str) -> None:
+    """Name the queue that takes the dead letters of every destination."""
+    everywhere = {"dead_letter_queue": opened(topic)}
+    if draft.set("redelivery", {"*": everywhere, "topic:*": everywhere}, by):
+        draft.note(by, "changed", "the queue of that name takes the dead letters of all queues and topics")
+
+
+def _redelivery(draft: Draft, options: dict[str, str]) -> None:
+    """The pauses after a negative acknowledgement; of the two forms the growing one counts, as in Java."""
+    constant = duration(draft, options, f"{_NACK}DelayMicros", read=_parts(1e3))
+    if any(name.lower().startswith(_BACKOFF.lower()) for name in options):
+        if constant is not None:
+            draft.drop(f"{_NACK}DelayMicros", f"{_BACKOFF}* counts, as in Java")
+        first = duration(draft, options, f"{_BACKOFF}minDelayMs", _JAVA_SHORTEST)
+        longest = duration(draft, options, f"{_BACKOFF}maxDelayMs", _JAVA_LONGEST)
+        multiplier = factor(draft, options, f"{_BACKOFF}multiplier", _JAVA_MULTIPLIER)
+        assert first is not None
+        if isinstance(first, int | float) and isinstance(longest, int | float):
+            second: Seconds = min(first * multiplier, longest)
+        else:
+            second = first
+            draft.note(f"{_BACKOFF}multiplier", "changed", "the second pause is the first one; then they grow")
+        put_redelivery(draft, f"{_BACKOFF}*", first=first, delay=second, factor=multiplier, longest=longest)
+    elif constant is not None:
+        put_redelivery(draft, f"{_NACK}DelayMicros", first=constant, delay=constant)
 
 
 def _nested(name: str, text: str) -> dict[str, str]:

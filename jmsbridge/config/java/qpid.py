@@ -3,59 +3,65 @@
 import msgspec
 
 from jmsbridge.config.java.model import Draft
-from jmsbridge.config.java.rules import (
-    ENDLESS,
-    PREFETCH,
-    TLS,
-    Backoff,
-    Table,
-    apply,
-    apply_backoff,
-    differs,
-    none,
-    take_first,
-    to,
-)
-from jmsbridge.config.java.text import flag, int_or_reference, milliseconds
+from jmsbridge.config.java.pauses import Reconnect, apply_reconnect, reconnect_rules
+from jmsbridge.config.java.rules import PREFETCH, TLS, Table, alike, apply, differs, none, pop, said, take_prefetch, to
+from jmsbridge.config.java.text import attempts, deadline, flag, limit, milliseconds
 from jmsbridge.config.java.urls import Composite, merged_options, put_urls
 from jmsbridge.errors import ConfigurationError
 
-__all__ = ["RECONNECT", "TABLE", "read", "settle"]
+__all__ = ["FIRST", "TABLE", "read", "settle"]
 
 _SCHEMES = {"amqp": "amqp", "amqps": "amqps"}
 _WIRE = "the AMQP library's own affair here"
 _SECURITY = "Java objects are never executed here, so that there is nothing to allow or deny"
+_LATER = "an option of the backend for AMQP 1.0, where it has one"
+_TLS_LIBRARY = "the TLS library chooses"
 
-RECONNECT = Backoff(
-    "reconnect_delay",
-    ("failover.reconnectDelay", "failover.initialReconnectDelay"),
+_RECONNECT = Reconnect(
+    "failover.reconnectDelay",
     "failover.maxReconnectDelay",
+    initial="failover.initialReconnectDelay",
     growing="failover.useReconnectBackOff",
     multiplier="failover.reconnectBackOffMultiplier",
 )
+FIRST: Table = {**PREFETCH, **reconnect_rules(_RECONNECT)}
+"""Options that are read together, before the others."""
+
+
+def _off(text: str) -> bool | str | None:
+    """What an option becomes that switches off where it is on, and says nothing where it is off."""
+    return False if flag(text) is True else None
+
 
 TABLE: Table = {
     "jms.username": to("user"),
     "jms.password": to("password"),
     "jms.clientID": to("client_id"),
-    "jms.connectTimeout": to("connect_timeout", milliseconds),
+    "jms.connectTimeout": to("connect_timeout", deadline),
     "jms.sendTimeout": to("send_timeout", milliseconds),
     "jms.closeTimeout": to("close_timeout", milliseconds),
     "jms.requestTimeout": none("requests share connect_timeout here"),
     "jms.forceSyncSend": to("block_on_non_durable_send", flag),
-    "jms.forceAsyncSend": to(
-        "block_on_durable_send", lambda text: False if flag(text) is True else None, "send returns unconfirmed"
-    ),
-    "jms.forceAsyncAcks": to("block_on_acknowledge", lambda text: False if flag(text) is True else None),
-    "jms.redeliveryPolicy.maxRedeliveries": to("max_redeliveries", int_or_reference),
+    "jms.forceAsyncSend": to("block_on_durable_send", _off, "send returns unconfirmed"),
+    "jms.forceAsyncAcks": to("block_on_acknowledge", _off),
+    "jms.redeliveryPolicy.maxRedeliveries": to("max_redeliveries", limit),
     "jms.redeliveryPolicy.outcome": differs(
-        "rejected", "after the last redelivery a message is rejected here, for the broker's dead-letter queue"
+        "rejected", "after the last redelivery a message is rejected here, for the broker's dead-letter queue", "2"
     ),
     "jms.prefetchPolicy.queueBrowserPrefetch": none("browsers use prefetch as consumers do"),
     "jms.prefetchPolicy.maxPrefetchSize": none("prefetch has no upper limit here"),
-    "jms.presettlePolicy.*": none("use NO_ACKNOWLEDGE sessions, and block_on_…_send for producers"),
-    "jms.deserializationPolicy.*": none(_SECURITY),
-    "jms.messageIDPolicy.*": none("message ids have one form here"),
+    **alike(
+        "presettleAll presettleConsumers presettleTopicConsumers presettleQueueConsumers",
+        differs("false", "use NO_ACKNOWLEDGE sessions"),
+        "jms.presettlePolicy.",
+    ),
+    **alike(
+        "presettleProducers presettleTopicProducers presettleQueueProducers presettleTransactedProducers",
+        differs("false", "block_on_durable_send and block_on_non_durable_send say what a send waits for"),
+        "jms.presettlePolicy.",
+    ),
+    **alike("allowList denyList whiteList blackList", none(_SECURITY), "jms.deserializationPolicy."),
+    "jms.messageIDPolicy.messageIDType": differs("default", "message ids have one form here"),
     "jms.clientIDPrefix": none("give client_id in full"),
     "jms.connectionIDPrefix": none("connections are numbered here"),
     "jms.awaitClientID": none("a client id that is set late opens a new link here"),
@@ -70,34 +76,42 @@ TABLE: Table = {
     "jms.populateJMSXUserID": differs("false", "no JMSXUserID is set here"),
     "jms.useDaemonThread": differs("true", "all threads are daemons here"),
     "jms.tracing": none("tracing is set up in the program"),
-    "jms.closeLinksThatFailOnReconnect": none("a consumer that cannot be made again is closed with an error here"),
-    "amqp.vhost": none("an option of the amqp backend, where it has one; the host name counts otherwise"),
-    "amqp.idleTimeout": none("an option of the amqp backend, where it has one"),
+    "jms.closeLinksThatFailOnReconnect": differs("true", "a consumer that cannot be made again is closed here"),
+    "amqp.vhost": none(f"{_LATER}; the host name counts otherwise"),
+    "amqp.idleTimeout": none(_LATER),
     "amqp.saslMechanisms": none("chosen from what the broker offers"),
     "amqp.saslLayer": differs("true", "SASL is always used here"),
-    "amqp.*": none(_WIRE),
+    "amqp.allowNonSecureRedirects": differs("false", "redirects are not followed here"),
+    **alike(
+        "maxFrameSize channelMax drainTimeout anonymousFallbackCacheSize anonymousFallbackCacheTimeout "
+        "maxWriteBytesBeforeFlush sessionOutgoingWindow traceFrames traceBytes traceFramesPayloadLimit",
+        none(_WIRE),
+        "amqp.",
+    ),
     "sasl.options.*": none("GSSAPI is not offered"),
-    "transport.connectTimeout": to("connect_timeout", milliseconds),
+    "transport.connectTimeout": to("connect_timeout", deadline),
     "transport.tcpNoDelay": differs("true", _WIRE),
     "transport.verifyHost": differs("true", "host names are checked; turning that off is an option of the backend"),
     "transport.trustAll": differs("false", "certificates are checked; turning that off is an option of the backend"),
-    "transport.keyStore*": none(TLS),
-    "transport.trustStore*": none(TLS),
-    "transport.storeType": none(TLS),
-    "transport.keyAlias": none(TLS),
-    "transport.contextProtocol": none("the TLS library chooses"),
-    "transport.enabled*": none("the TLS library chooses"),
-    "transport.disabled*": none("the TLS library chooses"),
+    **alike("keyStoreLocation keyStorePassword keyStoreType keyAlias storeType", none(TLS), "transport."),
+    **alike("trustStoreLocation trustStorePassword trustStoreType sslContextOverride", none(TLS), "transport."),
+    **alike("contextProtocol enabledProtocols disabledProtocols", none(_TLS_LIBRARY), "transport."),
+    **alike("enabledCipherSuites disabledCipherSuites useOpenSSL", none(_TLS_LIBRARY), "transport."),
     "transport.ws.*": none("there are no web sockets here"),
-    "transport.*": none(_WIRE),
-    "failover.maxReconnectAttempts": to(
-        "reconnect_attempts", lambda t: None if t.strip() == "-1" else int_or_reference(t)
+    **alike(
+        "sendBufferSize receiveBufferSize soTimeout soLinger trafficClass tcpKeepAlive useEpoll useKQueue "
+        "sharedEventLoopThreads localAddress localPort traceBytes",
+        none(_WIRE),
+        "transport.",
     ),
+    "transport.defaultTcpPort": none("write the port into the URL"),
+    "transport.defaultSslPort": none("write the port into the URL"),
+    "failover.maxReconnectAttempts": to("reconnect_attempts", attempts),
     "failover.startupMaxReconnectAttempts": none("the first connect tries each URL once"),
     "failover.randomize": differs("false", "the URLs are tried in the order in which they stand"),
     "failover.amqpOpenServerListAction": differs("ignore", "only the brokers of the list are known here"),
     "failover.warnAfterReconnectAttempts": none("every failed try is logged"),
-    "failover.*": none(ENDLESS),
+    "failover.requestTimeout": none("requests share connect_timeout here"),
     "discovery.*": none("brokers are not discovered: list them"),
 }
 
@@ -119,6 +133,8 @@ def read(draft: Draft, url: Composite, by: str) -> None:
 
 def settle(draft: Draft, options: dict[str, str]) -> None:
     """Take over the options of a URL or of a factory."""
-    take_first(draft, options, PREFETCH)
-    apply_backoff(draft, options, RECONNECT)
-    apply(draft, TABLE, options)
+    take_prefetch(draft, options)
+    apply_reconnect(draft, options, _RECONNECT)
+    if said(options, "jms.forceSyncSend"):
+        pop(options, "jms.forceAsyncSend")  # in Java the other one counts
+    apply(draft, TABLE, options, FIRST)

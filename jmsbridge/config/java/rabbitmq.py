@@ -5,29 +5,44 @@ from urllib.parse import quote, unquote
 import msgspec
 
 from jmsbridge.config.java.model import Draft
-from jmsbridge.config.java.rules import TLS, Table, apply, differs, none, pop, to
-from jmsbridge.config.java.text import flag, int_or_reference, milliseconds, split_outside, unresolved
+from jmsbridge.config.java.rules import TLS, Table, alike, apply, differs, none, pop, to
+from jmsbridge.config.java.text import Unlike, count, deadline, flag, milliseconds, split_outside, unresolved
 from jmsbridge.config.java.urls import Composite, Member, address, member, put_urls
 from jmsbridge.errors import ConfigurationError
 
-__all__ = ["FACTORY", "URI", "heartbeat", "put", "read", "read_factory"]
+__all__ = ["ADDRESS", "FACTORY", "URI", "VERIFIED", "heartbeat", "put", "read", "read_factory"]
 
 _LISTENER = "a listener may take its time here; what it does not finish is delivered again"
+_HOOK = "a hook of the Java program"
+_CLASS = "the name of a Java class"
+VERIFIED = "certificates and host names are checked; turning that off is the option verify"
+"""What is said where a Java client is told not to check, or checks only a part."""
 
 URI: Table = {
-    "connection_timeout": to("connect_timeout", milliseconds),
-    "heartbeat": to("heartbeat", lambda text: heartbeat(int_or_reference(text))),
+    "connection_timeout": to("connect_timeout", deadline),
+    "heartbeat": to("heartbeat", lambda text: heartbeat(count(text))),
     "channel_max": none("agreed with the broker"),
     "auth_mechanism": to("login", lambda text: _login(text)),
-    "verify": differs("verify_peer", "certificates are checked; turning that off is the option verify"),
+    "verify": differs("verify_peer", VERIFIED),
     "cacertfile": to("ca_file"),
     "certfile": to("certificate"),
     "keyfile": to("key"),
+    "password": none("the password of the key is the option key_password"),
+    "server_name_indication": to("server_name"),
+    "depth": none("the TLS library chooses"),
+    "fail_if_no_peer_cert": none("a broker always has a certificate"),
 }
 """Options behind an AMQP URI."""
 
+ADDRESS: Table = {
+    **alike("uri uris host port virtualHost ssl", to("url")),
+    "username": to("user"),
+    "password": to("password"),
+}
+"""Properties of RMQConnectionFactory that make the URL."""
+
 FACTORY: Table = {
-    "channelsQos": to("prefetch", int_or_reference),
+    "channelsQos": to("prefetch", count),
     "onMessageTimeoutMs": none(_LISTENER),
     "terminationTimeout": to("close_timeout", milliseconds),
     "queueBrowserReadMax": differs("0", "a browser reads on as long as it is asked"),
@@ -42,29 +57,28 @@ FACTORY: Table = {
     "validateSubscriptionNames": none("names are always checked here"),
     "trustedPackages": none("Java objects are never executed here, so that there is nothing to trust"),
     "useDefaultSslContext": none(TLS),
-    "hostnameVerification": differs("true", "host names are checked; turning that off is the option verify"),
+    "tlsProtocol": none("the TLS library chooses"),
+    "hostnameVerification": differs("true", VERIFIED),
     "authenticationMechanism": to("login", lambda text: _login(text)),
     "messageListenerExceptionHandling": none("set an exception_listener"),
-    "sendingContextConsumer": none("a hook of the Java program"),
-    "receivingContextConsumer": none("a hook of the Java program"),
+    **alike("sendingContextConsumer receivingContextConsumer amqpPropertiesCustomiser", none(_HOOK)),
+    **alike("amqpConnectionFactoryPostProcessor metricsCollector", none(_HOOK)),
     "replyToStrategy": none("set jms_reply_to"),
     "namingStrategy": none("queues and topics have the names that the program gives them"),
-    "factory": none("the name of a Java class"),
-    "className": none("the name of a Java class"),
-    "type": none("the name of a Java class"),
+    **alike("factory className type", none(_CLASS)),
     "auth": none("the container's affair"),
     "description": none("a text for people"),
     "name": none("the name of the profile says it"),
 }
-"""Properties of RMQConnectionFactory, beside host, port, username, password, virtualHost, ssl, uri and uris."""
+"""Properties of RMQConnectionFactory, beside those that make the URL."""
 
 
 def heartbeat(seconds: float | str) -> int | str:
-    """Whole seconds, as the broker counts; ValueError for none at all, with which a dead link would not be noticed."""
+    """Whole seconds, as the broker counts; Unlike for none at all."""
     if isinstance(seconds, str):
         return seconds
     if seconds < 1:
-        raise ValueError("without limit")
+        raise Unlike("without heart-beats a dead link would not be noticed: the default stays")
     return round(seconds)
 
 
@@ -97,7 +111,10 @@ def _vhost(one: Member, name: str | None = None) -> Member:
 
 
 def read_factory(draft: Draft, options: dict[str, str], by: str) -> None:
-    """Fill the draft from the properties of a factory; ``addresses`` are URIs or ``host:port`` texts."""
+    """Fill the draft from the properties of a factory; ``addresses`` are URIs or ``host:port`` texts.
+
+    Of several brokers the first one's credentials, virtual host and TLS hold for all, as for the Java clients.
+    """
     user, password = pop(options, "username"), pop(options, "password")
     host, port, vhost = pop(options, "host"), pop(options, "port"), pop(options, "virtualHost")
     ssl = flag(pop(options, "ssl") or "false") is True
@@ -105,15 +122,36 @@ def read_factory(draft: Draft, options: dict[str, str], by: str) -> None:
     texts = split_outside(next((text for text in given if text), "") or "")
     if texts:
         members = [member(text) if "://" in text else _plain(text, ssl) for text in texts]
+        for name, value in (("host", host), ("port", port)):
+            if value is not None:
+                draft.drop(name, "without effect beside a list of addresses, as in Java")
     else:
         members = [Member("amqps" if ssl else "amqp", host or "localhost", port, "", None, None, {})]
     members = [_vhost(one, vhost if vhost is not None and not one.path else None) for one in members]
+    members = _as_the_first(draft, members, by)
     put(draft, members, members[0].scheme == "amqps", by)
     for one in members:
         apply(draft, URI, one.options)
-    draft.user(user or "")
+    draft.user(user or "", "username")
     draft.password(password or "", "password")
-    apply(draft, FACTORY, options)
+    apply(draft, FACTORY, options, ADDRESS)
+
+
+def _as_the_first(draft: Draft, members: list[Member], by: str) -> list[Member]:
+    """Brokers of a list, with what the first one says beside host and port; a note where another one differs."""
+    first = members[0]
+    alike = []
+    for one in members:
+        same = msgspec.structs.replace(
+            one, scheme=first.scheme, user=first.user, password=first.password, path=first.path
+        )
+        said = one.user is not None or one.path or one.scheme != first.scheme
+        if said and same != one:
+            draft.drop(
+                f"credentials, virtual host and TLS of {one.host}", f"those of {first.host} hold for all, as in Java"
+            )
+        alike.append(same)
+    return alike
 
 
 def _plain(text: str, tls: bool) -> Member:

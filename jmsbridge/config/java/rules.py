@@ -6,28 +6,26 @@ from typing import Any
 import msgspec
 
 from jmsbridge.config.java.model import CLIENTS, Draft
-from jmsbridge.config.java.text import flag, int_or_reference, milliseconds, whole
-from jmsbridge.config.options import Options
+from jmsbridge.config.java.text import Unlike, count
+from jmsbridge.config.suggest import nearest
 
 __all__ = [
-    "ENDLESS",
     "PREFETCH",
     "TLS",
-    "Backoff",
     "Rule",
     "Table",
+    "alike",
     "apply",
-    "apply_backoff",
     "differs",
     "none",
     "pop",
-    "take_first",
+    "said",
+    "take_prefetch",
     "to",
 ]
 
 TLS = "keys and certificates are files of a TLS library's own form (PEM) here: export them from the Java key store"
 """The reason that most options of TLS share."""
-ENDLESS = "there is no wait without a deadline here; the default stays"
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -40,11 +38,14 @@ class Rule(msgspec.Struct, frozen=True):
     option: str | None = None
     read: Callable[[str], Any] = str
     reason: str = ""
-    fine: str | None = None
+    fine: tuple[str, ...] = ()
 
 
 Table = Mapping[str, Rule]
-"""Rules by the name of the Java option; one that ends with ``*`` is for all that begin so."""
+"""Rules by the name of the Java option; one that ends with ``*`` is for a whole group, none of which is taken over.
+
+Of two that become the same option of ours, the one that stands first in the table counts.
+"""
 
 
 def to(option: str, read: Callable[[str], Any] = str, differs: str = "") -> Rule:
@@ -57,70 +58,86 @@ def none(reason: str) -> Rule:
     return Rule(reason=reason)
 
 
-def differs(fine: str, reason: str) -> Rule:
+def differs(fine: str, reason: str, *more: str) -> Rule:
     """There is no option, and none is needed where the value is the one that holds here anyway."""
-    return Rule(reason=reason, fine=fine)
+    return Rule(reason=reason, fine=(fine, *more))
 
 
-def apply(draft: Draft, table: Table, options: Mapping[str, str], fold: Callable[[str], str] = str.lower) -> None:
-    """Take every option over, or say why not; names that ``fold`` makes equal are equal."""
-    folded = {fold(name): rule for name, rule in table.items()}
-    for name, text in options.items():
-        rule = _found(folded, fold(name))
+def alike(names: str, rule: Rule, prefix: str = "") -> dict[str, Rule]:
+    """The same rule for several names, which blanks separate."""
+    return {f"{prefix}{name}": rule for name in names.split()}
+
+
+def apply(
+    draft: Draft,
+    table: Table,
+    options: Mapping[str, str],
+    first: Table | None = None,
+    fold: Callable[[str], str] = str.lower,
+) -> None:
+    """Take every option over, or say why not; names that ``fold`` makes equal are equal.
+
+    ``first`` has the options that were read before, together: here they are only names.
+    """
+    folded = {fold(name): (number, rule) for number, (name, rule) in enumerate(table.items())}
+    found = {name: _found(folded, fold(name)) for name in options}
+    for name in sorted(options, key=lambda each: found[each][0]):
+        rule, text = found[name][1], options[name]
         if rule is None:
-            draft.drop(name, f"not known as an option of {CLIENTS[draft.client]}")
-        elif rule.option is None:
-            if rule.fine is None or rule.fine != text.strip().lower():
-                draft.drop(name, rule.reason)
-        else:
+            names = (each.removesuffix(".*").removesuffix("*") for each in (*(first or {}), *table))
+            hint = nearest(name, names, "options")
+            whose = f"no option of {CLIENTS[draft.client]} that is known here"
+            draft.note(name, "unknown", f"{whose}; {hint}" if hint.startswith("did") else whose)
+        elif rule.option is not None:
             _take(draft, rule, rule.option, name, text)
+        elif text.strip().lower() not in rule.fine:
+            draft.drop(name, rule.reason)
 
 
 _ALL_ALIKE = "holds for consumers of queues and topics alike; a session or consumer may have its own"
 
-PREFETCH = {
-    "jms.prefetchPolicy.all": "",
-    "jms.prefetchPolicy.queuePrefetch": _ALL_ALIKE,
-    "jms.prefetchPolicy.topicPrefetch": _ALL_ALIKE,
-    "jms.prefetchPolicy.durableTopicPrefetch": _ALL_ALIKE,
+PREFETCH: Table = {
+    "jms.prefetchPolicy.all": to("prefetch", count),
+    "jms.prefetchPolicy.queuePrefetch": to("prefetch", count, _ALL_ALIKE),
+    "jms.prefetchPolicy.topicPrefetch": to("prefetch", count, _ALL_ALIKE),
+    "jms.prefetchPolicy.durableTopicPrefetch": to("prefetch", count, _ALL_ALIKE),
 }
 """The prefetch settings of Qpid JMS and ActiveMQ Classic, in the order in which one of them becomes ours."""
 
 
-def take_first(draft: Draft, options: dict[str, str], names: Mapping[str, str]) -> None:
-    """Of several prefetch settings the first one becomes ours; the values say what differs."""
-    for name, remark in names.items():
+def take_prefetch(draft: Draft, options: dict[str, str]) -> None:
+    """Of several prefetch settings the first one becomes ours."""
+    for name, rule in PREFETCH.items():
         text = pop(options, name)
         if text is None:
             continue
         if draft.get("prefetch") is None:
-            apply(draft, {name: to("prefetch", int_or_reference, remark)}, {name: text})
+            apply(draft, {name: rule}, {name: text})
         elif str(draft.get("prefetch")) != text.strip():
             draft.drop(name, "there is one prefetch for all kinds of consumers; a consumer may have its own")
 
 
-def _found(table: Mapping[str, Rule], name: str) -> Rule | None:
-    if name in table:
-        return table[name]
-    return next((rule for key, rule in table.items() if key.endswith("*") and name.startswith(key[:-1])), None)
+def _found(table: Mapping[str, tuple[int, Rule]], name: str) -> tuple[int, Rule | None]:
+    groups = (found for key, found in table.items() if key.endswith("*") and name.startswith(key[:-1]))
+    return table.get(name) or next(groups, (len(table), None))
 
 
 def _take(draft: Draft, rule: Rule, option: str, name: str, text: str) -> None:
     if option == "user":
-        draft.user(text)
+        draft.user(text, name)
     elif option == "password":
         draft.password(text, name)
     else:
         try:
             value = rule.read(text)
-        except ValueError as error:
-            without_limit = "without limit" in str(error)
-            draft.drop(name, ENDLESS if without_limit else f"its value cannot be read as one of {option}")
+        except Unlike as error:
+            draft.drop(name, str(error))
             return
-        if value is not None:
-            draft.set(option, value, name)
-            if rule.reason:
-                draft.note(name, "changed", rule.reason)
+        except ValueError:
+            draft.drop(name, f"its value cannot be read as one of {option}")
+            return
+        if value is not None and draft.set(option, value, name) and rule.reason:
+            draft.note(name, "changed", rule.reason)
 
 
 def pop(options: dict[str, str], name: str) -> str | None:
@@ -129,73 +146,6 @@ def pop(options: dict[str, str], name: str) -> str | None:
     return None if key is None else options.pop(key)
 
 
-class Backoff(msgspec.Struct, frozen=True):
-    """The names under which a Java client has its growing pauses, and which of ours they are."""
-
-    ours: str  # "reconnect_delay" or "redelivery_delay"; the longest pause is …_max
-    delays: tuple[str, ...]  # the first that is set counts
-    longest: str
-    growing: str | None = None
-    multiplier: str | None = None
-    grows: bool = True
-
-
-def apply_backoff(draft: Draft, options: dict[str, str], names: Backoff) -> None:
-    """Take the pauses over together, since ours always double and one value limits the other."""
-    delay = longest = None
-    for name in names.delays:
-        given = _duration(draft, name, pop(options, name))
-        delay = delay or given
-    longest = _duration(draft, names.longest, pop(options, names.longest))
-    grows = _grows(draft, options, names)
-    default: float = getattr(Options(), f"{names.ours}_max")
-    if delay is None:
-        if longest is not None:
-            draft.set(f"{names.ours}_max", longest, names.longest)
-        return
-    draft.set(names.ours, delay, names.delays[0])
-    if isinstance(delay, str):  # A reference: nothing can be compared.
-        most = delay if not grows else longest
-    elif not grows:
-        most = delay
-    else:
-        most = longest if isinstance(longest, str) else max(delay, longest or default)
-    if most is not None and most != default:
-        draft.set(f"{names.ours}_max", most, names.longest)
-
-
-def _duration(draft: Draft, name: str, text: str | None) -> float | int | str | None:
-    if text is None:
-        return None
-    try:
-        value = milliseconds(text)
-    except ValueError as error:
-        limitless = "without limit" in str(error)
-        draft.drop(name, "the pauses here have a limit" if limitless else "its value is no number of milliseconds")
-        return None
-    if value == 0:
-        draft.drop(name, "there is always a pause between two tries here")
-        return None
-    return value if isinstance(value, str) else whole(value)
-
-
-def _grows(draft: Draft, options: dict[str, str], names: Backoff) -> bool:
-    growing = pop(options, names.growing) if names.growing else None
-    grows = names.grows
-    if growing is not None:
-        try:
-            grows = flag(growing) is True
-        except ValueError:
-            draft.drop(names.growing or "", "its value is neither true nor false")
-    text = pop(options, names.multiplier) if names.multiplier else None
-    if text is None:
-        return grows
-    try:
-        multiplier = float(text)
-    except ValueError:
-        multiplier = 0.0
-    if names.growing is None:
-        grows = multiplier != 1
-    if grows and multiplier != 2:
-        draft.note(names.multiplier or "", "changed", "the pause doubles from try to try here")
-    return grows
+def said(options: Mapping[str, str], name: str) -> bool:
+    """Whether an option is there and true."""
+    return any(key.lower() == name.lower() and text.strip().lower() == "true" for key, text in options.items())

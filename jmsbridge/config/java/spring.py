@@ -6,13 +6,14 @@ from typing import Any
 import yaml
 
 from jmsbridge.config.java import artemis, classic, pulsar, qpid, rabbitmq
+from jmsbridge.config.java.listener import LISTENER, read_listener
 from jmsbridge.config.java.model import Client, Draft
-from jmsbridge.config.java.rules import Table, apply, differs, none, to
-from jmsbridge.config.java.text import int_or_reference, spring_duration, unresolved
+from jmsbridge.config.java.rules import Table, alike, apply, differs, none, to
+from jmsbridge.config.java.text import deadline, limit, spring_duration, unresolved
 from jmsbridge.config.java.urls import composite
 from jmsbridge.errors import ConfigurationError
 
-__all__ = ["TABLE", "clients_of", "documents", "is_spring", "read"]
+__all__ = ["FIRST", "TABLE", "clients_of", "documents", "is_spring", "read"]
 
 _SECTIONS: dict[str, Client] = {
     "spring.activemq.": "classic",
@@ -23,6 +24,9 @@ _SECTIONS: dict[str, Client] = {
 }
 _IN_CODE = "an argument in the program, not of a connection"
 _POOL = "there is no pool: one connection serves the whole program, with a session per thread"
+_NOT_EXECUTED = "Java objects are never executed here, so that there is nothing to trust"
+_PULSAR = "an option of the pulsar backend, where it has one"
+_STORES = "keys and certificates are PEM files here: export them, and name them in ca_file, certificate and key"
 _MOST_SETTINGS = 10_000
 _DEEPEST = 32
 
@@ -34,13 +38,31 @@ def _seconds(text: str) -> float | int | str:
     return spring_duration(f"{text.strip()}s" if text.strip().isdigit() else text)
 
 
+def _deadline(text: str) -> float | int | str:
+    return deadline(text, spring_duration)
+
+
+FIRST: Table = {
+    **alike("spring.activemq.broker-url spring.artemis.broker-url amqphub.amqp10jms.remote-url", to("url")),
+    **alike("host port mode", to("url"), "spring.artemis."),
+    **alike("host port virtual-host addresses ssl.enabled", to("url"), "spring.rabbitmq."),
+    "spring.rabbitmq.username": to("user"),
+    "spring.rabbitmq.password": to("password"),
+    **LISTENER,
+    "spring.pulsar.client.service-url": to("url"),
+    "spring.pulsar.consumer.dead-letter-policy.dead-letter-topic": to(
+        "redelivery", differs="for all queues and topics"
+    ),
+}
+"""What is read together: what makes the URL, and what a listener does with a message that fails."""
+
 TABLE: Table = {
     "spring.activemq.user": to("user"),
     "spring.activemq.password": to("password"),
     "spring.activemq.close-timeout": to("close_timeout", spring_duration),
-    "spring.activemq.send-timeout": to("send_timeout", lambda t: None if t.strip() == "0" else spring_duration(t)),
+    "spring.activemq.send-timeout": to("send_timeout", _deadline),
     "spring.activemq.non-blocking-redelivery": differs("false", "redelivery keeps the order here"),
-    "spring.activemq.packages.*": none("Java objects are never executed here, so that there is nothing to trust"),
+    "spring.activemq.packages.*": none(_NOT_EXECUTED),
     "spring.activemq.in-memory": none("the URL embedded: is the broker inside the process"),
     "spring.activemq.embedded.*": none("the URL embedded: is the broker inside the process"),
     "spring.activemq.pool.*": none(_POOL),
@@ -48,24 +70,28 @@ TABLE: Table = {
     "spring.artemis.password": to("password"),
     "spring.artemis.embedded.*": none("the embedded broker is made on first use, with its own options"),
     "spring.artemis.pool.*": none(_POOL),
-    "spring.rabbitmq.connection-timeout": to("connect_timeout", lambda t: spring_duration(t) or None),
+    "spring.rabbitmq.connection-timeout": to("connect_timeout", _deadline),
     "spring.rabbitmq.requested-heartbeat": to("heartbeat", lambda text: rabbitmq.heartbeat(_seconds(text))),
     "spring.rabbitmq.requested-channel-max": none("agreed with the broker"),
     "spring.rabbitmq.channel-rpc-timeout": none("requests share connect_timeout here"),
     "spring.rabbitmq.max-inbound-message-body-size": none("the broker's own affair"),
     "spring.rabbitmq.address-shuffle-mode": differs("none", "the URLs are tried in the order in which they stand"),
     "spring.rabbitmq.publisher-confirm-type": differs(
-        "correlated", "sends are always confirmed here: block_on_durable_send says who waits"
+        "correlated", "sends are always confirmed here: block_on_durable_send says who waits", "simple"
     ),
     "spring.rabbitmq.publisher-confirms": differs("true", "sends are always confirmed here"),
     "spring.rabbitmq.publisher-returns": differs("true", "a message that reaches no queue is an error here"),
-    "spring.rabbitmq.ssl.*": none("keys and certificates are files of a TLS library's own form (PEM) here"),
+    **alike("verify-hostname validate-server-certificate", differs("true", rabbitmq.VERIFIED), "spring.rabbitmq.ssl."),
+    **alike(
+        "bundle key-store key-store-type key-store-password key-store-algorithm trust-store trust-store-type "
+        "trust-store-password trust-store-algorithm",
+        none(_STORES),
+        "spring.rabbitmq.ssl.",
+    ),
+    "spring.rabbitmq.ssl.algorithm": none("the TLS library chooses"),
     "spring.rabbitmq.cache.*": none(_POOL),
-    "spring.rabbitmq.listener.simple.prefetch": to("prefetch", int_or_reference),
-    "spring.rabbitmq.listener.direct.prefetch": to("prefetch", int_or_reference),
-    "spring.rabbitmq.listener.*": none(_IN_CODE),
     "spring.rabbitmq.template.*": none(_IN_CODE),
-    "spring.rabbitmq.stream.*": none("streams are not offered"),
+    **alike("stream.* listener.stream.*", none("streams are not offered"), "spring.rabbitmq."),
     "spring.rabbitmq.dynamic": none("queues are made on first use"),
     "amqphub.amqp10jms.username": to("user"),
     "amqphub.amqp10jms.password": to("password"),
@@ -74,14 +100,34 @@ TABLE: Table = {
     "amqphub.amqp10jms.receive-no-wait-local-only": differs("false", "a receive that finds nothing asks the broker"),
     "amqphub.amqp10jms.deserialization-policy.*": none("Java objects are never executed here"),
     "amqphub.amqp10jms.pool.*": none(_POOL),
-    "spring.pulsar.client.connection-timeout": to("connect_timeout", spring_duration),
-    "spring.pulsar.producer.send-timeout": to("send_timeout", spring_duration),
-    "spring.pulsar.*": none("an option of the pulsar backend, where it has one"),
+    "spring.pulsar.client.connection-timeout": to("connect_timeout", _deadline),
+    **alike("operation-timeout lookup-timeout", none("part of connect_timeout here"), "spring.pulsar.client."),
+    **alike("authentication.* failover.* threads.*", none(_PULSAR), "spring.pulsar.client."),
+    "spring.pulsar.producer.send-timeout": to("send_timeout", _deadline),
+    **alike(
+        "access-mode batching-enabled cache.* chunking-enabled compression-type hashing-scheme message-routing-mode "
+        "name topic-name",
+        none(_PULSAR),
+        "spring.pulsar.producer.",
+    ),
+    "spring.pulsar.consumer.dead-letter-policy.max-redeliver-count": to("max_redeliveries", limit),
+    "spring.pulsar.consumer.dead-letter-policy.retry-letter-topic": none(
+        "a message that failed waits in its consumer here, not in a topic"
+    ),
+    "spring.pulsar.consumer.dead-letter-policy.initial-subscription-name": none(_PULSAR),
+    **alike(
+        "name priority-level read-compacted retry-enable subscription.* topics topics-pattern",
+        none(_PULSAR),
+        "spring.pulsar.consumer.",
+    ),
+    **alike("admin.* defaults.* function.* reader.* transaction.*", none(_PULSAR), "spring.pulsar."),
+    **alike("listener.* template.*", none(_IN_CODE), "spring.pulsar."),
     "spring.jms.client-id": to("client_id"),
     "spring.jms.pub-sub-domain": differs("false", "a destination says what it is: create_queue or create_topic"),
+    "spring.jms.subscription-durable": differs("false", "create_durable_consumer makes one"),
     "spring.jms.jndi-name": none("there is no naming service here"),
     "spring.jms.cache.*": none(_POOL),
-    "spring.jms.*": none(_IN_CODE),
+    **alike("listener.* template.*", none(_IN_CODE), "spring.jms."),
 }
 """All but what makes the URL."""
 
@@ -142,14 +188,27 @@ def read(draft: Draft, settings: Mapping[str, str], prefer: str) -> None:
     """Fill the draft from the settings of its client, and from those that all JMS clients share."""
     section = next(section for section, client in _SECTIONS.items() if client == draft.client)
     own = {name: text for name, text in settings.items() if _folded(name).startswith((section, "spring.jms."))}
-    own = {name: text for name, text in own.items() if not ("[" in name and name.partition("[")[0] in own)}
+    own = _joined(own)
+    taken = {name: own.pop(name) for name in list(own) if _folded(name) in _FIRST}
 
     def take(name: str) -> str | None:
-        key = next((key for key in own if _folded(key) == _folded(section + name)), None)
-        return None if key is None else own.pop(key).strip()
+        key = next((key for key in taken if _folded(key) == _folded(section + name)), None)
+        return None if key is None else taken.pop(key).strip()
 
+    apply(draft, TABLE, own, FIRST, _folded)  # before the URL, since in Spring they count for more
     _READERS[draft.client](draft, take, section, prefer)
-    apply(draft, TABLE, own, _folded)
+
+
+def _joined(settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings, with ``name[0]``, ``name[1]`` as the list that ``name`` is."""
+    joined: dict[str, str] = {}
+    for name, text in settings.items():
+        base, bracket, rest = name.partition("[")
+        if not bracket or not rest.endswith("]"):
+            joined[name] = text
+        elif base not in settings:
+            joined[base] = f"{joined[base]},{text}" if base in joined else text
+    return joined
 
 
 _Take = Callable[[str], str | None]
@@ -158,14 +217,19 @@ _Take = Callable[[str], str | None]
 def _classic(draft: Draft, take: _Take, section: str, prefer: str) -> None:
     url, memory, embedded = take("broker-url"), take("in-memory"), take("embedded.enabled")
     inside = "true" in (memory, embedded)
+    if inside and url:
+        draft.drop(f"{section}in-memory", f"{section}broker-url says where the broker is")
     url = url or ("vm://localhost" if inside else "tcp://localhost:61616")
     classic.read(draft, composite(url), f"{section}broker-url", prefer)
 
 
 def _artemis(draft: Draft, take: _Take, section: str, prefer: str) -> None:
     url, mode = take("broker-url"), (take("mode") or "").lower()
-    host, port = take("host") or "localhost", take("port") or "61616"
-    url = "vm://0" if mode == "embedded" else url or f"tcp://{host}:{port}"
+    host, port = take("host"), take("port")
+    for name, text in (("host", host), ("port", port)):
+        if text is not None and (url or mode == "embedded"):
+            draft.drop(f"{section}{name}", f"{section}{'broker-url' if url else 'mode'} says where the broker is")
+    url = "vm://0" if mode == "embedded" else url or f"tcp://{host or 'localhost'}:{port or '61616'}"
     artemis.read(draft, composite(url), f"{section}broker-url", prefer)
 
 
@@ -176,6 +240,7 @@ def _rabbitmq(draft: Draft, take: _Take, section: str, prefer: str) -> None:
         if (text := take(theirs)) is not None:
             options[ours] = text
     rabbitmq.read_factory(draft, options, section.rstrip("."))
+    read_listener(draft, take)
 
 
 def _qpid(draft: Draft, take: _Take, section: str, prefer: str) -> None:
@@ -184,8 +249,12 @@ def _qpid(draft: Draft, take: _Take, section: str, prefer: str) -> None:
 
 def _pulsar(draft: Draft, take: _Take, section: str, prefer: str) -> None:
     pulsar.read_url(draft, take("client.service-url") or "pulsar://localhost:6650", f"{section}client.service-url")
+    name = "consumer.dead-letter-policy.dead-letter-topic"
+    if (topic := take(name)) is not None:
+        pulsar.dead_letters(draft, topic, f"{section}{name}")
 
 
+_FIRST = {_folded(name) for name in (*FIRST, "spring.activemq.in-memory", "spring.activemq.embedded.enabled")}
 _READERS: dict[str, Callable[[Draft, _Take, str, str], None]] = {
     "classic": _classic,
     "artemis": _artemis,

@@ -7,10 +7,17 @@ colon nor its braces are taken for a part of a URL; ``opened`` writes it as our 
 from collections.abc import Callable, Mapping
 
 __all__ = [
+    "AT_RUN_TIME",
+    "ENDLESS",
+    "UNLIMITED",
+    "Unlike",
+    "attempts",
     "closed",
+    "count",
+    "deadline",
     "expanded",
     "flag",
-    "int_or_reference",
+    "limit",
     "milliseconds",
     "not_flag",
     "opened",
@@ -108,14 +115,31 @@ def split_outside(text: str, separator: str = ",") -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
+class Unlike(ValueError):
+    """A value that has no equivalent here; the text is the reason, as a note gives it."""
+
+
+ENDLESS = "there is no wait without a deadline here; the default stays"
+AT_RUN_TIME = "its value is known only when the program runs: put it into the profile by hand, in seconds"
+UNLIMITED = "there is always a limit here; the default stays"
+
+
 def milliseconds(text: str) -> float | int | str:
-    """A duration in milliseconds as seconds; ValueError where it means "for ever"."""
+    """A duration in milliseconds as seconds; Unlike where it means "for ever"."""
     if unresolved(text):
         return f"{text}ms"
     value = float(text)
     if value < 0:
-        raise ValueError("without limit")
+        raise Unlike(ENDLESS)
     return whole(value / 1000)
+
+
+def deadline(text: str, seconds: Callable[[str], float | int | str] = milliseconds) -> float | int | str:
+    """The same where 0 means "for ever" too."""
+    value = seconds(text)
+    if value == 0:
+        raise Unlike(ENDLESS)
+    return value
 
 
 def whole(value: float) -> float | int:
@@ -123,14 +147,24 @@ def whole(value: float) -> float | int:
     return int(value) if float(value).is_integer() else value
 
 
-def int_or_reference(text: str) -> int | str:
-    """A number that is not negative; ValueError where it is, which means "without limit"."""
+def count(text: str) -> int | str:
+    """A number that is not negative; Unlike where it is, which means "without limit"."""
     if unresolved(text):
         return text
     value = int(text)
     if value < 0:
-        raise ValueError("without limit")
+        raise Unlike(UNLIMITED)
     return value
+
+
+def limit(text: str) -> int | str:
+    """A number, or -1 for no limit."""
+    return text if unresolved(text) else max(int(text), -1)
+
+
+def attempts(text: str) -> int | str | None:
+    """How often to try again; None for ever, which is the default here."""
+    return None if text.strip() == "-1" else count(text)
 
 
 def flag(text: str) -> bool | str:
@@ -147,13 +181,15 @@ def not_flag(text: str) -> bool:
     """The opposite of a truth value."""
     value = flag(text)
     if isinstance(value, str):
-        raise ValueError("known only when the program runs")
+        raise Unlike("its value is known only when the program runs, and the option here says the opposite")
     return not value
 
 
 def spring_duration(text: str) -> float | int | str:
     """Seconds from Spring's forms: ``15s``, ``500ms``, ``PT1M30S``, or a number of milliseconds."""
     text = text.strip()
+    if unresolved(text):
+        raise Unlike(AT_RUN_TIME)
     if text.upper().startswith(("PT", "P")):
         return whole(_iso(text.upper()))
     for unit, factor in (("ms", 0.001), ("us", 1e-6), ("ns", 1e-9), ("s", 1), ("m", 60), ("h", 3600), ("d", 86400)):

@@ -89,6 +89,8 @@ def member(text: str) -> Member:
         raise ConfigurationError("a URL in the list has no scheme, such as tcp: or amqp:")
     rest, _, query = rest.removeprefix("//").partition("?")
     authority, slash, path = rest.partition("/")
+    if "@" in path or ("@" in query and "=" not in query.partition("@")[0]):  # What is here is not what was meant.
+        raise ConfigurationError("in a URL's user information '/' is written %2F and '?' %3F, and behind it '@' %40")
     info, at, where = authority.rpartition("@")
     user, has_password, password = info.partition(":")
     host, port = address(where)
@@ -125,7 +127,11 @@ def merged_options(draft: Draft, url: Composite, nested: str) -> dict[str, str]:
         for name, value in one.options.items():
             if options.setdefault(name, value) != value:
                 draft.drop(name, "it differs between the URLs; the first one counts for all")
-    return options | {name.removeprefix(nested): value for name, value in url.options.items()}
+    for name, value in url.options.items():
+        if options.get(name.removeprefix(nested), value) != value:
+            draft.drop(name.removeprefix(nested), "it differs for a single broker; what holds for the list counts")
+        options[name.removeprefix(nested)] = value
+    return options
 
 
 def put_urls(draft: Draft, scheme: str, members: list[Member], by: str) -> None:
@@ -133,8 +139,9 @@ def put_urls(draft: Draft, scheme: str, members: list[Member], by: str) -> None:
     shared = {(each.user, each.password) for each in members}
     if len(shared) == 1:
         user, password = shared.pop()
-        draft.user(user or "")
+        draft.user(user or "", by)
         draft.password(password or "", by)
+        shared = set()
     for number, each in enumerate(members, 1):
         info = ""
         if len(shared) > 1 and each.user:

@@ -9,9 +9,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum, auto
 
+from jmsbridge.config import RedeliveryPolicy
 from jmsbridge.core.emulation.unmatched import UnmatchedBuffer
 from jmsbridge.core.receiving.delivery import Delivery, DeliveryState, DeliverySwitch, Hand
-from jmsbridge.core.receiving.redelivery import Redelivery
 from jmsbridge.core.runtime.clock import Clock
 from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.runtime.waiting import WaitSet
@@ -40,7 +40,7 @@ class InboxSettings:
     def __init__(
         self,
         window: int,
-        redelivery: Redelivery,
+        redelivery: RedeliveryPolicy,
         clock: Clock,
         switch: DeliverySwitch,
         hand: Hand,

@@ -9,13 +9,13 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jmsbridge.config import RedeliveryPolicy
 from jmsbridge.core.emulation.unmatched import UnmatchedBuffer
 from jmsbridge.core.receiving.acknowledgement import AcknowledgePolicy, DupsOkPolicy
 from jmsbridge.core.receiving.delivery import Delivery, DeliveryState, DeliverySwitch, Hand
 from jmsbridge.core.receiving.inbox import Inbox, InboxSettings
 from jmsbridge.core.receiving.listening import Listening
 from jmsbridge.core.receiving.receiver import Receiver
-from jmsbridge.core.receiving.redelivery import Redelivery
 from jmsbridge.core.runtime.calls import MainThreadCalls
 from jmsbridge.core.runtime.clock import Clock
 from jmsbridge.core.runtime.executor import SerialExecutor
@@ -40,6 +40,7 @@ __all__ = ["Incoming"]
 log = logging.getLogger("jmsbridge.receive")
 
 _PATIENCE = 10.0  # seconds after which a wait for the user's own listener is logged
+_NO_DEAD_LETTERS = 30.0  # seconds between further redeliveries where the broker has no dead-letter queue
 
 _HANDED = DeliveryState.HANDED
 
@@ -104,7 +105,7 @@ class Incoming:
         """All open consumers, in creation order."""
         return tuple(self._receivers)
 
-    def new_receiver(self, interest: Interest, redelivery: Redelivery) -> Receiver:
+    def new_receiver(self, interest: Interest, redelivery: RedeliveryPolicy) -> Receiver:
         """A receiver that is not yet part of the session; ``add`` makes it so once it is subscribed."""
         settings = InboxSettings(interest.window, redelivery, self._clock, self._switch, self.hand, self._is_unsettled)
         return Receiver(interest, settings, self._accept, self._new_buffer)
@@ -325,7 +326,7 @@ class Incoming:
             else:
                 again.append(delivery)
         if again:
-            inbox.redeliver(again, max(inbox.redelivery.delay_before(delivery.count) for delivery in again))
+            inbox.redeliver(again, max(_pause(delivery) for delivery in again))
 
     # ---- start, stop, and the waits of close
 
@@ -420,3 +421,8 @@ class Incoming:
         """End the threads."""
         self.listening.close()
         self.upkeep.close()
+
+
+def _pause(delivery: Delivery) -> float:
+    redelivery = delivery.inbox.redelivery
+    return _NO_DEAD_LETTERS if redelivery.is_exhausted(delivery.count) else redelivery.delay_before(delivery.count)

@@ -6,12 +6,7 @@ import pytest
 
 from jmsbridge.config import Options
 from jmsbridge.config.java import CLIENTS, Imported, import_text
-from jmsbridge.config.java.artemis import TABLE as ARTEMIS
-from jmsbridge.config.java.classic import TABLE as CLASSIC
-from jmsbridge.config.java.pulsar import TABLE as PULSAR
-from jmsbridge.config.java.qpid import TABLE as QPID
-from jmsbridge.config.java.rabbitmq import FACTORY, URI
-from jmsbridge.config.java.spring import TABLE as SPRING
+from jmsbridge.config.java.tables import java_tables
 from jmsbridge.errors import ConfigurationError
 from jmsbridge_rabbitmq.options import RabbitOptions
 
@@ -90,14 +85,18 @@ def test_what_cannot_be_imported_says_why(text: str, expected: str) -> None:
     assert expected in str(caught.value)
 
 
-def test_credentials_that_differ_stay_in_the_urls() -> None:
-    found = url("(tcp://a:1,tcp://b:2)")
-    assert "user" not in found.profile
+def test_credentials_that_differ_stay_in_the_urls_unless_java_takes_the_first() -> None:
+    found = url("(tcp://u:s3@a:1,tcp://v:s4@b:2)")
+    assert found.profile["url"] == ["amqp://u:${env:ORDERS_PASSWORD_1}@a:1", "amqp://v:${env:ORDERS_PASSWORD_2}@b:2"]
+    assert [note.kind for note in found.notes if "ORDERS_PASSWORD" in note.reason] == ["secret", "secret"]
     listed = import_text(
         "factory=com.rabbitmq.jms.admin.RMQConnectionFactory\nuris=amqp://u:s3@a,amqp://v:s4@b", "properties", name="o"
     )
-    assert listed.profile["url"] == ["rabbitmq://u:${env:O_PASSWORD_1}@a", "rabbitmq://v:${env:O_PASSWORD_2}@b"]
-    assert [note.kind for note in listed.notes if "O_PASSWORD" in note.reason] == ["secret", "secret"]
+    assert listed.profile["url"] == ["rabbitmq://a", "rabbitmq://b"]
+    assert (listed.profile["user"], listed.profile["password"]) == ("u", "${env:O_PASSWORD}")
+    assert [note.name for note in listed.notes if "hold for all" in note.reason] == [
+        "credentials, virtual host and TLS of b"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +108,7 @@ def test_credentials_that_differ_stay_in_the_urls() -> None:
         ("jms.forceSyncSend=true", {"block_on_non_durable_send": True}),
         ("jms.forceAsyncSend=true", {"block_on_durable_send": False}),
         ("jms.forceAsyncSend=false", {}),
-        ("jms.redeliveryPolicy.maxRedeliveries=-1", {}),
+        ("jms.redeliveryPolicy.maxRedeliveries=-1", {"max_redeliveries": -1}),
         ("jms.prefetchPolicy.all=5&jms.prefetchPolicy.queuePrefetch=9", {"prefetch": 5}),
         ("jms.prefetchPolicy.topicPrefetch=7", {"prefetch": 7}),
         (
@@ -161,21 +160,21 @@ def test_what_is_the_same_anyway_needs_no_note() -> None:
 
 def test_an_option_that_nobody_knows_is_named() -> None:
     (note,) = url("amqp://host?jms.nothing=1").notes
-    assert (note.name, note.kind) == ("jms.nothing", "dropped")
-    assert "not known" in note.reason
+    assert (note.name, note.kind) == ("jms.nothing", "unknown")
+    assert "no option of Qpid JMS that is known here" in note.reason
 
 
 def test_constant_pauses_of_classic_stay_constant() -> None:
     profile = url(
         "tcp://h:1?jms.redeliveryPolicy.redeliveryDelay=9000&jms.sendAcksAsync=false&jms.alwaysSyncSend=true"
     ).profile
-    assert (profile["redelivery_delay"], profile["redelivery_delay_max"]) == (9, 9)
+    assert (profile["redelivery_delay_first"], profile["redelivery_delay"], profile["redelivery_factor"]) == (1, 9, 1)
     assert (profile["block_on_acknowledge"], profile["block_on_non_durable_send"]) == (True, True)
 
 
-@pytest.mark.parametrize("table", [QPID, CLASSIC, ARTEMIS, PULSAR, FACTORY, URI, SPRING])
+@pytest.mark.parametrize("table", java_tables().values(), ids=java_tables())
 def test_the_tables_name_options_that_exist_and_give_reasons(table: dict[str, Any]) -> None:
-    own = RabbitOptions.__struct_fields__ if table in (URI, FACTORY, SPRING) else ()
+    own = (*RabbitOptions.__struct_fields__, "url")
     for name, rule in table.items():
         assert rule.option or rule.reason, name
         assert rule.option in (None, "user", "password", *Options.__struct_fields__, *own), name

@@ -1,0 +1,46 @@
+"""What happens to a message that fails: when it comes again, how often, and where it ends."""
+
+import msgspec
+
+from jmsbridge.config.kinds import Factor, Limit, LongestPause, Seconds
+
+__all__ = ["RedeliveryPolicy"]
+
+
+class RedeliveryPolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """How messages of a destination are delivered again after a failure; durations are seconds.
+
+    The first redelivery waits ``first_delay``, the second ``delay``, each further one ``factor`` times as long as the
+    one before, ``delay_max`` at most.
+    """
+
+    first_delay: Seconds = 0.0
+    """The pause before the first redelivery; 0: at once."""
+    delay: Seconds = 0.1
+    """The pause before the second redelivery."""
+    factor: Factor = 2.0
+    """How many times as long each further pause is; 1: all the same."""
+    delay_max: LongestPause = 5.0
+    """The longest pause, but for the first one."""
+    max_redeliveries: Limit = 6
+    """How often a message is delivered again before it goes to the dead-letter queue; -1 or ``"unlimited"``: always."""
+    dead_letter_queue: str | None = None
+    """The queue that takes what was redelivered too often; None: the broker's own."""
+    expiry_queue: str | None = None
+    """The queue that takes messages whose time to live is over; None: they are dropped."""
+
+    def delay_before(self, count: int) -> float:
+        """Seconds to wait before delivery number ``count``, the first redelivery being number 2."""
+        if count <= 1:
+            return 0.0
+        if count == 2:
+            return self.first_delay
+        try:
+            pause = self.delay * float(self.factor) ** (count - 3)
+        except OverflowError:
+            pause = self.delay_max if self.delay else 0.0
+        return min(pause, self.delay_max)
+
+    def is_exhausted(self, count: int) -> bool:
+        """Whether delivery number ``count`` is one too many."""
+        return 0 <= self.max_redeliveries < count - 1
