@@ -218,11 +218,11 @@ def _canonical_subclass(value: Any) -> Any:
         return float(value)
     if isinstance(value, str) and not isinstance(value, Char):
         return str.__str__(value)
-    raise MessageFormatException(f"a {type(value).__name__} is no value that Jakarta Messaging can carry here")
+    raise MessageFormatException(f"a value of type {type(value).__name__} is no value that Jakarta Messaging can carry here")
 
 
 def _refuse(value: Any, target: str) -> NoReturn:
-    raise MessageFormatException(f"a {type(wrap(value)).__name__} cannot be read as {target}")
+    raise MessageFormatException(f"a value of type {type(wrap(value)).__name__} cannot be read as {target}")
 
 
 def _parsed(value: Any, bits: int, target: str) -> int:

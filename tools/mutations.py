@@ -1,6 +1,6 @@
 """Break the code that keeps a rule and see whether a test of that very rule notices.
 
-``python -m tools.mutations`` tries every entry of ``mutations*.toml``, ``python -m tools.mutations HD-1 "pitfall 9"``
+``python -m tools.mutations`` tries every entry of ``mutations.toml``, ``python -m tools.mutations HD-1 "pitfall 9"``
 those of the rules named, ``--pick 10 --seed 7`` some at random. Everything happens in a copy of the checkout; the
 checkout itself is only read. Exits with 1 when a mutation survives the tests of its rule.
 """
@@ -20,6 +20,7 @@ from pathlib import Path
 import msgspec
 
 from jmsbridge.testing.rules import Evidence, collect
+from tools.definitions import find
 
 __all__ = ["Mutation", "Verdict", "load", "main", "try_out"]
 
@@ -30,11 +31,13 @@ _FAILED = re.compile(r"^(?:FAILED|ERROR) \S+::(\w+)", re.MULTILINE)
 
 
 class Mutation(msgspec.Struct, frozen=True, kw_only=True):
-    """One plausible mistake: in ``file``, ``old`` (which stands there once) becomes ``new``, and ``rule`` breaks."""
+    """One plausible mistake: in the function or class ``at``, ``old`` (which stands there once) becomes ``new``, and
+    ``rule`` breaks.
+    """
 
     rule: str
     mistake: str
-    file: str
+    at: str
     old: str
     new: str
 
@@ -55,17 +58,17 @@ class _Entries(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def load(folder: Path = _ROOT / "tools") -> list[Mutation]:
     """All known mutations."""
-    files = [tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("mutations*.toml"))]
-    return [mutation for file in files for mutation in msgspec.convert(file, _Entries).mutation]
+    entries = tomllib.loads((folder / "mutations.toml").read_text(encoding="utf-8"))
+    return msgspec.convert(entries, _Entries).mutation
 
 
 def try_out(mutation: Mutation, copy: Path, evidence: Evidence, *, others: bool = False) -> Verdict:
     """Apply it to the copy, run the tests of its rule (with ``others`` then all of the suite), and undo it."""
-    source = copy / mutation.file
-    text = source.read_text(encoding="utf-8")
-    if text.count(mutation.old) != 1:
+    place = find(mutation.at, copy)
+    source, text = place.path, place.path.read_text(encoding="utf-8")
+    if place.count(mutation.old) != 1:
         return Verdict("stale")
-    source.write_text(text.replace(mutation.old, mutation.new), encoding="utf-8")
+    source.write_text(place.replaced(mutation.old, mutation.new), encoding="utf-8")
     try:
         verdict = _run(copy, _nodes(mutation.rule, copy, evidence), "killed")
         if verdict.word == "survived" and others:
