@@ -218,7 +218,7 @@ def _canonical_subclass(value: Any) -> Any:
         return float(value)
     if isinstance(value, str) and not isinstance(value, Char):
         return str.__str__(value)
-    raise MessageFormatException(f"a value of type {type(value).__name__} is no value that Jakarta Messaging can carry here")
+    raise MessageFormatException(f"Jakarta Messaging cannot carry a value of type {type(value).__name__} here")
 
 
 def _refuse(value: Any, target: str) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Where a function or class stands that is given by its name, so that it may move without anybody's having to follow."""
+"""Where a function or class stands that is given by its name: it may move without a change of what names it."""
 
 import ast
 from collections.abc import Iterator

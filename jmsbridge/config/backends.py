@@ -2,6 +2,7 @@
 
 import re
 
+from jmsbridge.config.masking import shown_scheme
 from jmsbridge.config.suggest import nearest
 from jmsbridge.errors import ConfigurationError
 from jmsbridge.spi import registry
@@ -64,7 +65,7 @@ def _unknown(scheme: str) -> str:
     here = ", ".join(registry.names())
     if scheme in COMING:
         return f"this version of jmsbridge has no backend for {COMING[scheme]} ({scheme}:); it has {here}"
-    return f"unknown scheme {scheme!r}: {nearest(scheme, [*registry.names(), *EXTRAS], 'schemes')}"
+    return f"unknown scheme {shown_scheme(scheme)}: {nearest(scheme, [*registry.names(), *EXTRAS], 'schemes')}"
 
 
 def refuse_java_url(text: str) -> None:

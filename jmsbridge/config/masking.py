@@ -4,12 +4,13 @@ import re
 
 import msgspec
 
-__all__ = ["MASK", "is_secret", "mask_url", "masked_fields"]
+__all__ = ["MASK", "is_secret", "mask_url", "masked_fields", "shown_scheme"]
 
 MASK = "***"
 
 _SECRET = re.compile(r"pass(?!i)|pwd|secret|token|credential|api_?key", re.IGNORECASE)
 _PREFIX = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?/*")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+-]*")
 _PORT = re.compile(r"(?:[0-9]+(?:[/?#,].*)?)?", re.DOTALL)
 _PARAMETER = re.compile(r"([?&])([^=&#]*)=([^&]*)")
 
@@ -29,7 +30,9 @@ def mask_url(url: str) -> str:
     prefix = start[0] if start is not None else ""
     info, at, address = url[len(prefix) :].rpartition("@")
     user, colon, _ = info.partition(":")
-    if colon:
+    if at and not prefix.endswith("/"):  # without slashes nobody knows what the scheme is and what the user
+        plain = f"{prefix}{MASK}@{address}"
+    elif colon:
         plain = f"{prefix}{user}:{MASK}@{address}"
     elif at:
         plain = f"{prefix}{user if prefix.endswith('//') and user.isidentifier() else MASK}@{address}"
@@ -44,6 +47,11 @@ def _without_port(address: str) -> str:
     if not colon or _PORT.fullmatch(port) or any(mark in host for mark in "/?"):
         return address
     return f"{host}:{MASK}"
+
+
+def shown_scheme(scheme: str) -> str:
+    """A URL's scheme for an error message; what cannot be one may be a piece of a password."""
+    return repr(scheme) if _SCHEME.fullmatch(scheme) else "what stands there"
 
 
 def masked_fields(struct: msgspec.Struct) -> dict[str, object]:

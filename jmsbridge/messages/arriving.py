@@ -87,4 +87,4 @@ def message_for_body(body: Any) -> Message:
         return fields
     if isinstance(body, (bool, int, float, Char, list, tuple, JavaObject)):
         return ObjectMessage(body)
-    raise MessageFormatException(f"an object of type {type(body).__name__} is no message and no body that a message can carry")
+    raise MessageFormatException(f"a {type(body).__name__!r} object is no message and no body that a message can carry")

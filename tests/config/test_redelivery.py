@@ -126,9 +126,9 @@ def test_every_value_has_its_origin(options: Options) -> None:
 
 
 def test_tables_of_emulation_are_shown_the_same_way() -> None:
-    settings = resolve("stub:?emulation.browse=allow", {"emulation": {"groups": "refuse"}}).settings()
+    settings = resolve("stub:?emulation.browse=allow", {"emulation": {"message_groups": "refuse"}}).settings()
     assert settings["emulation.browse"] == ("allow", "URL")
-    assert settings["emulation.groups"] == ("refuse", "call")
+    assert settings["emulation.message_groups"] == ("refuse", "call")
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,7 @@ def _told(action: object) -> str:
 @example(("rabbitmq:user:qzvwkj@host", ("qzvwkj",)))
 @example(("//user:qzvwkj@host", ("qzvwkj",)))
 @example(("rabbitmq://user:qz@v/w:kj@host", ("v/w:kj", "w:kj")))
+@example(("user:qzv:wkj@host", ("qzv", "wkj")))
 @example(("rabbitmq://user:qz@v?wk=j@host", ("wk", "v?wk")))
 def test_no_text_about_a_mistyped_url_has_its_password(case: tuple[str, tuple[str, ...]]) -> None:
     url, parts = case
@@ -69,6 +70,7 @@ def test_no_text_about_a_mistyped_url_has_its_password(case: tuple[str, tuple[st
 
 @settings(deadline=None)
 @given(mistyped())
+@example(("amqp:/user:qzv#wkj@host:5672", ("qzv", "wkj")))
 def test_no_text_of_an_import_has_the_password(case: tuple[str, tuple[str, ...]]) -> None:
     url, parts = case
     told = _told(lambda: import_text(url, "url"))

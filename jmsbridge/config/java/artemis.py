@@ -7,6 +7,7 @@ from jmsbridge.config.java.pauses import Reconnect, apply_reconnect, reconnect_r
 from jmsbridge.config.java.rules import TLS, Table, alike, apply, differs, none, pop, to
 from jmsbridge.config.java.text import attempts, count, deadline, flag
 from jmsbridge.config.java.urls import Composite, Member, merged_options, put_urls
+from jmsbridge.config.masking import shown_scheme
 from jmsbridge.errors import ConfigurationError
 
 __all__ = ["FIRST", "TABLE", "read"]
@@ -122,7 +123,7 @@ def read(draft: Draft, url: Composite, by: str, prefer: str = "amqp") -> None:
     for one in url.members:
         if one.scheme not in ("tcp", "ssl"):
             raise ConfigurationError(
-                f"Artemis' {one.scheme}: has no equivalent, since brokers are not discovered: list them"
+                f"Artemis' scheme {shown_scheme(one.scheme)} has no equivalent, since brokers are not discovered: list them"
             )
     tls = _tls(url.members[0], url)
     scheme = {"amqp": "amqps", "stomp": "stomp+ssl"}[prefer] if tls else prefer

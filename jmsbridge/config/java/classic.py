@@ -15,6 +15,7 @@ from jmsbridge.config.java.pauses import (
 from jmsbridge.config.java.rules import PREFETCH, TLS, Table, alike, apply, differs, none, pop, said, take_prefetch, to
 from jmsbridge.config.java.text import attempts, count, deadline, flag, limit, milliseconds, not_flag
 from jmsbridge.config.java.urls import Composite, Member, merged_options, put_urls
+from jmsbridge.config.masking import shown_scheme
 from jmsbridge.errors import ConfigurationError
 
 __all__ = ["FIRST", "TABLE", "read", "settle"]
@@ -161,7 +162,9 @@ TABLE: Table = {
 def read(draft: Draft, url: Composite, by: str, prefer: str = "amqp") -> None:
     """Fill the draft from a broker URL, for the protocol that is preferred (``amqp`` or ``stomp``)."""
     if url.scheme in ("discovery", "fanout"):
-        raise ConfigurationError(f"{url.scheme}: has no equivalent, since brokers are not discovered: list them")
+        raise ConfigurationError(
+            f"the scheme {shown_scheme(url.scheme)} has no equivalent, since brokers are not discovered: list them"
+        )
     first = url.members[0]
     if first.scheme == "vm":
         _in_process(draft, first, by)
@@ -227,7 +230,7 @@ def _put(draft: Draft, members: list[Member], by: str, prefer: str) -> None:
     for one in members:
         if one.scheme not in _PLAIN + _TLS:
             raise ConfigurationError(
-                f"ActiveMQ's transport {one.scheme!r} has no equivalent; tcp, nio, ssl and auto have"
+                f"ActiveMQ's transport {shown_scheme(one.scheme)} has no equivalent; tcp, nio, ssl and auto have"
             )
     if len(tls) > 1:
         raise ConfigurationError("a failover list has either plain or TLS transports here, not both")

@@ -20,6 +20,7 @@ from jmsbridge.config.java.text import (
     unresolved,
 )
 from jmsbridge.config.java.urls import Member, address, put_urls
+from jmsbridge.config.masking import shown_scheme
 from jmsbridge.errors import ConfigurationError
 
 __all__ = ["FIRST", "TABLE", "dead_letters", "read_factory", "read_url"]
@@ -160,7 +161,9 @@ def read_url(draft: Draft, text: str, by: str) -> None:
     """Fill the draft from a service URL, which may name several hosts."""
     scheme, _, rest = text.strip().partition("://")
     if scheme.lower() not in ("pulsar", "pulsar+ssl"):
-        raise ConfigurationError(f"a service URL of Pulsar begins with pulsar:// or pulsar+ssl://, not {scheme!r}")
+        raise ConfigurationError(
+            f"a service URL of Pulsar begins with pulsar:// or pulsar+ssl://, not {shown_scheme(scheme)}"
+        )
     hosts, _, _ = rest.partition("/")
     members = [Member(scheme, *address(one), "", None, None, {}) for one in split_outside(hosts)]
     if not members:

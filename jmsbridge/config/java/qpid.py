@@ -7,6 +7,7 @@ from jmsbridge.config.java.pauses import Reconnect, apply_reconnect, reconnect_r
 from jmsbridge.config.java.rules import PREFETCH, TLS, Table, alike, apply, differs, none, pop, said, take_prefetch, to
 from jmsbridge.config.java.text import attempts, deadline, flag, limit, milliseconds
 from jmsbridge.config.java.urls import Composite, merged_options, put_urls
+from jmsbridge.config.masking import shown_scheme
 from jmsbridge.errors import ConfigurationError
 
 __all__ = ["FIRST", "TABLE", "read", "settle"]
@@ -122,7 +123,9 @@ def read(draft: Draft, url: Composite, by: str) -> None:
         raise ConfigurationError("discovery: has no equivalent, since brokers are not discovered: list them")
     for one in url.members:
         if one.scheme not in _SCHEMES:
-            raise ConfigurationError(f"Qpid JMS' transport {one.scheme!r} has no equivalent; amqp and amqps have")
+            raise ConfigurationError(
+                f"Qpid JMS' transport {shown_scheme(one.scheme)} has no equivalent; amqp and amqps have"
+            )
     tls = url.members[0].scheme == "amqps"
     if len({one.scheme for one in url.members}) > 1:
         raise ConfigurationError("a failover list has either amqp or amqps URLs here, not both")

@@ -8,6 +8,7 @@ from jmsbridge.config.java.model import Draft
 from jmsbridge.config.java.rules import TLS, Table, alike, apply, differs, none, pop, to
 from jmsbridge.config.java.text import Unlike, count, deadline, flag, milliseconds, split_outside, unresolved
 from jmsbridge.config.java.urls import Composite, Member, address, member, put_urls
+from jmsbridge.config.masking import shown_scheme
 from jmsbridge.errors import ConfigurationError
 
 __all__ = ["ADDRESS", "FACTORY", "URI", "VERIFIED", "heartbeat", "put", "read", "read_factory"]
@@ -96,7 +97,7 @@ def read(draft: Draft, url: Composite, by: str) -> None:
     """Fill the draft from an AMQP URI."""
     for one in url.members:
         if one.scheme not in ("amqp", "amqps"):
-            raise ConfigurationError(f"RabbitMQ's client knows amqp and amqps, not {one.scheme!r}")
+            raise ConfigurationError(f"RabbitMQ's client knows amqp and amqps, not {shown_scheme(one.scheme)}")
     put(draft, [_vhost(one) for one in url.members], url.members[0].scheme == "amqps", by)
     for one in url.members:
         apply(draft, URI, one.options)
