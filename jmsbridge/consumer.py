@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from typing import Any
+from typing import ClassVar, Never, TypeVar
 
 from jmsbridge.closing import Closing
 from jmsbridge.core import arguments
@@ -15,24 +15,32 @@ from jmsbridge.core.state import Life
 from jmsbridge.core.translate import translate
 from jmsbridge.destinations import Destination, Queue, Topic
 from jmsbridge.errors import IllegalStateException, JMSException
-from jmsbridge.listeners import as_message
+from jmsbridge.listeners import MESSAGE_LISTENER_NAMES, AnyMessageListener, as_message
+from jmsbridge.message import Message
 from jmsbridge.spi import BackendError, LinkLost
+from jmsbridge.strict import Strict
 
 __all__ = ["MessageConsumer", "QueueReceiver", "TopicSubscriber"]
 
+T = TypeVar("T")
 
-class MessageConsumer(Closing, Child):
+
+class MessageConsumer(Closing, Child, Strict):
     """Receives the messages of a queue or of a topic subscription, one after the other or by a listener.
 
     Belongs to its session's thread; only ``close`` may be called from another one (section 8.8). Iterating receives
     until the consumer is closed.
     """
 
+    __slots__ = ("__weakref__", "_closed", "_destination", "_engine", "_life", "_listener", "_receiver")
+    _meant: ClassVar[dict[str, str]] = MESSAGE_LISTENER_NAMES
+    _listener: AnyMessageListener | None
+
     def __init__(self, engine: Engine, receiver: Receiver, destination: Destination) -> None:
         self._engine = engine
         self._receiver = receiver
         self._destination = destination
-        self._listener: Any = None
+        self._listener = None
         self._closed = False
         self._life = Life(Rank.CONSUMER)
         engine.add_child(self)
@@ -55,7 +63,7 @@ class MessageConsumer(Closing, Child):
         return park is not None and park.was_full
 
     @property
-    def message_listener(self) -> Any:
+    def message_listener(self) -> AnyMessageListener | None:
         """Called with each message, on the session's delivery thread, one at a time per session; None for none.
 
         A callable or an object with ``on_message``. When it raises, AUTO and DUPS_OK deliver the message again (rule
@@ -65,7 +73,7 @@ class MessageConsumer(Closing, Child):
         return self._listener
 
     @message_listener.setter
-    def message_listener(self, listener: Any) -> None:
+    def message_listener(self, listener: AnyMessageListener | None) -> None:
         self._check()
         call = as_message(listener)
         self._listener = listener
@@ -74,22 +82,25 @@ class MessageConsumer(Closing, Child):
 
     # ---- receiving
 
-    def receive(self, *, timeout: float | timedelta | None = None) -> Any:
+    def receive(self, *wrong: Never, timeout: float | timedelta | None = None) -> Message | None:
         """The next message; None when ``timeout`` seconds passed or the consumer was closed meanwhile.
 
         Without ``timeout`` waits for ever; 0 is ``receive_no_wait``. IllegalState when the session has a listener or
         another thread is receiving on it (rule TH-3).
         """
+        if wrong:
+            arguments.refuse_positional_timeout("receive({})", wrong)
         return self._take(timeout, self._hand)
 
-    def receive_no_wait(self) -> Any:
+    def receive_no_wait(self) -> Message | None:
         """The next message that the broker has right now, or None (rule CN-7)."""
         return self._take(0, self._hand)
 
-    def _hand(self, delivery: Delivery) -> Any:
-        return self._engine.incoming.hand(delivery)
+    def _hand(self, delivery: Delivery) -> Message:
+        message: Message = self._engine.incoming.hand(delivery)
+        return message
 
-    def _take(self, timeout: float | timedelta | None, hand: Callable[[Delivery], Any]) -> Any:
+    def _take(self, timeout: float | timedelta | None, hand: Callable[[Delivery], T]) -> T | None:
         if self._closed:
             self._check()
         engine = self._engine
@@ -105,7 +116,7 @@ class MessageConsumer(Closing, Child):
             incoming.receiving = (me, receiver)
             if receiver.inbox.unsure:
                 receiver.make_sure()
-            result = None
+            result: T | None = None
             while delivery := receiver.next_now() if timeout == 0 else receiver.next(deadline):
                 try:
                     result = hand(delivery)
@@ -135,7 +146,7 @@ class MessageConsumer(Closing, Child):
         if self._receiver.error is not None:
             raise translate(self._receiver.error)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Message]:
         """Receive until the consumer is closed."""
         while not self._closed:
             message = self.receive()
@@ -172,6 +183,8 @@ class MessageConsumer(Closing, Child):
 class QueueReceiver(MessageConsumer):
     """A consumer of a queue, with the older interface (section 9.2)."""
 
+    __slots__ = ()
+
     @property
     def queue(self) -> Queue:
         """The queue."""
@@ -182,6 +195,8 @@ class QueueReceiver(MessageConsumer):
 
 class TopicSubscriber(MessageConsumer):
     """A consumer of a topic subscription, with the older interface (section 9.2)."""
+
+    __slots__ = ()
 
     @property
     def topic(self) -> Topic:

@@ -9,13 +9,14 @@ from typing import Annotated, Any
 import typer
 
 from jmsbridge import Queue
+from jmsbridge.administration import Place
 from jmsbridge.cli.asking import YesArg, confirmed
 from jmsbridge.cli.progress import working
 from jmsbridge.cli.running import OK, note
 from jmsbridge.cli.tables import print_rows
 from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides
 from jmsbridge.errors import ConfigurationError
-from jmsbridge.spi import Address, Place
+from jmsbridge.spi import Address
 
 __all__ = ["JsonArg", "create", "list_places", "purge", "queue_address", "remove"]
 
@@ -53,7 +54,7 @@ def list_places(
       jmsbridge list 'queue:order*' --json -t embedded:orders.db
     """
     with connect(target, overrides(user, password, options)) as connection:
-        places = [place for place in connection.admin.places() if _matches(place, pattern)]
+        places = [place for place in connection.admin.list() if _matches(place, pattern)]
     if as_json:
         for place in places:
             sys.stdout.write(json.dumps(_document(place), ensure_ascii=False) + "\n")

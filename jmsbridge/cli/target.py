@@ -5,11 +5,11 @@ from typing import Annotated, Any
 import typer
 
 import jmsbridge
-from jmsbridge import Connection, Destination, Queue, Topic
+from jmsbridge import Connection, Destination
 from jmsbridge.config import Target, profile_names, to_seconds
-from jmsbridge.destinations import TemporaryQueue, TemporaryTopic
+from jmsbridge.destinations import destination_of
 from jmsbridge.errors import ConfigurationError
-from jmsbridge.spi import registry
+from jmsbridge.spi import Address, registry
 
 __all__ = [
     "OptionsArg",
@@ -63,12 +63,7 @@ OptionsArg = Annotated[
     typer.Option("--option", "-o", metavar="NAME=VALUE", help="Set an option of the connection; repeatable."),
 ]
 
-_KINDS: dict[str, type[Destination]] = {
-    "queue": Queue,
-    "topic": Topic,
-    "temp-queue": TemporaryQueue,
-    "temp-topic": TemporaryTopic,
-}
+_KINDS = ("queue", "topic", "temp-queue", "temp-topic")
 
 
 def overrides(user: str | None, password: str | None, options: list[str] | None) -> dict[str, Any]:
@@ -100,7 +95,7 @@ def destination(text: str) -> Destination:
         kind, name = "queue", text
     if not name:
         raise ConfigurationError("a destination has a name, such as 'orders' or 'topic:news'")
-    return _KINDS[kind](name)
+    return destination_of(Address(name, kind.endswith("topic"), kind.startswith("temp-")))  # as `list` shows it
 
 
 def seconds(text: str, option: str) -> float:

@@ -44,6 +44,8 @@ class SessionSettings(msgspec.Struct, frozen=True):
 class Child:
     """A producer, consumer or browser: closed by its session."""
 
+    __slots__ = ()
+
     def _shut(self) -> None:
         """The session is closed: do what ``close`` still has to do without it."""
         raise NotImplementedError

@@ -1,5 +1,6 @@
 """The kinds of send, each with its ticket: what the broker's answer leads to."""
 
+import logging
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -22,6 +23,8 @@ __all__ = [
     "Watched",
     "write_headers",
 ]
+
+log = logging.getLogger("jmsbridge.send")
 
 
 class Completion(Protocol):
@@ -171,11 +174,21 @@ Watched = UnwatchedSend | TransactedSend
 
 
 def write_headers(message: Message, foreign: Any) -> None:
-    """Another provider's message gets its headers through its own setters (rule BO-8)."""
-    foreign.jms_destination = message._destination
-    foreign.jms_delivery_mode = message._delivery_mode
-    foreign.jms_message_id = message._message_id
-    foreign.jms_timestamp = message._timestamp
-    foreign.jms_priority = message._priority
-    foreign.jms_expiration = message._expiration
-    foreign.jms_delivery_time = message._delivery_time
+    """Another provider's message gets its headers through its own setters (rule BO-8).
+
+    One that it does not take is logged, and the message is sent all the same: an implementation of JMS 1.1 has no
+    delivery time, say.
+    """
+    for name, value in (
+        ("jms_destination", message._destination),
+        ("jms_delivery_mode", message._delivery_mode),
+        ("jms_message_id", message._message_id),
+        ("jms_timestamp", message._timestamp),
+        ("jms_priority", message._priority),
+        ("jms_expiration", message._expiration),
+        ("jms_delivery_time", message._delivery_time),
+    ):
+        try:
+            setattr(foreign, name, value)
+        except Exception as error:  # another provider's code
+            log.warning("a foreign message of type %s does not take %s: %r", type(foreign).__name__, name, error)

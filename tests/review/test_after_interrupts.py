@@ -14,7 +14,6 @@ from jmsbridge import (
     Connection,
     JMSException,
     Message,
-    MessageConsumer,
     Queue,
     Session,
     TextMessage,
@@ -37,9 +36,9 @@ def test_a_consumer_that_is_closed_then_settles_each_message_once(
 ) -> None:
     connection = connect(redelivery_delay=0.0, max_redeliveries=10_000)
 
-    def prepare() -> tuple[Session, MessageConsumer]:
+    def prepare() -> tuple[Session, Any]:
         session = connection.create_session(session_mode=mode)
-        consumer = session.create_consumer(QUEUE)
+        consumer: Any = session.create_consumer(QUEUE)
         backend.subscription.deliver(*(text_envelope(Address("orders"), text) for text in "ab"))
         assert [consumer.receive(timeout=LONG).text for _ in "ab"] == ["a", "b"]
         backend.settled.clear()
@@ -61,9 +60,9 @@ def test_a_later_acknowledgement_outlives_the_closing_of_its_consumer(broker: Em
     connection = broker.connect()
     other = connection.create_session()
 
-    def prepare() -> tuple[Session, MessageConsumer]:
+    def prepare() -> tuple[Session, Any]:
         session = connection.create_session(session_mode=CLIENT_ACKNOWLEDGE)
-        consumer = session.create_consumer(QUEUE)
+        consumer: Any = session.create_consumer(QUEUE)
         send_texts(other, QUEUE, "first", "second")
         assert consumer.receive(timeout=LONG) is not None
         return session, consumer
@@ -115,7 +114,7 @@ def test_an_acknowledgement_elsewhere_does_not_touch_what_the_lane_puts_back(
 ) -> None:
     """Rule AC-4: it is ignored, also while a listener's failure is dealt with."""
     session = connect(redelivery_delay=0.0).create_session()
-    consumer = session.create_consumer(QUEUE)
+    consumer: Any = session.create_consumer(QUEUE)
     incoming = session._engine.incoming
     replay = incoming._replay
     begun, go_on = threading.Event(), threading.Event()

@@ -3,6 +3,7 @@
 import threading
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,6 @@ from jmsbridge import (
     SESSION_TRANSACTED,
     Connection,
     IllegalStateException,
-    MessageConsumer,
     Queue,
     Session,
 )
@@ -27,7 +27,7 @@ Connect = Callable[..., Connection]
 QUEUE = Queue("orders")
 
 
-def _drain(consumer: MessageConsumer) -> list[str]:
+def _drain(consumer: Any) -> list[str]:
     texts = []
     while (message := consumer.receive_no_wait()) is not None:
         texts.append(message.text)
@@ -43,7 +43,7 @@ def test_an_interrupted_receive_loses_nothing(
     connection = broker.connect(redelivery_delay=0.0, max_redeliveries=1000)
     session = connection.create_session(session_mode=mode)
     other = connection.create_session()
-    consumer = session.create_consumer(QUEUE, prefetch=prefetch)
+    consumer: Any = session.create_consumer(QUEUE, prefetch=prefetch)
     sent: list[str] = []
     got: list[str] = []
 
@@ -71,7 +71,7 @@ def test_an_interrupted_automatic_receive_loses_nothing(broker: Embedded) -> Non
     connection = broker.connect()
     session = connection.create_session()
     other = connection.create_session()
-    consumer = session.create_consumer(QUEUE)
+    consumer: Any = session.create_consumer(QUEUE)
     got: Counter[str] = Counter()
     sent: list[str] = []
 
@@ -98,7 +98,7 @@ def test_an_interrupted_session_close_gives_everything_back(broker: Embedded, mo
 
     def prepare() -> None:
         session = connection.create_session(session_mode=mode)
-        consumer = session.create_consumer(QUEUE)
+        consumer: Any = session.create_consumer(QUEUE)
         send_texts(other, QUEUE, "seen", "unseen")
         assert consumer.receive(timeout=LONG).text == "seen"
         made.append(session)
@@ -157,7 +157,7 @@ def test_an_interrupted_connection_close_closes_everything(broker: Embedded) -> 
 
 def test_an_interrupted_wait_for_a_message_leaves_the_session_usable(broker: Embedded) -> None:
     session = broker.connect().create_session()
-    consumer = session.create_consumer(QUEUE)
+    consumer: Any = session.create_consumer(QUEUE)
     outcome: list[str] = []
 
     def receive() -> None:
@@ -218,7 +218,7 @@ def test_an_interrupt_while_a_commit_is_undone_replays_once(
     if emulated:
         backend.lower(Native.TRANSACTIONS)
     session = connect(emulation="allow", redelivery_delay=0.0).create_session(transacted=True)
-    consumer = session.create_consumer(QUEUE)
+    consumer: Any = session.create_consumer(QUEUE)
     backend.subscription.deliver(*(text_envelope(Address("orders"), text) for text in "ab"))
     assert [consumer.receive(timeout=LONG).text for _ in range(2)] == ["a", "b"]
     transaction, _ = session._engine.outgoing.transaction()
@@ -247,7 +247,8 @@ def test_an_interrupted_rollback_is_whole_or_has_not_begun(
     backend: ScriptedBackend, connect: Connect, mode: int, act: str
 ) -> None:
     session = connect(redelivery_delay=0.0, max_redeliveries=10_000).create_session(session_mode=mode)
-    consumer, texts = session.create_consumer(QUEUE), ["a", "b", "c"]
+    consumer: Any = session.create_consumer(QUEUE)
+    texts = ["a", "b", "c"]
     backend.subscription.deliver(*(text_envelope(Address("orders"), text) for text in texts))
     assert [consumer.receive(timeout=LONG).text for _ in texts] == texts
     points = 0
@@ -296,7 +297,7 @@ def test_what_an_interrupted_acknowledgement_leaves_goes_with_the_next(
     backend: ScriptedBackend, connect: Connect
 ) -> None:
     session = connect().create_session(session_mode=CLIENT_ACKNOWLEDGE)
-    consumer = session.create_consumer(QUEUE)
+    consumer: Any = session.create_consumer(QUEUE)
     tokens: list[int] = []
 
     def receive() -> None:
