@@ -8,8 +8,9 @@ attributes of such a class more slowly.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from difflib import get_close_matches
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 __all__ = ["JavaNames", "Strict"]
@@ -86,18 +87,23 @@ def _snake(name: str) -> str:
 _JAVA_WORDS = {"jms": "JMS", "jmsx": "JMSX", "id": "ID", "utf": "UTF", "xa": "XA"}
 
 
-def _java_names(name: str, value: object) -> Iterator[str]:
+@cache
+def _java_names(name: str, is_property: bool) -> tuple[str, ...]:
     """The names that Java has for an attribute, and those that one makes who mixes both languages."""
-    if name.startswith("_") or name.isupper() or isinstance(value, _Misnamed):
-        return
+    if name.startswith("_") or name.isupper():
+        return ()
     words = name.split("_")
     pascal = "".join(_JAVA_WORDS.get(word, word.capitalize()) for word in words)
-    yield words[0] + "".join(_JAVA_WORDS.get(word, word.capitalize()) for word in words[1:])
-    yield words[0] + "".join(map(str.capitalize, words[1:]))
-    if isinstance(value, property):
-        yield from (f"get{pascal}", f"set{pascal}", f"is{pascal}", pascal, f"get_{name}", f"set_{name}")
+    found = [
+        words[0] + "".join(_JAVA_WORDS.get(word, word.capitalize()) for word in words[1:]),
+        words[0] + "".join(map(str.capitalize, words[1:])),
+    ]
+    if is_property:
+        found += [f"get{pascal}", f"set{pascal}", f"is{pascal}", pascal, f"get_{name}", f"set_{name}"]
         if words[0] == "jms":  # without the prefix that Python has no use for
-            yield from ("_".join(words[1:]), *(each for each in _java_names("_".join(words[1:]), None)))
+            rest = "_".join(words[1:])
+            found += [rest, *_java_names(rest, False)]
+    return tuple(found)
 
 
 class _Kind(type):
@@ -120,7 +126,8 @@ class JavaNames(metaclass=_Kind):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         has = {name: value for base in reversed(cls.__mro__) for name, value in vars(base).items()}
-        tried = [wrong for name, value in has.items() for wrong in _java_names(name, value)]
+        own = {name: value for name, value in has.items() if not isinstance(value, _Misnamed)}
+        tried = [wrong for name, value in own.items() for wrong in _java_names(name, isinstance(value, property))]
         meant = [wrong for base in cls.__mro__ for wrong in vars(base).get("_meant", {})]
         for wrong in {*meant, *tried} - has.keys():
             setattr(cls, wrong, _Misnamed(wrong))
