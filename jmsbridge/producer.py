@@ -178,14 +178,14 @@ class MessageProducer(Closing, Child, Strict):
         if self._closed:
             self._check()
         self._engine.check_open()
-        if more or (second is not MISSING and isinstance(first, Message)):
-            refuse_form("send", first, more if isinstance(first, Destination) else (second, *more))
         listener = None if completion_listener is MISSING else as_completion(completion_listener)
         if second is MISSING:
             destination, message = self._destination, first
             if destination is None:
                 raise UnsupportedOperationError("an anonymous producer needs send(destination, message)")
         else:
+            if more or isinstance(first, Message):
+                refuse_form("send", first, more if isinstance(first, Destination) else (second, *more))
             destination, message = first, second
             if self._destination is not None:
                 raise UnsupportedOperationError("a producer with a destination needs send(message)")
