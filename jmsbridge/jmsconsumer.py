@@ -57,7 +57,9 @@ class JMSConsumer(Closing, Strict):
     @simplified
     def receive(self, *wrong: Never, timeout: float | timedelta | None = None) -> Message | None:
         """See ``MessageConsumer.receive``."""
-        return self._consumer.receive(*wrong, timeout=timeout)
+        if wrong:
+            arguments.refuse_positional_timeout("receive({})", wrong)
+        return self._consumer.receive(timeout=timeout)
 
     @simplified
     def receive_no_wait(self) -> Message | None:

@@ -96,7 +96,7 @@ class JMSProducer(Strict):
                 arguments.destination(destination)
             own: Any = message
             foreign = None
-            if type(own) not in MESSAGE_KINDS and not isinstance(own, Message):
+            if type(own) not in MESSAGE_KINDS:
                 own, foreign = own_message(own, objects=True)
             if own._gate is not None:
                 own._refuse()

@@ -196,7 +196,7 @@ class MessageProducer(Closing, Child, Strict):
         level = settings.priority if priority is None else arguments.priority(priority)
         ttl = settings.ttl if time_to_live is None else arguments.milliseconds(time_to_live)
         foreign = None
-        if type(message) not in MESSAGE_KINDS and not isinstance(message, Message):
+        if type(message) not in MESSAGE_KINDS:
             message, foreign = own_message(message, objects=False)
         if duplicate_id is not None and not isinstance(duplicate_id, str):
             raise ValueError(f"duplicate_id is text, not {duplicate_id!r}")

@@ -54,14 +54,18 @@ class SendSettings:
 def own_message(value: Any, *, objects: bool) -> tuple[Message, Any]:
     """A message of ours for a plain body (no foreign object) or for another provider's message (that object too).
 
-    Text, bytes and mappings are bodies; with ``objects`` so is everything that an ObjectMessage carries.
+    Text, bytes and mappings are bodies; with ``objects`` so is everything that an ObjectMessage carries. A message of
+    ours, which may be of an application's subclass, is its own.
     """
     if value is None:
         raise MessageFormatException("there is no message to send; create_message makes one without body")
-    if hasattr(value, "jms_message_id"):
-        return copy_foreign(value), value
-    if not objects and not isinstance(value, str | bytes | bytearray | memoryview | Mapping):
-        raise MessageFormatException(f"a {type(value).__name__} is no message and no plain body")
+    if type(value) is not str:
+        if isinstance(value, Message):
+            return value, None
+        if hasattr(value, "jms_message_id"):
+            return copy_foreign(value), value
+        if not objects and not isinstance(value, str | bytes | bytearray | memoryview | Mapping):
+            raise MessageFormatException(f"a {type(value).__name__} is no message and no plain body")
     return message_for_body(value), None
 
 
