@@ -58,7 +58,7 @@ def message(session: Session) -> TextMessage:
     return made
 
 
-def read(received: Message) -> None:
+def read(received: Message | None) -> None:
     """What a receiver does with a message: its text and one property."""
     if not isinstance(received, TextMessage) or len(received.text or "") != len(BODY):
         raise RuntimeError(f"{received!r} is not what was sent")

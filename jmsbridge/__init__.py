@@ -22,6 +22,7 @@ What a broker lacks is emulated, with an ``EmulationWarning`` naming the price, 
 
 from importlib.metadata import PackageNotFoundError, version
 
+from jmsbridge.administration import Administration, Place
 from jmsbridge.browser import QueueBrowser
 from jmsbridge.codecs.javaserial import JavaObject
 from jmsbridge.connection import Connection
@@ -43,11 +44,12 @@ from jmsbridge.errors import __all__ as _errors
 from jmsbridge.factory import ConnectionFactory, connect, context
 from jmsbridge.jmsconsumer import JMSConsumer
 from jmsbridge.jmsproducer import JMSProducer
+from jmsbridge.listeners import CompletionListener, ExceptionListener, MessageListener
 from jmsbridge.message import BytesMessage, MapMessage, Message, ObjectMessage, StreamMessage, TextMessage
 from jmsbridge.metadata import ConnectionMetaData
 from jmsbridge.producer import MessageProducer
 from jmsbridge.session import Session
-from jmsbridge.values import Byte, Char, Double, Float, Int, Long, Short
+from jmsbridge.values import Byte, Char, Double, FieldValue, Float, Int, JavaValue, Long, PropertyValue, Short
 
 try:
     __version__ = version("jmsbridge")
@@ -62,27 +64,35 @@ __all__ = [
     "NO_ACKNOWLEDGE",
     "PRE_ACKNOWLEDGE",
     "SESSION_TRANSACTED",
+    "Administration",
     "Byte",
     "BytesMessage",
     "Char",
+    "CompletionListener",
     "Connection",
     "ConnectionFactory",
     "ConnectionMetaData",
     "DeliveryMode",
     "Destination",
     "Double",
+    "ExceptionListener",
+    "FieldValue",
     "Float",
     "Int",
     "JMSConsumer",
     "JMSContext",
     "JMSProducer",
     "JavaObject",
+    "JavaValue",
     "Long",
     "MapMessage",
     "Message",
     "MessageConsumer",
+    "MessageListener",
     "MessageProducer",
     "ObjectMessage",
+    "Place",
+    "PropertyValue",
     "Queue",
     "QueueBrowser",
     "Session",

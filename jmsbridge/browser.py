@@ -3,18 +3,18 @@
 import contextlib
 from collections import deque
 from collections.abc import Generator, Iterator
-from typing import Any
 
 from jmsbridge.closing import Closing
 from jmsbridge.core.emulation.browsing import look
 from jmsbridge.core.runtime.waiting import Waiter
-from jmsbridge.core.session import Child, SessionCore
+from jmsbridge.core.session import SessionCore
 from jmsbridge.core.translate import translate
 from jmsbridge.destinations import Queue
 from jmsbridge.errors import IllegalStateException
-from jmsbridge.message import message_from_arrival
+from jmsbridge.message import Message, message_from_arrival
 from jmsbridge.selectors import optional_selector
 from jmsbridge.spi import Arrival, BackendError, Interest, LinkLost, Mode, Native, Subscription
+from jmsbridge.strict import Strict
 
 __all__ = ["QueueBrowser"]
 
@@ -32,8 +32,10 @@ class _Page:
         self.arrivals.append(arrival)
 
 
-class QueueBrowser(Closing, Child):
+class QueueBrowser(Closing, Strict):
     """Each iteration shows the queue anew, in the order of receiving; on a stopped connection too."""
+
+    __slots__ = ("__weakref__", "_closed", "_engine", "_is_cut", "_open", "_queue", "_selector")
 
     def __init__(self, engine: SessionCore, queue: Queue, selector: str | None) -> None:
         self._engine = engine
@@ -67,15 +69,15 @@ class QueueBrowser(Closing, Child):
         return self._is_cut
 
     @property
-    def enumeration(self) -> Iterator[Any]:
+    def enumeration(self) -> Iterator[Message]:
         """A fresh iterator over the queue's messages; it ends at the end of the queue."""
         self._check()
         return self._browse()
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Message]:
         return self.enumeration
 
-    def _browse(self) -> Iterator[Any]:
+    def _browse(self) -> Iterator[Message]:
         plan = self._engine.plan()
         shown = self._browse_natively() if plan.require(Native.BROWSE) == "native" else self._browse_copies()
         now = self._engine.connection.clock.now_ms

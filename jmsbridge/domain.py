@@ -5,22 +5,25 @@ What belongs to the other domain raises IllegalState before anything else is loo
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any, NoReturn
+from typing import Any, Never, NoReturn, overload
 
 from jmsbridge.closing import Closing
 from jmsbridge.config import Target
 from jmsbridge.connection import Connection
 from jmsbridge.consumer import QueueReceiver, TopicSubscriber
 from jmsbridge.core import arguments
-from jmsbridge.core.modes import AUTO_ACKNOWLEDGE, SESSION_TRANSACTED, session_mode
+from jmsbridge.core.modes import AUTO_ACKNOWLEDGE
 from jmsbridge.core.session import SessionCore
-from jmsbridge.destinations import Destination, Queue, Topic
+from jmsbridge.destinations import Destination, Queue, TemporaryQueue, TemporaryTopic, Topic
 from jmsbridge.errors import IllegalStateException, InvalidDestinationException
 from jmsbridge.factory import ConnectionFactory
-from jmsbridge.message import message_for_body
+from jmsbridge.message import Message, message_for_body
+from jmsbridge.modes import chosen_mode
 from jmsbridge.producer import MessageProducer
+from jmsbridge.sending import Sendable
 from jmsbridge.session import Session
 from jmsbridge.spi import Backend, registry
+from jmsbridge.strict import Strict
 
 __all__ = [
     "QueueConnection",
@@ -45,6 +48,8 @@ def _wrong_domain(what: str) -> NoReturn:
 class QueueSender(MessageProducer):
     """A producer for a queue."""
 
+    __slots__ = ()
+
     @property
     def queue(self) -> Destination | None:
         """The queue; None when anonymous."""
@@ -54,18 +59,20 @@ class QueueSender(MessageProducer):
 class TopicPublisher(MessageProducer):
     """A producer for a topic."""
 
+    __slots__ = ()
+
     @property
     def topic(self) -> Destination | None:
         """The topic; None when anonymous."""
         return self.destination
 
-    def publish(self, *arguments: Any, **options: Any) -> None:
-        """``send`` by its older name: ``publish(message)`` or ``publish(topic, message)``."""
-        self.send(*arguments, **options)
+    publish = MessageProducer.send  # its older name
 
 
 class _DomainSession(Session):
     """A session that refuses what belongs to the other domain."""
+
+    __slots__ = ()
 
     def _forbidden(self, what: str) -> NoReturn:
         self._check_open()
@@ -74,6 +81,8 @@ class _DomainSession(Session):
 
 class QueueSession(_DomainSession):
     """A session for queues only."""
+
+    __slots__ = ()
 
     def create_sender(self, queue: Queue | None) -> QueueSender:
         """A producer for a queue; anonymous for None."""
@@ -106,7 +115,7 @@ class QueueSession(_DomainSession):
         """Belongs to topics."""
         self._forbidden("create_temporary_topic")
 
-    def create_topic(self, name: str) -> NoReturn:
+    def create_topic(self, name: str, *, literal: bool = False) -> NoReturn:
         """Belongs to topics."""
         self._forbidden("create_topic")
 
@@ -117,6 +126,8 @@ class QueueSession(_DomainSession):
 
 class TopicSession(_DomainSession):
     """A session for topics only."""
+
+    __slots__ = ()
 
     def create_publisher(self, topic: Topic | None) -> TopicPublisher:
         """A producer for a topic; anonymous for None."""
@@ -136,7 +147,7 @@ class TopicSession(_DomainSession):
         """Belongs to queues."""
         self._forbidden("create_browser")
 
-    def create_queue(self, name: str) -> NoReturn:
+    def create_queue(self, name: str, *, literal: bool = False) -> NoReturn:
         """Belongs to queues."""
         self._forbidden("create_queue")
 
@@ -148,13 +159,18 @@ class TopicSession(_DomainSession):
 class QueueConnection(Connection):
     """A connection for queues only."""
 
+    __slots__ = ()
+
+    @overload
+    def create_queue_session(self, session_mode: int = AUTO_ACKNOWLEDGE) -> QueueSession: ...
+    @overload
     def create_queue_session(
-        self, transacted: bool | int = False, acknowledge_mode: int = AUTO_ACKNOWLEDGE
-    ) -> QueueSession:
-        """A session for queues."""
+        self, transacted: bool = False, acknowledge_mode: int = AUTO_ACKNOWLEDGE
+    ) -> QueueSession: ...
+    def create_queue_session(self, *given: Any, **named: Any) -> QueueSession:
+        """A session for queues; the forms of ``create_session``."""
         self._core.check_open()
-        mode = SESSION_TRANSACTED if transacted else session_mode(acknowledge_mode)
-        return QueueSession(self, self._settings(mode))
+        return QueueSession(self, self._settings(chosen_mode("create_queue_session", given, **named)))
 
     def _topics_only(self, *_: Any, **__: Any) -> NoReturn:
         self._core.check_open()
@@ -168,17 +184,24 @@ class QueueConnection(Connection):
 class TopicConnection(Connection):
     """A connection for topics only."""
 
+    __slots__ = ()
+
+    @overload
+    def create_topic_session(self, session_mode: int = AUTO_ACKNOWLEDGE) -> TopicSession: ...
+    @overload
     def create_topic_session(
-        self, transacted: bool | int = False, acknowledge_mode: int = AUTO_ACKNOWLEDGE
-    ) -> TopicSession:
-        """A session for topics."""
+        self, transacted: bool = False, acknowledge_mode: int = AUTO_ACKNOWLEDGE
+    ) -> TopicSession: ...
+    def create_topic_session(self, *given: Any, **named: Any) -> TopicSession:
+        """A session for topics; the forms of ``create_session``."""
         self._core.check_open()
-        mode = SESSION_TRANSACTED if transacted else session_mode(acknowledge_mode)
-        return TopicSession(self, self._settings(mode))
+        return TopicSession(self, self._settings(chosen_mode("create_topic_session", given, **named)))
 
 
 class QueueConnectionFactory(ConnectionFactory):
     """Makes connections for queues."""
+
+    __slots__ = ()
 
     def create_queue_connection(self, user_name: str | None = None, password: str | None = None) -> QueueConnection:
         """A new connection, stopped."""
@@ -188,6 +211,8 @@ class QueueConnectionFactory(ConnectionFactory):
 
 class TopicConnectionFactory(ConnectionFactory):
     """Makes connections for topics."""
+
+    __slots__ = ()
 
     def create_topic_connection(self, user_name: str | None = None, password: str | None = None) -> TopicConnection:
         """A new connection, stopped."""
@@ -200,24 +225,28 @@ def _open(factory: ConnectionFactory, user_name: str | None, password: str | Non
     return target, registry.load(target.scheme)
 
 
-class _Requestor(Closing):
+class _Requestor(Closing, Strict):
     """Sends a request with a temporary reply destination and waits for the first reply (section 9.2.3)."""
 
-    def __init__(self, session: Session, destination: Any, reply_to: Any) -> None:
+    __slots__ = ("_consumer", "_producer", "_reply_to", "_session")
+
+    def __init__(self, session: Session, destination: Queue | Topic, reply_to: TemporaryQueue | TemporaryTopic) -> None:
         self._session = session
         self._reply_to = reply_to
         self._producer = session.create_producer(destination)
         self._consumer = session.create_consumer(reply_to)
 
-    def request(self, message: Any, *, timeout: float | timedelta | None = None) -> Any:
+    def request(self, message: Sendable, *wrong: Never, timeout: float | timedelta | None = None) -> Message | None:
         """Send and wait for the reply; for ever, as the specification has it, unless ``timeout`` seconds are given.
 
-        ``message`` may be a plain body.
+        ``message`` may be a plain body. None when the time is over, or the session was closed meanwhile.
         """
-        if isinstance(message, str | bytes | Mapping):
-            message = message_for_body(message)
-        message.jms_reply_to = self._reply_to
-        self._producer.send(message)
+        if wrong:
+            arguments.refuse_positional_timeout("request(message, {})", wrong)
+        body = isinstance(message, str | bytes | bytearray | memoryview | Mapping)
+        asking: Any = message_for_body(message) if body else message  # another provider's has the setter, too
+        asking.jms_reply_to = self._reply_to
+        self._producer.send(asking)
         return self._consumer.receive(timeout=timeout)
 
     def close(self) -> None:
@@ -238,6 +267,8 @@ def _check_requestor(session: Session, destination: Any) -> None:
 class QueueRequestor(_Requestor):
     """Request and reply over a queue."""
 
+    __slots__ = ()
+
     def __init__(self, session: Session, queue: Queue) -> None:
         _check_requestor(session, queue)
         super().__init__(session, arguments.queue(queue), session.create_temporary_queue())
@@ -245,6 +276,8 @@ class QueueRequestor(_Requestor):
 
 class TopicRequestor(_Requestor):
     """Request and reply over a topic."""
+
+    __slots__ = ()
 
     def __init__(self, session: Session, topic: Topic) -> None:
         _check_requestor(session, topic)

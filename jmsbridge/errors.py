@@ -9,20 +9,26 @@ the simplified API (section 8.9). Here each meaning is a class of its own that b
     │   └── InvalidDestinationException …   also an InvalidDestination
     ├── JMSRuntimeException                 simplified API
     │   └── InvalidDestinationRuntimeException …
-    ├── IllegalState, InvalidClientID, InvalidDestination, InvalidSelector, JMSSecurity, MessageEOF, MessageFormat,
-    │   MessageNotReadable, MessageNotWriteable, ResourceAllocation, TransactionInProgress, TransactionRolledBack,
-    │   UnsupportedFeature, InDoubt         meanings: ``except InvalidDestination`` catches both halves
-    └── ConfigurationError                  also a ValueError
+    ├── IllegalState, InvalidArgument, InvalidClientID, InvalidDestination, InvalidSelector, JMSSecurity, MessageEOF,
+    │   MessageFormat, MessageNotReadable, MessageNotWriteable, ResourceAllocation, TransactionInProgress,
+    │   TransactionRolledBack, UnsupportedFeature, InDoubt
+    │                                       meanings: ``except InvalidDestination`` catches both halves
+    ├── ConfigurationError                  also a ValueError, as InvalidArgument is
+    └── InvalidCall                         also a TypeError
 
 Errors that Java takes from ``java.lang`` are Python's own where there is one (``ValueError`` for IllegalArgument,
 ``IndexError``) and small subclasses otherwise. All are picklable.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jmsbridge.message import Message
 
 __all__ = [
     "ConfigurationError",
+    "DurationWarning",
     "EmulationWarning",
     "IllegalState",
     "IllegalStateException",
@@ -30,6 +36,10 @@ __all__ = [
     "InDoubt",
     "InDoubtException",
     "InDoubtRuntimeException",
+    "InvalidArgument",
+    "InvalidArgumentException",
+    "InvalidArgumentRuntimeException",
+    "InvalidCall",
     "InvalidClientID",
     "InvalidClientIDException",
     "InvalidClientIDRuntimeException",
@@ -103,6 +113,10 @@ class IllegalState(JMSError):
     """The call is not legal now: object closed, wrong mode, wrong domain, wrong thread."""
 
 
+class InvalidArgument(JMSError, ValueError):
+    """A mode, a number or a duration is none that is possible; the text says which are."""
+
+
 class InvalidClientID(JMSError):
     """The client id is malformed or in use."""
 
@@ -163,14 +177,14 @@ class InDoubt(JMSError):
         reason: str = "",
         error_code: str | None = None,
         *,
-        sent: Sequence[Any] = (),
-        refused: Sequence[Any] = (),
-        unknown: Sequence[Any] = (),
+        sent: Sequence["Message"] = (),
+        refused: Sequence["Message"] = (),
+        unknown: Sequence["Message"] = (),
     ) -> None:
         super().__init__(reason, error_code)
-        self.sent = tuple(sent)
-        self.refused = tuple(refused)
-        self.unknown = tuple(unknown)
+        self.sent: tuple[Message, ...] = tuple(sent)
+        self.refused: tuple[Message, ...] = tuple(refused)
+        self.unknown: tuple[Message, ...] = tuple(unknown)
 
 
 class IllegalStateException(IllegalState, JMSException):
@@ -179,6 +193,14 @@ class IllegalStateException(IllegalState, JMSException):
 
 class IllegalStateRuntimeException(IllegalState, JMSRuntimeException):
     """Simplified twin of IllegalState."""
+
+
+class InvalidArgumentException(InvalidArgument, JMSException):
+    """Classic twin of InvalidArgument."""
+
+
+class InvalidArgumentRuntimeException(InvalidArgument, JMSRuntimeException):
+    """Simplified twin of InvalidArgument."""
 
 
 class InvalidClientIDException(InvalidClientID, JMSException):
@@ -281,6 +303,10 @@ class ConfigurationError(JMSError, ValueError):
     """A target, option or profile is wrong; the text gives the nearest valid name."""
 
 
+class InvalidCall(JMSError, TypeError):
+    """The call has a form that Python does not have here, such as one of Java's; the text says what to write."""
+
+
 class NumberFormatError(ValueError):
     """A string does not parse as the number asked for (Java's NumberFormatException)."""
 
@@ -297,9 +323,14 @@ class EmulationWarning(UserWarning):
     """A feature is kept by the client because the broker lacks it; the text names the price."""
 
 
+class DurationWarning(UserWarning):
+    """A whole number of thousands was given as a duration: seconds are meant here, milliseconds in Java."""
+
+
 _TWINS: dict[type[JMSException], type[JMSRuntimeException]] = {
     JMSException: JMSRuntimeException,
     IllegalStateException: IllegalStateRuntimeException,
+    InvalidArgumentException: InvalidArgumentRuntimeException,
     InvalidClientIDException: InvalidClientIDRuntimeException,
     InvalidDestinationException: InvalidDestinationRuntimeException,
     InvalidSelectorException: InvalidSelectorRuntimeException,

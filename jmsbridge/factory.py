@@ -1,26 +1,32 @@
 """Where connections come from (Jakarta Messaging 3.1 sections 4.3, 6.1)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Never, NoReturn, overload
 
 from jmsbridge.config import Target, resolve
 from jmsbridge.connection import Connection
 from jmsbridge.context import JMSContext
 from jmsbridge.core.modes import AUTO_ACKNOWLEDGE
-from jmsbridge.errors import JMSException, UnsupportedFeatureException, unchecked
+from jmsbridge.errors import InvalidCall, JMSException, UnsupportedFeatureException, unchecked
+from jmsbridge.modes import MISSING, chosen_mode, split_login
 from jmsbridge.spi import registry
+from jmsbridge.strict import Strict
 
 __all__ = ["ConnectionFactory", "connect", "context"]
 
 
-class ConnectionFactory:
+class ConnectionFactory(Strict):
     """Knows a target and its options; holds no connection, is thread-safe and picklable.
 
     ``target`` is a URL, a list of URLs for failover, or the name of a profile; None means ``$JMSBRIDGE_URL``, or the
     embedded broker. ConfigurationError when something about it is wrong.
     """
 
-    def __init__(self, target: str | Sequence[str] | None = None, **options: Any) -> None:
+    __slots__ = ("__weakref__", "_given", "_options", "_target")
+
+    def __init__(self, target: str | Sequence[str] | None = None, *wrong: Never, **options: Any) -> None:
+        if wrong or isinstance(target, int):
+            _refuse(type(self).__name__)
         self._given = target
         self._options = options
         self._target = resolve(target, options)
@@ -49,12 +55,22 @@ class ConnectionFactory:
         target = self._resolved(user_name, password)
         return Connection(target, registry.load(target.scheme))
 
+    @overload
     def create_context(
-        self, user_name: str | None = None, password: str | None = None, session_mode: int = AUTO_ACKNOWLEDGE
+        self, session_mode: int = AUTO_ACKNOWLEDGE, *, user_name: str | None = None, password: str | None = None
+    ) -> JMSContext: ...
+    @overload
+    def create_context(
+        self, user_name: str | None, password: str | None = None, session_mode: int = AUTO_ACKNOWLEDGE
+    ) -> JMSContext: ...
+    def create_context(
+        self, *given: Any, user_name: Any = MISSING, password: Any = MISSING, session_mode: Any = MISSING
     ) -> JMSContext:
-        """A new connection with one session, in the simplified API."""
+        """A new connection with one session, in the simplified API: ``(mode)``, or ``(user_name, password, mode)``."""
+        user, secret, wanted = split_login(given, user_name, password, session_mode)
         try:
-            return JMSContext(self.create_connection(user_name, password), session_mode)
+            mode = chosen_mode("create_context", (), session_mode=wanted)
+            return JMSContext(self.create_connection(user, secret), mode)
         except JMSException as error:
             raise unchecked(error) from error
 
@@ -75,22 +91,35 @@ def _rebuild(kind: type[ConnectionFactory], target: Any, options: dict[str, Any]
 
 
 def connect(
-    target: str | Sequence[str] | None = None, *, user: str | None = None, password: str | None = None, **options: Any
+    target: str | Sequence[str] | None = None,
+    *wrong: Never,
+    user: str | None = None,
+    password: str | None = None,
+    **options: Any,
 ) -> Connection:
     """A connection to ``target``: a URL, a list of URLs for failover, or a profile's name.
 
     None means ``$JMSBRIDGE_URL``, or the embedded broker. ``options`` are listed in ``jmsbridge.config.Options``.
     """
+    if wrong or isinstance(target, int):
+        _refuse("connect")
     return ConnectionFactory(target, **options).create_connection(user, password)
 
 
 def context(
     target: str | Sequence[str] | None = None,
-    *,
+    session_mode: int = AUTO_ACKNOWLEDGE,
+    *wrong: Never,
     user: str | None = None,
     password: str | None = None,
-    session_mode: int = AUTO_ACKNOWLEDGE,
     **options: Any,
 ) -> JMSContext:
     """A connection with one session, in the simplified API; arguments as ``connect``."""
+    if wrong or isinstance(target, int) or isinstance(session_mode, str):
+        _refuse("context", ", session_mode=…")
     return ConnectionFactory(target, **options).create_context(user, password, session_mode)
+
+
+def _refuse(call: str, more: str = "") -> NoReturn:
+    login = "" if call.endswith("Factory") else ", user=…, password=…"
+    raise InvalidCall(f"the broker comes first, and all else by name: {call}(target{login}{more}, **options)")

@@ -2,9 +2,86 @@
 
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
-__all__ = ["as_completion", "as_exception", "as_message", "future_completion"]
+from jmsbridge.errors import JMSException, JMSRuntimeException
+from jmsbridge.message import Message
+
+__all__ = [
+    "EXCEPTION_LISTENER_NAMES",
+    "MESSAGE_LISTENER_NAMES",
+    "AnyCompletionListener",
+    "AnyExceptionListener",
+    "AnyMessageListener",
+    "AnySendAcknowledgementHandler",
+    "AnySimplifiedCompletionListener",
+    "CompletionListener",
+    "ExceptionListener",
+    "MessageListener",
+    "SendAcknowledgementHandler",
+    "SimplifiedCompletionListener",
+    "as_completion",
+    "as_exception",
+    "as_message",
+    "future_completion",
+]
+
+
+class MessageListener(Protocol):
+    """Gets the messages of a consumer (section 8.7); what it returns is not looked at, here and below."""
+
+    def on_message(self, message: Message, /) -> object:
+        """One message."""
+
+
+class ExceptionListener(Protocol):
+    """Is told of a connection's problems (section 6.1.6)."""
+
+    def on_exception(self, error: JMSException, /) -> object:
+        """One problem."""
+
+
+class CompletionListener(Protocol):
+    """Is told how an asynchronous send ended (section 7.3)."""
+
+    def on_completion(self, message: Message, /) -> object:
+        """The broker has the message."""
+
+    def on_exception(self, message: Message, error: JMSException, /) -> object:
+        """It has not, or nobody knows."""
+
+
+class SimplifiedCompletionListener(Protocol):
+    """The same in the simplified API, whose errors are unchecked."""
+
+    def on_completion(self, message: Message, /) -> object:
+        """The broker has the message."""
+
+    def on_exception(self, message: Message, error: JMSRuntimeException, /) -> object:
+        """It has not, or nobody knows."""
+
+
+class SendAcknowledgementHandler(Protocol):
+    """Is told of each message that the broker has taken."""
+
+    def send_acknowledged(self, message: Message, /) -> object:
+        """The broker has the message."""
+
+
+AnyMessageListener: TypeAlias = MessageListener | Callable[[Message], object]
+AnyExceptionListener: TypeAlias = ExceptionListener | Callable[[JMSException], object]
+AnyCompletionListener: TypeAlias = CompletionListener | Callable[[Message, JMSException | None], object]
+AnySimplifiedCompletionListener: TypeAlias = (
+    SimplifiedCompletionListener | Callable[[Message, JMSRuntimeException | None], object]
+)
+AnySendAcknowledgementHandler: TypeAlias = SendAcknowledgementHandler | Callable[[Message], object]
+
+MESSAGE_LISTENER_NAMES = dict.fromkeys(
+    ("on_message", "onMessage", "listener", "callback"), "write message_listener = …"
+)
+"""What people try to set for ``message_listener``, and what to tell them."""
+EXCEPTION_LISTENER_NAMES = dict.fromkeys(("on_exception", "onException", "on_error"), "write exception_listener = …")
+"""The same for ``exception_listener``."""
 
 
 class _CallableCompletion:

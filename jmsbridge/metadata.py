@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 
+from jmsbridge.strict import Strict
+
 __all__ = ["ConnectionMetaData"]
 
 
@@ -13,8 +15,10 @@ def _version() -> str:
         return "0.0"
 
 
-class ConnectionMetaData:
+class ConnectionMetaData(Strict):
     """Versions and supported JMSX properties."""
+
+    __slots__ = ("broker", "provider_version")
 
     jms_version = "3.1"
     jms_major_version = 3

@@ -1,52 +1,47 @@
 """Sending messages (Jakarta Messaging 3.1 chapter 7)."""
 
-from collections.abc import Mapping
 from concurrent.futures import Future
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar, overload
 
 from jmsbridge.closing import Closing
 from jmsbridge.core import arguments
 from jmsbridge.core.modes import DeliveryMode
 from jmsbridge.core.runtime.interrupts import wait_whole
-from jmsbridge.core.sending.group import Group
-from jmsbridge.core.session import Child, SessionCore
-from jmsbridge.destinations import Destination
-from jmsbridge.errors import (
-    IllegalStateException,
-    InvalidDestinationException,
-    MessageFormatException,
-    UnsupportedOperationError,
-)
-from jmsbridge.listeners import as_completion, future_completion
-from jmsbridge.message import Message, copy_foreign, message_for_body
+from jmsbridge.core.session import SessionCore
+from jmsbridge.destinations import DESTINATION_KINDS, Destination
+from jmsbridge.errors import IllegalStateException, UnsupportedOperationError
+from jmsbridge.listeners import AnyCompletionListener, as_completion, future_completion
+from jmsbridge.message import MESSAGE_KINDS, Message
+from jmsbridge.modes import MISSING
+from jmsbridge.sending import Sendable, SendSettings, own_message, refuse_form
+from jmsbridge.strict import Strict
 
-__all__ = ["MessageProducer", "own_message"]
-
-_MISSING: Any = object()
+__all__ = ["MessageProducer"]
 
 
-class MessageProducer(Closing, Child):
+class MessageProducer(Closing, Strict):
     """Sends messages to one destination, or, when anonymous, to the destination that each ``send`` names.
 
     Belongs to its session's thread. ``send`` reaches the broker in call order over all producers of a session (rule
     OR-1).
     """
 
-    _unchecked = False
+    __slots__ = ("__weakref__", "_closed", "_destination", "_engine", "_outgoing", "_settings")
+    _meant: ClassVar[dict[str, str]] = {
+        "ttl": "write time_to_live",
+        "mode": "write delivery_mode",
+        "delay": "write delivery_delay",
+        "sendMessage": "write send(…)",
+        "send_message": "write send(…)",
+        "on_completion": "write send(message, completion_listener=…)",
+    }
 
     def __init__(self, engine: SessionCore, destination: Destination | None) -> None:
         self._engine = engine
         self._destination = destination
         self._closed = False
-        self._last_async = 0
-        self._delivery_mode = 2
-        self._priority = 4
-        self._ttl = 0
-        self._delay = 0
-        self._no_id = False
-        self._no_timestamp = False
-        self._group: Group | None = None
+        self._settings = SendSettings(unchecked=False)
         engine.add_child(self)
 
     def _check(self) -> None:
@@ -66,85 +61,110 @@ class MessageProducer(Closing, Child):
     def disable_message_id(self) -> bool:
         """Whether messages are sent without JMSMessageID; honoured."""
         self._check()
-        return self._no_id
+        return self._settings._no_id
 
     @disable_message_id.setter
     def disable_message_id(self, value: bool) -> None:
         self._check()
-        self._no_id = bool(value)
+        self._settings._no_id = bool(value)
 
     @property
     def disable_message_timestamp(self) -> bool:
         """Whether messages are sent without JMSTimestamp; honoured."""
         self._check()
-        return self._no_timestamp
+        return self._settings._no_timestamp
 
     @disable_message_timestamp.setter
     def disable_message_timestamp(self, value: bool) -> None:
         self._check()
-        self._no_timestamp = bool(value)
+        self._settings._no_timestamp = bool(value)
 
     @property
     def delivery_mode(self) -> int:
         """PERSISTENT, NON_PERSISTENT or PERSISTENT_GROUPACK; JMSException for anything else."""
         self._check()
-        return DeliveryMode(self._delivery_mode)
+        return DeliveryMode(self._settings.mode)
 
     @delivery_mode.setter
     def delivery_mode(self, value: int) -> None:
         self._check()
-        self._delivery_mode = arguments.delivery_mode(value)
+        self._settings.mode = arguments.delivery_mode(value)
 
     @property
     def priority(self) -> int:
         """0 to 9, 4 unless set; JMSException for anything else."""
         self._check()
-        return self._priority
+        return self._settings.priority
 
     @priority.setter
     def priority(self, value: int) -> None:
         self._check()
-        self._priority = arguments.priority(value)
+        self._settings.priority = arguments.priority(value)
 
     @property
     def time_to_live(self) -> float:
         """Seconds after which a message expires, counted from ``send``; 0 is never."""
         self._check()
-        return self._ttl / 1000
+        return self._settings.ttl / 1000
 
     @time_to_live.setter
     def time_to_live(self, value: float | timedelta) -> None:
         self._check()
-        self._ttl = arguments.milliseconds(value)
+        self._settings.ttl = arguments.milliseconds(value)
 
     @property
     def delivery_delay(self) -> float:
         """Seconds before which a message is not delivered, counted from ``send``."""
         self._check()
-        return self._delay / 1000
+        return self._settings.delay / 1000
 
     @delivery_delay.setter
     def delivery_delay(self, value: float | timedelta) -> None:
         self._check()
-        self._delay = arguments.milliseconds(value)
+        self._settings.delay = arguments.milliseconds(value)
 
     @property
-    def unacknowledged(self) -> tuple[Any, ...]:
+    def unacknowledged(self) -> tuple[Message, ...]:
         """PERSISTENT_GROUPACK: copies, in send order, of exactly the messages not known to be safe."""
-        return self._group.unacknowledged() if self._group is not None else ()
+        return self._settings.unacknowledged()
 
     # ---- sending
 
+    @overload
     def send(
         self,
-        first: Any,
-        second: Any = _MISSING,
+        message: Sendable,
         /,
         *,
         delivery_mode: int | None = None,
         priority: int | None = None,
         time_to_live: float | timedelta | None = None,
-        completion_listener: Any = _MISSING,
+        completion_listener: AnyCompletionListener = ...,
+        duplicate_id: str | None = None,
+    ) -> None: ...
+    @overload
+    def send(
+        self,
+        destination: Destination,
+        message: Sendable,
+        /,
+        *,
+        delivery_mode: int | None = None,
+        priority: int | None = None,
+        time_to_live: float | timedelta | None = None,
+        completion_listener: AnyCompletionListener = ...,
+        duplicate_id: str | None = None,
+    ) -> None: ...
+    def send(  # size: every form of a send, without a call in between
+        self,
+        first: Any,
+        second: Any = MISSING,
+        /,
+        *more: Any,
+        delivery_mode: int | None = None,
+        priority: int | None = None,
+        time_to_live: float | timedelta | None = None,
+        completion_listener: Any = MISSING,
         duplicate_id: str | None = None,
     ) -> None:
         """``send(message)``, or ``send(destination, message)`` on an anonymous producer.
@@ -158,47 +178,75 @@ class MessageProducer(Closing, Child):
         if self._closed:
             self._check()
         self._engine.begin()
-        listener = None if completion_listener is _MISSING else as_completion(completion_listener)
-        if second is _MISSING:
+        listener = None if completion_listener is MISSING else as_completion(completion_listener)
+        if second is MISSING:
             destination, message = self._destination, first
             if destination is None:
                 raise UnsupportedOperationError("an anonymous producer needs send(destination, message)")
         else:
+            if more or isinstance(first, Message):
+                refuse_form("send", first, more if isinstance(first, Destination) else (second, *more))
             destination, message = first, second
             if self._destination is not None:
                 raise UnsupportedOperationError("a producer with a destination needs send(message)")
-            if not isinstance(destination, Destination):
-                raise InvalidDestinationException(
-                    f"{destination!r} is no destination; create_queue or create_topic makes one"
-                )
-        mode = self._delivery_mode if delivery_mode is None else arguments.delivery_mode(delivery_mode)
-        level = self._priority if priority is None else arguments.priority(priority)
-        ttl = self._ttl if time_to_live is None else arguments.milliseconds(time_to_live)
+            if type(destination) not in DESTINATION_KINDS:
+                arguments.destination(destination)
+        settings = self._settings
+        mode = settings.mode if delivery_mode is None else arguments.delivery_mode(delivery_mode)
+        level = settings.priority if priority is None else arguments.priority(priority)
+        ttl = settings.ttl if time_to_live is None else arguments.milliseconds(time_to_live)
         foreign = None
-        if not isinstance(message, Message):
+        if type(message) not in MESSAGE_KINDS:
             message, foreign = own_message(message, objects=False)
         if duplicate_id is not None and not isinstance(duplicate_id, str):
             raise ValueError(f"duplicate_id is text, not {duplicate_id!r}")
-        self._engine.send(self, destination, message, foreign, mode, level, ttl, self._delay, listener, duplicate_id)
+        self._engine.send(
+            settings, destination, message, foreign, mode, level, ttl, settings.delay, listener, duplicate_id
+        )
 
+    @overload
     def send_async(
         self,
-        first: Any,
-        second: Any = _MISSING,
+        message: Sendable,
         /,
         *,
         delivery_mode: int | None = None,
         priority: int | None = None,
         time_to_live: float | timedelta | None = None,
         duplicate_id: str | None = None,
-    ) -> "Future[Any]":
+    ) -> Future[Message]: ...
+    @overload
+    def send_async(
+        self,
+        destination: Destination,
+        message: Sendable,
+        /,
+        *,
+        delivery_mode: int | None = None,
+        priority: int | None = None,
+        time_to_live: float | timedelta | None = None,
+        duplicate_id: str | None = None,
+    ) -> Future[Message]: ...
+    def send_async(
+        self,
+        first: Any,
+        second: Any = MISSING,
+        /,
+        *more: Any,
+        delivery_mode: int | None = None,
+        priority: int | None = None,
+        time_to_live: float | timedelta | None = None,
+        duplicate_id: str | None = None,
+    ) -> Future[Message]:
         """``send`` with a future instead of a listener; completed in send order, on the completion thread.
 
         The result is the message, the exception what ``on_exception`` would get. What ``send`` would raise is raised.
         """
-        future: Future[Any] = Future()
+        future: Future[Message] = Future()
         self.send(
-            *((first,) if second is _MISSING else (first, second)),
+            first,
+            second,
+            *more,
             delivery_mode=delivery_mode,
             priority=priority,
             time_to_live=time_to_live,
@@ -221,29 +269,15 @@ class MessageProducer(Closing, Child):
         wait_whole(self._close, to_the_end=True)
 
     def _close(self) -> None:
-        engine = self._engine
+        engine, group = self._engine, self._settings._group
         timeout = engine.connection.options.close_timeout
-        engine.outgoing.finish(timeout, self._last_async)
+        engine.outgoing.finish(timeout, self._settings._last_async)
         engine.forget_child(self)
         self._closed = True
-        if self._group is not None:
-            engine.outgoing.forget_group(self._group)
-            self._group.wait_confirmed(timeout)
+        if group is not None:
+            engine.outgoing.forget_group(group)
+            group.wait_confirmed(timeout)
 
     def _shut(self) -> None:
         """The session is closing; its sends are finished."""
         self._closed = True
-
-
-def own_message(value: Any, *, objects: bool) -> tuple[Message, Any]:
-    """A message of ours for a plain body (no foreign object) or for another provider's message (that object too).
-
-    Text, bytes and mappings are bodies; with ``objects`` so is everything that an ObjectMessage carries.
-    """
-    if value is None:
-        raise MessageFormatException("there is no message to send; create_message makes one without body")
-    if hasattr(value, "jms_message_id"):
-        return copy_foreign(value), value
-    if not objects and not isinstance(value, str | bytes | bytearray | memoryview | Mapping):
-        raise MessageFormatException(f"a {type(value).__name__} is no message and no plain body")
-    return message_for_body(value), None

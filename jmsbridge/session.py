@@ -21,12 +21,17 @@ from jmsbridge.creating import Creating
 from jmsbridge.destinations import Destination, Queue, TemporaryQueue, TemporaryTopic, Topic
 from jmsbridge.errors import (
     IllegalStateException,
+    InvalidArgumentException,
     InvalidDestinationException,
     JMSException,
     UnsupportedFeatureException,
 )
+from jmsbridge.listeners import AnySendAcknowledgementHandler
+from jmsbridge.message import Message
+from jmsbridge.modes import SessionModes
 from jmsbridge.producer import MessageProducer
 from jmsbridge.spi import Interest, Native
+from jmsbridge.strict import Strict
 
 if TYPE_CHECKING:
     from jmsbridge.connection import Connection
@@ -43,12 +48,14 @@ __all__ = [
 ]
 
 
-class Session(Closing, Creating):
+class Session(Closing, Creating, SessionModes, Strict):
     """One thread's producers and consumers, with their order, acknowledgements and transaction.
 
     Not thread-safe: one thread uses a session at a time, a listener's thread included. Only ``close`` may be called
     from any thread (section 6.2.5). Every method of a closed session raises IllegalStateException.
     """
+
+    __slots__ = ("__weakref__", "_connection", "_engine")
 
     def __init__(self, connection: "Connection", settings: SessionSettings) -> None:
         self._connection = connection
@@ -98,7 +105,7 @@ class Session(Closing, Creating):
         self._check_open()
         raise UnsupportedFeatureException("Session.run (an application-server facility) is not offered")
 
-    # ---- extensions of seeds 001 and 004
+    # ---- beyond Jakarta Messaging
 
     @property
     def group_ack_threshold(self) -> int:
@@ -110,22 +117,23 @@ class Session(Closing, Creating):
     def group_ack_threshold(self, threshold: int) -> None:
         self._check_open()
         if arguments.count(threshold, "group_ack_threshold") < 1:
-            raise ValueError("group_ack_threshold is 1 or more")
+            raise InvalidArgumentException("group_ack_threshold is 1 or more")
         self._engine.outgoing.group_ack_threshold = threshold
 
     @property
-    def send_acknowledgement_handler(self) -> Callable[[Any], None] | None:
+    def send_acknowledgement_handler(self) -> Callable[[Message], object] | None:
         """Called on the completion thread with each message that the broker has taken; None for no handler.
 
-        For sends without completion listener outside a transaction (seed 004).
+        For sends without completion listener outside a transaction.
         """
         self._check_open()
         return self._engine.outgoing.handler
 
     @send_acknowledgement_handler.setter
-    def send_acknowledgement_handler(self, handler: Any) -> None:
+    def send_acknowledgement_handler(self, handler: AnySendAcknowledgementHandler | None) -> None:
         self._check_open()
-        call = getattr(handler, "send_acknowledged", handler)
+        given: Any = handler
+        call: Callable[[Message], Any] | None = getattr(given, "send_acknowledged", given)
         if call is not None and not callable(call):
             raise ValueError(f"{handler!r} is no handler: send_acknowledged, or a callable")
         self._engine.outgoing.handler = call
@@ -292,7 +300,7 @@ class Session(Closing, Creating):
         return self._connection._core.create_temporary_topic()
 
     def unsubscribe(self, name: str) -> None:
-        """Delete a durable subscription; InvalidDestination when there is none, JMSException while it is in use."""
+        """Delete a durable subscription; InvalidDestination when there is none, IllegalState while it is in use."""
         self._check_open()
         if not isinstance(name, str) or not name:
             raise InvalidDestinationException(f"{name!r} is no subscription name")

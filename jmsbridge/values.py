@@ -8,7 +8,7 @@ stream fields also ``Char`` and ``bytes``. The ``to_…`` functions are the two 
 """
 
 from operator import index
-from typing import Any, NoReturn, Self, final
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias, Union, final
 
 from jmsbridge.codecs.javatext import (
     boolean_text,
@@ -22,13 +22,19 @@ from jmsbridge.codecs.javatext import (
 )
 from jmsbridge.errors import MessageFormatException, NullValueError, NumberFormatError
 
+if TYPE_CHECKING:
+    from jmsbridge.codecs.javaserial import JavaObject
+
 __all__ = [
     "Byte",
     "Char",
     "Double",
+    "FieldValue",
     "Float",
     "Int",
+    "JavaValue",
     "Long",
+    "PropertyValue",
     "Short",
     "canonical_field",
     "canonical_property",
@@ -44,6 +50,13 @@ __all__ = [
     "to_string",
     "wrap",
 ]
+
+PropertyValue: TypeAlias = bool | int | float | str | None
+"""What a property is: the typed wrappers are integers and floats, too."""
+FieldValue: TypeAlias = PropertyValue | bytes
+"""What a field of a map or stream message is."""
+JavaValue: TypeAlias = Union[FieldValue, list["JavaValue"], dict[FieldValue, "JavaValue"], "JavaObject"]
+"""What an object message is, as it is read."""
 
 
 class _Integer(int):

@@ -18,9 +18,20 @@ from jmsbridge.cli import app
 from jmsbridge.config import Options
 from jmsbridge.config.java.rules import Rule
 from jmsbridge.config.java.tables import java_tables
+from jmsbridge.syntax import TABLE
 from tools.laws.source import ROOT
 
-__all__ = ["GENERATORS", "backend_options", "command_pages", "commands", "java", "main", "options", "regenerated"]
+__all__ = [
+    "GENERATORS",
+    "backend_options",
+    "command_pages",
+    "commands",
+    "java",
+    "main",
+    "names",
+    "options",
+    "regenerated",
+]
 
 _SECTION = re.compile(r"(<!-- begin: (\w+)[^>]*-->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -131,11 +142,22 @@ def _becomes(rule: Rule) -> str:
     return reason if rule.fine is None else f"`{rule.fine}` needs nothing; otherwise {reason}"
 
 
+def names() -> str:
+    """What becomes of names in the syntax of other clients."""
+    rows = [
+        f"| {', '.join(f'`{example}`' for example in syntax.example.split(', '))} | {syntax.whose} | {syntax.means} "
+        f"| {syntax.here} |"
+        for syntax in TABLE
+    ]
+    return "\n".join(["| name | to whom | means there | here |", "|---|---|---|---|", *rows])
+
+
 GENERATORS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "options": options,
     "backend_options": backend_options,
     "java": java,
+    "names": names,
 }
 
 

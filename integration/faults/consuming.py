@@ -113,7 +113,7 @@ def main(settings: Settings) -> None:
     )
     with connection:
         connection.start()
-        work(connection.create_session(acknowledge_mode=mode), book, stop)
+        work(connection.create_session(mode), book, stop)
 
 
 if __name__ == "__main__":

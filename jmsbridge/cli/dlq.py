@@ -45,12 +45,12 @@ def _dead_letters(connection: Connection, name: str | None) -> Queue:
             raise ConfigurationError("a dead-letter queue is a queue")
         return where
     try:
-        address = connection.admin.dead_letters
+        queue = connection.admin.dead_letters
     except UnsupportedFeature:
-        address = None
-    if address is None:
+        queue = None
+    if queue is None:
         raise ConfigurationError("this broker does not say which its dead-letter queue is: name it with --queue")
-    return Queue(address.name)
+    return queue
 
 
 def _selection(selector: str | None, origin: str | None, *more: str) -> str | None:

@@ -114,9 +114,13 @@ def transfer(
         message = consumer.receive(timeout=_PATIENCE) if not batch else consumer.receive_no_wait()
         if message is not None:
             left = message.jms_expiration / 1000 - time.time() if message.jms_expiration else 0.0
-            how = {"delivery_mode": message.jms_delivery_mode, "priority": message.jms_priority}
-            where = readdress(message)
-            producer.send(where, message, time_to_live=max(left, 0.001) if message.jms_expiration else 0.0, **how)
+            producer.send(
+                readdress(message),
+                message,
+                delivery_mode=message.jms_delivery_mode,
+                priority=message.jms_priority,
+                time_to_live=max(left, 0.001) if message.jms_expiration else 0.0,
+            )
             batch += 1
         if batch == _TRANSACTION or (message is None and batch):
             session.commit()

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from jmsbridge import Queue
+from jmsbridge.administration import Administration, Place
 from jmsbridge.cli.asking import YesArg, confirmed
 from jmsbridge.cli.printing import counted, print_json
 from jmsbridge.cli.progress import working
@@ -14,7 +15,7 @@ from jmsbridge.cli.running import OK, note, reporting
 from jmsbridge.cli.tables import print_rows
 from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides
 from jmsbridge.errors import ConfigurationError
-from jmsbridge.spi import Address, Admin, Place
+from jmsbridge.spi import Address
 
 __all__ = ["JsonArg", "create", "list_places", "purge", "queue_address", "remove"]
 
@@ -52,7 +53,7 @@ def list_places(
       jmsbridge list 'queue:order*' --json -t embedded:orders.db
     """
     with connect(target, overrides(user, password, options)) as connection:
-        places = [place for place in connection.admin.places() if _matches(place, pattern)]
+        places = [place for place in connection.admin.list() if _matches(place, pattern)]
     if as_json:
         for place in places:
             print_json(_document(place))
@@ -173,7 +174,7 @@ def purge(
     return OK
 
 
-def _purge(admin: Admin, address: Address, selector: str | None) -> int:
+def _purge(admin: Administration, address: Address, selector: str | None) -> int:
     def report(whole: bool) -> None:
         note(f"{counted(admin.depth(address), 'message')} left in {address}")
 

@@ -5,13 +5,13 @@ from typing import Annotated, Any
 import typer
 
 import jmsbridge
-from jmsbridge import Connection, Destination, Queue, Topic
+from jmsbridge import Connection, Destination
 from jmsbridge.config import Target, mask_url, profile_names, to_seconds
 from jmsbridge.config.backends import NETWORKED
 from jmsbridge.config.layers import nested, option_path
-from jmsbridge.destinations import TemporaryQueue, TemporaryTopic
+from jmsbridge.destinations import destination_of
 from jmsbridge.errors import ConfigurationError
-from jmsbridge.spi import registry
+from jmsbridge.spi import Address, registry
 
 __all__ = [
     "OptionsArg",
@@ -71,12 +71,7 @@ OptionsArg = Annotated[
     typer.Option("--option", "-o", metavar="NAME=VALUE", help="Set an option of the connection; repeatable."),
 ]
 
-_KINDS: dict[str, type[Destination]] = {
-    "queue": Queue,
-    "topic": Topic,
-    "temp-queue": TemporaryQueue,
-    "temp-topic": TemporaryTopic,
-}
+_KINDS = ("queue", "topic", "temp-queue", "temp-topic")
 
 
 def one_target(positional: str | None, option: str | None) -> str | None:
@@ -118,7 +113,7 @@ def destination(text: str) -> Destination:
         kind, name = "queue", text
     if not name:
         raise ConfigurationError("a destination has a name, such as 'orders' or 'topic:news'")
-    return _KINDS[kind](name)
+    return destination_of(Address(name, kind.endswith("topic"), kind.startswith("temp-")))  # as `list` shows it
 
 
 def _refuse_url(text: str) -> None:

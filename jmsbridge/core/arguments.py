@@ -1,10 +1,19 @@
 """Checks on what applications pass in, with the exceptions that the specification asks for."""
 
 from datetime import timedelta
+from typing import NoReturn
 
 from jmsbridge.destinations import Destination, Queue, Topic
-from jmsbridge.errors import InvalidDestinationException, InvalidSelectorException, JMSException
+from jmsbridge.errors import (
+    DurationWarning,
+    InvalidArgumentException,
+    InvalidCall,
+    InvalidDestinationException,
+    InvalidSelectorException,
+    JMSException,
+)
 from jmsbridge.selectors import SelectorError, compile_selector
+from jmsbridge.warning import warn
 
 __all__ = [
     "count",
@@ -13,6 +22,7 @@ __all__ = [
     "milliseconds",
     "priority",
     "queue",
+    "refuse_positional_timeout",
     "seconds",
     "selector",
     "subscription_name",
@@ -65,18 +75,46 @@ def subscription_name(name: object) -> str:
 
 
 def seconds(value: float | timedelta) -> float:
-    """A duration in seconds; ValueError when negative or no number."""
+    """A duration in seconds; InvalidArgument when negative or not a number.
+
+    A DurationWarning for 5000 and the like: whole thousands are what Java's milliseconds look like, and nobody notices
+    that a message lives a thousand times too long. A float or a timedelta is taken at its word.
+    """
+    if type(value) is float and value >= 0:
+        return value
     if isinstance(value, timedelta):
         return seconds(value.total_seconds())
     if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
-        raise ValueError(f"{value!r} is no duration: seconds of 0 or more, or a timedelta")
+        raise InvalidArgumentException(f"{value!r} is not a duration: seconds of 0 or more, or a timedelta")
+    if isinstance(value, int) and value and value % 1000 == 0:
+        _warn_of_milliseconds(value)
     return float(value)
 
 
+def _warn_of_milliseconds(value: int) -> None:
+    warn(
+        f"durations are seconds, and {value} of them are {timedelta(seconds=min(value, 10**12))}. "
+        f"If Java's milliseconds are meant, write {value / 1000:g}; if not, {value}.0 or a timedelta says so",
+        DurationWarning,
+    )
+
+
+def refuse_positional_timeout(call: str, given: tuple[object, ...]) -> NoReturn:
+    """Java gives a time-out in milliseconds and by place: ``call`` is written as ``receive({})``."""
+    value = given[0]
+    if len(given) > 1 or isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidCall(f"a time-out is given by name, in seconds: {call.format('timeout=2.5')}")
+    wrong = call.format(value)
+    java = call.format(f"timeout={value / 1000:g}") if value else f"{call.format('')} (it waits for ever)"
+    here = call.format(f"timeout={value:g}")
+    what = f"waits {value:g} s" if value else "does not wait"
+    raise InvalidCall(f"a time-out is given by name, in seconds: {java} is Java's {wrong}, {here} {what}")
+
+
 def count(value: object, name: str) -> int:
-    """A number of 0 or more; ValueError otherwise."""
+    """A number of 0 or more; InvalidArgument otherwise."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"{name} is a number of 0 or more, not {value!r}")
+        raise InvalidArgumentException(f"{name} is a number of 0 or more, not {value!r}")
     return value
 
 
@@ -84,19 +122,21 @@ def milliseconds(value: float | timedelta) -> int:
     """A duration in whole milliseconds; anything above 0 is at least 1."""
     result = seconds(value) * 1000
     if result > _LONGEST:
-        raise ValueError(f"{value!r} is too long a duration for a message")
+        raise InvalidArgumentException(f"{value!r} is too long a duration for a message")
     return max(1, round(result)) if result else 0
 
 
 def delivery_mode(value: object) -> int:
-    """One of the three delivery modes; JMSException otherwise (rule DM-2)."""
+    """One of the three delivery modes; InvalidArgument otherwise (rule DM-2)."""
     if not isinstance(value, int) or isinstance(value, bool) or value not in (1, 2, 3):
-        raise JMSException(f"{value!r} is no delivery mode: NON_PERSISTENT, PERSISTENT or PERSISTENT_GROUPACK")
+        raise InvalidArgumentException(
+            f"{value!r} is not a delivery mode: NON_PERSISTENT, PERSISTENT or PERSISTENT_GROUPACK of DeliveryMode"
+        )
     return value
 
 
 def priority(value: object) -> int:
-    """0 to 9; JMSException otherwise (rule DM-2)."""
+    """0 to 9; InvalidArgument otherwise (rule DM-2)."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= 9:
-        raise JMSException(f"{value!r} is no priority: 0 to 9")
+        raise InvalidArgumentException(f"{value!r} is not a priority: 0 to 9")
     return value

@@ -154,7 +154,7 @@ class ConnectionCore:
             return None
         claim = (self._broker_name(), self.client_id or "", interest.key or "")
         if not claims.take(claim):
-            raise JMSException(f"the durable subscription {interest.key!r} has an active consumer")
+            raise IllegalStateException(f"the durable subscription {interest.key!r} has an active consumer")
         return claim
 
     def release(self, claim: tuple[str, ...] | None) -> None:

@@ -15,7 +15,7 @@ from jmsbridge.core.receiving.acknowledgement import (
     PreAcknowledgePolicy,
 )
 from jmsbridge.core.runtime.clock import Clock
-from jmsbridge.errors import JMSException
+from jmsbridge.errors import InvalidArgumentException
 
 __all__ = [
     "AUTO_ACKNOWLEDGE",
@@ -39,15 +39,16 @@ PRE_ACKNOWLEDGE = 100
 INDIVIDUAL_ACKNOWLEDGE = 101
 NO_ACKNOWLEDGE = 102
 
-_MODES = {
-    SESSION_TRANSACTED,
-    AUTO_ACKNOWLEDGE,
-    CLIENT_ACKNOWLEDGE,
-    DUPS_OK_ACKNOWLEDGE,
-    PRE_ACKNOWLEDGE,
-    INDIVIDUAL_ACKNOWLEDGE,
-    NO_ACKNOWLEDGE,
+_NAMES = {
+    "SESSION_TRANSACTED": SESSION_TRANSACTED,
+    "AUTO_ACKNOWLEDGE": AUTO_ACKNOWLEDGE,
+    "CLIENT_ACKNOWLEDGE": CLIENT_ACKNOWLEDGE,
+    "DUPS_OK_ACKNOWLEDGE": DUPS_OK_ACKNOWLEDGE,
+    "PRE_ACKNOWLEDGE": PRE_ACKNOWLEDGE,
+    "INDIVIDUAL_ACKNOWLEDGE": INDIVIDUAL_ACKNOWLEDGE,
+    "NO_ACKNOWLEDGE": NO_ACKNOWLEDGE,
 }
+_MODES = frozenset(_NAMES.values())
 
 
 class DeliveryMode(IntEnum):
@@ -69,9 +70,11 @@ class DupsOk(msgspec.Struct, frozen=True):
 
 
 def session_mode(value: object) -> int:
-    """A valid session mode; JMSException otherwise."""
-    if not isinstance(value, int) or isinstance(value, bool) or value not in _MODES:
-        raise JMSException(f"{value!r} is no session mode")
+    """A valid session mode; InvalidArgument otherwise."""
+    if isinstance(value, bool):
+        raise InvalidArgumentException(f"{value!r} is not a session mode: write SESSION_TRANSACTED or another mode")
+    if not isinstance(value, int) or isinstance(value, DeliveryMode) or value not in _MODES:
+        raise InvalidArgumentException(f"{value!r} is not a session mode: {', '.join(_NAMES)}")
     return value
 
 

@@ -5,7 +5,6 @@ Production, ``jmsbridge backends``, the documentation and the compliance suite's
 
 import logging
 import threading
-import warnings
 from collections.abc import Mapping
 from typing import Literal
 
@@ -13,6 +12,7 @@ import msgspec
 
 from jmsbridge.errors import ConfigurationError, EmulationWarning, UnsupportedFeatureException
 from jmsbridge.spi import Native
+from jmsbridge.warning import warn
 
 __all__ = ["TABLE", "Feature", "Outcome", "Plan", "resolve"]
 
@@ -216,9 +216,7 @@ class Plan:
             first = feature not in self._warned
             self._warned.add(feature)
         if first and row.warns:
-            warnings.warn(
-                f"{self.broker} has no {row.text}; {row.emulation}: {row.price}", EmulationWarning, stacklevel=4
-            )
+            warn(f"{self.broker} has no {row.text}; {row.emulation}: {row.price}", EmulationWarning)
         elif first:
             log.info("%s has no %s; %s: %s", self.broker, row.text, row.emulation, row.price)
         return outcome

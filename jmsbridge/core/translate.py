@@ -5,6 +5,7 @@ from typing import Any
 
 from jmsbridge.core.runtime.waiting import AnswerMissing
 from jmsbridge.errors import (
+    IllegalStateException,
     InDoubtException,
     InvalidClientIDException,
     InvalidDestinationException,
@@ -17,6 +18,7 @@ from jmsbridge.errors import (
 )
 from jmsbridge.spi import (
     AccessDenied,
+    AddressInUse,
     AddressRefused,
     AuthenticationFailed,
     BackendError,
@@ -24,6 +26,7 @@ from jmsbridge.spi import (
     NotSupported,
     SelectorRefused,
     SendRefused,
+    SubscriptionRefused,
     SubscriptionUnknown,
     TransactionRolledBack,
 )
@@ -32,12 +35,14 @@ __all__ = ["raise_first", "translate"]
 
 _CLASSES: dict[type[BackendError], type[JMSException]] = {
     AccessDenied: JMSSecurityException,
+    AddressInUse: IllegalStateException,
     AddressRefused: InvalidDestinationException,
     AuthenticationFailed: JMSSecurityException,
     ClientIdRefused: InvalidClientIDException,
     NotSupported: UnsupportedFeatureException,
     SelectorRefused: InvalidSelectorException,
     SendRefused: ResourceAllocationException,
+    SubscriptionRefused: IllegalStateException,
     SubscriptionUnknown: InvalidDestinationException,
     TransactionRolledBack: TransactionRolledBackException,
 }

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from jmsbridge import Connection, Queue, Session, TextMessage, Topic
+from jmsbridge import Connection, Message, Queue, Session, TextMessage, Topic
 from jmsbridge.demo.files import TextFile, lines_of
 from jmsbridge.demo.lines import (
     PATIENCE,
@@ -135,7 +135,9 @@ def request_and_reply(connection: Connection, files: list[TextFile], queue: Queu
     service = serving.create_consumer(queue)
     replying = serving.create_producer(None)
 
-    def serve(request: TextMessage) -> None:
+    def serve(request: Message) -> None:
+        assert isinstance(request, TextMessage)
+        assert request.jms_reply_to is not None
         reply = serving.create_text_message(request.text)
         for name in request.property_names:
             if not name.startswith("JMSX"):

@@ -1,11 +1,12 @@
 """``Message``: headers, properties and no body (section 3); the base of the five kinds that have one."""
 
-from typing import Any, ClassVar, NoReturn, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar, overload
 
 from jmsbridge.errors import MessageFormatException, MessageNotReadableException, MessageNotWriteableException
-from jmsbridge.messages.names import ADMITTED, admit
+from jmsbridge.messages.names import ADMITTED, admit, check_type
 from jmsbridge.messages.properties import Properties
 from jmsbridge.spi.envelope import Address, BodyKind, Envelope
+from jmsbridge.values import JavaValue
 
 __all__ = ["Message"]
 
@@ -63,7 +64,13 @@ class Message(Properties):
         self._body_read_only = False
         self._clear()
 
-    def get_body(self, kind: type[T]) -> T | None:
+    @overload
+    def get_body(self, kind: type[dict[str, JavaValue]]) -> dict[str, JavaValue] | None: ...
+    @overload
+    def get_body(self, kind: type[list[JavaValue]]) -> list[JavaValue] | None: ...
+    @overload
+    def get_body(self, kind: type[T]) -> T | None: ...
+    def get_body(self, kind: type[Any]) -> Any:
         """The body as ``kind``; None where there is none; MessageFormatException where it is something else.
 
         Text gives ``str``, bytes ``bytes`` (the message is reset before and after), a map ``dict``, an object its own
@@ -73,10 +80,9 @@ class Message(Properties):
             self._refuse()
         if not self._has_body():
             return None
-        body: Any = self._body(kind)
-        return body  # type: ignore[no-any-return]
+        return self._body(kind)
 
-    def is_body_assignable_to(self, kind: type) -> bool:
+    def is_body_assignable_to(self, kind: type[Any]) -> bool:
         """Whether ``get_body(kind)`` would give the body."""
         if self._gate is not None:
             self._refuse()
@@ -155,8 +161,8 @@ class Message(Properties):
         if self._properties_read_only:
             self._refuse_property()
         for name, value in extra.items():
-            if name not in ADMITTED:
-                admit(name, value)
+            if name not in ADMITTED and (needed := admit(name)) is not None:
+                check_type(name, needed, value)
         return {**self._properties, **extra}
 
     def _refuse_write(self) -> NoReturn:

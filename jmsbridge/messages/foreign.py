@@ -1,8 +1,9 @@
 """Messages of other implementations, which a provider must be able to send (section 3.12)."""
 
+import logging
 from collections.abc import Callable
 from inspect import getattr_static
-from typing import Any
+from typing import Any, Protocol
 
 from jmsbridge.destinations import Destination
 from jmsbridge.errors import MessageEOF, MessageFormatException
@@ -14,7 +15,27 @@ from jmsbridge.messages.objects import ObjectMessage
 from jmsbridge.messages.stream import StreamMessage
 from jmsbridge.messages.text import TextMessage
 
-__all__ = ["copy_foreign", "write_headers"]
+__all__ = ["ForeignMessage", "copy_foreign", "write_headers"]
+
+log = logging.getLogger("jmsbridge.messages")
+
+
+class ForeignMessage(Protocol):
+    """What a message of another implementation offers at least, by the names of our ``Message``.
+
+    Its kind shows in the names of its body, its headers are read and, after the send, written where they are there.
+    """
+
+    @property
+    def jms_message_id(self) -> object:
+        """Its id."""
+
+    @property
+    def property_names(self) -> object:
+        """The names of its properties, or a method that gives them."""
+
+    def get_object_property(self, name: str, /) -> Any:
+        """One property."""
 
 
 def copy_foreign(message: Any) -> Message:
@@ -26,7 +47,7 @@ def copy_foreign(message: Any) -> Message:
     if not all(_offers(message, name) for name in ("jms_message_id", "property_names", "get_object_property")):
         raise MessageFormatException(f"a message is needed, not {type(message).__name__}")
     copy = next((make for names, make in _BODIES if all(_offers(message, name) for name in names)), _plain)(message)
-    copy.jms_correlation_id = _read(message, "jms_correlation_id")
+    _copy_correlation_id(message, copy)
     copy.jms_type = _read(message, "jms_type")
     reply_to = _read(message, "jms_reply_to")
     # Another implementation's destination means nothing to our broker; the specification lets it go.
@@ -38,14 +59,38 @@ def copy_foreign(message: Any) -> Message:
 
 
 def write_headers(message: Message, foreign: Any) -> None:
-    """Another provider's message gets the headers of its copy through its own setters (rule BO-8)."""
-    foreign.jms_destination = message._destination
-    foreign.jms_delivery_mode = message._delivery_mode
-    foreign.jms_message_id = message._message_id
-    foreign.jms_timestamp = message._timestamp
-    foreign.jms_priority = message._priority
-    foreign.jms_expiration = message._expiration
-    foreign.jms_delivery_time = message._delivery_time
+    """Another provider's message gets the headers of its copy through its own setters (rule BO-8).
+
+    One that it does not take is logged, and the message is sent all the same: an implementation of JMS 1.1 has no
+    delivery time, say.
+    """
+    for name, value in (
+        ("jms_destination", message._destination),
+        ("jms_delivery_mode", message._delivery_mode),
+        ("jms_message_id", message._message_id),
+        ("jms_timestamp", message._timestamp),
+        ("jms_priority", message._priority),
+        ("jms_expiration", message._expiration),
+        ("jms_delivery_time", message._delivery_time),
+    ):
+        try:
+            setattr(foreign, name, value)
+        except Exception as error:  # another provider's code
+            log.warning("a foreign message of type %s does not take %s: %r", type(foreign).__name__, name, error)
+
+
+def _copy_correlation_id(message: Any, copy: Message) -> None:
+    """The text, or the bytes where there is no text, or none that could be made of them."""
+    text = _read(message, "jms_correlation_id")
+    copy.jms_correlation_id = text
+    if (text is None or "\ufffd" in text) and _offers(message, "jms_correlation_id_as_bytes"):
+        try:
+            data = _read(message, "jms_correlation_id_as_bytes")
+        except Exception as error:  # the specification leaves it to the other provider whether it has the bytes
+            log.debug("a foreign message has no correlation id as bytes: %r", error)
+        else:
+            if data is not None:
+                copy.jms_correlation_id_as_bytes = data
 
 
 def _offers(message: Any, name: str) -> bool:

@@ -10,11 +10,12 @@ from typing import Any, NoReturn
 from jmsbridge.destinations import Destination
 from jmsbridge.errors import InvalidDestinationException, JMSException
 from jmsbridge.messages.typed import boolean, text
+from jmsbridge.strict import JavaNames
 
 __all__ = ["Headers"]
 
 
-class Headers:
+class Headers(JavaNames):
     """The part of a message that has the header fields; every message is one."""
 
     __slots__ = (
@@ -152,10 +153,13 @@ class Headers:
         return self._destination
 
     @jms_destination.setter
-    def jms_destination(self, value: Destination | None) -> None:
+    def jms_destination(self, value: object) -> None:
+        """Another provider may set its own kind of destination; a send writes ours over it (rule HD-1)."""
         if self._gate is not None:
             self._refuse()
-        self._destination = _destination(value)
+        if isinstance(value, str | bytes | int | float):
+            raise InvalidDestinationException(f"a destination or None is needed, not {type(value).__name__}")
+        self._destination = value  # type: ignore[assignment]
 
     @property
     def jms_delivery_mode(self) -> int:

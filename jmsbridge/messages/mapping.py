@@ -1,6 +1,6 @@
 """``MapMessage`` (sections 3.11.3 and 3.11.4): named, typed fields."""
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any, final
 
 from jmsbridge.messages import typed
@@ -10,6 +10,7 @@ from jmsbridge.spi.envelope import BodyKind
 from jmsbridge.values import (
     Byte,
     Char,
+    FieldValue,
     Float,
     Long,
     Short,
@@ -51,13 +52,13 @@ class MapMessage(Message):
             self._refuse()
         return self._fields.get(name)
 
-    def _store(self, name: str, value: Any) -> None:
+    def _store(self, name: str, value: Any, canonical: Callable[[Any], Any]) -> None:
         if self._gate is not None:
             self._refuse()
         check_field_name(name)
         if self._body_read_only:
             self._refuse_write()
-        self._fields[name] = value
+        self._fields[name] = canonical(value)
 
     @property
     def body(self) -> "FieldView":
@@ -119,55 +120,54 @@ class MapMessage(Message):
         """Read as bytes."""
         return to_bytes(self._field(name))
 
-    def get_object(self, name: str) -> Any:
+    def get_object(self, name: str) -> FieldValue:
         """Read as what it was set as, typed."""
-        return wrap(self._field(name))
+        value: FieldValue = wrap(self._field(name))
+        return value
 
     def set_boolean(self, name: str, value: bool) -> None:
         """Set a boolean."""
-        self._store(name, typed.boolean(value))
+        self._store(name, value, typed.boolean)
 
     def set_byte(self, name: str, value: int) -> None:
         """Set a byte."""
-        self._store(name, typed.byte(value))
+        self._store(name, value, typed.byte)
 
     def set_short(self, name: str, value: int) -> None:
         """Set a short."""
-        self._store(name, typed.short(value))
+        self._store(name, value, typed.short)
 
     def set_char(self, name: str, value: str) -> None:
         """Set a char."""
-        self._store(name, typed.char(value))
+        self._store(name, value, typed.char)
 
     def set_int(self, name: str, value: int) -> None:
         """Set an int."""
-        self._store(name, typed.integer(value))
+        self._store(name, value, typed.integer)
 
     def set_long(self, name: str, value: int) -> None:
         """Set a long."""
-        self._store(name, typed.long(value))
+        self._store(name, value, typed.long)
 
     def set_float(self, name: str, value: float) -> None:
         """Set a float."""
-        self._store(name, typed.floating(value))
+        self._store(name, value, typed.floating)
 
     def set_double(self, name: str, value: float) -> None:
         """Set a double."""
-        self._store(name, typed.double(value))
+        self._store(name, value, typed.double)
 
     def set_string(self, name: str, value: str | None) -> None:
         """Set a text, or None."""
-        self._store(name, typed.text(value))
+        self._store(name, value, typed.text)
 
     def set_bytes(self, name: str, value: typed.Buffer | None, offset: int = 0, length: int | None = None) -> None:
         """Set bytes, or None: a copy of ``length`` bytes from ``offset``; IndexError where they are not there."""
-        self._store(name, None if value is None else typed.section(value, offset, length))
+        self._store(name, value, lambda data: None if data is None else typed.section(data, offset, length))
 
-    def set_object(self, name: str, value: Any) -> None:
+    def set_object(self, name: str, value: FieldValue | bytearray | memoryview) -> None:
         """Set a value by its Python type; MessageFormatException for nested lists and mappings and all else."""
-        if self._gate is not None:
-            self._refuse()
-        self._store(name, canonical_field(value))
+        self._store(name, value, canonical_field)
 
     def _clear(self) -> None:
         self._fields = {}
@@ -191,7 +191,7 @@ class MapMessage(Message):
 
 
 @final
-class FieldView(MutableMapping[str, Any]):
+class FieldView(MutableMapping[str, FieldValue]):
     """The fields of one map message, live; writing follows the rules of ``set_object``."""
 
     __slots__ = ("_message",)
@@ -199,12 +199,12 @@ class FieldView(MutableMapping[str, Any]):
     def __init__(self, message: MapMessage) -> None:
         self._message = message
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> FieldValue:
         if not self._message.item_exists(name):
             raise KeyError(name)
         return self._message.get_object(name)
 
-    def __setitem__(self, name: str, value: Any) -> None:
+    def __setitem__(self, name: str, value: FieldValue) -> None:
         self._message.set_object(name, value)
 
     def __delitem__(self, name: str) -> None:

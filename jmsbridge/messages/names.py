@@ -9,7 +9,7 @@ from typing import Any
 
 from jmsbridge.errors import MessageFormatException
 
-__all__ = ["ADMITTED", "DELIVERY_COUNT", "admit", "check_field_name"]
+__all__ = ["ADMITTED", "DELIVERY_COUNT", "admit", "check_field_name", "check_type"]
 
 DELIVERY_COUNT = "JMSXDeliveryCount"
 ADMITTED: set[str] = set()
@@ -26,8 +26,8 @@ _IGNORABLE = frozenset(map(chr, (*range(0x09), *range(0x0E, 0x1C), *range(0x7F, 
 _TYPED: dict[str, type] = {"JMSXGroupID": str, "JMSXGroupSeq": int}
 
 
-def admit(name: Any, value: Any) -> None:
-    """Accept a property name, or raise ValueError; ``value`` is canonical and matters for the JMSX group properties.
+def admit(name: Any) -> type | None:
+    """Accept a property name, or raise ValueError; the type that its value must have, for the JMSX group properties.
 
     Names that begin with ``JMS`` belong to header fields, except ``JMSX…`` and the vendors' ``JMS_…``.
     """
@@ -35,9 +35,7 @@ def admit(name: Any, value: Any) -> None:
         raise ValueError("a property needs a name")
     needed = _TYPED.get(name)
     if needed is not None:
-        if value is not None and type(value) is not needed:
-            raise MessageFormatException(f"{name} is a {'String' if needed is str else 'int'} (section 3.5.9)")
-        return
+        return needed
     if _PLAIN.fullmatch(name) is None and not _is_identifier(name):
         raise ValueError(f"{name[:80]!r} is no property name: it must be an identifier of the selector language")
     if name in _RESERVED:
@@ -48,6 +46,13 @@ def admit(name: Any, value: Any) -> None:
         ADMITTED.clear()
     if len(name) <= 256:
         ADMITTED.add(name)
+    return None
+
+
+def check_type(name: str, needed: type, value: Any) -> None:
+    """A canonical value is of the type that ``admit`` gave, or None."""
+    if value is not None and type(value) is not needed:
+        raise MessageFormatException(f"{name} is a {'String' if needed is str else 'int'} (section 3.5.9)")
 
 
 def _is_identifier(name: str) -> bool:

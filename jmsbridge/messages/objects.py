@@ -1,11 +1,13 @@
 """``ObjectMessage`` (section 3.11.5): None, booleans, numbers, text, bytes, lists and dictionaries, as Java objects."""
 
+import builtins
 from typing import Any
 
 from jmsbridge.codecs import javaserial
 from jmsbridge.errors import MessageFormatException
 from jmsbridge.messages.base import Message
 from jmsbridge.spi.envelope import BodyKind
+from jmsbridge.values import JavaValue
 
 __all__ = ["ObjectMessage"]
 
@@ -21,19 +23,19 @@ class ObjectMessage(Message):
     _kind = BodyKind.OBJECT
     _data: bytes | None
 
-    def __init__(self, value: Any = None) -> None:
+    def __init__(self, value: "builtins.object" = None) -> None:
         Message.__init__(self)
         self._data = None if value is None else _encode(value)
 
     @property
-    def object(self) -> Any:
+    def object(self) -> JavaValue:
         """The object, a new one each time; MessageFormatException for what has no Java form or cannot be decoded."""
         if self._gate is not None:
             self._refuse()
         return self._decode()
 
     @object.setter
-    def object(self, value: Any) -> None:
+    def object(self, value: "builtins.object") -> None:
         if self._gate is not None:
             self._refuse()
         if self._body_read_only:
@@ -47,13 +49,14 @@ class ObjectMessage(Message):
             self._refuse()
         return self._data
 
-    def _decode(self) -> Any:
+    def _decode(self) -> JavaValue:
         if self._data is None:
             return None
         try:
-            return javaserial.loads(self._data)
+            value: JavaValue = javaserial.loads(self._data)
         except javaserial.JavaSerialError as error:
             raise MessageFormatException(f"the object cannot be decoded: {error}") from error
+        return value
 
     def _clear(self) -> None:
         self._data = None

@@ -1,16 +1,17 @@
 """The properties of a message (section 3.5): typed accessors, and a mapping over the same values."""
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any, NoReturn, final
 
 from jmsbridge.errors import MessageNotWriteableException
 from jmsbridge.messages import typed
 from jmsbridge.messages.headers import Headers
-from jmsbridge.messages.names import ADMITTED, DELIVERY_COUNT, admit
+from jmsbridge.messages.names import ADMITTED, DELIVERY_COUNT, admit, check_type
 from jmsbridge.values import (
     Byte,
     Float,
     Long,
+    PropertyValue,
     Short,
     canonical_property,
     to_boolean,
@@ -42,13 +43,15 @@ class Properties(Headers):
             "the properties of a received message are read-only until clear_properties()"
         )
 
-    def _put(self, name: str, value: Any) -> None:
+    def _put(self, name: str, value: Any, canonical: Callable[[Any], Any]) -> None:
         if self._gate is not None:
             self._refuse()
         if self._properties_read_only:
             self._refuse_property()
-        if name not in ADMITTED:
-            admit(name, value)
+        needed = None if name in ADMITTED else admit(name)
+        value = canonical(value)
+        if needed is not None:
+            check_type(name, needed, value)
         self._properties[name] = value
 
     def _value(self, name: str) -> Any:
@@ -123,21 +126,22 @@ class Properties(Headers):
         """Read as text, in Java's form; None where absent."""
         return to_string(self._value(name))
 
-    def get_object_property(self, name: str) -> Any:
+    def get_object_property(self, name: str) -> PropertyValue:
         """Read as what it was set as, typed; None where absent."""
-        return wrap(self._value(name))
+        value: PropertyValue = wrap(self._value(name))
+        return value
 
     def set_boolean_property(self, name: str, value: bool) -> None:
         """Set a boolean."""
-        self._put(name, typed.boolean(value))
+        self._put(name, value, typed.boolean)
 
     def set_byte_property(self, name: str, value: int) -> None:
         """Set a byte."""
-        self._put(name, typed.byte(value))
+        self._put(name, value, typed.byte)
 
     def set_short_property(self, name: str, value: int) -> None:
         """Set a short."""
-        self._put(name, typed.short(value))
+        self._put(name, value, typed.short)
 
     def set_int_property(self, name: str, value: int) -> None:
         """Set an int."""
@@ -146,23 +150,24 @@ class Properties(Headers):
             self._refuse()
         if self._properties_read_only:
             self._refuse_property()
+        needed = None if name in ADMITTED else admit(name)
         if type(value) is not int or not -2147483648 <= value <= 2147483647:
             value = typed.integer(value)
-        if name not in ADMITTED:
-            admit(name, value)
+        if needed is not None:
+            check_type(name, needed, value)
         self._properties[name] = value
 
     def set_long_property(self, name: str, value: int) -> None:
         """Set a long."""
-        self._put(name, typed.long(value))
+        self._put(name, value, typed.long)
 
     def set_float_property(self, name: str, value: float) -> None:
         """Set a float."""
-        self._put(name, typed.floating(value))
+        self._put(name, value, typed.floating)
 
     def set_double_property(self, name: str, value: float) -> None:
         """Set a double."""
-        self._put(name, typed.double(value))
+        self._put(name, value, typed.double)
 
     def set_string_property(self, name: str, value: str | None) -> None:
         """Set a text, or None."""
@@ -170,26 +175,28 @@ class Properties(Headers):
             self._refuse()
         if self._properties_read_only:
             self._refuse_property()
+        needed = None if name in ADMITTED else admit(name)
         if type(value) is not str:
             value = typed.text(value)
-        if name not in ADMITTED:
-            admit(name, value)
+        if needed is not None:
+            check_type(name, needed, value)
         self._properties[name] = value
 
-    def set_object_property(self, name: str, value: Any) -> None:
+    def set_object_property(self, name: str, value: PropertyValue) -> None:
         """Set a value by its Python type: bool, int, float, str, a typed wrapper, or None."""
         if self._gate is not None:
             self._refuse()
         if self._properties_read_only:
             self._refuse_property()
+        needed = None if name in ADMITTED else admit(name)
         canonical = canonical_property(value)
-        if name not in ADMITTED:
-            admit(name, canonical)
+        if needed is not None:
+            check_type(name, needed, canonical)
         self._properties[name] = canonical
 
 
 @final
-class PropertyView(MutableMapping[str, Any]):
+class PropertyView(MutableMapping[str, PropertyValue]):
     """The properties of one message, live; writing follows the rules of ``set_object_property``."""
 
     __slots__ = ("_message",)
@@ -197,12 +204,12 @@ class PropertyView(MutableMapping[str, Any]):
     def __init__(self, message: Properties) -> None:
         self._message = message
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> PropertyValue:
         if not self._message.property_exists(name):
             raise KeyError(name)
         return self._message.get_object_property(name)
 
-    def __setitem__(self, name: str, value: Any) -> None:
+    def __setitem__(self, name: str, value: PropertyValue) -> None:
         self._message.set_object_property(name, value)
 
     def __delitem__(self, name: str) -> None:

@@ -10,6 +10,7 @@ from jmsbridge.spi.envelope import BodyKind
 from jmsbridge.values import (
     Byte,
     Char,
+    FieldValue,
     Float,
     Long,
     Short,
@@ -129,9 +130,9 @@ class StreamMessage(Message):
         self._position += 1
         return value
 
-    def read_object(self) -> Any:
+    def read_object(self) -> FieldValue:
         """Read the next value as what it was written as, typed; a bytes field whole."""
-        value = wrap(self._next())
+        value: FieldValue = wrap(self._next())
         self._position += 1
         return value
 
@@ -215,7 +216,7 @@ class StreamMessage(Message):
         """Write one bytes field, or None: a copy of ``length`` bytes from ``offset``."""
         self._append(None if value is None else typed.section(value, offset, length))
 
-    def write_object(self, value: Any) -> None:
+    def write_object(self, value: FieldValue | bytearray | memoryview) -> None:
         """Write a value by its Python type; None is a value, too."""
         self._append(canonical_field(value))
 

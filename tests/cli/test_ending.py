@@ -13,6 +13,7 @@ import pytest
 from jmsbridge import CLIENT_ACKNOWLEDGE, Connection, Queue
 from jmsbridge.cli.output import Format, Writer
 from jmsbridge.cli.receive import Tally, pump
+from jmsbridge.testing.suite.support import text_of
 
 PRELOADED = """
 import signal as _signal
@@ -118,7 +119,7 @@ def test_only_what_was_flushed_is_acknowledged(connection: Connection, flushes: 
     with pytest.raises(OSError, match="no space left"):
         pump(session.create_consumer(Queue("q")), Writer(Format.TEXT, FullDisk(flushes)), None, 0.05, Tally())
     session.close()
-    left = [message.text for message in sender.create_browser(Queue("q"))]
+    left = [text_of(message) for message in sender.create_browser(Queue("q"))]
     assert left == [str(number) for number in range(gone, 250)]
 
 

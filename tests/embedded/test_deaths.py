@@ -2,6 +2,7 @@
 
 import jmsbridge
 import jmsbridge_embedded
+from jmsbridge.testing.suite.support import text_of
 
 
 def test_deaths_of_links_never_send_an_unseen_message_to_the_dead_letter_queue() -> None:
@@ -15,6 +16,7 @@ def test_deaths_of_links_never_send_an_unseen_message_to_the_dead_letter_queue()
             jmsbridge_embedded.cut("deaths")
             connection.create_session().close()  # waits until the link is back
         message = consumer.receive(timeout=5)
-        assert message.text == "unseen"
+        assert text_of(message) == "unseen"
+        assert message is not None
         assert message.jms_redelivered
         assert message.get_int_property("JMSXDeliveryCount") == 2

@@ -16,7 +16,7 @@ from jmsbridge import (
 )
 from jmsbridge.core.runtime.clock import system
 from jmsbridge.spi import Native
-from jmsbridge.testing.suite.support import Completions, assert_empty, eventually
+from jmsbridge.testing.suite.support import Completions, assert_empty, eventually, text_of
 from tests.emulate.support import QUEUE, Broker, texts
 
 ALLOW = {"delivery_delay": "allow"}
@@ -82,7 +82,7 @@ def test_close_says_what_it_did_not_send(delayless: Broker) -> None:
         session.close()
     assert time.monotonic() - before < 5
     error = caught.value
-    assert [message.text for message in error.refused] == ["never"]
+    assert [text_of(message) for message in error.refused] == ["never"]
     assert (error.sent, error.unknown) == ((), ())
     assert texts(delayless.session().create_consumer(QUEUE), 1) == ["soon"]
     eventually(lambda: heard)
@@ -164,5 +164,5 @@ def test_a_connection_that_failed_says_what_it_did_not_send(delayless: Broker) -
     delayless.cut()
     eventually(lambda: any(isinstance(error, InDoubt) for error in heard))
     [error] = [error for error in heard if isinstance(error, InDoubt)]
-    assert [message.text for message in error.refused] == ["late"]
+    assert [text_of(message) for message in error.refused] == ["late"]
     connection.close()

@@ -16,7 +16,7 @@ from jmsbridge import (
     UnsupportedFeature,
 )
 from jmsbridge.spi import Native
-from jmsbridge.testing.suite.support import Collector, eventually, run_thread
+from jmsbridge.testing.suite.support import Collector, eventually, run_thread, text_of
 from tests.emulate.support import QUEUE, Broker, select, send, texts
 
 MANY = tuple(f"grey-{number}" for number in range(60))
@@ -118,7 +118,7 @@ def test_closing_gives_back_in_order_at_once(broker: Broker) -> None:
     consumer.close()
     plain = broker.session().create_consumer(QUEUE)
     found = [plain.receive_no_wait() for _ in range(60)]
-    assert [message and message.text for message in found] == list(MANY)
+    assert [text_of(message) for message in found] == list(MANY)
 
 
 def test_a_lost_link_takes_nothing_with_it(broker: Broker) -> None:

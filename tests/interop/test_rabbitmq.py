@@ -301,7 +301,9 @@ def test_java_answers_python(mode: str, connect: Connect, uri: str, interop: Pro
             answer = consumer.receive(timeout=30)
             assert answer is not None
             assert answer.jms_correlation_id == request.jms_message_id
-            body = answer.text if isinstance(answer, jmsbridge.TextMessage) else answer.get_body(bytes).decode()
+            body = (
+                answer.text if isinstance(answer, jmsbridge.TextMessage) else (answer.get_body(bytes) or b"").decode()
+            )
             assert body == f"re: request {number}"
         assert len(serving.rest()) == 3
 

@@ -189,7 +189,7 @@ class Worker:
             return  # nothing is known
         if message is None:
             return
-        name = message.text
+        name = str(message.get_body(str))
         self.ledger.seen[name] += 1
         if name in self.ledger.undone:
             self.ledger.mistakes.append(f"{name} came although its transaction was rolled back")
@@ -315,10 +315,12 @@ class Worker:
             message = consumer.receive(timeout=0.5)
             quiet = 0 if message is not None else quiet + 1
             if message is not None:
-                self.ledger.seen[message.text] += 1
-                self.ledger.done[message.text] += 1
-                if message.text in self.ledger.undone:
-                    self.ledger.mistakes.append(f"{message.text} came although its transaction was rolled back")
+                self.ledger.seen[str(message.get_body(str))] += 1
+                self.ledger.done[str(message.get_body(str))] += 1
+                if str(message.get_body(str)) in self.ledger.undone:
+                    self.ledger.mistakes.append(
+                        f"{message.get_body(str)!s} came although its transaction was rolled back"
+                    )
         session.close()
         self.ledger.check()
 
@@ -338,7 +340,7 @@ class Neighbour:
         """Begin."""
         session = self._connection.create_session()
         consumer = session.create_consumer(session.create_queue(self._queue))
-        consumer.message_listener = lambda message: self.heard.append(message.text)
+        consumer.message_listener = lambda message: self.heard.append(str(message.get_body(str)))
         self._thread.start()
 
     def _run(self) -> None:

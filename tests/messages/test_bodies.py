@@ -55,7 +55,8 @@ def test_an_object_is_a_snapshot_and_reads_fresh() -> None:
     message = ObjectMessage(value)
     value["a"].append(2)
     assert message.object == {"a": [1, b"x"]}
-    message.object["a"].append(3)
+    copy: Any = message.object
+    copy["a"].append(3)
     assert message.object == {"a": [1, b"x"]}
     assert body_of(message) == dumps({"a": [1, b"x"]})
     message.object = None

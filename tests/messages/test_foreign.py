@@ -165,3 +165,36 @@ def test_our_own_messages_can_be_copied_the_same_way() -> None:
     copy = copy_foreign(filled(MapMessage()))
     assert isinstance(copy, MapMessage)
     assert copy.jms_type == "t"
+
+
+@pytest.mark.parametrize(
+    ("text", "data", "expected"),
+    [
+        ("c", b"c", "c"),
+        ("é", b"\xe9", "é"),  # a provider whose bytes are Latin-1
+        (None, b"\xff\x00", b"\xff\x00"),
+        ("\ufffd\x00", b"\xff\x00", b"\xff\x00"),
+        (None, None, None),
+        ("\ufffd", None, "\ufffd"),
+        (None, NotImplementedError("not offered"), None),
+        ("c", NotImplementedError("not offered"), "c"),
+    ],
+)
+@rule("BO-8", "HD-13")
+def test_a_correlation_id_is_carried_in_the_form_that_it_has(text: Any, data: Any, expected: Any) -> None:
+    class Other:
+        jms_message_id = jms_type = jms_reply_to = None
+        jms_correlation_id = text
+        property_names: tuple[str, ...] = ()
+
+        def get_object_property(self, name: str) -> None:
+            raise AssertionError(name)
+
+        @property
+        def jms_correlation_id_as_bytes(self) -> bytes | None:
+            if isinstance(data, Exception):
+                raise data
+            found: bytes | None = data
+            return found
+
+    assert copy_foreign(Other())._correlation_id == expected

@@ -1,5 +1,6 @@
 """Header fields, acknowledgement, freezing for a send, and what a received message shows."""
 
+from collections.abc import MutableMapping
 from typing import Any
 
 import pytest
@@ -58,9 +59,25 @@ def test_default_constants() -> None:
     assert (Message.DEFAULT_TIME_TO_LIVE, Message.DEFAULT_DELIVERY_DELAY) == (0, 0)
 
 
+@rule("HD-1")
+def test_another_provider_may_set_its_own_destination() -> None:
+    class TheirQueue:
+        pass
+
+    theirs: object = TheirQueue()
+    message = Message()
+    message.jms_destination = theirs
+    assert message.jms_destination is theirs
+    assert freeze(message).address == Address("q")
+    message.jms_destination = None
+    assert message.jms_destination is None
+
+
 @pytest.mark.parametrize(
     ("header", "value", "error"),
     [
+        ("jms_reply_to", object(), InvalidDestinationException),
+        ("jms_destination", "queue", InvalidDestinationException),
         ("jms_reply_to", "queue", InvalidDestinationException),
         ("jms_destination", 1, InvalidDestinationException),
         ("jms_type", 1, TypeError),
@@ -162,14 +179,15 @@ def test_acknowledge_calls_the_session_or_nothing() -> None:
 def test_nothing_is_accessible_while_an_asynchronous_send_is_under_way(kind: type[Message]) -> None:
     message = kind()
     message.set_int_property("n", 1)
-    view = message.properties
-    body = message.body if isinstance(message, MapMessage) else None
+    views: list[MutableMapping[str, Any]] = [message.properties]
+    if isinstance(message, MapMessage):
+        views.append(message.body)
     message._gate = object()
     public = [name for name in dir(kind) if not name.startswith("_") and not name.startswith("DEFAULT")]
     for name in public:
         with pytest.raises(JMSException, match="being sent asynchronously"):
             touch(message, name)
-    for mapping in (view, *([body] if body is not None else [])):
+    for mapping in views:
         with pytest.raises(JMSException, match="being sent asynchronously"):
             len(mapping)
         with pytest.raises(JMSException, match="being sent asynchronously"):

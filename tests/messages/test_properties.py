@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from jmsbridge.errors import MessageFormatException, MessageNotWriteableException
-from jmsbridge.message import Message, TextMessage, message_from_arrival
+from jmsbridge.message import MapMessage, Message, TextMessage, message_from_arrival
 from jmsbridge.messages.names import ADMITTED
 from jmsbridge.spi.envelope import Address, BodyKind, Envelope
 from jmsbridge.testing.marks import pitfall, rule
@@ -22,6 +22,18 @@ def received(count: int = 1, **properties: Any) -> TextMessage:
     message = message_from_arrival(envelope, count > 1, count, None)
     assert isinstance(message, TextMessage)
     return message
+
+
+@pytest.mark.parametrize("setter", [setter for setter, _ in SETTERS])
+@rule("PR-2")
+def test_a_name_is_looked_at_before_a_value(setter: str) -> None:
+    message = Message()
+    with pytest.raises(ValueError, match="name"):
+        getattr(message, f"set_{setter}_property")("", [1])
+    fields = MapMessage()
+    for kind in ("byte", "int", "string", "bytes", "object"):
+        with pytest.raises(ValueError, match="name"):
+            getattr(fields, f"set_{kind}")("", [1])
 
 
 @pytest.mark.parametrize(("setter", "value"), SETTERS)

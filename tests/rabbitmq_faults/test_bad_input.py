@@ -22,7 +22,7 @@ from jmsbridge import (
     Session,
 )
 from jmsbridge.testing.proxy import FaultProxy
-from jmsbridge.testing.suite.support import Completions, eventually, receive_texts, send_texts
+from jmsbridge.testing.suite.support import Completions, eventually, receive_texts, send_texts, text_of
 
 Connect = Callable[..., Connection]
 MIB = 1024 * 1024
@@ -109,7 +109,7 @@ def test_a_message_over_the_limit_amid_others(broker: Broker, connect: Connect, 
     with session.create_consumer(queue) as consumer:
         there = receive_texts(consumer, len(confirmed))
         while (more := consumer.receive_no_wait()) is not None:  # what is in doubt may be there too
-            there.append(more.get_body(str))
+            there.append(text_of(more))
     assert set(confirmed) <= set(there) <= {"first", "last"}
     assert len(there) == len(set(there))
     assert_usable(session, queue)

@@ -9,7 +9,7 @@ import jmsbridge
 from integration.brokers import Broker
 from jmsbridge.spi import AccessDenied, Address, Outcome
 from jmsbridge.testing.suite.contract_support import Answer, settle
-from jmsbridge.testing.suite.support import eventually
+from jmsbridge.testing.suite.support import eventually, text_of
 from jmsbridge_rabbitmq import RabbitOptions, copies
 from tests.rabbitmq_live.support import Client
 
@@ -50,13 +50,15 @@ def test_looking_at_dead_letters_leaves_them_there(broker: Broker, name: str) ->
         session.commit()
         consumer = session.create_consumer(queue)
         poison = consumer.receive(timeout=10)
+        assert poison is not None
+        expiration = poison.jms_expiration
         session.rollback()
         eventually(lambda: connection.admin.depth(Address(f"{name}-dead")) == 1, 10.0)
-        eventually(lambda: now() > poison.jms_expiration, 10.0)
+        eventually(lambda: now() > expiration, 10.0)
         looking = connection.create_session()
         with looking.create_browser(dead) as browser:
-            assert [each.text for each in browser] == ["poison"]
-        assert looking.create_consumer(dead).receive(timeout=10).text == "poison"
+            assert [text_of(each) for each in browser] == ["poison"]
+        assert text_of(looking.create_consumer(dead).receive(timeout=10)) == "poison"
 
 
 @pytest.mark.parametrize("queue_type", ["classic", "quorum"])
@@ -160,9 +162,9 @@ def test_poison_that_has_no_place_is_no_loop_and_the_application_is_told(
     told: list[jmsbridge.JMSException] = []
     seen: list[str] = []
 
-    def listener(message: jmsbridge.TextMessage) -> None:
-        seen.append(message.text or "")
-        if message.text == "poison":
+    def listener(message: jmsbridge.Message) -> None:
+        seen.append(text_of(message))
+        if text_of(message) == "poison":
             raise ValueError("cannot take it")
 
     options = {"user": name, "password": "pw", "dead_letter_queue": f"{name}-dead"}

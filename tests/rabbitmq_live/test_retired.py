@@ -13,7 +13,7 @@ from jmsbridge import CLIENT_ACKNOWLEDGE, SESSION_TRANSACTED, Connection, JMSExc
 from jmsbridge.spi import Address, Outcome
 from jmsbridge.testing.proxy import FaultProxy
 from jmsbridge.testing.suite.contract_support import drain, settle
-from jmsbridge.testing.suite.support import eventually, receive_texts, send_texts
+from jmsbridge.testing.suite.support import eventually, receive_texts, send_texts, text_of
 from jmsbridge_rabbitmq import RabbitOptions
 from jmsbridge_rabbitmq.link import Link
 from tests.rabbitmq_live.support import Client
@@ -42,7 +42,7 @@ def open_queue(broker: Broker, name: str, kind: str) -> None:
 def receive_marks(consumer: MessageConsumer, count: int) -> list[tuple[str, bool]]:
     """That many texts, and whether each is marked as redelivered."""
     messages = [consumer.receive(timeout=10) for _ in range(count)]
-    return [(message.text, message.jms_redelivered) for message in messages if message is not None]
+    return [(text_of(message), message.jms_redelivered) for message in messages if message is not None]
 
 
 def wait_left(link: object) -> None:

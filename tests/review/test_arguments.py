@@ -22,7 +22,7 @@ from jmsbridge import (
     Queue,
     Session,
 )
-from jmsbridge.testing.suite.support import LONG, eventually, run_thread, send_texts
+from jmsbridge.testing.suite.support import LONG, eventually, run_thread, send_texts, text_of
 from tests.review.support import Embedded
 
 QUEUE = Queue("orders")
@@ -56,7 +56,7 @@ def test_a_receive_may_have_a_very_long_timeout(broker: Embedded, timeout: Any) 
     receiving = run_thread(lambda: consumer.receive(timeout=timeout))
     eventually(lambda: bool(consumer._receiver.inbox._waiting))
     send_texts(broker.connect().create_session(), QUEUE, "m")
-    assert receiving.result(LONG).text == "m"
+    assert text_of(receiving.result(LONG)) == "m"
 
 
 @pytest.mark.parametrize("timeout", [math.nan, -1, -0.5, "x", True, [], timedelta(seconds=-1)])
@@ -104,9 +104,9 @@ def test_session_arguments(broker: Embedded, act: Callable[[Session], object], e
 
 
 CONNECTION: list[tuple[Callable[[Connection], object], type[Exception]]] = [
-    (lambda connection: connection.create_session(session_mode=[]), JMSException),  # type: ignore[arg-type]
+    (lambda connection: connection.create_session(session_mode=[]), JMSException),  # type: ignore[call-overload]
     (lambda connection: connection.create_session(session_mode=4), JMSException),
-    (lambda connection: connection.create_session(False, "x"), JMSException),  # type: ignore[arg-type]
+    (lambda connection: connection.create_session(False, "x"), JMSException),  # type: ignore[call-overload]
     (lambda connection: connection.create_session(session_mode=DUPS_OK_ACKNOWLEDGE, dups_ok_messages=-1), ValueError),
     (lambda connection: connection.create_session(session_mode=DUPS_OK_ACKNOWLEDGE, dups_ok_interval=-1), ValueError),
     (lambda connection: setattr(connection, "exception_listener", Half()), ValueError),
@@ -123,17 +123,17 @@ def test_connection_arguments(broker: Embedded, act: Callable[[Connection], obje
     send_texts(connection.create_session(), QUEUE, "usable")
 
 
-PRODUCER: list[tuple[Callable[[MessageProducer], object], type[Exception]]] = [
-    (lambda producer: producer.send("m", duplicate_id=5), ValueError),  # type: ignore[arg-type]
-    (lambda producer: producer.send("m", duplicate_id=[]), ValueError),  # type: ignore[arg-type]
+PRODUCER: list[tuple[Callable[[Any], object], type[Exception]]] = [
+    (lambda producer: producer.send("m", duplicate_id=5), ValueError),
+    (lambda producer: producer.send("m", duplicate_id=[]), ValueError),
     (lambda producer: producer.send(5), MessageFormatException),
     (lambda producer: producer.send(object()), MessageFormatException),
     (lambda producer: producer.send(None), MessageFormatException),
     (lambda producer: producer.send("m", completion_listener="abc"), ValueError),
     (lambda producer: producer.send("m", completion_listener=Half()), ValueError),
     (lambda producer: producer.send("m", completion_listener=None), ValueError),
-    (lambda producer: producer.send("m", priority=[]), JMSException),  # type: ignore[arg-type]
-    (lambda producer: producer.send("m", delivery_mode=[]), JMSException),  # type: ignore[arg-type]
+    (lambda producer: producer.send("m", priority=[]), JMSException),
+    (lambda producer: producer.send("m", delivery_mode=[]), JMSException),
 ]
 
 
@@ -151,27 +151,27 @@ def test_a_message_listener_can_be_called(broker: Embedded) -> None:
     consumer: MessageConsumer = broker.connect().create_session().create_consumer(QUEUE)
     for listener in (5, "abc", Half()):
         with pytest.raises(ValueError, match="listener"):
-            consumer.message_listener = listener
+            consumer.message_listener = listener  # type: ignore[assignment]
     assert consumer.message_listener is None
     assert consumer.receive_no_wait() is None
 
 
-SIMPLIFIED: list[Callable[[JMSProducer], object]] = [
-    lambda producer: producer.set_time_to_live("x"),  # type: ignore[arg-type]
+SIMPLIFIED: list[Callable[[Any], object]] = [
+    lambda producer: producer.set_time_to_live("x"),
     lambda producer: producer.set_delivery_delay(-1),
-    lambda producer: producer.set_jms_reply_to(5),  # type: ignore[arg-type]
-    lambda producer: producer.set_jms_correlation_id(5),  # type: ignore[arg-type]
-    lambda producer: producer.set_jms_correlation_id_as_bytes("x"),  # type: ignore[arg-type]
-    lambda producer: producer.set_jms_correlation_id_as_bytes(5),  # type: ignore[arg-type]
-    lambda producer: producer.set_jms_type(5),  # type: ignore[arg-type]
+    lambda producer: producer.set_jms_reply_to(5),
+    lambda producer: producer.set_jms_correlation_id(5),
+    lambda producer: producer.set_jms_correlation_id_as_bytes("x"),
+    lambda producer: producer.set_jms_correlation_id_as_bytes(5),
+    lambda producer: producer.set_jms_type(5),
     lambda producer: producer.set_property("x", [1]),
     lambda producer: producer.set_property("", 1),
     lambda producer: producer.set_async(5),
     lambda producer: producer.set_async(Half()),
-    lambda producer: producer.set_duplicate_id(5),  # type: ignore[arg-type]
-    lambda producer: producer.set_duplicate_id([]),  # type: ignore[arg-type]
-    lambda producer: producer.set_priority([]),  # type: ignore[arg-type]
-    lambda producer: producer.set_delivery_mode([]),  # type: ignore[arg-type]
+    lambda producer: producer.set_duplicate_id(5),
+    lambda producer: producer.set_duplicate_id([]),
+    lambda producer: producer.set_priority([]),
+    lambda producer: producer.set_delivery_mode([]),
     lambda producer: producer.send(QUEUE, object()),
 ]
 
@@ -184,6 +184,7 @@ def test_simplified_producer_arguments(broker: Embedded, act: Callable[[JMSProdu
         act(producer)
     producer.send(QUEUE, "usable")
     received = context.create_consumer(QUEUE).receive(timeout=LONG)
-    assert received.text == "usable"
+    assert text_of(received) == "usable"
+    assert received is not None
     assert received.jms_correlation_id is None
     assert received.jms_type is None

@@ -9,7 +9,7 @@ import pytest
 
 from jmsbridge import Connection, IllegalStateException, JMSException, Message, Queue, Session
 from jmsbridge.testing.scripted import Call, ScriptedBackend
-from jmsbridge.testing.suite.support import LONG, Completions, run_thread, send_texts
+from jmsbridge.testing.suite.support import LONG, Completions, run_thread, send_texts, text_of
 from tests.review.support import Embedded, Gate
 
 Connect = Callable[..., Connection]
@@ -26,7 +26,7 @@ def test_every_send_that_returned_is_called_back_once(broker: Embedded, attempt:
 
     def send_on() -> None:
         for number in range(100_000):
-            producer.send(str(number), completion_listener=lambda message, error: called.update([message.text]))
+            producer.send(str(number), completion_listener=lambda message, error: called.update([text_of(message)]))
             sent.append(str(number))
             if number == attempt:
                 enough.set()

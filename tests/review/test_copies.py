@@ -33,6 +33,7 @@ def test_a_received_message_can_be_copied(
     message.set_int_property("number", 7)
     session.create_producer(QUEUE).send(message)
     received = session.create_consumer(QUEUE).receive(timeout=5)
+    assert received is not None
     for original in (message, received):
         copied = copier(original)
         assert type(copied) is type(original)

@@ -11,7 +11,7 @@ from jmsbridge import Connection, DeliveryMode, InDoubt, JMSException, Queue
 from jmsbridge.core.sending.group import Group, Member
 from jmsbridge.spi import Address, SendRefused
 from jmsbridge.testing.scripted import Call, ScriptedBackend, text_envelope
-from jmsbridge.testing.suite.support import LONG, eventually, run_thread
+from jmsbridge.testing.suite.support import LONG, eventually, run_thread, text_of
 from tests.review.support import Embedded
 
 Connect = Callable[..., Connection]
@@ -21,7 +21,7 @@ QUEUE = Queue("orders")
 def test_the_handler_gets_group_acknowledged_sends(broker: Embedded) -> None:
     session = broker.connect().create_session()
     handled: list[Any] = []
-    session.send_acknowledgement_handler = lambda message: handled.append(message.text)
+    session.send_acknowledgement_handler = lambda message: handled.append(text_of(message))
     producer = session.create_producer(QUEUE)
     producer.delivery_mode = DeliveryMode.PERSISTENT_GROUPACK
     for number in range(5):
@@ -35,7 +35,7 @@ def test_a_simplified_producer_groups(backend: ScriptedBackend) -> None:
         producer = context.create_producer().set_delivery_mode(DeliveryMode.PERSISTENT_GROUPACK)
         backend.hold("send")
         producer.send(QUEUE, "0").send(QUEUE, "1")
-        assert [message.text for message in producer.unacknowledged] == ["0", "1"]
+        assert [text_of(message) for message in producer.unacknowledged] == ["0", "1"]
         third = run_thread(lambda: producer.send(QUEUE, "2"))
         backend.script.wait_held("send", 3)
         assert not third.done()
@@ -52,24 +52,24 @@ def test_a_simplified_producer_hears_of_a_refused_group(backend: ScriptedBackend
         producer.send(QUEUE, "0")
         backend.script.release("send", error=SendRefused("over quota"))
         backend.script.answer_inline("send")
-        assert [message.text for message in producer.unacknowledged] == ["0"]
+        assert [text_of(message) for message in producer.unacknowledged] == ["0"]
         with pytest.raises(InDoubt) as caught:
             producer.send(QUEUE, "1")
-        assert [message.text for message in caught.value.refused] == ["0"]
+        assert [text_of(message) for message in caught.value.refused] == ["0"]
 
 
 def test_a_send_that_raised_is_no_member_of_its_group(backend: ScriptedBackend, connect: Connect) -> None:
     session = connect(send_window=1, send_timeout=0.05).create_session()
     session.group_ack_threshold = 10
     handled: list[Any] = []
-    session.send_acknowledgement_handler = lambda message: handled.append(message.text)
+    session.send_acknowledgement_handler = lambda message: handled.append(text_of(message))
     producer = session.create_producer(QUEUE)
     producer.delivery_mode = DeliveryMode.PERSISTENT_GROUPACK
     backend.hold("send")
     producer.send("0")
     with pytest.raises(JMSException, match="window"):
         producer.send("1")
-    assert [message.text for message in producer.unacknowledged] == ["0"]
+    assert [text_of(message) for message in producer.unacknowledged] == ["0"]
     backend.script.release("send")
     eventually(lambda: handled == ["0"])
     assert producer.unacknowledged == ()
@@ -89,10 +89,10 @@ def test_an_interrupted_send_is_told_once_and_waited_for_no_more(backend: Script
     backend.script.before["send"] = interrupt
     with pytest.raises(KeyboardInterrupt):
         producer.send("interrupted")
-    assert [message.text for message in producer.unacknowledged] == ["interrupted"]
+    assert [text_of(message) for message in producer.unacknowledged] == ["interrupted"]
     with pytest.raises(InDoubt) as caught:
         producer.send("not sent either")
-    assert [message.text for message in caught.value.unknown] == ["interrupted"]
+    assert [text_of(message) for message in caught.value.unknown] == ["interrupted"]
     for number in range(4):
         producer.send(str(number))
     assert producer.unacknowledged == ()
@@ -108,8 +108,8 @@ def test_what_is_late_is_told_once_and_waited_for_no_more(backend: ScriptedBacke
     producer.send("0")
     with pytest.raises(InDoubt, match=r"no answer within 0\.2 s") as caught:
         producer.send("1")
-    assert [message.text for message in caught.value.unknown] == ["0", "1"]
-    assert [message.text for message in producer.unacknowledged] == ["0", "1"]
+    assert [text_of(message) for message in caught.value.unknown] == ["0", "1"]
+    assert [text_of(message) for message in producer.unacknowledged] == ["0", "1"]
     backend.script.answer_inline("send")
     producer.send("2")
     producer.send("3")

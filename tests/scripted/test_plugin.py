@@ -110,15 +110,13 @@ def test_plugin_has_cases_that_do_not_apply(pytester: pytest.Pytester) -> None:
         """
 @requires(Native.DELIVERY_COUNT, native=True)
 def test_exact(harness): assert False
-@requires(Native.GROUPS)
-def test_unasked(harness): assert False
 @requires(Native.BROWSE, native=True)
 def test_there(harness): assert True
 @requires(Native.DURABLE | Native.DELIVERY_COUNT, native=True)
 def test_refusal_comes_first(harness): raise UnsupportedFeatureException("no")
 """,
     )
-    result.assert_outcomes(passed=2, skipped=2)
+    result.assert_outcomes(passed=2, skipped=1)
     result.stdout.fnmatch_lines(["fake: 1 native, 0 emulated, 1 refused, 2 not applicable"])
 
 

@@ -20,7 +20,7 @@ from jmsbridge import (
 from jmsbridge.core.transaction import SessionTransaction
 from jmsbridge.spi import Address, Envelope, Native, Outcome, SendRefused, Ticket
 from jmsbridge.testing.scripted import Call, ScriptedBackend, text_envelope
-from jmsbridge.testing.suite.support import LONG, eventually, receive_texts, run_thread, send_texts
+from jmsbridge.testing.suite.support import LONG, eventually, receive_texts, run_thread, send_texts, text_of
 
 Connect = Callable[..., Connection]
 QUEUE = Queue("orders")
@@ -201,7 +201,7 @@ def test_tx_emulated_failing_half_way_lists_what_happened(backend: ScriptedBacke
     with pytest.raises(InDoubt) as caught:
         committing.result(LONG)
     lists = (caught.value.sent, caught.value.refused, caught.value.unknown)
-    assert [[message.text for message in messages] for messages in lists] == [["sent"], ["refused"], ["unknown"]]
+    assert [[text_of(message) for message in messages] for messages in lists] == [["sent"], ["refused"], ["unknown"]]
     assert backend.settled == []
 
 

@@ -93,7 +93,7 @@ def main(wanted: Arguments) -> None:
             producer = session.create_producer(queue)
             serve(lambda count: _SENDING[wanted.role](session, producer, count))
         else:
-            session = connection.create_session(acknowledge_mode=_RECEIVING[wanted.role])
+            session = connection.create_session(_RECEIVING[wanted.role])
             serve(lambda count: _listen(session, queue, count))
 
 

@@ -123,7 +123,7 @@ def read(draft: Draft, url: Composite, by: str, prefer: str = "amqp") -> None:
     for one in url.members:
         if one.scheme not in ("tcp", "ssl"):
             raise ConfigurationError(
-                f"Artemis' scheme {shown_scheme(one.scheme)} has no equivalent, since brokers are not discovered: list them"
+                f"Artemis' {shown_scheme(one.scheme)} has no equivalent, since brokers are not discovered: list them"
             )
     tls = _tls(url.members[0], url)
     scheme = {"amqp": "amqps", "stomp": "stomp+ssl"}[prefer] if tls else prefer

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from jmsbridge.core.naming import unique
 from jmsbridge.core.plan import Plan
 from jmsbridge.core.runtime.locks import Rank, ranked
-from jmsbridge.errors import JMSException
+from jmsbridge.errors import IllegalStateException
 from jmsbridge.spi import Address, AddressInUse, BackendError, Link, LinkLost, Native, NotSupported
 
 __all__ = ["Temporaries"]
@@ -44,17 +44,17 @@ class Temporaries:
     def check_consumable(self, address: Address, plan: Plan) -> None:
         """Refuse a consumer of another connection's temporary destination where the broker does not."""
         if address.temporary and plan.outcome(Native.TEMPORARY) != "native" and address not in self._made:
-            raise JMSException(f"{address} belongs to another connection, which alone may consume it")
+            raise IllegalStateException(f"{address} belongs to another connection, which alone may consume it")
 
     def delete(self, link: Link, plan: Plan, address: Address) -> None:
-        """Delete one; nothing to do when it is gone. Raises BackendError, JMSException while it has consumers."""
+        """Delete one; nothing to do when it is gone. BackendError, or IllegalStateException while it has consumers."""
         if address not in self._made:
             return
         if plan.outcome(Native.TEMPORARY) == "native":
             link.delete(address)
         else:
             if self._in_use(address):
-                raise JMSException(f"{address} has consumers; close them before deleting it")
+                raise IllegalStateException(f"{address} has consumers; close them before deleting it")
             _delete_emulated(link, address)
         with self._lock:
             self._made.pop(address, None)

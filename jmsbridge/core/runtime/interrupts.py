@@ -11,13 +11,24 @@ frequent for that says by plain stores how far it came, and the next call finish
 import _thread
 import logging
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
+from types import FrameType
 from typing import Generic, TypeVar, cast
 
-__all__ = ["Work", "calling_thread", "for_main_thread", "in_main_thread", "main_thread", "start_whole", "wait_whole"]
+__all__ = [
+    "Work",
+    "calling_frame",
+    "calling_thread",
+    "for_main_thread",
+    "in_main_thread",
+    "main_thread",
+    "start_whole",
+    "wait_whole",
+]
 
 log = logging.getLogger("jmsbridge.interrupts")
 
@@ -49,14 +60,21 @@ def calling_thread() -> int | None:
     return _main if getattr(_own, "for_main", False) else threading.get_ident()
 
 
+def calling_frame() -> FrameType | None:
+    """In a thread that works for the main thread: where the main thread waits for it."""
+    frame: FrameType | None = getattr(_own, "frame", None)
+    return frame
+
+
 class Work(Generic[T]):
     """Something to be done once, wholly; ``undo`` takes back a result for which nobody waits any more."""
 
-    __slots__ = ("_claims", "_done", "_undo", "_wanted", "_work", "error", "is_done", "result")
+    __slots__ = ("_claims", "_done", "_frame", "_undo", "_wanted", "_work", "error", "is_done", "result")
 
     def __init__(self, work: Callable[[], T], undo: Callable[[T], None] | None = None) -> None:
         self._work = work
         self._undo = undo
+        self._frame: FrameType | None = sys._getframe(1)
         self._claims: dict[str, str] = {}  # by ``setdefault``: the first claim stands, and may be made again
         self._done = threading.Lock()
         self._done.acquire()
@@ -69,10 +87,12 @@ class Work(Generic[T]):
         """Do it, unless it was done or cancelled."""
         if self._claims.setdefault("work", "run") != "run":
             return
+        _own.frame = self._frame
         try:
             self.result = self._work()
         except BaseException as error:
             self.error = error
+        _own.frame = self._frame = None
         self.is_done = True
         if not self._wanted:
             self._take_back()

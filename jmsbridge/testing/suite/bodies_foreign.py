@@ -29,7 +29,9 @@ from jmsbridge.testing.suite.bodies_wire import receive_as, receive_message
 from jmsbridge.testing.suite.support import LONG, Completions, assert_empty
 
 __all__ = [
+    "test_body_foreign_correlation_id_of_bytes_is_carried",
     "test_body_foreign_error_of_a_getter_surfaces",
+    "test_body_foreign_header_that_is_not_taken_is_no_obstacle",
     "test_body_foreign_message_closed_producer",
     "test_body_foreign_message_through_a_completion_listener",
     "test_body_foreign_message_through_a_context",
@@ -235,6 +237,56 @@ def test_body_foreign_message_through_a_context(harness: Harness, queue: Queue) 
     assert (received.text, received.jms_type) == ("foreign text", "producer's")
     assert (received.get_int_property("number"), received.get_string_property("text")) == (8, "property")
     assert headers(message) == headers(received)
+
+
+class Older(ForeignText):
+    """Of JMS 1.1, which knows no delivery time."""
+
+    @property
+    def jms_delivery_time(self) -> int:
+        """Cannot be set."""
+        return 0
+
+    @jms_delivery_time.setter
+    def jms_delivery_time(self, value: int) -> None:
+        if value != 3333:  # what the constructor sets
+            raise NotImplementedError("setJMSDeliveryTime")
+
+
+@rule("BO-8")
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_body_foreign_header_that_is_not_taken_is_no_obstacle(
+    session: Session, queue: Queue, caplog: pytest.LogCaptureFixture, asynchronous: bool
+) -> None:
+    """The message is sent, its other headers are written back, and the log says which one was not."""
+    message, completions = Older(), Completions()
+    producer = session.create_producer(queue)
+    options: dict[str, Any] = {"completion_listener": completions} if asynchronous else {}
+    producer.send(message, priority=8, **options)
+    producer.close()
+    received = receive_as(TextMessage, session.create_consumer(queue))
+    assert received.text == "foreign text"
+    assert (message.jms_message_id, message.jms_priority) == (received.jms_message_id, 8)
+    assert [event[0] for event in completions.events] == ["completed"] * asynchronous
+    assert "jms_delivery_time" in caplog.text
+
+
+class ForeignBytesId(ForeignText):
+    """With a correlation id of bytes; a text form that was made of them, or none."""
+
+    def __init__(self, text: str | None) -> None:
+        super().__init__()
+        self.jms_correlation_id = text
+        self.jms_correlation_id_as_bytes = b"\xff\x00\x01"
+
+
+@rule("BO-8", "HD-13")
+@pytest.mark.parametrize("text", [None, "\ufffd\x00\x01"])
+def test_body_foreign_correlation_id_of_bytes_is_carried(session: Session, queue: Queue, text: str | None) -> None:
+    """Bytes for which there is no text arrive as those bytes."""
+    session.create_producer(queue).send(ForeignBytesId(text))
+    received = receive_message(session.create_consumer(queue))
+    assert received.jms_correlation_id_as_bytes == b"\xff\x00\x01"
 
 
 class Refusing(ForeignText):

@@ -144,7 +144,7 @@ def test_async_null_listener(session: Session, queue: Queue) -> None:
     """An explicit None is no listener and no synchronous send either: it is refused, and nothing is sent."""
     producer = session.create_producer(queue)
     with pytest.raises(ValueError, match=r".+"):
-        producer.send(session.create_text_message("a"), completion_listener=None)
+        producer.send(session.create_text_message("a"), completion_listener=None)  # type: ignore[call-overload]
     assert_empty(session.create_consumer(queue))
 
 
@@ -251,7 +251,7 @@ def test_async_null_message(session: Session, queue: Queue) -> None:
     producer = session.create_producer(queue)
     listener = Completions()
     with pytest.raises(MessageFormatException):
-        producer.send(None, completion_listener=listener)
+        producer.send(None, completion_listener=listener)  # type: ignore[call-overload]
     producer.send(session.create_text_message("a"), completion_listener=listener)
     listener.wait(1)
     session.close()
@@ -264,8 +264,9 @@ def test_async_null_message_of_context(harness: Harness, queue: Queue) -> None:
     """The same for a body that is no message body: unchecked, at once, no callback."""
     context = harness.context()
     listener = Completions()
+    nested: Any = {"nested": {"a": 1}}
     with pytest.raises(MessageFormatRuntimeException):
-        context.create_producer().set_async(listener).send(queue, {"nested": {"a": 1}})
+        context.create_producer().set_async(listener).send(queue, nested)
     context.close()
     assert listener.events == []
 
@@ -277,9 +278,10 @@ def test_async_bad_arguments_have_one_outcome(session: Session, queue: Queue, ba
     """A bad argument is reported once, by exception or by callback, and nothing is sent."""
     own, anonymous = session.create_producer(queue), session.create_producer(None)
     message = session.create_text_message("a")
+    nowhere: Any = None
     sends: dict[str, tuple[type[Exception], Callable[[Completions], object]]] = {
         "form": (UnsupportedOperationError, lambda cl: own.send(queue, message, completion_listener=cl)),
-        "destination": (InvalidDestination, lambda cl: anonymous.send(None, message, completion_listener=cl)),
+        "destination": (InvalidDestination, lambda cl: anonymous.send(nowhere, message, completion_listener=cl)),
         "priority": (JMSException, lambda cl: own.send(message, priority=10, completion_listener=cl)),
         "delivery_mode": (JMSException, lambda cl: own.send(message, delivery_mode=9, completion_listener=cl)),
     }

@@ -18,7 +18,7 @@ from jmsbridge import (
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
 from jmsbridge.testing.marks import pitfall, requires, rule
-from jmsbridge.testing.suite.support import LONG, SHORT, receive_texts, send_texts
+from jmsbridge.testing.suite.support import LONG, SHORT, receive_texts, send_texts, text_of
 
 __all__ = [
     "test_connect_client_id_cannot_be_set_twice",
@@ -167,7 +167,7 @@ def test_connect_client_id_not_needed_for_shared_subscriptions(harness: Harness,
     for _ in range(4):
         message = first.receive(timeout=SHORT) or second.receive(timeout=LONG)
         assert message is not None
-        texts.append(message.get_body(str))
+        texts.append(text_of(message))
     assert sorted(texts) == ["a", "b", "c", "d"]
 
 

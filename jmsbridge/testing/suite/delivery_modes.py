@@ -46,6 +46,7 @@ from jmsbridge.testing.suite.support import (
     receive_texts,
     run_thread,
     send_texts,
+    text_of,
 )
 
 __all__ = [
@@ -300,7 +301,7 @@ def test_modes_group_unacknowledged_after_refusal(harness: Harness, session: Ses
     with pytest.raises(InDoubt) as caught:
         producer.send(queue, late, delivery_mode=GROUPED)
     assert (ids(caught.value.refused), caught.value.unknown) == (ids([bad]), ())
-    assert [message.text for message in producer.unacknowledged] == ["bad"]
+    assert [text_of(message) for message in producer.unacknowledged] == ["bad"]
     producer.send(queue, again, delivery_mode=GROUPED)
     eventually(lambda: producer.unacknowledged == ())
     assert receive_texts(session.create_consumer(queue), 2) == ["good", "again"]

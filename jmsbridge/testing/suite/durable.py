@@ -184,7 +184,7 @@ def test_dur_unsubscribe_needs_inactivity(harness: Harness, topic: Topic) -> Non
     session = identified(harness).create_session()
     name = harness.name("sub")
     consumer = session.create_durable_consumer(topic, name)
-    with pytest.raises(JMSException):
+    with pytest.raises(IllegalStateException):
         session.unsubscribe(name)
     send_texts(session, topic, "alive")
     assert receive_texts(consumer, 1) == ["alive"]
@@ -205,7 +205,7 @@ def test_dur_unsubscribe_needs_acknowledged_messages(harness: Harness, topic: To
     message = consumer.receive(timeout=5)
     assert message is not None
     consumer.close()
-    with pytest.raises(JMSException):
+    with pytest.raises(IllegalStateException):
         session.unsubscribe(name)
     message.acknowledge()
     session.unsubscribe(name)
@@ -220,7 +220,7 @@ def test_dur_unsubscribe_needs_committed_messages(harness: Harness, session: Ses
     send_texts(session, topic, "uncommitted")
     assert receive_texts(consumer, 1) == ["uncommitted"]
     consumer.close()
-    with pytest.raises(JMSException):
+    with pytest.raises(IllegalStateException):
         transacted.unsubscribe(name)
     transacted.commit()
     transacted.unsubscribe(name)
@@ -252,7 +252,7 @@ def test_dur_active_consumer_excludes_a_second(harness: Harness, topic: Topic, c
     name = harness.name("sub")
     active = session.create_durable_consumer(topic, name)
     selector = "colour = 'red'" if change == "selector" else None
-    with pytest.raises(JMSException):
+    with pytest.raises(JMSException if change == "no_local" else IllegalStateException):  # some have no no_local
         session.create_durable_consumer(topic, name, selector, change == "no_local")
     send_coloured(session, topic, "green")
     assert receive_texts(active, 1) == ["green"]
@@ -268,7 +268,7 @@ def test_dur_other_topic_while_active_clashes(harness: Harness, topic: Topic) ->
     session = identified(harness).create_session()
     name = harness.name("sub")
     active = session.create_durable_consumer(topic, name)
-    with pytest.raises(JMSException):
+    with pytest.raises(IllegalStateException):
         session.create_durable_consumer(harness.topic(), name)
     send_texts(session, topic, "undisturbed")
     assert receive_texts(active, 1) == ["undisturbed"]
@@ -349,7 +349,7 @@ def test_dur_subscriber_and_consumer_are_one_space(harness: Harness, topic: Topi
     session.create_durable_subscriber(topic, name).close()
     send_texts(session, topic, "kept")
     with session.create_durable_consumer(topic, name) as consumer:
-        with pytest.raises(JMSException):
+        with pytest.raises(IllegalStateException):
             session.create_durable_subscriber(topic, name)
         assert receive_texts(consumer, 1) == ["kept"]
     session.unsubscribe(name)

@@ -30,6 +30,7 @@ from jmsbridge.testing.suite.support import (
     run_thread,
     send_surely,
     send_texts,
+    text_of,
 )
 
 __all__ = [
@@ -78,7 +79,7 @@ def drained(harness: Harness, queue: Queue) -> Iterator[str]:
     """All texts that are left on the queue."""
     with connect(harness).create_session().create_consumer(queue) as consumer:
         while (message := consumer.receive(timeout=SHORT)) is not None:
-            yield message.get_body(str)
+            yield text_of(message)
 
 
 def receive_messages(consumer: MessageConsumer, count: int) -> list[Message]:

@@ -56,11 +56,15 @@ def now() -> int:
     return time.time_ns() // 1_000_000
 
 
+class TheirQueue:
+    """Another provider's queue, which that provider may set on our message."""
+
+
 def spoil(message: Message) -> None:
     """Fill in everything that belongs to the provider, with values that no send of these tests produces."""
     message.jms_message_id = "ID:bogus"
     message.jms_timestamp = 1111
-    message.jms_destination = Queue("not-the-destination")
+    message.jms_destination = TheirQueue()
     message.jms_delivery_mode = DeliveryMode.PERSISTENT
     message.jms_expiration = 2222
     message.jms_delivery_time = 3333

@@ -21,6 +21,7 @@ __all__ = [
     "run_thread",
     "send_surely",
     "send_texts",
+    "text_of",
 ]
 
 SHORT = 0.2
@@ -59,9 +60,7 @@ def receive_texts(consumer: MessageConsumer | JMSConsumer, count: int, timeout: 
     for number in range(count):
         message = consumer.receive(timeout=timeout)
         assert message is not None, f"message {number + 1} of {count} did not come within {timeout} s; got {texts}"
-        assert isinstance(message, TextMessage), message
-        assert message.text is not None
-        texts.append(message.text)
+        texts.append(text_of(message))
     return texts
 
 
@@ -74,6 +73,13 @@ def assert_empty(consumer: MessageConsumer | JMSConsumer, timeout: float = SHORT
 def grouping(harness: Harness) -> Session:
     """A session that may send the properties of groups, also where the broker has no groups."""
     return harness.connect(**harness.allowing("message_groups")).create_session()
+
+
+def text_of(message: Message | None) -> str:
+    """The text of a message that has come, and has one."""
+    assert isinstance(message, TextMessage), message
+    assert message.text is not None
+    return message.text
 
 
 class Collector:

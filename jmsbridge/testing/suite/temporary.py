@@ -4,6 +4,7 @@ import pytest
 
 from jmsbridge import (
     Connection,
+    IllegalStateException,
     JMSException,
     JMSRuntimeException,
     Queue,
@@ -119,7 +120,7 @@ def test_temp_delete_with_consumer_is_refused(connection: Connection, kind: str)
     session = connection.create_session()
     destination = make(session, kind)
     consumer = connection.create_session().create_consumer(destination)
-    with pytest.raises(JMSException):
+    with pytest.raises(IllegalStateException):
         destination.delete()
     send_texts(session, destination, "protected")
     assert receive_texts(consumer, 1) == ["protected"]

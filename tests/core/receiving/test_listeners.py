@@ -11,7 +11,7 @@ from jmsbridge import CLIENT_ACKNOWLEDGE, DUPS_OK_ACKNOWLEDGE, Connection, Illeg
 from jmsbridge.spi import Address, Outcome
 from jmsbridge.testing.marks import rule
 from jmsbridge.testing.scripted import ScriptedBackend, text_envelope
-from jmsbridge.testing.suite.support import LONG, eventually, receive_texts, run_thread, send_texts
+from jmsbridge.testing.suite.support import LONG, eventually, receive_texts, run_thread, send_texts, text_of
 from tests.review.support import Embedded, Gate
 
 Connect = Callable[..., Connection]
@@ -73,7 +73,7 @@ def test_a_listener_is_refused_while_another_thread_receives(broker: Embedded) -
     with pytest.raises(IllegalStateException, match="another thread is receiving"):
         consumer.message_listener = print
     send_texts(session, QUEUE, "m")
-    assert receiving.result(LONG).text == "m"
+    assert text_of(receiving.result(LONG)) == "m"
 
 
 def test_a_timed_batch_is_acknowledged_while_the_listener_is_busy(backend: ScriptedBackend, connect: Connect) -> None:

@@ -10,7 +10,7 @@ from jmsbridge import Connection, DeliveryMode, JMSException, Queue, ResourceAll
 from jmsbridge.core.sending.weight import weigh
 from jmsbridge.spi import Address, BodyKind, Envelope
 from jmsbridge.testing.scripted import ScriptedBackend
-from jmsbridge.testing.suite.support import LONG, eventually
+from jmsbridge.testing.suite.support import LONG, eventually, text_of
 
 Connect = Callable[..., Connection]
 QUEUE = Queue("orders")
@@ -95,7 +95,7 @@ def test_a_blocking_send_with_a_handler_is_sent_again_where_that_is_allowed(
 ) -> None:
     handled: list[str] = []
     session = connect(resend=True).create_session()
-    session.send_acknowledgement_handler = lambda message: handled.append(message.text)
+    session.send_acknowledgement_handler = lambda message: handled.append(text_of(message))
     producer, cut = session.create_producer(QUEUE), threading.Event()
 
     def once(_: Any) -> None:

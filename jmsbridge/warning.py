@@ -1,0 +1,40 @@
+"""Warnings that point to the line that asked for what they warn of."""
+
+import sys
+import threading
+import warnings
+from types import FrameType
+
+from jmsbridge.core.runtime.interrupts import calling_frame
+
+__all__ = ["warn"]
+
+
+def warn(text: str, category: type[Warning]) -> None:
+    """Warn, at the line of whoever called the library, however deep inside it this is.
+
+    On a thread of the library that works for no call, the warning names the thread in the place of a file.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_ours(frame):
+        frame = frame.f_back
+    if frame is None or frame.f_globals.get("__name__") == "threading":
+        frame = calling_frame()
+    while frame is not None and _is_ours(frame):
+        frame = frame.f_back
+    if frame is None:
+        name = threading.current_thread().name
+        warnings.warn_explicit(f"{text} (found on the thread {name})", category, f"<{name}>", 1, "jmsbridge")
+        return
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    module = str(frame.f_globals.get("__name__", "<unknown>"))
+    warnings.warn_explicit(text, category, frame.f_code.co_filename, frame.f_lineno, module, registry)
+
+
+def _is_ours(frame: FrameType) -> bool:
+    """Whether it is code of the library or of a backend, or what Python has put between two such calls."""
+    package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+    return package == "jmsbridge" or package.startswith("jmsbridge_") or package in _BETWEEN
+
+
+_BETWEEN = {"concurrent", "contextlib", "functools"}
