@@ -1,16 +1,29 @@
-"""Messages that go to another queue: to the dead letters, or to wait there for their delivery time.
+"""Messages that go to another queue, or to the end of their own: dead letters, early ones, and worn ones.
 
 A confirmed copy first, then the acceptance: a crash in between leaves two, never none.
 """
 
 import logging
+import uuid
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from jmsbridge.spi import BackendError, ChannelLost, LinkLost, NotSupported, Ticket
-from jmsbridge_rabbitmq.flow import Flow
+from jmsbridge.spi import (
+    Address,
+    BackendError,
+    ChannelLost,
+    Interest,
+    LinkLost,
+    NotSupported,
+    Ticket,
+    dead_letter_notes,
+)
+from jmsbridge_rabbitmq import properties
+from jmsbridge_rabbitmq.flow import Flow, Source
 from jmsbridge_rabbitmq.frames import Content
 from jmsbridge_rabbitmq.publisher import now_ms
+from jmsbridge_rabbitmq.wear import Wear, Worn
+from jmsbridge_rabbitmq.wire import decode
 
 if TYPE_CHECKING:
     from jmsbridge_rabbitmq.link import Link
@@ -22,22 +35,24 @@ log = logging.getLogger("jmsbridge.rabbitmq")
 _PATIENCE = 10.0  # seconds for which a close waits for copies; less than the link's for an answer
 _PAUSE = 30.0  # seconds after which what cannot be put aside comes again, as where there is no dead-letter queue
 
-_Done = Callable[[Content, BackendError | None], None]
+_Done = Callable[[BackendError | None], None]
 
 
 class Copies:
     """The copies of one subscription's messages; I/O thread."""
 
-    def __init__(self, link: "Link", flow: Flow, what: str) -> None:
+    def __init__(self, link: "Link", flow: Flow, interest: Interest, source: Source, wear: Wear) -> None:
         self._link = link
         self._flow = flow
-        self._what = what
-        self._open = 0
+        self._interest = interest
+        self._source = source
+        self._wear = wear
+        self._copying: set[int] = set()  # delivery tags
         self._idle: Callable[[], None] | None = None
 
     def when_idle(self, task: Callable[[], None]) -> None:
         """Do this when no copy is under way."""
-        if self._open:
+        if self._copying:
             self._idle = task
             self._link.loop.call_later(_PATIENCE, self.wait_no_longer)
         else:
@@ -49,18 +64,27 @@ class Copies:
         if idle is not None:
             idle()
 
-    def reject(self, tokens: Sequence[Content], ticket: Ticket | None) -> None:
-        """Move these to the dead-letter queue; where that fails, they come again after a while."""
-        queue = self._link.options.dead_letter_queue
-        if not queue:
-            if ticket is not None:
-                ticket.fail(NotSupported(f"{self._link.broker} has no dead-letter queue (option dead_letter_queue)"))
-            return
-        if not tokens:
-            if ticket is not None:
-                ticket.succeed()
-            return
+    # -- dead letters
+
+    def reject(self, tokens: Sequence[Content], failures: int, ticket: Ticket | None) -> None:
+        """Move these to the dead-letter queue."""
+        queue = self._interest.dead_letters or self._link.options.dead_letter_queue
+        if queue:
+            self._put_aside(tokens, queue, None, failures, ticket)
+        elif ticket is not None:
+            ticket.fail(NotSupported(f"{self._link.broker} has no dead-letter queue (option dead_letter_queue)"))
+
+    def expire(self, token: Content, queue: str) -> None:
+        """Move one whose time is over."""
+        self._put_aside((token,), queue, "expired", 0, None)
+
+    def _put_aside(
+        self, tokens: Sequence[Content], queue: str, reason: str | None, failures: int, ticket: Ticket | None
+    ) -> None:
+        """With a note why and whence; where that fails, they come again after a while."""
         left = len(tokens)
+        if not left and ticket is not None:
+            ticket.succeed()
         first: BackendError | None = None
 
         def copied(token: Content, error: BackendError | None) -> None:
@@ -78,17 +102,79 @@ class Copies:
                 ticket.fail(first)
 
         for token in tokens:
-            self._copy(queue, token, None, copied)
+            self._copy(queue, token, self._as_dead_letter(token, queue, reason, failures), _for(token, copied))
 
-    def postpone(self, token: Content, queue: str, due: int) -> None:
+    def _as_dead_letter(self, token: Content, queue: str, reason: str | None, failures: int) -> bytes:
+        address, key = self._interest.address, self._interest.key
+        before = decode(address, token.properties, b"", token.redelivered).delivery_count - 1
+        origin = f"{address}/{key}" if address.topic and key is not None else str(address)
+        home = self._source.queue if address.topic and self._interest.durable else None
+        notes = dead_letter_notes(
+            reason, None if address == Address(queue) else origin, before + failures, now_ms(), home
+        )
+        return properties.dead_copy(token.properties, _new_id(), notes)
+
+    def _tell(self, queue: str, error: BackendError | None) -> None:
+        """For those who did not ask; a link that died has a cause of its own."""
+        if error is not None and not isinstance(error, LinkLost):
+            log.warning(
+                "%s: a message cannot go to %r%s, and comes again in %g s: %s",
+                self._interest.address,
+                queue,
+                " (option dead_letter_queue)" if queue == self._link.options.dead_letter_queue else "",
+                _PAUSE,
+                error,
+            )
+
+    # -- those that come again
+
+    def postpone(self, token: Content, due: int) -> None:
         """Let one that is too early wait at the broker; where that fails, it comes again when it is due."""
 
-        def copied(token: Content, error: BackendError | None) -> None:
+        def copied(error: BackendError | None) -> None:
             if error is not None and self._link.loop.ended is None:
-                log.warning("%s: a delayed message cannot wait at the broker: %s", self._what, error)
+                log.warning("%s: a delayed message cannot wait at the broker: %s", self._interest.address, error)
             self._settle(token, error, max(0, due - now_ms()) / 1000)
 
-        self._copy(queue, token, due - now_ms(), copied)
+        raw = properties.copy_for(token.properties, _new_id())
+        self._copy(self._source.queue, token, raw, copied, wait=due - now_ms())
+
+    def renew(self, worn: Worn, deliveries: int, failed: Callable[[BackendError], None]) -> None:
+        """Put one at the end of its queue, which counts anew: it was delivered so often."""
+        raw = properties.fresh_copy(worn.content.properties, _new_id(), deliveries, now_ms())
+
+        def copied(error: BackendError | None) -> None:
+            if error is None:
+                self._flow.accept(worn.content)
+            elif self._flow.is_open:
+                failed(error)
+
+        self._copy(self._source.queue, worn.content, raw, copied, there=True)
+
+    def hand_back(self, token: Content, failures: int = 1) -> None:
+        """Hand one back to its queue, or put it at the end where it has come back too often."""
+        worn = self._wear.find(token)
+        if worn is None or (self._link.blocked and not self._wear.is_last(worn)):
+            self._flow.give_back(token)
+        elif self._flow.is_unsettled(token.delivery_tag) and token.delivery_tag not in self._copying:
+
+            def failed(error: BackendError) -> None:
+                if not self._wear.is_last(worn):
+                    self._flow.give_back(token)
+                    return
+                log.warning(
+                    "%s: a message has come back as often as its queue allows (%d times) and cannot be put at its end;"
+                    " this is tried again in %g s, and the broker drops or dead-letters it when its consumer ends: %s",
+                    self._interest.address,
+                    worn.returns,
+                    _PAUSE,
+                    error,
+                )
+                self._link.loop.call_later(_PAUSE, lambda: self.hand_back(token, failures))
+
+            self.renew(worn, worn.deliveries - 1 + max(1, failures), failed)
+
+    # -- how
 
     def _settle(self, token: Content, error: BackendError | None, pause: float) -> BackendError | None:
         """Done with it, or else it comes again after so many seconds, or when the consumer is closed."""
@@ -97,43 +183,40 @@ class Copies:
         if error is None:
             self._flow.accept(token)
         else:
-            self._link.loop.call_later(pause, lambda: self._flow.give_back(token))
+            self._link.loop.call_later(pause, lambda: self.hand_back(token))
         return error
 
-    def _tell(self, queue: str, error: BackendError | None) -> None:
-        """For those who did not ask; a link that died has a cause of its own."""
-        if error is not None and not isinstance(error, LinkLost):
-            log.warning(
-                "%s: a message cannot go to %r (option dead_letter_queue), and comes again in %g s: %s",
-                self._what,
-                queue,
-                _PAUSE,
-                error,
-            )
+    def _copy(self, queue: str, token: Content, raw: bytes, done: _Done, *, wait: int = 0, there: bool = False) -> None:
+        tag = token.delivery_tag
+        self._copying.add(tag)
 
-    def _copy(self, queue: str, token: Content, wait: int | None, done: _Done) -> None:
-        self._open += 1
-
-        def copied(token: Content, error: BackendError | None) -> None:
-            self._open -= 1
-            done(token, error)
-            if not self._open:
+        def copied(error: BackendError | None) -> None:
+            self._copying.discard(tag)
+            done(error)
+            if not self._copying:
                 self.wait_no_longer()
 
-        self._link.copies.copy(queue, token, wait, _Answer(token, copied))
+        self._link.copies.copy(queue, raw, token.body, _Answer(copied), wait=wait, there=there)
+
+
+def _new_id() -> str:
+    return f"ID:jb-copy-{uuid.uuid4()}"
+
+
+def _for(token: Content, done: Callable[[Content, BackendError | None], None]) -> _Done:
+    return lambda error: done(token, error)
 
 
 class _Answer:
     """The ticket of one copy."""
 
-    def __init__(self, token: Content, done: _Done) -> None:
-        self._token = token
+    def __init__(self, done: _Done) -> None:
         self._done = done
 
     def succeed(self) -> None:
         """It is there."""
-        self._done(self._token, None)
+        self._done(None)
 
     def fail(self, error: BackendError) -> None:
         """It is not."""
-        self._done(self._token, error)
+        self._done(error)
