@@ -66,9 +66,7 @@ class Link(RabbitAdmin):
         self.endpoint = endpoint
         self.options = options
         self.events = events
-        self.native: Native = native_with(
-            bool(options.dead_letter_queue), options.queue_type, options.topic_selectors == "broker"
-        )
+        self.native: Native = native_with(options)
         self.broker = "RabbitMQ"
         java = options.subscription_names == "java" or (not options.subscription_names and options.dialect == "jms")
         self.names = topology.Names(endpoint.client_id, java)

@@ -27,7 +27,7 @@ from jmsbridge_rabbitmq.copies import Copies
 from jmsbridge_rabbitmq.flow import MOST, Flow, Source
 from jmsbridge_rabbitmq.frames import Content
 from jmsbridge_rabbitmq.loop import Mailbox
-from jmsbridge_rabbitmq.native import CLASSIC_ONLY
+from jmsbridge_rabbitmq.native import of_kind
 from jmsbridge_rabbitmq.publisher import now_ms
 from jmsbridge_rabbitmq.wear import Wear
 from jmsbridge_rabbitmq.wire import decode
@@ -49,7 +49,7 @@ class Subscription:
     """The SPI's Subscription. All but the verbs belongs to the I/O thread."""
 
     def __init__(self, link: "Link", interest: Interest, inbox: Inbox, source: Source) -> None:
-        self.native: Native = link.native if source.kind == "classic" else link.native & ~CLASSIC_ONLY
+        self.native: Native = of_kind(link.native, source.kind, link.options)
         if interest.dead_letters:
             self.native |= Native.REJECT
         self._link = link

@@ -8,6 +8,7 @@ import pytest
 
 from jmsbridge.spi import Address, BackendError, Interest, Native, Outcome
 from jmsbridge.testing.suite.contract_support import Answer, Box
+from jmsbridge_rabbitmq import RabbitOptions
 from jmsbridge_rabbitmq.flow import Flow, Source
 from jmsbridge_rabbitmq.frames import DELIVER, GET_OK, Content
 from jmsbridge_rabbitmq.subscription import Subscription
@@ -306,6 +307,7 @@ class Held(World):
             check=lambda: None,
             stamp="",
             native=Native.NONE,
+            options=RabbitOptions(),
             blocked=False,
             wait=lambda start, what, optional: start(lambda *result: self.ends.append(result)),
             left=self._leave,

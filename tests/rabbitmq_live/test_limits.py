@@ -224,6 +224,39 @@ def test_what_a_full_queue_does_not_take_at_its_end_stays_here(
     assert client.link.depth(Address(f"{name}-dead")) == 0
 
 
+# -- looking at them
+
+
+@pytest.mark.filterwarnings("ignore::jmsbridge.EmulationWarning")
+@pytest.mark.parametrize("limit", [None, 4, UNREACHED])
+def test_quorum_queues_are_browsed_where_the_option_says_what_policies_set(
+    broker: Broker, name: str, limit: int | None
+) -> None:
+    foreign(broker, name, limit)
+    with jmsbridge.connect(broker.url()) as connection:
+        session = connection.create_session()
+        with pytest.raises(jmsbridge.UnsupportedFeature):
+            [*session.create_browser(session.create_queue(name))]
+    stated = 20 if limit is None else -1
+    with jmsbridge.connect(broker.url(), delivery_limit=stated) as connection:
+        connection.start()
+        session = connection.create_session()
+        queue = session.create_queue(name)
+        with session.create_producer(queue) as producer:
+            for number, text in enumerate(TEXTS[:10]):
+                message = session.create_text_message(text)
+                message.set_int_property("n", number)
+                producer.send(message)
+        for _ in range(ROUNDS):
+            with session.create_browser(queue) as browser:
+                assert sorted(each.text for each in browser) == TEXTS[:10]
+        with session.create_consumer(queue, "n = 7") as consumer:
+            assert consumer.receive(timeout=10).text == "07"
+        with session.create_consumer(queue) as consumer:
+            assert sorted(consumer.receive(timeout=10).text for _ in range(9)) == [*TEXTS[:7], *TEXTS[8:10]]
+        assert connection.admin.depth(Address(f"{name}-dead")) == 0
+
+
 # -- telling
 
 

@@ -9,6 +9,7 @@ import threading
 import pytest
 
 from jmsbridge import (
+    SESSION_TRANSACTED,
     Connection,
     Message,
     MessageConsumer,
@@ -28,6 +29,7 @@ __all__ = [
     "test_contract_keeping_what_closed_channels_held",
     "test_contract_keeping_what_closed_links_held",
     "test_contract_keeping_what_consumers_hand_back",
+    "test_keeping_closed_sessions_are_no_failures",
     "test_keeping_what_closed_sessions_had_not_acknowledged",
     "test_keeping_what_consumers_had_not_seen",
     "test_keeping_what_restarted_listeners_had_not_seen",
@@ -164,6 +166,25 @@ def test_keeping_what_closed_sessions_had_not_acknowledged(harness: Harness, que
         assert_empty(consumer)
     if Native.REJECT in harness.native:
         assert_empty(session.create_consumer(getattr(harness, "dead_letters", Queue("DLQ"))))
+
+
+@rule("AC-9")
+@pytest.mark.parametrize("mode", DEFERRED)
+def test_keeping_closed_sessions_are_no_failures(harness: Harness, queue: Queue, mode: int) -> None:
+    """The limit of redeliveries begins with the first failure, however often the message was delivered before."""
+    send_texts(harness.connect().create_session(), queue, "held")
+    for _ in range(10):
+        holding = deferred_session(harness, mode)
+        assert receive_texts(holding.create_consumer(queue), 1) == ["held"]
+        holding.close()
+    failing = deferred_session(harness, mode)
+    consumer = failing.create_consumer(queue)
+    assert receive_texts(consumer, 1) == ["held"]
+    if mode == SESSION_TRANSACTED:
+        failing.rollback()
+    else:
+        failing.recover()
+    assert receive_texts(consumer, 1) == ["held"]
 
 
 # -- the SPI alone
