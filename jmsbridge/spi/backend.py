@@ -108,14 +108,12 @@ class Subscription(Protocol):
 
 @runtime_checkable
 class Retires(Protocol):
-    """What a Subscription may offer besides: to end, and keep what it delivered for settlement."""
+    """What a Subscription may offer besides, where the broker pushes beyond the credit."""
 
     def retire(self) -> None:
-        """Its consumer was closed: no credit comes any more, only settlements and ``close`` (blocks).
+        """Its consumer was closed: no credit comes any more, only settlements and ``close`` (path).
 
-        When it returns the consumer is gone for the broker: nothing more is pushed to it, another may take its
-        exclusive subscription, its temporary destination can be deleted, and a subscription that is not durable has
-        ended with its last consumer. What was delivered can still be settled, if need be without effect.
+        Where the broker can let it go without ending more than it, others get what would be pushed to it from now on.
         """
 
 
