@@ -20,7 +20,7 @@ from jmsbridge_rabbitmq import topology
 from jmsbridge_rabbitmq.control import Conversation
 from jmsbridge_rabbitmq.erlang_selector import erlang_selector
 from jmsbridge_rabbitmq.flow import Source
-from jmsbridge_rabbitmq.kinds import tell
+from jmsbridge_rabbitmq.kinds import warn_of_limit
 from jmsbridge_rabbitmq.publisher import Publisher
 from jmsbridge_rabbitmq.subscription import Subscription
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Channel"]
 
-_TRIES = 5
+_TRIES = 50  # for a subscription that others end and make anew all the time
 
 
 class Channel:
@@ -107,7 +107,7 @@ class Channel:
 
     def _kind_of(self, queue: str) -> Conversation:
         kind = yield from self._link.kinds.kind_of(queue)
-        tell(queue, kind, self._link.broker)
+        warn_of_limit(queue, kind, self._link.broker, str(self._link.endpoint))
         return kind
 
     def _find_temporary_topic(self, address: Address) -> Conversation:
@@ -165,7 +165,7 @@ class Channel:
             link.wait(lambda done: self._publisher.close(lambda: done(None, None)), "closing a channel", optional=True)
         if link.loop.ended is None:  # else the end answers what it still has
             link.publishers.discard(self._publisher)
-        self._closed = True  # after all is done: whoever was interrupted closes again
+        self._closed = True  # last, so that an interrupted close can be repeated
 
 
 def _refuse(interest: Interest, link: "Link") -> None:

@@ -1,4 +1,5 @@
-"""Messages that go to another queue, or to the end of their own: dead letters, early ones, and worn ones.
+"""Messages that go to another queue, or to the tail of their own: dead letters, those that are too early, and those
+that have come back too often to be requeued.
 
 A confirmed copy first, then the acceptance: a crash in between leaves two, never none.
 """
@@ -21,8 +22,8 @@ from jmsbridge.spi import (
 from jmsbridge_rabbitmq import properties
 from jmsbridge_rabbitmq.flow import Flow, Source
 from jmsbridge_rabbitmq.frames import Content
+from jmsbridge_rabbitmq.limits import DeliveryLimit, NearLimit
 from jmsbridge_rabbitmq.publisher import now_ms
-from jmsbridge_rabbitmq.wear import Wear, Worn
 from jmsbridge_rabbitmq.wire import decode
 
 if TYPE_CHECKING:
@@ -41,28 +42,28 @@ _Done = Callable[[BackendError | None], None]
 class Copies:
     """The copies of one subscription's messages; I/O thread."""
 
-    def __init__(self, link: "Link", flow: Flow, interest: Interest, source: Source, wear: Wear) -> None:
+    def __init__(self, link: "Link", flow: Flow, interest: Interest, source: Source, limit: DeliveryLimit) -> None:
         self._link = link
         self._flow = flow
         self._interest = interest
         self._source = source
-        self._wear = wear
+        self._limit = limit
         self._copying: set[int] = set()  # delivery tags
-        self._idle: Callable[[], None] | None = None
+        self._when_idle: list[Callable[[], None]] = []
 
     def when_idle(self, task: Callable[[], None]) -> None:
         """Do this when no copy is under way."""
         if self._copying:
-            self._idle = task
+            self._when_idle.append(task)
             self._link.loop.call_later(_PATIENCE, self.wait_no_longer)
         else:
             task()
 
     def wait_no_longer(self) -> None:
         """Do now what was to wait for the copies."""
-        idle, self._idle = self._idle, None
-        if idle is not None:
-            idle()
+        tasks, self._when_idle = self._when_idle, []
+        for task in tasks:
+            task()
 
     # -- dead letters
 
@@ -75,13 +76,13 @@ class Copies:
             ticket.fail(NotSupported(f"{self._link.broker} has no dead-letter queue (option dead_letter_queue)"))
 
     def expire(self, token: Content, queue: str) -> None:
-        """Move one whose time is over."""
+        """Move a message that has expired."""
         self._put_aside((token,), queue, "expired", 0, None)
 
     def _put_aside(
         self, tokens: Sequence[Content], queue: str, reason: str | None, failures: int, ticket: Ticket | None
     ) -> None:
-        """With a note why and whence; where that fails, they come again after a while."""
+        """Copy them, with notes of why and whence; where that fails, they come again after a while."""
         left = len(tokens)
         if not left and ticket is not None:
             ticket.succeed()
@@ -115,7 +116,7 @@ class Copies:
         return properties.dead_copy(token.properties, _new_id(), notes)
 
     def _tell(self, queue: str, error: BackendError | None) -> None:
-        """For those who did not ask; a link that died has a cause of its own."""
+        """Log it where there is no ticket; a link that died has a cause of its own."""
         if error is not None and not isinstance(error, LinkLost):
             log.warning(
                 "%s: a message cannot go to %r%s, and comes again in %g s: %s",
@@ -126,7 +127,7 @@ class Copies:
                 error,
             )
 
-    # -- those that come again
+    # -- messages that come again
 
     def postpone(self, token: Content, due: int) -> None:
         """Let one that is too early wait at the broker; where that fails, it comes again when it is due."""
@@ -139,40 +140,41 @@ class Copies:
         raw = properties.copy_for(token.properties, _new_id())
         self._copy(self._source.queue, token, raw, copied, wait=due - now_ms())
 
-    def renew(self, worn: Worn, deliveries: int, failed: Callable[[BackendError], None]) -> None:
-        """Put one at the end of its queue, which counts anew: it was delivered so often."""
-        raw = properties.fresh_copy(worn.content.properties, _new_id(), deliveries, now_ms())
+    def copy_to_tail(self, near: NearLimit, deliveries: int, failed: Callable[[BackendError], None]) -> None:
+        """Replace a message by a copy at the tail of its queue, which says that it was delivered so often."""
+        raw = properties.fresh_copy(near.content.properties, _new_id(), deliveries, now_ms())
 
         def copied(error: BackendError | None) -> None:
             if error is None:
-                self._flow.accept(worn.content)
+                self._flow.accept(near.content)
             elif self._flow.is_open:
                 failed(error)
 
-        self._copy(self._source.queue, worn.content, raw, copied, there=True)
+        self._copy(self._source.queue, near.content, raw, copied, there=True)
 
-    def hand_back(self, token: Content, failures: int = 1) -> None:
-        """Hand one back to its queue, or put it at the end where it has come back too often."""
-        worn = self._wear.find(token)
-        if worn is None or (self._link.blocked and not self._wear.is_last(worn)):
+    def requeue(self, token: Content, failures: int = 1) -> None:
+        """Give one back to its queue, to its place or, where it has come back too often, to the tail."""
+        near = self._limit.find(token)
+        if near is None or (self._link.blocked and not self._limit.is_reached(near)):
             self._flow.give_back(token)
         elif self._flow.is_unsettled(token.delivery_tag) and token.delivery_tag not in self._copying:
+            deliveries = near.deliveries - 1 + max(1, failures)
+            self.copy_to_tail(near, deliveries, lambda error: self._requeue_later(near, failures, error))
 
-            def failed(error: BackendError) -> None:
-                if not self._wear.is_last(worn):
-                    self._flow.give_back(token)
-                    return
-                log.warning(
-                    "%s: a message has come back as often as its queue allows (%d times) and cannot be put at its end;"
-                    " this is tried again in %g s, and the broker drops or dead-letters it when its consumer ends: %s",
-                    self._interest.address,
-                    worn.returns,
-                    _PAUSE,
-                    error,
-                )
-                self._link.loop.call_later(_PAUSE, lambda: self.hand_back(token, failures))
-
-            self.renew(worn, worn.deliveries - 1 + max(1, failures), failed)
+    def _requeue_later(self, near: NearLimit, failures: int, error: BackendError) -> None:
+        """The tail did not take it: back to its place while the limit allows that, else try again after a while."""
+        if not self._limit.is_reached(near):
+            self._flow.give_back(near.content)
+            return
+        log.warning(
+            "%s: a message has come back as often as its queue allows (%d times), and the queue takes no copy of it."
+            " The next attempt is in %g s; should the consumer end before, the broker drops or dead-letters it: %s",
+            self._interest.address,
+            near.returns,
+            _PAUSE,
+            error,
+        )
+        self._link.loop.call_later(_PAUSE, lambda: self.requeue(near.content, failures))
 
     # -- how
 
@@ -183,7 +185,7 @@ class Copies:
         if error is None:
             self._flow.accept(token)
         else:
-            self._link.loop.call_later(pause, lambda: self.hand_back(token))
+            self._link.loop.call_later(pause, lambda: self.requeue(token))
         return error
 
     def _copy(self, queue: str, token: Content, raw: bytes, done: _Done, *, wait: int = 0, there: bool = False) -> None:

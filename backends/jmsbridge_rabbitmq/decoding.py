@@ -40,8 +40,8 @@ class Inbound(msgspec.Struct, frozen=True, gc=False):
 def decode(address: Address, properties: bytes, body: bytes, redelivered: bool = False) -> Inbound:
     """The message in either dialect, as one for ``address``; never raises.
 
-    The count is the broker's (``x-acquired-count``, ``x-delivery-count``) plus one, else 1 or 2, and what it was before
-    the message was put at the end of its queue.
+    The count is the broker's (``x-acquired-count``, ``x-delivery-count``) plus one, else 1 or 2, plus the count from
+    before the message was copied to the tail of its queue.
     """
     read = _read(properties)
     table, fault = read[2], read[4]

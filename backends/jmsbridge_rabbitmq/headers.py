@@ -39,7 +39,7 @@ DEAD: Final = "x-jb-dead"
 """It was put aside here and does not expire, whatever its body says."""
 
 DELIVERIES: Final = "x-jb-deliveries"
-"""How often it was delivered before it was put at the end of its queue, which counts anew."""
+"""How often it was delivered before it was copied to the tail of its queue, where the broker counts from 0."""
 
 PLAIN: Final = "x-jb-plain"
 """The body looks like one of the Java client's and is none."""

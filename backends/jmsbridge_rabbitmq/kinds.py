@@ -1,9 +1,9 @@
-"""What kind a queue is, how often a message may come back to it, and how queues are declared here.
+"""The type of a queue and its delivery limit: declared for new queues, found out for those of others.
 
-A quorum queue counts each time that a message comes back, whether an application has seen it or not, and drops or
-dead-letters it at its limit: 20 from RabbitMQ 4 on, where nothing else is said. Quorum queues that are made here get a
-limit that no message reaches. No limit (``-1``) would not do: RabbitMQ 4 then puts what comes back behind everything
-else instead of into its place, and RabbitMQ 3 drops it the first time.
+A quorum queue counts each time that a message comes back, whether an application has seen it or not. When a message has
+come back more often than the queue's delivery limit allows, the broker drops or dead-letters it. RabbitMQ 4 has a limit
+of 20 where nothing else is said, RabbitMQ 3 has none. Quorum queues that are made here get a limit that no message
+reaches. Not ``-1``, no limit: RabbitMQ 4 then requeues at the tail, and RabbitMQ 3 drops at the first return.
 """
 
 import logging
@@ -13,27 +13,27 @@ from typing import Any, Final, NamedTuple
 from jmsbridge_rabbitmq.control import Ask, Conversation
 from jmsbridge_rabbitmq.errors import Refused
 
-__all__ = ["UNREACHED", "Kind", "Kinds", "tell"]
+__all__ = ["UNREACHED", "Kind", "Kinds", "warn_of_limit"]
 
 log = logging.getLogger("jmsbridge.rabbitmq")
 
 UNREACHED: Final = 1_000_000_000
 """The limit of quorum queues that are made here."""
-_BY_DEFAULT: Final = 20  # RabbitMQ 4, for quorum queues that say nothing
-_UNREADABLE: Final = 1  # supposed where a refusal is cut before the limit
+_DEFAULT: Final = 20  # of RabbitMQ 4
+_UNREADABLE: Final = 1  # assumed where a refusal is cut before it names the limit
 _LIMIT: Final = "x-delivery-limit"
 _TYPE: Final = "x-queue-type"
-_NEVER: Final = {"x-max-age": "?"}  # not looked at where there is such a queue, and refused where there is none
+_NO_CREATION: Final = {"x-max-age": "?"}  # ignored for a queue that exists, refused where one would be created
 _ARGUMENT = re.compile(r"inequivalent arg '([\w-]+)'")
 _CURRENT = re.compile(r"current is (?:the value )?(?:'(.*?)'(?: of type '(\w+)')?|none)", re.DOTALL)
 _UNSEEN: Any = object()
-_MOST_KNOWN: Final = 10_000
+_MOST: Final = 10_000
 
-_told: set[str] = set()  # queues with a limit, in this process: each is told of once
+_warned: set[tuple[str, str]] = set()  # broker and queue, in this process
 
 
 class Kind(NamedTuple):
-    """What matters of a queue that somebody declared."""
+    """Type and delivery limit of a queue."""
 
     type: str | None
     """``classic``, ``quorum`` or ``stream``; None where that could not be found out."""
@@ -42,47 +42,49 @@ class Kind(NamedTuple):
 
 
 class Kinds:
-    """How one link declares queues, and reads those of others.
+    """Declares the queues of one link, and finds out the kinds of existing ones.
 
-    ``stated`` is the option ``delivery_limit``: what policies say, which nobody can see over AMQP 0-9-1.
+    ``stated`` is the option ``delivery_limit``: the limit that policies set, which AMQP 0-9-1 does not show.
     """
 
     def __init__(self, queue_type: str | None, stated: int | None) -> None:
         self.queue_type = queue_type
         self._stated = stated
         self._known: dict[str, Kind] = {}
-        self._limits = False  # the broker has a limit of its own for quorum queues that say nothing
-        self._plain = queue_type == "classic"  # what is declared without a type is no quorum queue
+        self._has_default = False  # whether quorum queues without the argument have a limit
+        self._classic = (
+            queue_type == "classic"
+        )  # whether a queue that is declared without a type is known to be classic
 
     def learn(self, product: str, version: str) -> None:
-        """Note which broker it is."""
+        """Take note of the broker's name and version."""
         major = version.partition(".")[0]
-        self._limits = product == "RabbitMQ" and major.isdigit() and int(major) >= 4
+        self._has_default = product == "RabbitMQ" and major.isdigit() and int(major) >= 4
 
     # -- declaring
 
-    def declare(self, queue: str, **more: Any) -> Conversation:
-        """Declare a durable queue of the type that new queues have; Refused, 406, where another one is there."""
+    def declare(self, queue: str) -> Conversation:
+        """Declare a durable queue; Refused with 406 where it exists with other arguments."""
         typed = {_TYPE: self.queue_type} if self.queue_type else {}
-        if self.queue_type == "quorum" or (self._limits and not self._plain):
+        if self.queue_type == "quorum" or (self._has_default and not self._classic):
             try:
-                yield _declaration(queue, {**typed, _LIMIT: UNREACHED, **more})
+                yield _declaration(queue, {**typed, _LIMIT: UNREACHED})
                 self.note(queue, Kind("quorum", self._limit(UNREACHED)))
                 return
             except Refused as no:
                 if no.code != 406 or "invalid arg" not in no.text or self.queue_type is not None:
                     raise
-                self._plain = True  # the virtual host makes classic queues, which know no such limit
-        yield _declaration(queue, {**typed, **more})
+                self._classic = True  # the virtual host's default type, which does not have this argument
+        yield _declaration(queue, {**typed})
 
     # -- reading
 
     def kind_of(self, queue: str) -> Conversation:
         """The kind of a queue that exists.
 
-        AMQP 0-9-1 has no question for it, but the refusal of other arguments names the present ones, one at a time.
-        The first guess is what is declared here, so that one's own quorum queues are known without a refusal. A queue
-        that is gone is not made by asking.
+        AMQP 0-9-1 cannot ask for it, but the refusal to declare the queue with other arguments names the present ones,
+        one at a time. The first attempt has the arguments that are declared here, so that our own quorum queues are
+        recognised without a refusal. No attempt creates a queue.
         """
         known = self._known.get(queue)
         if known is None:
@@ -93,38 +95,37 @@ class Kinds:
         return known
 
     def note(self, queue: str, kind: Kind) -> None:
-        """Know it from now on."""
-        if len(self._known) >= _MOST_KNOWN:
+        """Remember the kind of a queue."""
+        if len(self._known) >= _MOST:
             self._known.clear()
         self._known[queue] = kind
 
     def forget(self, queue: str | None) -> None:
-        """It may be another one now; None for all."""
+        """Ask again before the next use; None for all queues."""
         if queue is None:
             self._known.clear()
         else:
             self._known.pop(queue, None)
 
     def _limit(self, declared: int | None) -> int | None:
-        if declared is None and self._stated is None and self._limits:
-            return _BY_DEFAULT
+        if declared is None and self._stated is None and self._has_default:
+            return _DEFAULT
         limits = [each for each in (declared, self._stated) if each is not None and 0 <= each < UNREACHED]
         return min(limits, default=None)
 
 
-def tell(queue: str, kind: Kind, broker: str) -> None:
-    """Warn of a quorum queue with a limit, once in this process."""
-    if kind.type != "quorum" or kind.limit is None or queue in _told:
+def warn_of_limit(queue: str, kind: Kind, broker: str, where: str) -> None:
+    """Log a warning for a quorum queue with a limit, once per process; ``where`` is the broker's address."""
+    if kind.type != "quorum" or kind.limit is None or (where, queue) in _warned:
         return
-    if len(_told) >= _MOST_KNOWN:
-        _told.clear()
-    _told.add(queue)
+    if len(_warned) >= _MOST:
+        _warned.clear()
+    _warned.add((where, queue))
     log.warning(
-        "queue %r: %s drops or dead-letters a message that came back more than %d times, whether it was seen or not"
-        " (delivery-limit). Closing consumers and sessions loses none: what has come back half as often goes to the"
-        " queue's end with a new count. What a killed process or a lost connection held is counted. To lift the limit,"
-        " declare the queue with %s = %d, or set it by a policy (delivery-limit) and say so with the option"
-        " delivery_limit",
+        "queue %r: %s drops or dead-letters a message that has come back more than %d times, whether it was seen or not"
+        " (delivery-limit). Closing consumers and sessions loses no message: one that has come back half as often is"
+        " copied to the queue's tail. Messages of killed processes and lost connections count. To raise the limit,"
+        " declare the queue with %s = %d, or set a policy (delivery-limit) and the option delivery_limit",
         queue,
         broker,
         kind.limit,
@@ -140,8 +141,8 @@ def _declaration(queue: str, arguments: dict[str, Any]) -> Ask:
 def _read(queue: str) -> Conversation:
     """Type and declared limit; the type is None where it cannot be found out, for want of permission, say."""
     guesses: list[tuple[dict[str, Any], int | None]] = [
-        ({_TYPE: "quorum", **_NEVER}, UNREACHED),
-        ({_TYPE: "classic", **_NEVER}, None),
+        ({_TYPE: "quorum", **_NO_CREATION}, UNREACHED),
+        ({_TYPE: "classic", **_NO_CREATION}, None),
         ({_TYPE: "stream"}, None),
     ]
     typed, limit = guesses.pop(0)

@@ -88,7 +88,7 @@ class Link(RabbitAdmin):
         self.get_empty = spec.Basic.GetEmpty
         self.consuming: Any = None
         self.publishing: Any = None
-        self.control = Control(lambda: self.consuming, lambda: self.broker, self.lost_late)
+        self.control = Control(lambda: self.consuming, lambda: self.broker, self.lost_late, self._call_later)
         self._copies: Publisher | None = None
         self._opening: list[Callable[[], None]] = []
         self._waits: set[_Wait] = set()
@@ -207,6 +207,9 @@ class Link(RabbitAdmin):
                 publisher.go_on()
         for subscription in list(self.subscriptions) if active else ():
             subscription.stalled()
+
+    def _call_later(self, seconds: float, task: Callable[[], None]) -> None:
+        self.loop.call_later(seconds, task)
 
     def _batch(self, task: Callable[[], None]) -> None:
         """Run work so that what it writes is one write per socket."""
@@ -384,7 +387,7 @@ class Link(RabbitAdmin):
         with self._lock:
             self._closing = True
         if self.loop.ended is None:
-            self.loop.post(self._close)  # each time: whoever was interrupted closes again
+            self.loop.post(self._close)  # each time, so that an interrupted close can be repeated
         self.loop.join(_CLOSING + 5.0)
 
     def _close(self) -> None:
@@ -398,7 +401,7 @@ class Link(RabbitAdmin):
             if not left:
                 self._close_sockets()
 
-        for subscription in limited:  # what has come back too often goes another way, which takes the sockets
+        for subscription in limited:  # before the sockets, since messages near the limit are copied
             subscription.finish(finished)
         if not limited:
             self._close_sockets()

@@ -150,9 +150,9 @@ def dead_copy(data: bytes, message_id: str | None, notes: Mapping[str, Any]) -> 
 
 
 def fresh_copy(data: bytes, message_id: str | None, deliveries: int, now: int) -> bytes:
-    """The same for the end of its own queue, which counts anew: ``deliveries`` is how often it was delivered so far.
+    """The same for the tail of its own queue, where the broker counts from 0; it was delivered ``deliveries`` times.
 
-    It expires when it would have: ``now`` is the time in milliseconds.
+    It expires when it would have expired; ``now`` is the time in milliseconds.
     """
     copied = _copied(data, message_id, _NOT_IN_FRESH, field(DELIVERIES, deliveries))
     try:

@@ -26,10 +26,10 @@ from jmsbridge_rabbitmq.control import Done
 from jmsbridge_rabbitmq.copies import Copies
 from jmsbridge_rabbitmq.flow import MOST, Flow, Source
 from jmsbridge_rabbitmq.frames import Content
+from jmsbridge_rabbitmq.limits import DeliveryLimit
 from jmsbridge_rabbitmq.loop import Mailbox
 from jmsbridge_rabbitmq.native import of_kind
 from jmsbridge_rabbitmq.publisher import now_ms
-from jmsbridge_rabbitmq.wear import Wear
 from jmsbridge_rabbitmq.wire import decode
 
 if TYPE_CHECKING:
@@ -57,8 +57,8 @@ class Subscription:
         self._inbox = inbox
         self._source = source
         self._flow = Flow(link, source, str(interest.address), self._arrived, self._ended)
-        self._wear = Wear(source.limit)
-        self._copies = Copies(link, self._flow, interest, source, self._wear)
+        self._limit = DeliveryLimit(source.limit)
+        self._copies = Copies(link, self._flow, interest, source, self._limit)
         self._orders: Mailbox[_Order] = Mailbox(link.loop, self._work, self._refuse)
         self._lost: BackendError | None = None
         self._closed = False
@@ -83,8 +83,8 @@ class Subscription:
 
     @property
     def is_limited(self) -> bool:
-        """Whether what it holds must not come back as often as it likes."""
-        return self._wear.limit is not None
+        """Whether the broker limits how often its messages may be requeued."""
+        return self._limit.limit is not None
 
     def holds(self, queue: str) -> bool:
         """Whether its consumer was closed and left unsettled messages of a queue."""
@@ -112,21 +112,21 @@ class Subscription:
         self._orders.put(_Order(ticket, lambda: self._drain(ticket)))
 
     def retire(self) -> None:
-        """End the consumer, and what lives by it or is exclusive by it; what it delivered can still be settled.
+        """End the consumer, with the lock that it holds or the queue of which it is the last consumer.
 
-        Blocks until the broker has done so: then others may take its place.
+        Blocks until the broker has done so. What it delivered can still be settled.
         """
         self._check()
         self._link.wait(self._retire, f"ending the consumer of {self._interest.address}", optional=True)
 
     def close(self) -> None:
-        """Close the channel: what was held goes back."""
+        """Close the channel, which requeues what is unsettled."""
         if self._closed:
             return
         link = self._link
         if link.loop.ended is None:
             link.wait(self.finish, f"closing the consumer of {self._interest.address}", optional=True)
-        self._closed = True  # after all is done: whoever was interrupted closes again
+        self._closed = True  # last, so that an interrupted close can be repeated
         link.forget_subscription(self)
 
     def _check(self) -> None:
@@ -161,7 +161,7 @@ class Subscription:
             self._copies.postpone(content, envelope.delivery_time)
         else:
             arrival = Arrival(content, envelope, content.redelivered or count > 1, count)
-            if self._wear.limit is None or not self._goes_last(arrival, inbound.returns):
+            if self._limit.limit is None or not self._move_to_tail(arrival, inbound.returns):
                 self._hold(arrival)
 
     def _hold(self, arrival: Arrival) -> None:
@@ -171,15 +171,16 @@ class Subscription:
         else:
             self._hand_up()
 
-    def _goes_last(self, arrival: Arrival, returns: int) -> bool:
-        """Put it at the end of its queue where it would wait behind others, and come back once more, after a crash.
+    def _move_to_tail(self, arrival: Arrival, returns: int) -> bool:
+        """Copy a message to the tail of its queue where it is near the limit and would wait behind others here.
 
-        The first of all does not go there: one that makes the process crash still meets the limit of its queue.
+        A crash would requeue it once more although nobody has seen it. The first in line stays: a message that makes
+        its process crash each time still meets the limit of its queue, which exists for that.
         """
-        worn = self._wear.note(arrival.token, returns, arrival.delivery_count, self._flow.is_unsettled)
-        if worn is None or not returns or self._flow.unsettled < 2 or self._link.blocked:
+        near = self._limit.arrived(arrival.token, returns, arrival.delivery_count, self._flow.is_unsettled)
+        if near is None or not returns or self._flow.unsettled < 2 or self._link.blocked:
             return False
-        self._copies.renew(worn, worn.deliveries, lambda error: self._hold(arrival))
+        self._copies.copy_to_tail(near, near.deliveries, lambda error: self._hold(arrival))
         return True
 
     def _expire(self, content: Content) -> None:
@@ -288,6 +289,9 @@ class Subscription:
         tickets, self._drains = self._drains, deque()
         for ticket in tickets:
             ticket.succeed()
+        self._go_on_after_drain()
+
+    def _go_on_after_drain(self) -> None:
         waiting, self._when_drained = self._when_drained, []
         for task in waiting:
             task()
@@ -324,7 +328,7 @@ class Subscription:
 
     def _return_held(self) -> None:
         while self._held:
-            self._copies.hand_back(self._held.popleft().token)
+            self._copies.requeue(self._held.popleft().token)
 
     # -- settling
 
@@ -353,22 +357,22 @@ class Subscription:
         if aside:
             self._step_aside()
         for token in tokens:
-            self._copies.hand_back(token, failures)
+            self._copies.requeue(token, failures)
         if aside and self._credit <= 0:
             self._return_held()
 
     # -- ends
 
     def finish(self, done: Done) -> None:
-        """Close the channel; what it holds goes back. I/O thread."""
-        if self._wear.limit is None:
+        """Close the channel, which requeues what is unsettled. I/O thread."""
+        if self._limit.limit is None:
             self._close_channel(done)
-        else:  # all that is on its way has to be here, so that what has come back too often goes another way
-            self._flow.leave(lambda: self._renew_worn(done))
+        else:  # everything that is on its way has to arrive first, because some of it may be near the limit
+            self._flow.leave(lambda: self._requeue_near_limit(done))
 
-    def _renew_worn(self, done: Done) -> None:
-        for worn in self._wear.forget_settled(self._flow.is_unsettled):
-            self._copies.hand_back(worn.content)
+    def _requeue_near_limit(self, done: Done) -> None:
+        for near in self._limit.unsettled(self._flow.is_unsettled):
+            self._copies.requeue(near.content)
         self._close_channel(done)
 
     def _close_channel(self, done: Done) -> None:
@@ -388,6 +392,7 @@ class Subscription:
         """The broker ended it, the link lives on."""
         self._lost = error if isinstance(error, LinkLost) else ChannelLost(str(error))
         self._fail_drains(self._lost)
+        self._go_on_after_drain()
         self._link.events.subscription_lost(self, error)
 
     def _fail_drains(self, error: BackendError) -> None:

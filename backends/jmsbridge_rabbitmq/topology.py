@@ -28,7 +28,7 @@ import msgspec
 
 from jmsbridge.spi import Address, AddressInUse, SubscriptionRefused, SubscriptionUnknown
 from jmsbridge_rabbitmq import selectors
-from jmsbridge_rabbitmq.control import Ask, Conversation
+from jmsbridge_rabbitmq.control import Ask, Conversation, Pause
 from jmsbridge_rabbitmq.errors import Refused
 from jmsbridge_rabbitmq.kinds import Kind, Kinds
 from jmsbridge_rabbitmq.names import check, client_queue
@@ -54,7 +54,8 @@ __all__ = [
 TOPICS = "jms.durable.topic"
 TEMPORARY_TOPICS = "jms.temp.topic"
 _EXPIRES = 60_000  # ms a shared subscription outlives its last consumer, for the sake of a reconnect
-_LOOKS = 20  # at the consumers of a quorum queue, which hears of the end of one a little later
+_LOOKS = 50  # at the consumers of a quorum queue, which is told a little later that one has ended
+_BETWEEN = 0.02  # seconds between two looks
 
 
 class Names(msgspec.Struct, frozen=True):
@@ -171,6 +172,7 @@ def _delete_unused(queue: str, kinds: Kinds) -> Conversation:
         looks -= 1
         if not looks:
             return False
+        yield Pause(_BETWEEN)
         answer = yield _passive(queue)
     try:
         yield Ask("queue_delete", {"queue": queue, "if_unused": kind.type == "classic"})

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
-from jmsbridge_rabbitmq.control import Ask, Conversation
+from jmsbridge_rabbitmq.control import Conversation, Pause
 from jmsbridge_rabbitmq.errors import Refused
 
 __all__ = ["World"]
@@ -29,9 +29,11 @@ class World:
         no: Refused | None = None
         try:
             while True:
-                ask: Ask = conversation.send(answer) if no is None else conversation.throw(no)
-                self.asked.append(ask.method)
+                ask = conversation.send(answer) if no is None else conversation.throw(no)
                 answer = no = None
+                if isinstance(ask, Pause):
+                    continue
+                self.asked.append(ask.method)
                 try:
                     answer = getattr(self, ask.method)(**ask.arguments)
                 except Refused as refused:

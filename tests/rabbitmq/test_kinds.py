@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from jmsbridge_rabbitmq import topology
-from jmsbridge_rabbitmq.kinds import UNREACHED, Kind, Kinds, tell
+from jmsbridge_rabbitmq.kinds import UNREACHED, Kind, Kinds, warn_of_limit
 from tests.rabbitmq.dictionaries import World
 
 OURS = {"x-queue-type": "quorum", "x-delivery-limit": UNREACHED}
@@ -184,15 +184,17 @@ def test_a_queue_that_was_deleted_is_read_anew(world: World) -> None:
     assert world.hold(link.kind_of("q")) == Kind("quorum", 3)
 
 
-# -- telling
+# -- warning
 
 
 def test_a_queue_with_a_limit_is_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(2):
-        tell("told-once", Kind("quorum", 20), "RabbitMQ 4.0.5")
-        tell("endless", Kind("quorum"), "RabbitMQ 4.0.5")
-        tell("classic", Kind("classic"), "RabbitMQ 4.0.5")
+        warn_of_limit("told-once", Kind("quorum", 20), "RabbitMQ 4.0.5", "here")
+        warn_of_limit("endless", Kind("quorum"), "RabbitMQ 4.0.5", "here")
+        warn_of_limit("classic", Kind("classic"), "RabbitMQ 4.0.5", "here")
     (told,) = caplog.records
+    warn_of_limit("told-once", Kind("quorum", 20), "RabbitMQ 4.0.5", "elsewhere")
+    assert len(caplog.records) == 2
     assert told.levelno == logging.WARNING
     for part in ("'told-once'", "RabbitMQ 4.0.5", "20 times", "x-delivery-limit", "delivery_limit"):
         assert part in told.getMessage()
