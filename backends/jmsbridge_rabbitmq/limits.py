@@ -5,6 +5,7 @@ half of the queue's delivery limit: the other half is for requeues that nobody c
 a connection breaks.
 """
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -33,14 +34,14 @@ class DeliveryLimit:
 
     def __init__(self, limit: int | None) -> None:
         self.limit = limit
+        self.near_from = math.inf if limit is None else (limit + 1) // 2
+        """A message that has come back so often is near the limit."""
         self._near: dict[int, NearLimit] = {}
 
     def arrived(
         self, content: Content, returns: int, deliveries: int, is_unsettled: Callable[[int], bool]
-    ) -> NearLimit | None:
-        """Note a message if it is near the limit; ``is_unsettled`` is asked for the tags of others, to forget them."""
-        if self.limit is None or returns < (self.limit + 1) // 2:
-            return None
+    ) -> NearLimit:
+        """Note a message that is near the limit; ``is_unsettled`` is asked for the tags of others, to forget them."""
         if len(self._near) >= _ROOM:
             self.unsettled(is_unsettled)
         near = self._near[content.delivery_tag] = NearLimit(content, returns, deliveries)

@@ -161,7 +161,7 @@ class Subscription:
             self._copies.postpone(content, envelope.delivery_time)
         else:
             arrival = Arrival(content, envelope, content.redelivered or count > 1, count)
-            if self._limit.limit is None or not self._move_to_tail(arrival, inbound.returns):
+            if inbound.returns < self._limit.near_from or not self._move_to_tail(arrival, inbound.returns):
                 self._hold(arrival)
 
     def _hold(self, arrival: Arrival) -> None:
@@ -178,7 +178,7 @@ class Subscription:
         its process crash each time still meets the limit of its queue, which exists for that.
         """
         near = self._limit.arrived(arrival.token, returns, arrival.delivery_count, self._flow.is_unsettled)
-        if near is None or not returns or self._flow.unsettled < 2 or self._link.blocked:
+        if not returns or self._flow.unsettled < 2 or self._link.blocked:
             return False
         self._copies.copy_to_tail(near, near.deliveries, lambda error: self._hold(arrival))
         return True
