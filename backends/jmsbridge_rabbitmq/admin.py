@@ -5,6 +5,7 @@ from typing import Any
 from jmsbridge.spi import Address, AddressRefused, NotSupported, Place
 from jmsbridge_rabbitmq import topology
 from jmsbridge_rabbitmq.control import Ask, Conversation
+from jmsbridge_rabbitmq.kinds import Kinds
 from jmsbridge_rabbitmq.options import RabbitOptions
 
 __all__ = ["RabbitAdmin"]
@@ -15,6 +16,7 @@ class RabbitAdmin:
 
     options: RabbitOptions
     broker: str
+    kinds: Kinds
 
     def ask(self, conversation: Conversation, what: str) -> Any:
         """Hold a conversation with the broker."""
@@ -51,13 +53,13 @@ class RabbitAdmin:
         if address.topic:
             self.ask(topology.ensure_exchange(topology.TOPICS), f"making {address}")
         else:
-            self.ask(topology.ensure_queue(address.name, self.options.queue_type), f"making {address}")
+            self.ask(topology.ensure_queue(address.name, self.kinds), f"making {address}")
 
     def remove(self, address: Address) -> None:
         """Remove a queue with its messages; ``AddressInUse`` while it has consumers."""
         if address.topic:
             raise NotSupported(f"{address}: a topic of {self.broker} is a name only; remove its subscriptions instead")
-        self.ask(topology.delete_queue(address.name, str(address)), f"removing {address}")
+        self.ask(topology.delete_queue(address.name, str(address), self.kinds), f"removing {address}")
 
     def purge(self, address: Address, selector: str | None = None) -> int:
         """Empty a queue; only as a whole."""

@@ -20,6 +20,7 @@ from jmsbridge_rabbitmq import topology
 from jmsbridge_rabbitmq.control import Conversation
 from jmsbridge_rabbitmq.erlang_selector import erlang_selector
 from jmsbridge_rabbitmq.flow import Source
+from jmsbridge_rabbitmq.kinds import warn_of_limit
 from jmsbridge_rabbitmq.publisher import Publisher
 from jmsbridge_rabbitmq.subscription import Subscription
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from jmsbridge_rabbitmq.link import Link
 
 __all__ = ["Channel"]
+
+_TRIES = 50  # for a subscription that others end and make anew all the time
 
 
 class Channel:
@@ -58,9 +61,22 @@ class Channel:
 
     def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
         """Find or make what is consumed, and a consumer with zero credit."""
+        self._link.check()
+        _refuse(interest, self._link)
+        tries = _TRIES if interest.shared and not interest.durable else 1
+        while True:
+            tries -= 1
+            try:
+                made = self._subscribe(interest, inbox)
+                break
+            except AddressRefused:  # its last consumer has just left, and taken it along
+                if not tries:
+                    raise
+        self._subscriptions = [*(each for each in self._subscriptions if not each.is_closed), made]
+        return made
+
+    def _subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
         link = self._link
-        link.check()
-        _refuse(interest, link)
         what = f"consuming {interest.address}"
         term = erlang_selector(interest.selector, link.broker) if interest.select and interest.selector else None
         source = link.ask(self._source(interest, term), what)
@@ -72,15 +88,15 @@ class Channel:
             link.forget_subscription(made)
             link.loop.post(lambda: link.left(source))
             raise
-        self._subscriptions = [*(each for each in self._subscriptions if not each.is_closed), made]
         return made
 
     def _source(self, interest: Interest, term: str | None) -> Conversation:
-        address, options = interest.address, self._link.options
+        address, kinds = interest.address, self._link.kinds
         if not address.topic:
             if not address.temporary:
-                yield from topology.ensure_queue(address.name, options.queue_type)
-                return Source(address.name, (yield from self._kind_of(address.name)), eager=False)
+                yield from topology.ensure_queue(address.name, kinds)
+                kind = yield from self._kind_of(address.name)
+                return Source(address.name, kind.type, eager=False, limit=kind.limit)
             yield from topology.find_queue(address.name)
             return Source(address.name, "classic", eager=False)
         if address.temporary:
@@ -90,10 +106,9 @@ class Channel:
         return (yield from self._named(interest, interest.key, term))
 
     def _kind_of(self, queue: str) -> Conversation:
-        kinds = self._link.kinds
-        if queue not in kinds:
-            kinds[queue] = yield from topology.kind_of(queue)
-        return kinds[queue]
+        kind = yield from self._link.kinds.kind_of(queue)
+        warn_of_limit(queue, kind, self._link.broker, str(self._link.endpoint))
+        return kind
 
     def _find_temporary_topic(self, address: Address) -> Conversation:
         if address not in self._link.temporaries:
@@ -103,13 +118,13 @@ class Channel:
     def _single(self, address: Address, term: str | None) -> Conversation:
         exchange = topology.TEMPORARY_TOPICS if address.temporary else topology.TOPICS
         queue = f"jms-cons-{uuid.uuid4()}"
-        yield from topology.exclusive_queue(queue, exchange, address.name, term)
+        yield from topology.exclusive_queue(queue, exchange, address.name, term, self._link.kinds)
         return Source(queue, "classic", eager=True, expires=True)
 
     def _named(self, interest: Interest, key: str, term: str | None) -> Conversation:
         if interest.address.temporary:
             raise AddressRefused(f"{interest.address} is temporary: it has no durable or shared subscriptions")
-        names, options = self._link.names, self._link.options
+        names, kinds = self._link.names, self._link.kinds
         queue = names.durable(key) if interest.durable else names.shared(key)
         definition = topology.Definition(
             queue=queue,
@@ -120,13 +135,13 @@ class Channel:
             no_local=interest.no_local,
             term=term,
         )
-        yield from topology.define(definition, options.queue_type)
-        kind = "classic"
-        if interest.durable:
-            kind = yield from self._kind_of(queue)
+        yield from topology.define(definition, kinds)
+        kind = yield from self._kind_of(queue)
         alone = interest.durable and not interest.shared
-        lock = (yield from self._lock(queue)) if alone and kind != "classic" else None
-        return Source(queue, kind, eager=True, exclusive=alone, expires=not interest.durable, lock=lock)
+        lock = (yield from self._lock(queue)) if alone and kind.type != "classic" else None
+        return Source(
+            queue, kind.type, eager=True, exclusive=alone, expires=not interest.durable, lock=lock, limit=kind.limit
+        )
 
     def _lock(self, queue: str) -> Conversation:
         """Quorum queues take a second consumer although the first is exclusive."""
@@ -143,7 +158,6 @@ class Channel:
         """Close everything of it; what is unsettled goes back."""
         if self._closed:
             return
-        self._closed = True
         for subscription in self._subscriptions:
             subscription.close()
         link = self._link
@@ -151,6 +165,7 @@ class Channel:
             link.wait(lambda done: self._publisher.close(lambda: done(None, None)), "closing a channel", optional=True)
         if link.loop.ended is None:  # else the end answers what it still has
             link.publishers.discard(self._publisher)
+        self._closed = True  # last, so that an interrupted close can be repeated
 
 
 def _refuse(interest: Interest, link: "Link") -> None:

@@ -12,7 +12,7 @@ from jmsbridge.spi import BackendError
 from jmsbridge_rabbitmq import names
 from jmsbridge_rabbitmq.errors import Refused, out_of_channels, refusal
 
-__all__ = ["Ask", "Control", "Conversation", "Done"]
+__all__ = ["Ask", "Control", "Conversation", "Done", "Pause"]
 
 
 class Ask(NamedTuple):
@@ -22,7 +22,13 @@ class Ask(NamedTuple):
     arguments: dict[str, Any]
 
 
-Conversation = Generator[Ask, Any, Any]
+class Pause(NamedTuple):
+    """Not a question: go on after so many seconds."""
+
+    seconds: float
+
+
+Conversation = Generator["Ask | Pause", Any, Any]
 """Yields questions, is sent the answering methods, and returns its result."""
 
 Done = Callable[[Any, BackendError | None], None]
@@ -36,13 +42,14 @@ class _Talk:
         self.conversation = conversation
         self.what = what
         self.done = done
-        self.next: Ask | None = None
+        self.next: Ask | Pause | None = None
 
     def go_on(self, answer: Any = None, no: Refused | None = None) -> bool:
         """One step further; false when it is over and ``outcome`` says how."""
         try:
             self.next = self.conversation.send(answer) if no is None else self.conversation.throw(no)
-            names.check_arguments(self.next.arguments)
+            if isinstance(self.next, Ask):
+                names.check_arguments(self.next.arguments)
         except StopIteration as end:
             self.outcome: tuple[Any, BaseException | None] = (end.value, None)
             return False
@@ -56,12 +63,17 @@ class Control:
     """The throw-away channel of a connection; one conversation at a time, in order.
 
     ``connection`` gives the connection, ``name_of`` the broker's name for texts, ``lost`` the error for what was open
-    when the connection ended.
+    when the connection ended; ``call_later`` is the loop's.
     """
 
     def __init__(
-        self, connection: Callable[[], Any], name_of: Callable[[], str], lost: Callable[[], BackendError]
+        self,
+        connection: Callable[[], Any],
+        name_of: Callable[[], str],
+        lost: Callable[[], BackendError],
+        call_later: Callable[[float, Callable[[], None]], Any],
     ) -> None:
+        self._call_later = call_later
         self._connection = connection
         self._name_of = name_of
         self._lost = lost
@@ -86,6 +98,10 @@ class Control:
     def _put(self) -> None:
         talk = self._talk
         if talk is None or talk.next is None:
+            return
+        if isinstance(talk.next, Pause):
+            seconds, talk.next = talk.next.seconds, None
+            self._call_later(seconds, lambda: self._step(None, None) if self._talk is talk else None)
             return
         if self._channel is None:
             if not self._opening:

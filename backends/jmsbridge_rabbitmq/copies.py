@@ -1,16 +1,30 @@
-"""Messages that go to another queue: to the dead letters, or to wait there for their delivery time.
+"""Messages that go to another queue, or to the tail of their own: dead letters, those that are too early, and those
+that have come back too often to be requeued.
 
 A confirmed copy first, then the acceptance: a crash in between leaves two, never none.
 """
 
 import logging
+import uuid
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from jmsbridge.spi import BackendError, ChannelLost, LinkLost, NotSupported, Ticket
-from jmsbridge_rabbitmq.flow import Flow
+from jmsbridge.spi import (
+    Address,
+    BackendError,
+    ChannelLost,
+    Interest,
+    LinkLost,
+    NotSupported,
+    Ticket,
+    dead_letter_notes,
+)
+from jmsbridge_rabbitmq import properties
+from jmsbridge_rabbitmq.flow import Flow, Source
 from jmsbridge_rabbitmq.frames import Content
+from jmsbridge_rabbitmq.limits import DeliveryLimit, NearLimit
 from jmsbridge_rabbitmq.publisher import now_ms
+from jmsbridge_rabbitmq.wire import decode
 
 if TYPE_CHECKING:
     from jmsbridge_rabbitmq.link import Link
@@ -22,45 +36,56 @@ log = logging.getLogger("jmsbridge.rabbitmq")
 _PATIENCE = 10.0  # seconds for which a close waits for copies; less than the link's for an answer
 _PAUSE = 30.0  # seconds after which what cannot be put aside comes again, as where there is no dead-letter queue
 
-_Done = Callable[[Content, BackendError | None], None]
+_Done = Callable[[BackendError | None], None]
 
 
 class Copies:
     """The copies of one subscription's messages; I/O thread."""
 
-    def __init__(self, link: "Link", flow: Flow, what: str) -> None:
+    def __init__(self, link: "Link", flow: Flow, interest: Interest, source: Source, limit: DeliveryLimit) -> None:
         self._link = link
         self._flow = flow
-        self._what = what
-        self._open = 0
-        self._idle: Callable[[], None] | None = None
+        self._interest = interest
+        self._source = source
+        self._limit = limit
+        self._copying: set[int] = set()  # delivery tags
+        self._when_idle: list[Callable[[], None]] = []
 
     def when_idle(self, task: Callable[[], None]) -> None:
         """Do this when no copy is under way."""
-        if self._open:
-            self._idle = task
+        if self._copying:
+            self._when_idle.append(task)
             self._link.loop.call_later(_PATIENCE, self.wait_no_longer)
         else:
             task()
 
     def wait_no_longer(self) -> None:
         """Do now what was to wait for the copies."""
-        idle, self._idle = self._idle, None
-        if idle is not None:
-            idle()
+        tasks, self._when_idle = self._when_idle, []
+        for task in tasks:
+            task()
 
-    def reject(self, tokens: Sequence[Content], ticket: Ticket | None) -> None:
-        """Move these to the dead-letter queue; where that fails, they come again after a while."""
-        queue = self._link.options.dead_letter_queue
-        if not queue:
-            if ticket is not None:
-                ticket.fail(NotSupported(f"{self._link.broker} has no dead-letter queue (option dead_letter_queue)"))
-            return
-        if not tokens:
-            if ticket is not None:
-                ticket.succeed()
-            return
+    # -- dead letters
+
+    def reject(self, tokens: Sequence[Content], failures: int, ticket: Ticket | None) -> None:
+        """Move these to the dead-letter queue."""
+        queue = self._interest.dead_letters or self._link.options.dead_letter_queue
+        if queue:
+            self._put_aside(tokens, queue, None, failures, ticket)
+        elif ticket is not None:
+            ticket.fail(NotSupported(f"{self._link.broker} has no dead-letter queue (option dead_letter_queue)"))
+
+    def expire(self, token: Content, queue: str) -> None:
+        """Move a message that has expired."""
+        self._put_aside((token,), queue, "expired", 0, None)
+
+    def _put_aside(
+        self, tokens: Sequence[Content], queue: str, reason: str | None, failures: int, ticket: Ticket | None
+    ) -> None:
+        """Copy them, with notes of why and whence; where that fails, they come again after a while."""
         left = len(tokens)
+        if not left and ticket is not None:
+            ticket.succeed()
         first: BackendError | None = None
 
         def copied(token: Content, error: BackendError | None) -> None:
@@ -78,17 +103,80 @@ class Copies:
                 ticket.fail(first)
 
         for token in tokens:
-            self._copy(queue, token, None, copied)
+            self._copy(queue, token, self._as_dead_letter(token, queue, reason, failures), _for(token, copied))
 
-    def postpone(self, token: Content, queue: str, due: int) -> None:
+    def _as_dead_letter(self, token: Content, queue: str, reason: str | None, failures: int) -> bytes:
+        address, key = self._interest.address, self._interest.key
+        before = decode(address, token.properties, b"", token.redelivered).delivery_count - 1
+        origin = f"{address}/{key}" if address.topic and key is not None else str(address)
+        home = self._source.queue if address.topic and self._interest.durable else None
+        notes = dead_letter_notes(
+            reason, None if address == Address(queue) else origin, before + failures, now_ms(), home
+        )
+        return properties.dead_copy(token.properties, _new_id(), notes)
+
+    def _tell(self, queue: str, error: BackendError | None) -> None:
+        """Log it where there is no ticket; a link that died has a cause of its own."""
+        if error is not None and not isinstance(error, LinkLost):
+            log.warning(
+                "%s: a message cannot go to %r%s, and comes again in %g s: %s",
+                self._interest.address,
+                queue,
+                " (option dead_letter_queue)" if queue == self._link.options.dead_letter_queue else "",
+                _PAUSE,
+                error,
+            )
+
+    # -- messages that come again
+
+    def postpone(self, token: Content, due: int) -> None:
         """Let one that is too early wait at the broker; where that fails, it comes again when it is due."""
 
-        def copied(token: Content, error: BackendError | None) -> None:
+        def copied(error: BackendError | None) -> None:
             if error is not None and self._link.loop.ended is None:
-                log.warning("%s: a delayed message cannot wait at the broker: %s", self._what, error)
+                log.warning("%s: a delayed message cannot wait at the broker: %s", self._interest.address, error)
             self._settle(token, error, max(0, due - now_ms()) / 1000)
 
-        self._copy(queue, token, due - now_ms(), copied)
+        raw = properties.copy_for(token.properties, _new_id())
+        self._copy(self._source.queue, token, raw, copied, wait=due - now_ms())
+
+    def copy_to_tail(self, near: NearLimit, deliveries: int, failed: Callable[[BackendError], None]) -> None:
+        """Replace a message by a copy at the tail of its queue, which says that it was delivered so often."""
+        raw = properties.fresh_copy(near.content.properties, _new_id(), deliveries, now_ms())
+
+        def copied(error: BackendError | None) -> None:
+            if error is None:
+                self._flow.accept(near.content)
+            elif self._flow.is_open:
+                failed(error)
+
+        self._copy(self._source.queue, near.content, raw, copied, there=True)
+
+    def requeue(self, token: Content, failures: int = 1) -> None:
+        """Give one back to its queue, to its place or, where it has come back too often, to the tail."""
+        near = self._limit.find(token)
+        if near is None or (self._link.blocked and not self._limit.is_reached(near)):
+            self._flow.give_back(token)
+        elif self._flow.is_unsettled(token.delivery_tag) and token.delivery_tag not in self._copying:
+            deliveries = near.deliveries - 1 + max(1, failures)
+            self.copy_to_tail(near, deliveries, lambda error: self._requeue_later(near, failures, error))
+
+    def _requeue_later(self, near: NearLimit, failures: int, error: BackendError) -> None:
+        """The tail did not take it: back to its place while the limit allows that, else try again after a while."""
+        if not self._limit.is_reached(near):
+            self._flow.give_back(near.content)
+            return
+        log.warning(
+            "%s: a message has come back as often as its queue allows (%d times), and the queue takes no copy of it."
+            " The next attempt is in %g s; should the consumer end before, the broker drops or dead-letters it: %s",
+            self._interest.address,
+            near.returns,
+            _PAUSE,
+            error,
+        )
+        self._link.loop.call_later(_PAUSE, lambda: self.requeue(near.content, failures))
+
+    # -- how
 
     def _settle(self, token: Content, error: BackendError | None, pause: float) -> BackendError | None:
         """Done with it, or else it comes again after so many seconds, or when the consumer is closed."""
@@ -97,43 +185,40 @@ class Copies:
         if error is None:
             self._flow.accept(token)
         else:
-            self._link.loop.call_later(pause, lambda: self._flow.give_back(token))
+            self._link.loop.call_later(pause, lambda: self.requeue(token))
         return error
 
-    def _tell(self, queue: str, error: BackendError | None) -> None:
-        """For those who did not ask; a link that died has a cause of its own."""
-        if error is not None and not isinstance(error, LinkLost):
-            log.warning(
-                "%s: a message cannot go to %r (option dead_letter_queue), and comes again in %g s: %s",
-                self._what,
-                queue,
-                _PAUSE,
-                error,
-            )
+    def _copy(self, queue: str, token: Content, raw: bytes, done: _Done, *, wait: int = 0, there: bool = False) -> None:
+        tag = token.delivery_tag
+        self._copying.add(tag)
 
-    def _copy(self, queue: str, token: Content, wait: int | None, done: _Done) -> None:
-        self._open += 1
-
-        def copied(token: Content, error: BackendError | None) -> None:
-            self._open -= 1
-            done(token, error)
-            if not self._open:
+        def copied(error: BackendError | None) -> None:
+            self._copying.discard(tag)
+            done(error)
+            if not self._copying:
                 self.wait_no_longer()
 
-        self._link.copies.copy(queue, token, wait, _Answer(token, copied))
+        self._link.copies.copy(queue, raw, token.body, _Answer(copied), wait=wait, there=there)
+
+
+def _new_id() -> str:
+    return f"ID:jb-copy-{uuid.uuid4()}"
+
+
+def _for(token: Content, done: Callable[[Content, BackendError | None], None]) -> _Done:
+    return lambda error: done(token, error)
 
 
 class _Answer:
     """The ticket of one copy."""
 
-    def __init__(self, token: Content, done: _Done) -> None:
-        self._token = token
+    def __init__(self, done: _Done) -> None:
         self._done = done
 
     def succeed(self) -> None:
         """It is there."""
-        self._done(self._token, None)
+        self._done(None)
 
     def fail(self, error: BackendError) -> None:
         """It is not."""
-        self._done(self._token, error)
+        self._done(error)

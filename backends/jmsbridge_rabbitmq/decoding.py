@@ -6,10 +6,10 @@ from typing import Any, Final
 import msgspec
 
 from jmsbridge.spi import Address, BodyKind, Envelope
-from jmsbridge_rabbitmq import bodies, headers, javaread
-from jmsbridge_rabbitmq.common import BROKER_NAMED, HEADS, ID_KEY, KIND_NAMES, TIME_KEY, UNNAMED, WAITING
+from jmsbridge_rabbitmq import bodies, deaths, headers, javaread
+from jmsbridge_rabbitmq.common import BROKER_NAMED, HEADS, ID_KEY, KIND_NAMES, TIME_KEY, UNNAMED
 from jmsbridge_rabbitmq.fields import Malformed, strict_text
-from jmsbridge_rabbitmq.headers import ABSENT_TEXT, CORRELATION, DEAD, PLAIN, REPLY_KIND, STAMP
+from jmsbridge_rabbitmq.headers import ABSENT_TEXT, CORRELATION, DELIVERIES, PLAIN, REPLY_KIND, STAMP
 from jmsbridge_rabbitmq.properties import Properties
 from jmsbridge_rabbitmq.properties import decode as decode_list
 
@@ -27,18 +27,21 @@ class Inbound(msgspec.Struct, frozen=True, gc=False):
     """A decoded message: ``delivery_count`` counts this delivery, ``stamp`` is the sender's stamp (no-local) or None.
 
     ``fault`` says why a message could not be read and is a bytes message with its raw body; None where all is well.
+    ``returns`` is how often it has come back to its queue, where that counts.
     """
 
     envelope: Envelope
     delivery_count: int
     stamp: str | None
     fault: str | None
+    returns: int = 0
 
 
 def decode(address: Address, properties: bytes, body: bytes, redelivered: bool = False) -> Inbound:
     """The message in either dialect, as one for ``address``; never raises.
 
-    The count is the broker's (``x-acquired-count``, ``x-delivery-count``) plus one, else 1 or 2.
+    The count is the broker's (``x-acquired-count``, ``x-delivery-count``) plus one, else 1 or 2, plus the count from
+    before the message was copied to the tail of its queue.
     """
     read = _read(properties)
     table, fault = read[2], read[4]
@@ -52,11 +55,14 @@ def decode(address: Address, properties: bytes, body: bytes, redelivered: bool =
     if envelope is None:
         envelope, fault = _plain(address, read, body, fault)
     stamp = table.get(STAMP)
-    times = 1
+    times, returns = 1, 0
     if redelivered:
         before = _int(table.get("x-acquired-count", table.get("x-delivery-count")))
-        times = 2 if before is None else min(max(before + 1, 2), 0x7FFFFFFF)
-    return Inbound(envelope, times, stamp if isinstance(stamp, str) else None, fault)
+        times = 2 if before is None else max(before + 1, 2)
+        returns = _int(table.get("x-delivery-count")) or 0
+    if DELIVERIES in table:
+        times += max(0, _int(table[DELIVERIES]) or 0)
+    return Inbound(envelope, min(times, 0x7FFFFFFF), stamp if isinstance(stamp, str) else None, fault, returns)
 
 
 _Read = tuple[Properties, dict[str, Any], dict[str, Any], int | None, str | None]
@@ -86,14 +92,15 @@ def _read(properties: bytes) -> _Read:
 
 def _java(read: _Read, envelope: Envelope) -> Envelope:
     """What a body of the Java client cannot hold or does not say."""
-    known, _, table, _, _ = read
+    known, mine, table, _, _ = read
     reply_to = known.reply_to
     if reply_to is not None and reply_to.startswith(BROKER_NAMED):
         envelope = msgspec.structs.replace(envelope, reply_to=Address(reply_to, temporary=True))
     if CORRELATION in table:
         envelope = msgspec.structs.replace(envelope, correlation_id=_correlation(None, table))
-    if envelope.expiration and _is_dead(table):
-        envelope = msgspec.structs.replace(envelope, expiration=0)
+    if table and deaths.is_dead(table):
+        noted = envelope.properties | deaths.notes(table, mine)
+        envelope = msgspec.structs.replace(envelope, expiration=0, properties=noted)
     return envelope
 
 
@@ -107,6 +114,8 @@ def _plain(address: Address, read: _Read, body: bytes, fault: str | None) -> tup
     kind, content, fault = _content(known, marked, absent, body, fault)
     if fault is not None:
         mine = {**mine, FAULT: fault}
+    if "x-death" in table:
+        mine = deaths.notes(table, mine) | mine
     if known.user_id is not None or known.app_id is not None:
         mine = _with_sender(known, mine)
     return (
@@ -149,25 +158,11 @@ def _headers(
         # Counted from the time of the send. AMQP's own timestamp may be any: what has not expired must not be dropped,
         # so there the broker alone enforces it.
         expiration = timestamp + (_int(known.expiration) or 0)
-    if expiration and _is_dead(table):
+    if expiration and deaths.is_dead(table):
         expiration = 0
     if timestamp is None:
         timestamp = _milliseconds(known.timestamp)
     return message_id, jms_type, timestamp, expiration, delivery_time
-
-
-def _is_dead(table: dict[str, Any]) -> bool:
-    """Whether it was put aside, here or by the broker: for the one who looks after such messages it does not expire.
-
-    The broker notes the same of those that waited for their delivery time; they are alive.
-    """
-    deaths = table.get("x-death")
-    return DEAD in table or (isinstance(deaths, list) and not all(map(_has_waited, deaths)))
-
-
-def _has_waited(death: Any) -> bool:
-    queue = death.get("queue") if isinstance(death, dict) else None
-    return isinstance(queue, str) and queue.startswith(WAITING)
 
 
 def _content(

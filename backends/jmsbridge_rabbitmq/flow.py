@@ -37,6 +37,8 @@ class Source(NamedTuple):
     """Delete the queue with its last consumer."""
     lock: str | None = None
     """The exclusive queue that keeps other links away, where ``exclusive`` does not."""
+    limit: int | None = None
+    """How often a message may come back before the broker drops or moves it; None: as often as it likes."""
 
 
 class Flow:
@@ -64,6 +66,7 @@ class Flow:
         self._tags = Tags()
         self._tag: str | None = None
         self._ending: dict[str, Callable[[], None]] = {}  # consumers that are to end; what was on its way still comes
+        self._leaving: list[Callable[[], None]] = []  # to be done when no consumer is left
         self._unsettled = 0  # messages of the present consumer, which its window counts
         self._freed = 0  # those of them whose acknowledgement is not written yet
         self._returning: set[int] = set()  # open until written: no acknowledgement may reach over them
@@ -109,9 +112,18 @@ class Flow:
         return self._unsettled - self._freed >= self.window
 
     @property
+    def unsettled(self) -> int:
+        """How many messages have arrived and are not settled."""
+        return len(self._tags)
+
+    @property
     def is_clear(self) -> bool:
         """Whether everything that arrived is settled."""
         return len(self._tags) == 0
+
+    def is_unsettled(self, tag: int) -> bool:
+        """Whether a message can still be settled."""
+        return self.is_open and self._tags.is_open(tag)
 
     # -- the consumer
 
@@ -171,6 +183,21 @@ class Flow:
     def _on_cancel_ok(self, frame: Any) -> None:
         done = self._ending.pop(frame.method.consumer_tag, None)
         if done is not None and self.is_open:
+            done()
+        if not self._ending:
+            self._left()
+
+    def leave(self, done: Callable[[], None]) -> None:
+        """End all consumers; ``done`` follows when the broker has, or when the channel is gone."""
+        self._leaving.append(done)
+        if self.is_open:
+            self.cancel(_nothing)
+        if not self._ending or not self.is_open:
+            self._left()
+
+    def _left(self) -> None:
+        leaving, self._leaving = self._leaving, []
+        for done in leaving:
             done()
 
     def renew(self, prefetch: int) -> None:
@@ -305,6 +332,7 @@ class Flow:
 
     def _on_closed(self, channel: Any, reason: BaseException) -> None:
         link, self._channel = self._link, None
+        self._left()
         if self._closing is not None:
             self._closing()
             return

@@ -18,6 +18,7 @@ __all__ = [
     "BROKER_HEADERS",
     "CORRELATION",
     "DEAD",
+    "DELIVERIES",
     "PLAIN",
     "REPLY_KIND",
     "STAMP",
@@ -36,6 +37,9 @@ ABSENT_TEXT: Final = "x-jb-null"
 
 DEAD: Final = "x-jb-dead"
 """It was put aside here and does not expire, whatever its body says."""
+
+DELIVERIES: Final = "x-jb-deliveries"
+"""How often it was delivered before it was copied to the tail of its queue, where the broker counts from 0."""
 
 PLAIN: Final = "x-jb-plain"
 """The body looks like one of the Java client's and is none."""

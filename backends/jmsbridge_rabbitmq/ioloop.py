@@ -56,7 +56,7 @@ class EpollLoop:
         self._numbers = itertools.count()
         self._asleep = False
         self._stopping = False
-        self._wake_lock = threading.Lock()  # guards _closed
+        self._wake_lock = threading.RLock()  # guards _closed; the handler of a signal may come here again
         self._closed = False
 
     # -- from any thread

@@ -26,6 +26,7 @@ from jmsbridge.spi import (
     LinkLost,
     Native,
     NotSupported,
+    SubscriptionRefused,
 )
 from jmsbridge_rabbitmq import selectors, topology
 from jmsbridge_rabbitmq.admin import RabbitAdmin
@@ -34,6 +35,7 @@ from jmsbridge_rabbitmq.control import Control, Conversation, Done
 from jmsbridge_rabbitmq.errors import connect_error, loss
 from jmsbridge_rabbitmq.fast import socket_class
 from jmsbridge_rabbitmq.flow import Source
+from jmsbridge_rabbitmq.kinds import Kinds
 from jmsbridge_rabbitmq.loop import Loop
 from jmsbridge_rabbitmq.native import native_with
 from jmsbridge_rabbitmq.options import RabbitOptions
@@ -64,9 +66,7 @@ class Link(RabbitAdmin):
         self.endpoint = endpoint
         self.options = options
         self.events = events
-        self.native: Native = native_with(
-            bool(options.dead_letter_queue), options.queue_type, options.topic_selectors == "broker"
-        )
+        self.native: Native = native_with(options)
         self.broker = "RabbitMQ"
         java = options.subscription_names == "java" or (not options.subscription_names and options.dialect == "jms")
         self.names = topology.Names(endpoint.client_id, java)
@@ -78,7 +78,7 @@ class Link(RabbitAdmin):
         self.blocked = False
         self.queues: set[str] = set()
         self.exchanges: set[str] = set()
-        self.kinds: dict[str, str | None] = {}
+        self.kinds = Kinds(options.queue_type, options.delivery_limit)
         self.proven: set[str] = set()  # queues to which a send was confirmed
         self.waiting: dict[tuple[int, str], float] = {}
         self.locks: set[str] = set()
@@ -88,13 +88,13 @@ class Link(RabbitAdmin):
         self.get_empty = spec.Basic.GetEmpty
         self.consuming: Any = None
         self.publishing: Any = None
-        self.control = Control(lambda: self.consuming, lambda: self.broker, self.lost_late)
+        self.control = Control(lambda: self.consuming, lambda: self.broker, self.lost_late, self._call_later)
         self._copies: Publisher | None = None
         self._opening: list[Callable[[], None]] = []
         self._waits: set[_Wait] = set()
         self._closing = False
         self._probing = False
-        self._lock = threading.Lock()  # guards _closing and _said
+        self._lock = threading.RLock()  # guards _closing and _said; the handler of a signal may come here again
         self._said = False
         self._parameters = parameters(endpoint, options)
         name = f"jmsbridge-rabbitmq-{self.number}-io"
@@ -126,7 +126,9 @@ class Link(RabbitAdmin):
     def _connect(self, wait: "_Wait") -> None:
         def opened(_: Any) -> None:
             server = self.consuming.server_properties or {}
-            self.broker = f"{server.get('product', 'RabbitMQ')} {server.get('version', '')}".strip()
+            product, version = str(server.get("product", "RabbitMQ")), str(server.get("version", ""))
+            self.broker = f"{product} {version}".strip()
+            self.kinds.learn(product, version)
             self.header_room = (self.consuming.params.frame_max or _FRAME) - _RESERVED
             wait.done(None, None)
 
@@ -206,6 +208,9 @@ class Link(RabbitAdmin):
         for subscription in list(self.subscriptions) if active else ():
             subscription.stalled()
 
+    def _call_later(self, seconds: float, task: Callable[[], None]) -> None:
+        self.loop.call_later(seconds, task)
+
     def _batch(self, task: Callable[[], None]) -> None:
         """Run work so that what it writes is one write per socket."""
         begun = [each for each in (self.consuming, self.publishing) if each is not None and each.begin()]
@@ -282,12 +287,18 @@ class Link(RabbitAdmin):
         self.check()
         if any(each.consumes(address) for each in list(self.subscriptions)):
             raise AddressInUse(f"{address} has consumers; close them first")
-        self.ask(topology.delete_queue(address.name, str(address)), f"deleting {address}")
+        self.ask(topology.delete_queue(address.name, str(address), self.kinds), f"deleting {address}")
         self.temporaries.discard(address)
 
     def unsubscribe(self, key: str) -> None:
         """Forget a durable subscription."""
-        self.ask(topology.unsubscribe(self.names.durable(key), key), f"unsubscribing {key!r}")
+        self.check()
+        queue = self.names.durable(key)
+        if any(each.holds(queue) for each in list(self.subscriptions)):
+            raise SubscriptionRefused(
+                f"subscription {key!r} has messages that are neither acknowledged nor rolled back"
+            )
+        self.ask(topology.unsubscribe(queue, key, self.kinds), f"unsubscribing {key!r}")
 
     # -- for publishers and subscriptions
 
@@ -303,7 +314,7 @@ class Link(RabbitAdmin):
         """It exists."""
         if len(self.queues) >= _MOST_QUEUES:
             self.queues.clear()  # they are looked for again
-            self.kinds.clear()
+            self.kinds.forget(None)
         self.queues.add(queue)
 
     def prove(self, queue: str) -> None:
@@ -318,22 +329,22 @@ class Link(RabbitAdmin):
             self.exchanges.discard(exchange)
         else:
             self.queues.discard(key)
-            self.kinds.pop(key, None)
+            self.kinds.forget(key)
             self.proven.discard(key)
 
     def forget_subscription(self, subscription: Subscription) -> None:
         """It was closed."""
         self.subscriptions.discard(subscription)
 
-    def left(self, source: Source) -> None:
+    def left(self, source: Source, done: Done | None = None) -> None:
         """A consumer is gone; a subscription that lives by its consumers goes with the last one."""
-        if self.loop.ended is not None:
-            return
-        if source.lock is not None:
+        queue = source.queue if source.expires else None
+        if self.loop.ended is None and (queue is not None or source.lock is not None):
             self.locks.discard(source.queue)
-            self.control.ask(topology.delete_queue(source.lock, source.lock), "closing a subscription", _ignore)
-        if source.expires:
-            self.control.ask(topology.delete_queue(source.queue, source.queue), "closing a subscription", _ignore)
+            conversation = topology.end_subscription(queue, source.lock, self.kinds)
+            self.control.ask(conversation, "closing a subscription", done or _ignore)
+        elif done is not None:
+            done(None, None)
 
     # -- the end
 
@@ -374,13 +385,28 @@ class Link(RabbitAdmin):
     def close(self) -> None:
         """End the link; idempotent."""
         with self._lock:
-            first, self._closing = not self._closing, True
-        if first and self.loop.ended is None:
-            self.loop.post(self._close)
+            self._closing = True
+        if self.loop.ended is None:
+            self.loop.post(self._close)  # each time, so that an interrupted close can be repeated
         self.loop.join(_CLOSING + 5.0)
 
     def _close(self) -> None:
         self.loop.call_later(_CLOSING, lambda: self._die(LinkLost("the link was closed")))
+        limited = [each for each in list(self.subscriptions) if each.is_limited]
+        left = len(limited)
+
+        def finished(_: Any, __: BackendError | None) -> None:
+            nonlocal left
+            left -= 1
+            if not left:
+                self._close_sockets()
+
+        for subscription in limited:  # before the sockets, since messages near the limit are copied
+            subscription.finish(finished)
+        if not limited:
+            self._close_sockets()
+
+    def _close_sockets(self) -> None:
         for each in (self.publishing, self.consuming):
             if each is not None and each.is_open and not (each is self.publishing and self.blocked):
                 each.close()
@@ -389,26 +415,32 @@ class Link(RabbitAdmin):
 
 
 class _Wait:
-    """One answer on its way from the I/O thread."""
+    """One answer on its way from the I/O thread.
+
+    A plain lock, because who is interrupted while waiting for an event or a condition may leave it locked, and the I/O
+    thread would stop there for ever.
+    """
 
     def __init__(self) -> None:
-        self._answered = threading.Event()
-        self._result: Any = None
-        self._error: BackendError | None = None
+        self._answer: tuple[Any, BackendError | None] | None = None
+        self._unanswered = threading.Lock()
+        self._unanswered.acquire()
 
     def done(self, result: Any, error: BackendError | None) -> None:
-        """The first answer counts."""
-        if not self._answered.is_set():
-            self._result, self._error = result, error
-            self._answered.set()
+        """The first answer counts; I/O thread."""
+        if self._answer is None:
+            self._answer = result, error
+            self._unanswered.release()
 
     def result(self, timeout: float, late: BackendError) -> Any:
         """The result, or its error, or ``late``."""
-        if not self._answered.wait(timeout):
+        self._unanswered.acquire(timeout=timeout)
+        if self._answer is None:
             raise late
-        if self._error is not None:
-            raise self._error
-        return self._result
+        result, error = self._answer
+        if error is not None:
+            raise error
+        return result
 
 
 def _copy(lost: BackendError | None, *, in_doubt: bool) -> LinkLost:

@@ -1,6 +1,9 @@
 """The I/O thread of one link, and the way into it from other threads.
 
-Handing over costs a wake-up only when the thread is not about to look anyway, so work comes in batches.
+Handing over costs a wake-up only when the thread is not about to look anyway, so work comes in batches. The thread
+counts its rounds, and begins a new one before it looks. Whoever hands something over appends it, reads the round, and
+wakes the thread unless somebody has done so in this round; only then is that noted. So a note never stands for a
+wake-up that did not happen, wherever the handler of a signal raises; and what was appended is never left lying.
 """
 
 import contextlib
@@ -44,7 +47,10 @@ class Loop:
         self._crashed = crashed
         self._tasks: deque[Callable[[], None]] = deque()
         self._looks: list[Callable[[], None]] = []
-        self._woken = False
+        self._is_over = False
+        self._joining: list[threading.Lock] = []
+        self._round = 1
+        self._woken = 0  # the last round in which somebody has woken the thread
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         _loops.add(self)
 
@@ -55,10 +61,15 @@ class Loop:
 
     def post(self, task: Callable[[], None]) -> None:
         """Run this on the I/O thread soon; from any thread. After the end nothing runs any more."""
-        self._tasks.append(task)
-        if not self._woken:
-            self._woken = True
+        try:
+            self._tasks.append(task)
+            now = self._round
+            if self._woken != now:
+                self.ioloop.add_callback_threadsafe(self._work)
+                self._woken = now
+        except BaseException:  # an interrupt
             self.ioloop.add_callback_threadsafe(self._work)
+            raise
 
     def call_later(self, seconds: float, task: Callable[[], None]) -> Any:
         """Run this later; what comes back goes to ``cancel``."""
@@ -89,8 +100,16 @@ class Loop:
 
     def join(self, timeout: float) -> None:
         """Wait until the thread has ended."""
-        if not self.is_current():
-            self._thread.join(timeout)
+        if self.is_current() or not self._thread.is_alive():
+            return
+        # not Thread.join: who is interrupted there may leave a thread behind that counts as ended and is not
+        waiting = threading.Lock()
+        waiting.acquire()
+        self._joining.append(waiting)
+        if not self._is_over:
+            waiting.acquire(timeout=timeout)
+        if self._is_over:
+            self._thread.join(1.0)
 
     def _run(self) -> None:
         try:
@@ -101,6 +120,9 @@ class Loop:
             self._guard(lambda: self._crashed(problem))
         finally:
             self.ioloop.close()
+            self._is_over = True  # before looking: who comes later does not wait
+            for waiting in list(self._joining):
+                waiting.release()
 
     def _work(self) -> None:
         self._guard(lambda: self._around(self._work_all))
@@ -108,7 +130,7 @@ class Loop:
             self.ioloop.add_callback_threadsafe(self._work)
 
     def _work_all(self) -> None:
-        self._woken = False  # before looking: who comes later wakes again
+        self._round += 1  # before looking: who comes later wakes again
         tasks = self._tasks
         while tasks:
             tasks.popleft()()
@@ -132,21 +154,31 @@ class Mailbox(Generic[T]):
         self._loop = loop
         self._serve = serve
         self._refuse = refuse
-        self._called = False
+        self._round = 1
+        self._called = 0  # the last round in which somebody has called for ``work``
         self._watched = False
+        self._refusing = threading.RLock()  # held while items are refused, by one thread at a time
         self.items: deque[T] = deque()
 
     def put(self, item: T) -> None:
-        """Hand over; from any thread."""
-        self.items.append(item)
-        if self._loop.ended is not None:
-            self.refuse_all()
-        elif not self._called:
-            if not self._watched or len(self.items) >= _SOME:
-                self._called = True
+        """Hand over; from any thread. Interrupted, it has been handed over or not, never half."""
+        try:
+            self.items.append(item)
+            now = self._round
+            if self._loop.ended is not None:
+                self.refuse_all()
+            elif self._called != now:
+                if not self._watched or len(self.items) >= _SOME:
+                    self._loop.post(self.work)
+                    self._called = now
+            elif len(self.items) >= _CROWD and not self._loop.is_current():
+                time.sleep(_GIVE_WAY)  # sleep: the I/O thread gets the interpreter's lock now, not after 5 ms
+        except BaseException:  # an interrupt
+            if self._loop.ended is None:
                 self._loop.post(self.work)
-        elif len(self.items) >= _CROWD and not self._loop.is_current():
-            time.sleep(_GIVE_WAY)  # sleep: the I/O thread gets the interpreter's lock now, not after 5 ms
+            else:
+                self.refuse_all()
+            raise
 
     def watch(self) -> None:
         """Come back within a millisecond or so: until then nobody is woken for a few items. On the I/O thread."""
@@ -160,7 +192,7 @@ class Mailbox(Generic[T]):
 
     def work(self) -> None:
         """Serve what is there; on the I/O thread."""
-        self._called = False
+        self._round += 1  # before looking: who comes later calls again
         if self.items and self._loop.ended is None:
             self._serve(self.items)
 
@@ -174,12 +206,12 @@ class Mailbox(Generic[T]):
     def refuse_all(self) -> None:
         """Answer everything that was not served; called by who ended the loop, and by who came too late."""
         items = self.items
-        while items:
-            try:
-                item = items.popleft()
-            except IndexError:  # the other one took the last
-                return
-            self._refuse(item)
+        with self._refusing:
+            while items:
+                item = items[0]
+                self._refuse(item)  # and then take it out: an interrupt in between only has it refused once more
+                if items and items[0] is item:
+                    items.popleft()
 
 
 _loops: "weakref.WeakSet[Loop]" = weakref.WeakSet()

@@ -1,11 +1,12 @@
 """What RabbitMQ can do over AMQP 0-9-1."""
 
 from jmsbridge.spi import Native
+from jmsbridge_rabbitmq.options import RabbitOptions
 
-__all__ = ["CLASSIC_ONLY", "NATIVE", "native_with"]
+__all__ = ["NATIVE", "native_with", "of_kind"]
 
-CLASSIC_ONLY = Native.DRAIN | Native.HAND_BACK
-"""A quorum queue counts what is handed back, and drops or moves it at its limit; a fetch overtakes what it pushes."""
+_CLASSIC_ONLY = Native.DRAIN | Native.HAND_BACK
+"""A quorum queue counts what is handed back, up to a limit that a policy may set; a fetch overtakes what it pushes."""
 
 NATIVE = (
     Native.SEND_CONFIRM
@@ -27,9 +28,19 @@ NATIVE = (
 )
 
 
-def native_with(dead_letters: bool, queue_type: str | None, selects: bool) -> Native:
+def native_with(options: RabbitOptions) -> Native:
     """What a link can do, given its options."""
-    native = NATIVE if dead_letters else NATIVE & ~Native.REJECT
-    if selects:
+    native = NATIVE if options.dead_letter_queue else NATIVE & ~Native.REJECT
+    if options.topic_selectors == "broker":
         native |= Native.TOPIC_SELECTORS
-    return native & ~CLASSIC_ONLY if queue_type == "quorum" else native
+    return of_kind(native, options.queue_type or "classic", options)
+
+
+def of_kind(native: Native, kind: str | None, options: RabbitOptions) -> Native:
+    """What is left of it on a queue of this kind."""
+    if kind == "classic":
+        return native
+    less = _CLASSIC_ONLY
+    if kind == "quorum" and options.delivery_limit is not None:
+        less &= ~Native.HAND_BACK  # no policy is unknown, so nothing is handed back too often
+    return native & ~less

@@ -31,6 +31,9 @@ class RabbitOptions(msgspec.Struct, frozen=True, kw_only=True):
     queue_type: Literal["classic", "quorum"] | None = None
     """The type of the queues that are made here; not given, the virtual host's default. Existing ones stay as they
     are."""
+    delivery_limit: Annotated[int, msgspec.Meta(ge=-1)] | None = None
+    """The ``delivery-limit`` that policies set for quorum queues (-1: none), which nobody can see over AMQP 0-9-1.
+    Not given, the queue's argument counts, or else what RabbitMQ has for queues that say nothing: 20 from version 4."""
     dead_letter_queue: str = "jms.dlq"
     """The queue that takes what was redelivered too often; empty for none."""
     heartbeat: _Seconds = 30

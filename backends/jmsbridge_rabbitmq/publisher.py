@@ -6,7 +6,6 @@ first, everything behind that send waits, so that the order is kept.
 
 import logging
 import time
-import uuid
 from collections import deque
 from collections.abc import Callable
 from itertools import chain
@@ -55,7 +54,7 @@ class Sending(msgspec.Struct, gc=False, eq=False):
     made: Outbound
     ticket: Ticket | None
     owned: bool = False
-    """To a temporary destination: there, or its owner is gone."""
+    """To a temporary destination, say: there, or gone for good."""
     wait: int = 0
     """Milliseconds before it is to be delivered."""
     tries: int = 0
@@ -141,15 +140,12 @@ class Publisher:
         wait = 0 if address.topic else delay  # a topic's subscribers are those of now: they make it wait
         self._outbox.put(Sending(exchange, address.name, made, ticket, address.temporary, wait))
 
-    def copy(self, queue: str, content: Content, wait: int | None, ticket: Ticket) -> None:
-        """Send a received message once more, as it came, to an existing queue or a new one, after ``wait`` ms.
+    def copy(self, queue: str, raw: bytes, body: bytes, ticket: Ticket, *, wait: int = 0, there: bool = False) -> None:
+        """Send a received message once more to a queue, after ``wait`` ms; ``raw`` are its properties, with an id.
 
-        None for a dead letter, which does not expire any more.
+        The queue is made where it is missing, unless it was ``there``.
         """
-        name = f"ID:jb-copy-{uuid.uuid4()}"
-        raw = properties.copy_for(content.properties, name, dead=wait is None)
-        made = Outbound(raw, content.body, _message_id(raw) or name)
-        self._outbox.put(Sending("", queue, made, ticket, wait=wait or 0))
+        self._outbox.put(Sending("", queue, Outbound(raw, body, _message_id(raw) or ""), ticket, there, wait))
 
     # -- writing
 
@@ -196,19 +192,18 @@ class Publisher:
     def _is_there(self, sending: Sending) -> bool:
         """Whether the destination exists for all we know; if not, it is made, and sending goes on after that."""
         link, exchange, key = self._link, sending.exchange, sending.key
-        queue_type = link.options.queue_type
         if exchange and exchange not in link.exchanges:
             self._make(topology.ensure_exchange(exchange), sending, lambda: link.exchanges.add(exchange))
             return False
         if not exchange and not sending.owned and key not in link.queues:
-            self._make(topology.ensure_queue(key, queue_type), sending, lambda: link.remember(key))
+            self._make(topology.ensure_queue(key, link.kinds), sending, lambda: link.remember(key))
             return False
         if sending.wait > 0:
             place = sending.place
             if link.waiting.get(place, 0.0) < time.monotonic():
                 until = time.monotonic() + delays.FRESH
                 what = f"delaying a message for {sending.where} by {place[0]:,} ms"
-                conversation = delays.ensure_waiting(*place, queue_type)
+                conversation = delays.ensure_waiting(*place, link.options.queue_type)
                 self._make(conversation, sending, lambda: link.waiting.__setitem__(place, until), what)
                 return False
         return True

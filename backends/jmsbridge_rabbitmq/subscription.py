@@ -22,11 +22,13 @@ from jmsbridge.spi import (
     Outcome,
     Ticket,
 )
+from jmsbridge_rabbitmq.control import Done
 from jmsbridge_rabbitmq.copies import Copies
 from jmsbridge_rabbitmq.flow import MOST, Flow, Source
 from jmsbridge_rabbitmq.frames import Content
+from jmsbridge_rabbitmq.limits import DeliveryLimit
 from jmsbridge_rabbitmq.loop import Mailbox
-from jmsbridge_rabbitmq.native import CLASSIC_ONLY
+from jmsbridge_rabbitmq.native import of_kind
 from jmsbridge_rabbitmq.publisher import now_ms
 from jmsbridge_rabbitmq.wire import decode
 
@@ -47,14 +49,16 @@ class Subscription:
     """The SPI's Subscription. All but the verbs belongs to the I/O thread."""
 
     def __init__(self, link: "Link", interest: Interest, inbox: Inbox, source: Source) -> None:
-        what = str(interest.address)
-        self.native: Native = link.native if source.kind == "classic" else link.native & ~CLASSIC_ONLY
+        self.native: Native = of_kind(link.native, source.kind, link.options)
+        if interest.dead_letters:
+            self.native |= Native.REJECT
         self._link = link
         self._interest = interest
         self._inbox = inbox
         self._source = source
-        self._flow = Flow(link, source, what, self._arrived, self._ended)
-        self._copies = Copies(link, self._flow, what)
+        self._flow = Flow(link, source, str(interest.address), self._arrived, self._ended)
+        self._limit = DeliveryLimit(source.limit)
+        self._copies = Copies(link, self._flow, interest, source, self._limit)
         self._orders: Mailbox[_Order] = Mailbox(link.loop, self._work, self._refuse)
         self._lost: BackendError | None = None
         self._closed = False
@@ -65,6 +69,8 @@ class Subscription:
         self._draining = False
         self._drains: deque[Ticket] = deque()
         self._retired = False
+        self._left = False
+        self._when_drained: list[Callable[[], None]] = []
 
     @property
     def is_closed(self) -> bool:
@@ -72,8 +78,17 @@ class Subscription:
         return self._closed
 
     def consumes(self, address: Address) -> bool:
-        """Whether it is a consumer of this destination."""
-        return self._interest.address == address
+        """Whether it is a consumer of this destination, and not a closed one that holds unsettled messages."""
+        return self._interest.address == address and not self._retired
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether the broker limits how often its messages may be requeued."""
+        return self._limit.limit is not None
+
+    def holds(self, queue: str) -> bool:
+        """Whether its consumer was closed and left unsettled messages of a queue."""
+        return self._retired and self._source.queue == queue and self._flow.unsettled > 0
 
     def open(self, done: Callable[[BackendError | None], None]) -> None:
         """Open the channel and, for an eager source, the consumer; I/O thread."""
@@ -90,31 +105,29 @@ class Subscription:
         """Settle; the ticket is answered with the write."""
         if ticket is None:
             self._check()
-        self._orders.put(_Order(ticket, lambda: self._settle(tokens, outcome, ticket)))
+        self._orders.put(_Order(ticket, lambda: self._settle(tokens, outcome, ticket, failures)))
 
     def drain(self, ticket: Ticket) -> None:
         """Take credit to zero, after what is available has come."""
         self._orders.put(_Order(ticket, lambda: self._drain(ticket)))
 
     def retire(self) -> None:
-        """Let others have what a queue would push to it; the channel stays for what is to be settled.
+        """End the consumer, with the lock that it holds or the queue of which it is the last consumer.
 
-        The consumer of a subscription stays as well.
+        Blocks until the broker has done so. What it delivered can still be settled.
         """
         self._check()
-        self._orders.put(_Order(None, self._retire))
+        self._link.wait(self._retire, f"ending the consumer of {self._interest.address}", optional=True)
 
     def close(self) -> None:
-        """Close the channel: what was held goes back."""
+        """Close the channel, which requeues what is unsettled."""
         if self._closed:
             return
-        self._closed = True
         link = self._link
-        try:
-            if link.loop.ended is None:
-                link.wait(self._close, f"closing the consumer of {self._interest.address}", optional=True)
-        finally:
-            link.forget_subscription(self)
+        if link.loop.ended is None:
+            link.wait(self.finish, f"closing the consumer of {self._interest.address}", optional=True)
+        self._closed = True  # last, so that an interrupted close can be repeated
+        link.forget_subscription(self)
 
     def _check(self) -> None:
         self._link.check()
@@ -139,14 +152,43 @@ class Subscription:
         address = self._interest.address
         inbound = decode(address, content.properties, content.body, content.redelivered)
         envelope, count = inbound.envelope, inbound.delivery_count
-        if self._is_own(inbound.stamp) or _is_expired(envelope):
+        if self._is_own(inbound.stamp):
             self._flow.accept(content)
+        elif _is_expired(envelope):
+            self._expire(content)
         elif envelope.delivery_time and address.topic and envelope.delivery_time > now_ms():
             # it was routed to those who subscribed when it was sent, and waits now, for this queue alone
-            self._copies.postpone(content, self._source.queue, envelope.delivery_time)
+            self._copies.postpone(content, envelope.delivery_time)
         else:
-            self._held.append(Arrival(content, envelope, content.redelivered or count > 1, count))
+            arrival = Arrival(content, envelope, content.redelivered or count > 1, count)
+            if inbound.returns < self._limit.near_from or not self._move_to_tail(arrival, inbound.returns):
+                self._hold(arrival)
+
+    def _hold(self, arrival: Arrival) -> None:
+        self._held.append(arrival)
+        if self._retired and not self._draining:
+            self._return_held()
+        else:
             self._hand_up()
+
+    def _move_to_tail(self, arrival: Arrival, returns: int) -> bool:
+        """Copy a message to the tail of its queue where it is near the limit and would wait behind others here.
+
+        A crash would requeue it once more although nobody has seen it. The first in line stays: a message that makes
+        its process crash each time still meets the limit of its queue, which exists for that.
+        """
+        near = self._limit.arrived(arrival.token, returns, arrival.delivery_count, self._flow.is_unsettled)
+        if not returns or self._flow.unsettled < 2 or self._link.blocked:
+            return False
+        self._copies.copy_to_tail(near, near.deliveries, lambda error: self._hold(arrival))
+        return True
+
+    def _expire(self, content: Content) -> None:
+        queue = self._interest.expired
+        if queue:
+            self._copies.expire(content, queue)
+        else:
+            self._flow.accept(content)
 
     def _is_own(self, stamp: str | None) -> bool:
         return self._interest.no_local and self._interest.address.topic and stamp == self._link.stamp
@@ -156,7 +198,7 @@ class Subscription:
         while held and self._credit > 0:
             arrival = held.popleft()
             if _is_expired(arrival.envelope):
-                self._flow.accept(arrival.token)
+                self._expire(arrival.token)
                 continue
             self._credit -= 1
             if self._interest.presettled:
@@ -244,22 +286,35 @@ class Subscription:
         self._credit = 0
         self._draining = self._flow.holds_acks = False
         self._flow.write_acks()
-        if self._retired:
-            self._retire()
         tickets, self._drains = self._drains, deque()
         for ticket in tickets:
             ticket.succeed()
+        self._go_on_after_drain()
+
+    def _go_on_after_drain(self) -> None:
+        waiting, self._when_drained = self._when_drained, []
+        for task in waiting:
+            task()
 
     # -- without credit
 
-    def _retire(self) -> None:
-        self._retired = True
-        if self._draining or self._source.eager:
-            return  # a subscription's own consumer stays: the subscription lives by it, or is exclusive by it
-        if self._flow.is_consuming:
-            self._step_aside()
+    def _retire(self, done: Done) -> None:
+        if not self._flow.is_open:
+            done(None, None)
+        elif self._draining:
+            self._when_drained.append(lambda: self._retire(done))
         else:
-            self._return_held()
+            self._retired, self._credit = True, 0
+            self._flow.leave(lambda: self._leave(done))
+
+    def _leave(self, done: Done) -> None:
+        """No consumer is left: let go of what was held, and of what lives by the consumer or is exclusive by it."""
+        self._return_held()
+        if self._left:
+            done(None, None)
+        else:
+            self._left = True
+            self._link.left(self._source, done)
 
     def _step_aside(self) -> None:
         """End the consumer; it begins anew with the next credit."""
@@ -273,25 +328,25 @@ class Subscription:
 
     def _return_held(self) -> None:
         while self._held:
-            self._flow.give_back(self._held.popleft().token)
+            self._copies.requeue(self._held.popleft().token)
 
     # -- settling
 
-    def _settle(self, tokens: Sequence[Content], outcome: Outcome, ticket: Ticket | None) -> None:
+    def _settle(self, tokens: Sequence[Content], outcome: Outcome, ticket: Ticket | None, failures: int) -> None:
         if outcome is Outcome.REJECTED:
-            self._copies.reject(tokens, ticket)
+            self._copies.reject(tokens, failures, ticket)
             return
         if outcome is Outcome.ACCEPTED:
             for token in tokens:
                 self._flow.accept(token)
         else:
-            self._give_back(tokens, unwanted=outcome is Outcome.RELEASED)
+            self._give_back(tokens, failures, unwanted=outcome is Outcome.RELEASED)
         if self._interest.deferred:
             self._hand_up()
         if ticket is not None:
             ticket.succeed()
 
-    def _give_back(self, tokens: Sequence[Content], *, unwanted: bool) -> None:
+    def _give_back(self, tokens: Sequence[Content], failures: int, *, unwanted: bool) -> None:
         """Others shall have it first. So the consumer ends before, and begins anew with the next credit.
 
         The broker serves consumers in turn: two that take turns at giving back get their own messages again for ever.
@@ -302,20 +357,28 @@ class Subscription:
         if aside:
             self._step_aside()
         for token in tokens:
-            flow.give_back(token)
+            self._copies.requeue(token, failures)
         if aside and self._credit <= 0:
             self._return_held()
 
     # -- ends
 
-    def _close(self, done: Callable[[Any, BackendError | None], None]) -> None:
-        def closed() -> None:
-            self._link.left(self._source)
-            done(None, None)
+    def finish(self, done: Done) -> None:
+        """Close the channel, which requeues what is unsettled. I/O thread."""
+        if self._limit.limit is None:
+            self._close_channel(done)
+        else:  # everything that is on its way has to arrive first, because some of it may be near the limit
+            self._flow.leave(lambda: self._requeue_near_limit(done))
 
+    def _requeue_near_limit(self, done: Done) -> None:
+        for near in self._limit.unsettled(self._flow.is_unsettled):
+            self._copies.requeue(near.content)
+        self._close_channel(done)
+
+    def _close_channel(self, done: Done) -> None:
         def close() -> None:
             self._fail_drains(ChannelLost("the consumer was closed"))
-            self._flow.close(closed)
+            self._flow.close(lambda: self._leave(done))
 
         self._copies.when_idle(close)
         if self._link.blocked:
@@ -329,6 +392,7 @@ class Subscription:
         """The broker ended it, the link lives on."""
         self._lost = error if isinstance(error, LinkLost) else ChannelLost(str(error))
         self._fail_drains(self._lost)
+        self._go_on_after_drain()
         self._link.events.subscription_lost(self, error)
 
     def _fail_drains(self, error: BackendError) -> None:

@@ -20,16 +20,17 @@ Everything is looked for first and made only where it is missing: what exists ma
 to use it needs fewer permissions than to declare it.
 """
 
+import contextlib
 import hashlib
-import re
 from typing import Any
 
 import msgspec
 
 from jmsbridge.spi import Address, AddressInUse, SubscriptionRefused, SubscriptionUnknown
 from jmsbridge_rabbitmq import selectors
-from jmsbridge_rabbitmq.control import Ask, Conversation
+from jmsbridge_rabbitmq.control import Ask, Conversation, Pause
 from jmsbridge_rabbitmq.errors import Refused
+from jmsbridge_rabbitmq.kinds import Kind, Kinds
 from jmsbridge_rabbitmq.names import check, client_queue
 
 __all__ = [
@@ -40,11 +41,11 @@ __all__ = [
     "client_lock",
     "define",
     "delete_queue",
+    "end_subscription",
     "ensure_exchange",
     "ensure_queue",
     "exclusive_queue",
     "find_queue",
-    "kind_of",
     "lock",
     "temporary",
     "unsubscribe",
@@ -53,9 +54,8 @@ __all__ = [
 TOPICS = "jms.durable.topic"
 TEMPORARY_TOPICS = "jms.temp.topic"
 _EXPIRES = 60_000  # ms a shared subscription outlives its last consumer, for the sake of a reconnect
-_TYPES = ("?", "classic", "quorum", "stream")
-_ARGUMENT = re.compile(r"inequivalent arg '([\w-]+)'")
-_CURRENT = re.compile(r"current is (?:the value )?(?:'(.*?)'(?: of type '(\w+)')?|none)", re.DOTALL)
+_LOOKS = 50  # at the consumers of a quorum queue, which is told a little later that one has ended
+_BETWEEN = 0.02  # seconds between two looks
 
 
 class Names(msgspec.Struct, frozen=True):
@@ -124,7 +124,7 @@ def find_queue(queue: str) -> Conversation:
     return answer.message_count, answer.consumer_count
 
 
-def ensure_queue(queue: str, queue_type: str | None) -> Conversation:
+def ensure_queue(queue: str, kinds: Kinds) -> Conversation:
     """A durable queue: the one that is there, or a new one."""
     check(queue)
     try:
@@ -134,16 +134,16 @@ def ensure_queue(queue: str, queue_type: str | None) -> Conversation:
             return  # somebody's temporary queue: sending to it is allowed, using it is not
         if no.code != 404:
             raise
-        try:
-            yield Ask("queue_declare", {"queue": queue, "durable": True, "arguments": _typed(queue_type)})
-        except Refused as other:
-            if other.code != 406:
-                raise
-            yield _passive(queue)  # somebody else has made it meanwhile, in another way
+        yield from _make(queue, kinds)
 
 
-def _typed(queue_type: str | None, **arguments: Any) -> dict[str, Any]:
-    return {**({"x-queue-type": queue_type} if queue_type else {}), **arguments}
+def _make(queue: str, kinds: Kinds) -> Conversation:
+    try:
+        yield from kinds.declare(queue)
+    except Refused as other:
+        if other.code != 406:
+            raise
+        yield _passive(queue)  # somebody else has made it meanwhile, in another way
 
 
 def ensure_exchange(name: str) -> Conversation:
@@ -157,81 +157,42 @@ def ensure_exchange(name: str) -> Conversation:
         yield Ask("exchange_declare", {**arguments, "durable": name == TOPICS})
 
 
-def kind_of(queue: str) -> Conversation:
-    """``classic``, ``quorum`` or ``stream``; None where that cannot be found out, for want of permission, say.
-
-    AMQP 0-9-1 has no question for it, but the refusal of other arguments names the present ones, one at a time.
-    """
-    types = list(_TYPES)
-    arguments: dict[str, Any] = {}
-    for _ in range(20):
-        asked = {"queue": queue, "durable": True, "arguments": {**arguments, "x-queue-type": types[0]}}
-        try:
-            yield Ask("queue_declare", asked)
-        except Refused as no:
-            name, value = _difference(no.text)
-            if name == "durable":
-                return "classic"  # only classic queues can be transient
-            if name == "x-queue-type":
-                if value is not _UNSEEN:
-                    return value or "classic"
-                types.pop(0)  # the text was cut: ask for each type in turn
-            elif name is not None and value is not _UNSEEN:
-                arguments[name] = value
-            else:
-                return None
-            if not types:
-                return None
-        else:
-            return types[0]
-    return None
-
-
-_UNSEEN: Any = object()
-
-
-def _difference(text: str) -> tuple[str | None, Any]:
-    """The first argument of a queue that differs from the one asked for, and its value, where the text has room."""
-    argument, current = _ARGUMENT.search(text), _CURRENT.search(text)
-    value: Any = _UNSEEN
-    if current is not None:
-        value = current[1]
-        if current[2] in ("signedint", "long", "short", "byte", "unsignedint"):
-            value = int(value)
-        elif current[2] == "bool":
-            value = value == "true"
-    return (argument[1] if argument else None), value
-
-
-def delete_queue(queue: str, what: str) -> Conversation:
+def delete_queue(queue: str, what: str, kinds: Kinds) -> Conversation:
     """Delete a queue that has no consumers; AddressInUse where it has."""
-    if not (yield from _delete_unused(queue)):
+    if not (yield from _delete_unused(queue, kinds)):
         raise AddressInUse(f"{what} has consumers; close them first")
 
 
-def _delete_unused(queue: str) -> Conversation:
+def _delete_unused(queue: str, kinds: Kinds) -> Conversation:
     """Delete a queue unless it has consumers; whether that was done. Only classic queues check it in the same step."""
     answer = yield _passive(queue)
-    if answer.consumer_count:
-        return False
-    kind = yield from kind_of(queue)
+    kind = yield from kinds.kind_of(queue)
+    looks = 1 if kind.type == "classic" else _LOOKS
+    while answer.consumer_count:
+        looks -= 1
+        if not looks:
+            return False
+        yield Pause(_BETWEEN)
+        answer = yield _passive(queue)
     try:
-        yield Ask("queue_delete", {"queue": queue, "if_unused": kind == "classic"})
+        yield Ask("queue_delete", {"queue": queue, "if_unused": kind.type == "classic"})
     except Refused as no:
         if no.code != 406:
             raise
         return False
+    kinds.forget(queue)
     return True
 
 
 # -- subscriptions
 
 
-def exclusive_queue(queue: str, exchange: str, topic: str, term: str | None = None) -> Conversation:
+def exclusive_queue(queue: str, exchange: str, topic: str, term: str | None, kinds: Kinds) -> Conversation:
     """The queue of a subscription that ends with its consumer; with a selector for the broker."""
     check(topic)
     yield from ensure_exchange(exchange)
     yield Ask("queue_declare", {"queue": queue, "exclusive": True})
+    kinds.note(queue, Kind("classic"))  # exclusive queues are nothing else
     yield from _bind(queue, exchange, topic, term, durable=False)
 
 
@@ -242,7 +203,7 @@ def _bind(queue: str, exchange: str, topic: str, term: str | None, *, durable: b
         yield from selectors.bind(queue, exchange, topic, term, durable=durable)
 
 
-def define(sub: Definition, queue_type: str | None) -> Conversation:
+def define(sub: Definition, kinds: Kinds) -> Conversation:
     """The queue of a named subscription.
 
     One of another definition that nobody consumes goes, with its messages; SubscriptionRefused where somebody does.
@@ -257,10 +218,10 @@ def define(sub: Definition, queue_type: str | None) -> Conversation:
         except Refused as no:
             if no.code != 406:
                 raise
-            yield from _replace(sub, consumers, no)
+            yield from _replace(sub, kinds, consumers, no)
             continue
         if consumers is None:
-            yield Ask("queue_declare", _queue(sub, queue_type))
+            yield from _make_subscription(sub, kinds)
         yield from _bind(sub.queue, TOPICS, sub.topic, sub.term, durable=sub.durable)
         if sub.term is not None and consumers == 0:  # as it was made by Java, without a selector
             yield Ask("queue_unbind", {"queue": sub.queue, "exchange": TOPICS, "routing_key": sub.topic})
@@ -287,12 +248,15 @@ def _marker(sub: Definition) -> dict[str, Any]:
     return {"exchange": sub.marker, "exchange_type": sub.sort, **flags, "arguments": arguments}
 
 
-def _queue(sub: Definition, queue_type: str | None) -> dict[str, Any]:
-    arguments = _typed(queue_type) if sub.durable else {"x-expires": _EXPIRES}
-    return {"queue": sub.queue, "durable": True, "arguments": arguments}
+def _make_subscription(sub: Definition, kinds: Kinds) -> Conversation:
+    if sub.durable:
+        yield from _make(sub.queue, kinds)
+    else:  # lives by its consumers, which only a classic queue counts in the step in which it is deleted
+        arguments = {"x-expires": _EXPIRES, "x-queue-type": "classic"}
+        yield Ask("queue_declare", {"queue": sub.queue, "durable": True, "arguments": arguments})
 
 
-def _replace(sub: Definition, consumers: int | None, no: Refused) -> Conversation:
+def _replace(sub: Definition, kinds: Kinds, consumers: int | None, no: Refused) -> Conversation:
     """Take away a subscription that is defined otherwise, if one may."""
     if consumers is not None and "arg 'type'" in no.text:
         sort = "an unshared" if sub.shared else "a shared"
@@ -301,15 +265,28 @@ def _replace(sub: Definition, consumers: int | None, no: Refused) -> Conversatio
         raise SubscriptionRefused(
             f"subscription {sub.queue!r} is in use with another topic, selector or no_local; close its consumers first"
         ) from no
-    if consumers is not None and not (yield from _delete_unused(sub.queue)):
+    if consumers is not None and not (yield from _delete_unused(sub.queue, kinds)):
         raise SubscriptionRefused(f"subscription {sub.queue!r} is in use with another definition") from no
     yield Ask("exchange_delete", {"exchange": sub.marker})  # it went with the queue, unless there was none
 
 
-def unsubscribe(queue: str, key: str) -> Conversation:
+def end_subscription(queue: str | None, lock: str | None, kinds: Kinds) -> Conversation:
+    """Its last consumer here is gone: delete the lock, and the queue where it lives by its consumers.
+
+    What is refused is left to the broker, which does it a little later, or has done it.
+    """
+    if lock is not None:
+        with contextlib.suppress(Refused):
+            yield Ask("queue_delete", {"queue": lock})
+    if queue is not None:
+        with contextlib.suppress(Refused):
+            yield from _delete_unused(queue, kinds)
+
+
+def unsubscribe(queue: str, key: str, kinds: Kinds) -> Conversation:
     """Delete a durable subscription that nobody consumes."""
     try:
-        deleted = yield from _delete_unused(queue)
+        deleted = yield from _delete_unused(queue, kinds)
     except Refused as no:
         if no.code == 404:
             raise SubscriptionUnknown(f"there is no durable subscription {key!r} (queue {queue!r})") from no

@@ -17,12 +17,9 @@ from jmsbridge.cli.tables import print_rows
 from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides
 from jmsbridge.errors import ConfigurationError, UnsupportedFeature
 from jmsbridge.selectors import compile_selector
+from jmsbridge.spi import DEAD_LETTER_NOTES, DEAD_LETTER_ORIGIN, DEAD_LETTER_QUEUE, DEAD_LETTER_REASON
 
-__all__ = ["DEAD_LETTER_ORIGIN", "DEAD_LETTER_REASON", "dlq"]
-
-DEAD_LETTER_REASON = "JMS_jmsbridge_dead_letter_reason"
-DEAD_LETTER_ORIGIN = "JMS_jmsbridge_dead_letter_origin"
-"""The properties in which a dead letter says why it is one, and whence it came."""
+__all__ = ["dlq"]
 
 dlq = typer.Typer(
     no_args_is_help=True,
@@ -158,8 +155,9 @@ def _return(
     """Send dead letters back to the queue that each came from.
 
     In transactions: whatever happens, a message is either still a dead letter or back. No more go back than were there
-    at the start, so that one that fails again is not sent round and round. One that came from a subscription of a
-    topic, or that does not say where it came from, stays unless --to says where to send it.
+    at the start, so that one that fails again is not sent round and round. One that came from a durable subscription
+    of a topic goes back to that one where a subscription is a queue, as on RabbitMQ. Elsewhere it stays, as does one
+    that does not say where it came from, unless --to says where to send it.
 
     Examples:
 
@@ -173,7 +171,8 @@ def _return(
         if elsewhere == where:
             raise ConfigurationError("they are in this queue already")
         everything = _selection(selector, origin)
-        known = _selection(selector, origin, f"{DEAD_LETTER_ORIGIN} LIKE 'queue:%'")
+        at_home = f"({DEAD_LETTER_ORIGIN} LIKE 'queue:%' OR {DEAD_LETTER_QUEUE} IS NOT NULL)"
+        known = _selection(selector, origin, at_home)
         chosen = known if elsewhere is None else everything
         there, browser = _count(connection, where, chosen)
         stay = 0 if elsewhere is not None else _count(connection, where, everything)[0] - there
@@ -200,15 +199,16 @@ def _count(connection: Connection, where: Queue, selector: str | None) -> tuple[
 def _back(message: Message, elsewhere: Destination | None) -> Destination:
     """Where a message goes; it forgets that it was a dead letter."""
     origin = message.get_string_property(DEAD_LETTER_ORIGIN)
+    queue = message.get_string_property(DEAD_LETTER_QUEUE)
     kept: dict[str, Any] = {
         name: message.get_object_property(name)
         for name in message.property_names
-        if name not in (DEAD_LETTER_ORIGIN, DEAD_LETTER_REASON, "JMSXDeliveryCount")
+        if name not in DEAD_LETTER_NOTES and name != "JMSXDeliveryCount"
     }
     message.clear_properties()
     for name, value in kept.items():
         message.set_object_property(name, value)
-    return elsewhere or destination(origin or "")
+    return elsewhere or (destination(origin or "") if queue is None else Queue(queue))
 
 
 def _report(returned: int, whole: bool, stay: int, as_json: bool) -> None:

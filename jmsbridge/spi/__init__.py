@@ -5,6 +5,15 @@ A backend imports this package, ``jmsbridge.codecs`` and ``jmsbridge.selectors``
 
 from jmsbridge.spi.admin import Admin, Place
 from jmsbridge.spi.backend import SPI_VERSION, Backend, Channel, Inbox, Link, LinkEvents, Retires, Subscription, Ticket
+from jmsbridge.spi.dead_letters import (
+    DEAD_LETTER_DELIVERIES,
+    DEAD_LETTER_NOTES,
+    DEAD_LETTER_ORIGIN,
+    DEAD_LETTER_QUEUE,
+    DEAD_LETTER_REASON,
+    DEAD_LETTER_TIME,
+    dead_letter_notes,
+)
 from jmsbridge.spi.envelope import Address, Arrival, BodyKind, Endpoint, Envelope, Interest, Mode, Outcome
 from jmsbridge.spi.errors import (
     AccessDenied,
@@ -27,6 +36,12 @@ from jmsbridge.spi.native import Native
 from jmsbridge.values import Byte, Char, Float, Long, Short
 
 __all__ = [
+    "DEAD_LETTER_DELIVERIES",
+    "DEAD_LETTER_NOTES",
+    "DEAD_LETTER_ORIGIN",
+    "DEAD_LETTER_QUEUE",
+    "DEAD_LETTER_REASON",
+    "DEAD_LETTER_TIME",
     "SPI_VERSION",
     "AccessDenied",
     "Address",
@@ -67,4 +82,5 @@ __all__ = [
     "SubscriptionUnknown",
     "Ticket",
     "TransactionRolledBack",
+    "dead_letter_notes",
 ]

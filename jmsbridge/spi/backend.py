@@ -20,7 +20,9 @@ A backend promises, and ``jmsbridge.testing.suite`` tests:
 7. after death every verb fails fast with ``LinkLost``, those of a channel that died alone with ``ChannelLost``;
 8. no user code runs on its threads, which are daemon and named ``jmsbridge-…-io``;
 9. links share nothing but the broker;
-10. errors are ``BackendError`` subclasses with their cause.
+10. errors are ``BackendError`` subclasses with their cause;
+11. no message is dropped or dead-lettered because consumers, channels or links came and went: where the broker counts
+    what is handed back, up to a limit, the backend sees to it that closing does not reach that limit.
 """
 
 from collections.abc import Sequence

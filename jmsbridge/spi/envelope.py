@@ -102,6 +102,11 @@ class Interest(msgspec.Struct, frozen=True, kw_only=True):
     the window is served nevertheless. ``presettled`` says that none will come at all: a backend whose broker has no
     flow control for that acknowledges at hand-over, as credit allows, so that nothing beyond the credit can be lost.
     ``start`` is a position, on brokers that have them.
+
+    ``dead_letters`` names the queue to which REJECTED moves messages of this subscription; None means the backend's
+    own dead-letter queue. ``expired`` names the queue to which a message goes that arrives expired, or expires while
+    the backend holds it; None means that it is dropped. What the broker itself takes away before it is delivered goes
+    where the broker says.
     """
 
     address: Address
@@ -116,6 +121,8 @@ class Interest(msgspec.Struct, frozen=True, kw_only=True):
     deferred: bool = False
     presettled: bool = False
     start: Any = None
+    dead_letters: str | None = None
+    expired: str | None = None
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):

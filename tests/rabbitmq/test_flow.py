@@ -8,6 +8,7 @@ import pytest
 
 from jmsbridge.spi import Address, BackendError, Interest, Native, Outcome
 from jmsbridge.testing.suite.contract_support import Answer, Box
+from jmsbridge_rabbitmq import RabbitOptions
 from jmsbridge_rabbitmq.flow import Flow, Source
 from jmsbridge_rabbitmq.frames import DELIVER, GET_OK, Content
 from jmsbridge_rabbitmq.subscription import Subscription
@@ -297,8 +298,19 @@ class Held(World):
 
     def __init__(self) -> None:
         self.wire = Wire()
+        self.ends: list[Any] = []
+        self.left: list[Source] = []
         link = SimpleNamespace(
-            loop=self.wire, consuming=self.wire, get_empty=None, check=lambda: None, stamp="", native=Native.NONE
+            loop=self.wire,
+            consuming=self.wire,
+            get_empty=None,
+            check=lambda: None,
+            stamp="",
+            native=Native.NONE,
+            options=RabbitOptions(),
+            blocked=False,
+            wait=lambda start, what, optional: start(lambda *result: self.ends.append(result)),
+            left=self._leave,
         )
         source = Source("q", "classic", eager=False)
         self.box = Box()
@@ -309,6 +321,10 @@ class Held(World):
         self.tag = self.subscription._flow._tag or ""
         for _ in range(3):
             self.wire.deliver(self.tag)
+
+    def _leave(self, source: Source, done: Callable[..., None]) -> None:
+        self.left.append(source)
+        done(None, None)
 
     @property
     def order(self) -> list[int]:
@@ -352,8 +368,10 @@ def test_who_is_retired_ends_and_gives_back_what_it_held() -> None:
     assert world.asked == ["fence"]
     world.wire.answer("fence")
     assert world.asked == ["cancel"]
+    assert (world.ends, world.left) == ([], [])
     world.wire.answer("cancel")
     assert world.wire.written[1:] == [("nack", 2), ("nack", 3)]
+    assert len(world.ends) == len(world.left) == 1
     world.subscription.settle(world.box.tokens, Outcome.ACCEPTED)
     for task in world.wire.at_end:
         task()

@@ -1,8 +1,10 @@
 """Handing over to the I/O thread: everything once, in order, and never into the void."""
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -149,3 +151,78 @@ def test_after_the_end_nothing_hangs() -> None:
     world.loop.post(lambda: None)
     assert world.refused == [1]
     assert not world.loop.is_current()
+
+
+# -- interrupts: the handler of a signal raises in the thread that hands over
+
+
+class Raising:
+    """Stands for a method, and raises the first time, before or after it was called."""
+
+    def __init__(self, method: Callable[..., Any], *, before: bool) -> None:
+        self._method = method
+        self._before = before
+        self._left = 1
+
+    def __call__(self, *arguments: Any) -> None:
+        self._left -= 1
+        if self._left < 0 or not self._before:
+            self._method(*arguments)
+        if self._left >= 0:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize("what", ["wake", "post"])
+def test_an_interrupt_while_waking_leaves_nobody_asleep(
+    world: World, monkeypatch: pytest.MonkeyPatch, what: str, before: bool
+) -> None:
+    owner, method = (world.loop.ioloop, "add_callback_threadsafe") if what == "wake" else (world.loop, "post")
+    monkeypatch.setattr(owner, method, Raising(getattr(owner, method), before=before))
+    with pytest.raises(KeyboardInterrupt):
+        world.box.put(1)
+    eventually(lambda: world.served == [1])
+    world.box.put(2)
+    eventually(lambda: world.served == [1, 2])
+    other: Mailbox[int] = Mailbox(world.loop, world._serve, world.refused.append)
+    other.put(3)
+    eventually(lambda: world.served == [1, 2, 3])
+
+
+def test_an_interrupt_while_giving_way_has_handed_over(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, put = threading.Event(), threading.Event()
+
+    def busy() -> None:
+        begun.set()
+        assert put.wait(30)
+
+    def interrupt(_: float) -> None:
+        raise KeyboardInterrupt
+
+    world.loop.post(busy)
+    assert begun.wait(5)
+    monkeypatch.setattr(time, "sleep", interrupt)
+    handed = 0
+    with pytest.raises(KeyboardInterrupt):
+        for handed in range(1_000):
+            world.box.put(handed)
+    put.set()
+    eventually(lambda: world.served == list(range(handed + 1)))
+
+
+def test_an_interrupt_while_refusing_refuses_once_more() -> None:
+    world = World()
+    world.stop()
+    world.loop.ended = LinkLost("over")
+    answers: list[int] = []
+
+    def refuse(item: int) -> None:
+        answers.append(item)
+        if len(answers) == 1:
+            raise KeyboardInterrupt
+
+    box: Mailbox[int] = Mailbox(world.loop, world._serve, refuse)
+    with pytest.raises(KeyboardInterrupt):
+        box.put(1)
+    box.put(2)
+    assert answers == [1, 1, 2]

@@ -145,27 +145,6 @@ def test_what_a_consumer_that_left_had_delivered_is_still_the_sessions(
         assert heir.receive_no_wait() is None
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_an_unshared_durable_subscription_is_in_use_until_all_is_settled(broker: Broker, name: str, kind: str) -> None:
-    """What its consumer received must come before what is later, so no other one may begin."""
-    with jmsbridge.connect(broker.url(), client_id=name, queue_type=kind) as connection:
-        connection.start()
-        holding, other = connection.create_session(transacted=True), connection.create_session()
-        topic = other.create_topic(f"{name}-topic")
-        consumer = holding.create_durable_consumer(topic, "d")
-        send_texts(other, topic, "a", "b")
-        assert receive_texts(consumer, 1) == ["a"]
-        consumer.close()
-        with pytest.raises(JMSException):
-            other.create_durable_consumer(topic, "d")
-        with pytest.raises(JMSException):
-            other.unsubscribe("d")
-        holding.rollback()
-        with other.create_durable_consumer(topic, "d") as heir:
-            assert sorted(receive_texts(heir, 2)) == ["a", "b"]
-        other.unsubscribe("d")
-
-
 # -- drained
 
 

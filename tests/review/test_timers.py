@@ -1,5 +1,6 @@
 """The one clock thread survives what it is given, and remembers no more than it must."""
 
+import _thread
 import threading
 
 import pytest
@@ -42,11 +43,11 @@ def test_a_clock_whose_thread_cannot_start_works_later(monkeypatch: pytest.Monke
     clock = Clock()
     ran = threading.Event()
 
-    def refuse(thread: threading.Thread) -> None:
+    def refuse(*_: object) -> None:
         raise RuntimeError("can't start new thread")
 
     with monkeypatch.context() as patch:
-        patch.setattr(threading.Thread, "start", refuse)
+        patch.setattr(_thread, "start_new_thread", refuse)
         with pytest.raises(RuntimeError):
             clock.call_later(0.0, lambda: None)
     clock.call_later(0.001, ran.set)

@@ -1,0 +1,48 @@
+"""What a dead letter says about itself: properties that every backend writes, and the command line reads."""
+
+from typing import Any, Final
+
+from jmsbridge.values import Long
+
+__all__ = [
+    "DEAD_LETTER_DELIVERIES",
+    "DEAD_LETTER_NOTES",
+    "DEAD_LETTER_ORIGIN",
+    "DEAD_LETTER_QUEUE",
+    "DEAD_LETTER_REASON",
+    "DEAD_LETTER_TIME",
+    "dead_letter_notes",
+]
+
+DEAD_LETTER_REASON: Final = "JMS_jmsbridge_dead_letter_reason"
+"""Why it is one, in words: ``rejected after 7 deliveries``, ``expired``."""
+DEAD_LETTER_ORIGIN: Final = "JMS_jmsbridge_dead_letter_origin"
+"""Where it came from: ``queue:orders``, or ``topic:news/audit``, where ``audit`` is the subscription's name."""
+DEAD_LETTER_DELIVERIES: Final = "JMS_jmsbridge_dead_letter_deliveries"
+"""How often it was delivered, as far as the broker counts; an int."""
+DEAD_LETTER_TIME: Final = "JMS_jmsbridge_dead_letter_time"
+"""When it became one, in milliseconds since the epoch; a long."""
+DEAD_LETTER_QUEUE: Final = "JMS_jmsbridge_dead_letter_queue"
+"""The queue that brings it back to the subscription that it came from, on brokers where a subscription is a queue."""
+
+DEAD_LETTER_NOTES: Final = frozenset(
+    {DEAD_LETTER_REASON, DEAD_LETTER_ORIGIN, DEAD_LETTER_DELIVERIES, DEAD_LETTER_TIME, DEAD_LETTER_QUEUE}
+)
+
+
+def dead_letter_notes(
+    reason: str | None, origin: str | None, deliveries: int, now: int, queue: str | None = None
+) -> dict[str, Any]:
+    """The properties; without a ``reason`` it was rejected. ``origin`` is None where it came from the dead letters."""
+    if reason is None:
+        reason = f"rejected after {deliveries} {'delivery' if deliveries == 1 else 'deliveries'}"
+    notes: dict[str, Any] = {
+        DEAD_LETTER_REASON: reason,
+        DEAD_LETTER_DELIVERIES: min(deliveries, 0x7FFFFFFF),
+        DEAD_LETTER_TIME: Long(now),
+    }
+    if origin is not None:
+        notes[DEAD_LETTER_ORIGIN] = origin
+    if queue is not None:
+        notes[DEAD_LETTER_QUEUE] = queue
+    return notes
