@@ -65,6 +65,7 @@ class Inbox:
         self._ready = threading.Condition(self._ready_lock)  # guards everything below
         self._queue: deque[Arrival] = deque()
         self._again: deque[Delivery] = deque()  # to be redelivered, before anything in _queue
+        self._latest: Arrival | None = None  # the last that was taken out of _queue
         self.in_hand: Delivery | None = None
         """Taken, and not yet handed to the application. What an interrupt leaves here comes again."""
         self.unsure = False
@@ -101,6 +102,20 @@ class Inbox:
                 self._ready.notify_all()  # an interrupt may have left a waiter behind that nobody waits on
             wake = self._wake
         if wake is not None:
+            wake()
+
+    def put_again(self, arrival: Arrival) -> None:
+        """The same, after an interrupt: put it unless it is here or was taken, and wake in any case."""
+        with self._ready_lock:
+            here = arrival is self._latest or any(each is arrival for each in self._queue)
+            if here:
+                self._ready.notify_all()
+            wake = self._wake
+        if self.park is not None and self.park.has(arrival):
+            self.park.wake()
+        elif not here:
+            self.put(arrival)
+        elif wake is not None:
             wake()
 
     def _insert(self, arrival: Arrival) -> None:
@@ -268,6 +283,8 @@ class Inbox:
         self._held += 1
         self._credit = self._credit and not (fresh and not self.window)
         self.in_hand = delivery
+        if fresh:
+            self._latest = delivery.arrival
         line.popleft()
         return delivery
 
@@ -326,6 +343,8 @@ class Inbox:
             if ticket is not None:
                 ticket.fail(error)
             settled = False
+        if deliveries and deliveries[-1].arrival is self._latest:
+            self._latest = None  # the backend knows that it was put: the message need not be kept
         self.forget(len(deliveries))
         return settled
 

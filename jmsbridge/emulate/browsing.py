@@ -28,6 +28,13 @@ class _Page:
             self.arrivals.append(arrival)
             self._more.notify_all()
 
+    def put_again(self, arrival: Arrival) -> None:
+        """The same, unless it is here."""
+        with self._more:
+            if not any(each is arrival for each in self.arrivals):
+                self.arrivals.append(arrival)
+            self._more.notify_all()
+
     def wait_quiet(self, count: int) -> None:
         """Return when ``count`` messages are here, or when none has come for a while."""
         with self._more:

@@ -74,6 +74,11 @@ class Park:
         self.wake()
         return True
 
+    def has(self, arrival: Arrival) -> bool:
+        """Whether that message is parked."""
+        with self._changed_lock:
+            return any(each is arrival for _, _, each in self._held)
+
     def _remember(self, message_id: str | None) -> float:
         # under the lock: how long it stays
         times = self._seen.pop(message_id, 0)
