@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -21,7 +21,7 @@ __all__ = ["BASES", "CHUNK", "GONE", "SEQUENCE", "Backlog", "Entry", "View", "ke
 GONE: Final = object()
 """``Entry.holder`` of a message that is settled, expired or moved."""
 
-CHUNK: Final = 256
+CHUNK: Final = 64
 """So many messages are together in a piece of a backlog, up to twice as many after insertions."""
 
 _BITS: Final = 50
@@ -54,7 +54,7 @@ class Entry(msgspec.Struct, gc=False, eq=False):
     places: "tuple[Backlog, ...] | None" = None
 
 
-def _last_key(chunk: deque[Entry]) -> int:
+def _last_key(chunk: Sequence[Entry]) -> int:
     return chunk[-1].key
 
 
@@ -62,15 +62,16 @@ class Backlog:
     """Entries by their keys, each once. No lock of its own.
 
     They are in pieces (``chunks``), so that every step is short however many there are, and so that somebody who walks
-    through finds the way back after others had their turn. Each piece has entries, but for one that is alone. An
-    entry that does not wait any more may be left behind; whoever meets it drops it. Every change is a single
-    operation of a list or deque, and none does harm when it is made again: an interrupt leaves no half of one.
+    through finds the way back after others had their turn. No piece is empty, but one that is alone. The first and
+    the last are deques; those between are tuples, which the garbage collector looks at once and no more. An entry that
+    does not wait any more may be left behind; whoever meets it drops it. Every change is a single operation of a list
+    or deque, and none does harm when it is made again: an interrupt leaves no half of one.
     """
 
     __slots__ = ("chunks",)
 
     def __init__(self) -> None:
-        self.chunks: list[deque[Entry]] = [deque()]
+        self.chunks: list[Any] = [deque()]
 
     def __len__(self) -> int:
         return sum(map(len, self.chunks))
@@ -86,23 +87,25 @@ class Backlog:
         if not tail or tail[-1].key < key:
             if len(tail) < CHUNK:
                 tail.append(entry)
-            else:
+            elif len(chunks) == 1:
                 chunks.append(deque((entry,)))
+            else:
+                chunks[-1:] = (tuple(tail), deque((entry,)))
             return
         front = chunks[0]
-        if key < front[0].key and len(front) < 2 * CHUNK:
-            front.appendleft(entry)
+        if key < front[0].key:
+            if len(front) < CHUNK:
+                front.appendleft(entry)
+            else:
+                chunks[:1] = (deque((entry,)), front if len(chunks) == 1 else tuple(front))
             return
         at = bisect_left(chunks, key, key=_last_key)
         chunk = chunks[at]
         place = bisect_left(chunk, key, key=_key)
-        if chunk[place] is entry:
-            return
-        if len(chunk) < 2 * CHUNK:
-            chunk.insert(place, entry)
-        else:
+        if chunk[place] is not entry:
             entries = [*islice(chunk, place), entry, *islice(chunk, place, None)]
-            chunks[at : at + 1] = [deque(entries[:CHUNK]), deque(entries[CHUNK:])]
+            half = len(entries) if len(entries) <= 2 * CHUNK else CHUNK
+            self._replace(at, entries[:half], entries[half:])
 
     def peek(self) -> Entry | None:
         """The first waiting entry, which stays."""
@@ -111,13 +114,15 @@ class Backlog:
             front = chunks[0]
             if not front:
                 return None
-            entry = front[0]
+            entry: Entry = front[0]
             if entry.holder is None:
                 return entry
             if len(front) > 1 or len(chunks) == 1:
                 front.popleft()
-            else:
+            elif len(chunks) == 2:
                 del chunks[0]
+            else:
+                chunks[:2] = (deque(chunks[1]),)
 
     def remove(self, entry: Entry) -> None:
         """Take an entry out, if it is here."""
@@ -125,15 +130,15 @@ class Backlog:
         tail = chunks[-1]
         if not tail or tail[-1].key < key:
             return
-        at = 0 if chunks[0][0] is entry else bisect_left(chunks, key, key=_last_key)
-        chunk = chunks[at]
-        place = bisect_left(chunk, key, key=_key) if at or chunk[0] is not entry else 0
-        if chunk[place] is not entry:
+        front = chunks[0]
+        if front[0] is entry and len(front) > 1:
+            front.popleft()
             return
-        if len(chunk) > 1 or len(chunks) == 1:
-            del chunk[place]
-        else:
-            del chunks[at]
+        at = bisect_left(chunks, key, key=_last_key)
+        chunk = chunks[at]
+        place = bisect_left(chunk, key, key=_key)
+        if chunk[place] is entry:
+            self._replace(at, [*islice(chunk, place), *islice(chunk, place + 1, None)])
 
     def page(self, after: int) -> list[Entry]:
         """Some of the entries behind that key, those that wait and those left behind; none at the end."""
@@ -154,11 +159,25 @@ class Backlog:
             at = bisect_right(chunks, after, key=_last_key)
             chunk = chunks[at]
             after = chunk[-1].key
-            waiting = deque(entry for entry in chunk if entry.holder is None)
-            if waiting or len(chunks) == 1:
-                chunks[at] = waiting
-            else:
-                del chunks[at]
+            self._replace(at, [entry for entry in chunk if entry.holder is None])
+
+    def _replace(self, at: int, *pieces: list[Entry]) -> None:
+        """Others take the place of one piece."""
+        chunks = self.chunks
+        low, high, last = at, at + 1, len(chunks) - 1
+        made: list[Sequence[Entry]] = [piece for piece in pieces if piece]
+        if not made:
+            if not last:
+                made = [()]
+            elif not at:
+                made, high = [chunks[1]], 2
+            elif at == last:
+                made, low = [chunks[last - 1]], last - 1
+        first_made, last_made = low == 0, high > last
+        for number, piece in enumerate(made):
+            outer = (first_made and number == 0) or (last_made and number == len(made) - 1)
+            made[number] = deque(piece) if outer else tuple(piece)
+        chunks[low:high] = made
 
 
 class View(Backlog):

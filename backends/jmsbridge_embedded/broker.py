@@ -30,7 +30,7 @@ from jmsbridge_embedded.common import Common
 from jmsbridge_embedded.consumer import Consumer
 from jmsbridge_embedded.link import Link
 from jmsbridge_embedded.queue import Queue
-from jmsbridge_embedded.rules import DEAD_LETTERS, check_creatable, check_owner, compiled, dead_letter
+from jmsbridge_embedded.rules import DEAD_LETTERS, check_creatable, check_owner, dead_letter
 from jmsbridge_embedded.steps import published, registering
 from jmsbridge_embedded.topics import Topic, Topics
 
@@ -209,12 +209,13 @@ class Broker:
 
     # -- receiving -----------------------------------------------------------------------------------------------
 
-    def subscribe(self, channel: Channel, link: Link, interest: Interest, inbox: Inbox) -> Consumer | Browser:
+    def subscribe(
+        self, channel: Channel, link: Link, interest: Interest, selector: "Selector | None", inbox: Inbox
+    ) -> Consumer | Browser:
         """A consumer or browser for this interest."""
         address = interest.address
         if interest.start is not None:
             raise NotSupported(f"{self.product} has no positions in {address} to start from")
-        selector = compiled(interest.selector)
         if address.topic:
             return self._subscribe_topic(channel, link, interest, inbox, selector)
         queue = self.queues.get(address.name) or self._new_queue(address)

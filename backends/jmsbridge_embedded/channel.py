@@ -19,6 +19,7 @@ from jmsbridge.spi import (
 from jmsbridge_embedded.backlog import Entry
 from jmsbridge_embedded.browser import Browser
 from jmsbridge_embedded.consumer import Consumer
+from jmsbridge_embedded.rules import compiled
 from jmsbridge_embedded.steps import held
 
 if TYPE_CHECKING:
@@ -90,11 +91,12 @@ class Channel:
 
     def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
         """Start a subscription, or a browser, with zero credit."""
+        selector = None if self.lost is not None else compiled(interest.selector)
         with self._lock:
             self._common.mend()
             if self.lost is not None:
                 raise LinkLost(self.lost)
-            subscription = self.broker.subscribe(self, self._link, interest, inbox)
+            subscription = self.broker.subscribe(self, self._link, interest, selector, inbox)
             self.subscriptions.add(subscription)
             self._common.step = None
         subscription.prepare()

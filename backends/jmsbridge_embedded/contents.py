@@ -12,14 +12,15 @@ from jmsbridge_embedded.schedule import Alarm
 from jmsbridge_embedded.steps import appeared, forgotten
 
 if TYPE_CHECKING:
-    from jmsbridge.selectors import Selector
-    from jmsbridge.selectors.indexing import SelectorIndex
+    from jmsbridge.selectors import Selector, SelectorIndex
     from jmsbridge_embedded.consumer import Consumer
 
 __all__ = ["Contents"]
 
 _SWEEP_EVERY: Final = 1000
 """Milliseconds between two sweeps of one queue, at least."""
+
+_MOST_SHARED: Final = 1000
 
 
 class Contents:
@@ -45,6 +46,7 @@ class Contents:
         self.alarm: Alarm | None = None
         self.touched: dict[View, None] = {}
         self._index: SelectorIndex[View] | None = None
+        self._shared: dict[tuple[Backlog, ...], tuple[Backlog, ...]] = {}
         self._sweep_at = 0
         self._appearing = False
 
@@ -67,10 +69,16 @@ class Contents:
             self.main.push(entry)
             return
         views = self.views_of(entry) if views is None else views
-        entry.places = tuple(views)
+        entry.places = self.shared(tuple(views))
         for view in views:
             view.push(entry)
             self.touched[view] = None
+
+    def shared(self, places: tuple[Backlog, ...]) -> tuple[Backlog, ...]:
+        """One tuple for all messages in the same places: a million of them would keep the garbage collector busy."""
+        if len(self._shared) > _MOST_SHARED:
+            self._shared.clear()
+        return self._shared.setdefault(places, places)
 
     def unplace(self, entry: Entry) -> None:
         """Take a message out of everything in which it waited."""
@@ -91,7 +99,7 @@ class Contents:
 
     def add_view(self, text: str, view: View, selector: "Selector") -> None:
         """Somebody selects."""
-        from jmsbridge.selectors.indexing import SelectorIndex  # here, since it loads the grammar
+        from jmsbridge.selectors import SelectorIndex  # here, since it loads the grammar
 
         if self._index is None:
             self._index = SelectorIndex()
@@ -104,6 +112,7 @@ class Contents:
         self.views = {text: other for text, other in self.views.items() if other is not view}
         if self._index is not None:
             self._index.discard(view)
+        self._shared.clear()
         self.touched.pop(view, None)
         self._discard(view)
         self.plain = not (self.views or self.grouped)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Queue"]
 
+_key: Final = attrgetter("key")
 _turn: Final = attrgetter("turn")
 
 
@@ -53,14 +54,16 @@ class Queue(Contents):
         With ``at_once`` false the caller dispatches, once all that belong together are there.
         """
         self.sequence = sequence = self.sequence + 1
-        entry = Entry(envelope, BASES[envelope.priority] + sequence, count)
+        entry = Entry(envelope, BASES[envelope.priority] + sequence)
+        if count:
+            entry.count = count
         common = self.common
         size = self.size + 1
         stored = common.stored + 1
         if not self.plain or envelope.expiration or envelope.delivery_time or GROUP in envelope.properties:
             self._add_specially(entry, size, stored, at_once)
             return
-        tail = self.main.chunks[-1]
+        tail = self.main.chunks[-1]  # where anything waits, nobody has credit
         if not tail and at_once and self.ring:
             self._hand(self.ring[0], entry, size, stored)
             return
@@ -71,8 +74,6 @@ class Queue(Contents):
             tail.append(entry)
         else:
             self.main.push(entry)  # which begins another piece once this one is long enough
-        if at_once and self.ring:
-            self.dispatch()
 
     def _add_specially(self, entry: Entry, size: int, stored: int, at_once: bool) -> None:
         """A message that waits for its time or expires, or that not everybody may have."""
@@ -109,7 +110,7 @@ class Queue(Contents):
 
     def give_back(self, entries: Iterable[Entry], failures: int) -> None:
         """Delivered messages return to their places, each counting that many failures; the caller dispatches."""
-        for entry in entries:
+        for entry in sorted(entries, key=_key, reverse=True):  # each to the front, which costs least
             if self.ended:
                 self.forget((entry,))
                 continue
@@ -144,7 +145,7 @@ class Queue(Contents):
             return False
         for entry in walk.page([self.main]):
             if view.matches(entry.envelope):
-                entry.places = (*(entry.places or (self.main,)), view)
+                entry.places = self.shared((*(entry.places or (self.main,)), view))
                 view.push(entry)
         if walk.done:
             view.walk = None

@@ -11,8 +11,7 @@ from jmsbridge_embedded.rules import check_creatable
 from jmsbridge_embedded.steps import registering
 
 if TYPE_CHECKING:
-    from jmsbridge.selectors import Selector
-    from jmsbridge.selectors.indexing import SelectorIndex
+    from jmsbridge.selectors import Selector, SelectorIndex
     from jmsbridge_embedded.link import Link
 
 __all__ = ["Identity", "Topic", "TopicSubscription", "Topics"]
@@ -38,7 +37,7 @@ class Topic:
         if subscription.selector is None:
             self._plain[subscription] = None
             return
-        from jmsbridge.selectors.indexing import SelectorIndex  # here, since it loads the grammar
+        from jmsbridge.selectors import SelectorIndex  # here, since it loads the grammar
 
         if self._selecting is None:
             self._selecting = SelectorIndex()
