@@ -13,6 +13,7 @@ from jmsbridge import Message, Session, TextMessage
 __all__ = [
     "BODY",
     "WINDOWS",
+    "Curve",
     "Figure",
     "cpu_loop",
     "figure_of",
@@ -45,6 +46,20 @@ class Figure(msgspec.Struct, frozen=True):
         if self.bar is None:
             return None
         return self.median >= self.bar if self.more_is_better else self.median <= self.bar
+
+
+class Curve(msgspec.Struct, frozen=True):
+    """What a message costs beside so many of something, in microseconds, and the worst in times the first."""
+
+    name: str
+    costs: list[float]
+    ratio: float
+    bar: float
+
+    @property
+    def met(self) -> bool:
+        """Whether the bar is met."""
+        return self.ratio <= self.bar
 
 
 def message(session: Session) -> TextMessage:

@@ -1,20 +1,28 @@
-"""Figures for a reader: a table on the terminal, and ``docs/performance.md``."""
+"""Figures for a reader: tables on the terminal, and the sections of ``docs/performance.md``."""
 
 import datetime
 import os
 import platform
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from bench.measuring import WINDOWS, Figure
+from bench.measuring import WINDOWS, Curve, Figure
 
-__all__ = ["show", "write"]
+__all__ = ["file_section", "growth_section", "rates_section", "replaced", "show", "show_curves", "write"]
 
 _PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
 
-_TEXT = """# Performance
+_FIGURES = """| what | median | lowest | highest | asked for | unit |
+|---|---:|---:|---:|---:|---|
+{rows}
+"""
+
+_RATES = (
+    """# Performance
 
 {made}
 
@@ -23,11 +31,32 @@ up. The rates go through the facade to the embedded broker in memory and include
 cost is the CPU of all threads with a scripted backend in the broker's place, that backend's share included. The loop
 that only counts tells what a core of this machine is worth: scale by it before comparing with another machine.
 
-| what | median | lowest | highest | asked for | unit |
-|---|---:|---:|---:|---:|---|
-{rows}
+"""
+    + _FIGURES
+)
 
-## The broker in a file
+_GROWTH = """## What does not grow
+
+{made}
+
+Microseconds of CPU per message, all threads together, beside 1, 10, 100 and 1,000 of something, on the broker in
+memory, measured in turn. At most twice the cost beside one is asked for.
+
+| what | 1 | 10 | 100 | 1,000 | the dearest | |
+|---|---:|---:|---:|---:|---:|---|
+{curves}
+
+Queues with 10,000, 100,000 and 1,000,000 waiting messages: the longest time that one send of a bystander took, to
+another queue of the same broker, while somebody did this; 5 ms are allowed. The bystander is no rival for the
+processor: it pauses 0.2 ms after each send. The lower quartile of {tries} tries counts: a wait for the broker comes in
+each of them, one for the machine does not.
+
+""" + _FIGURES.replace("median", "lower quartile, for the CPU the median")
+
+_FILE = (
+    """## The broker in a file
+
+{made}
 
 `embedded:PATH` on a local disk with fsync on, and Python's usual queues in a file in the same run, each with
 `synchronous = FULL` and the same 256 bytes. The peers put and take one message at a time; they have no headers,
@@ -36,14 +65,13 @@ With and without a backlog, and with one process and two, is measured in turn, w
 compared with the one before it: with a backlog 70 % of the rate without is asked for, with two processes half the rate
 of one. Of asynchronous sends, ten times the rate of sends confirmed one at a time is asked for.
 
-| what | median | lowest | highest | asked for | unit |
-|---|---:|---:|---:|---:|---|
-{file_rows}
 """
+    + _FIGURES
+)
 
 
-def show(figures: list[Figure]) -> None:
-    """Print the figures."""
+def show(figures: Sequence[Figure]) -> None:
+    """Print figures."""
     table = Table(title=_machine(), title_justify="left")
     table.add_column("what", no_wrap=True)
     for heading in ("median", "lowest", "highest", "asked for"):
@@ -56,16 +84,65 @@ def show(figures: list[Figure]) -> None:
     Console(width=120, highlight=False).print(table)
 
 
-def write(figures: list[Figure], in_file: list[Figure], command: str) -> Path:
-    """Write the page; what it says about the machine is what was measured on."""
-    made = f"Made by `{command}` on {datetime.date.today().isoformat()}. {_machine()}."
-    _PAGE.write_text(
-        _TEXT.format(made=made, windows=WINDOWS, rows=_rows(figures), file_rows=_rows(in_file)), encoding="utf-8"
+def show_curves(curves: Sequence[Curve], counts: Sequence[int]) -> None:
+    """Print curves."""
+    table = Table(title="µs of CPU per message", title_justify="left")
+    table.add_column("what", no_wrap=True)
+    for heading in (*(f"{count:,}" for count in counts), "the dearest"):
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    for curve in curves:
+        verdict = "[green]met[/]" if curve.met else "[red]missed[/]"
+        table.add_row(curve.name, *map(_number, curve.costs), f"× {curve.ratio:.1f}", verdict)
+    Console(width=120, highlight=False).print(table)
+
+
+def rates_section(figures: Sequence[Figure], command: str) -> str:
+    """The head of the page."""
+    return _RATES.format(made=_made(command), windows=WINDOWS, rows=_rows(figures))
+
+
+def growth_section(curves: Sequence[Curve], figures: Sequence[Figure], tries: int, command: str) -> str:
+    """What becomes of a message's cost, and of bystanders."""
+    lines = "\n".join(
+        f"| {curve.name} | {' | '.join(map(_number, curve.costs))} | × {curve.ratio:.1f} | "
+        f"{'met' if curve.met else 'missed'} |"
+        for curve in curves
     )
+    return _GROWTH.format(made=_made(command), curves=lines, tries=tries, rows=_rows(figures))
+
+
+def file_section(figures: Sequence[Figure], command: str) -> str:
+    """The broker in a file, beside its peers."""
+    return _FILE.format(made=_made(command), rows=_rows(figures))
+
+
+def write(sections: Sequence[str]) -> Path:
+    """Put these sections into the page in place of those with their headings; the others stay."""
+    page = _PAGE.read_text(encoding="utf-8")
+    for section in sections:
+        page = replaced(page, section)
+    _PAGE.write_text(page, encoding="utf-8")
     return _PAGE
 
 
-def _rows(figures: list[Figure]) -> str:
+def replaced(page: str, section: str) -> str:
+    """The page with this section; a new one comes second."""
+    parts = re.split(r"(?m)^(?=##? )", page)
+    heading = section.partition("\n")[0]
+    found = [number for number, part in enumerate(parts) if part.partition("\n")[0] == heading]
+    if found:
+        parts[found[0]] = section
+    else:
+        parts.insert(2, section)
+    return "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
+
+
+def _made(command: str) -> str:
+    return f"Made by `{command}` on {datetime.date.today().isoformat()}. {_machine()}."
+
+
+def _rows(figures: Sequence[Figure]) -> str:
     return "\n".join(f"| {figure.name} | {' | '.join(_numbers(figure))} | {figure.unit} |" for figure in figures)
 
 

@@ -31,6 +31,11 @@ class _Page:
         """One message to show."""
         self.arrivals.append(arrival)
 
+    def put_again(self, arrival: Arrival) -> None:
+        """The same, unless it is here."""
+        if not any(each is arrival for each in self.arrivals):
+            self.arrivals.append(arrival)
+
 
 class QueueBrowser(Closing, Strict):
     """Each iteration shows the queue anew, in the order of receiving; on a stopped connection too."""

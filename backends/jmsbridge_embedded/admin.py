@@ -1,6 +1,5 @@
 """Administration of a broker in memory."""
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -10,8 +9,10 @@ from jmsbridge_embedded.backlog import Entry
 from jmsbridge_embedded.queue import Queue
 from jmsbridge_embedded.rules import DEAD_LETTERS, compiled
 from jmsbridge_embedded.topics import Topic
+from jmsbridge_embedded.walk import Walk, in_slices
 
 if TYPE_CHECKING:
+    from jmsbridge.selectors import Selector
     from jmsbridge_embedded.broker import Broker
 
 __all__ = ["MemoryAdmin"]
@@ -29,22 +30,30 @@ class MemoryAdmin:
     def places(self) -> list[Place]:
         """Everything that there is, temporary destinations included, sorted by name."""
         home = self._home
+        found: list[tuple[Place, Queue | None]] = []
         with home.common.lock:
             self._check()
-            home.common.catch_up()
-            found = [_place(Address(name, False, q.owner is not None), q) for name, q in home.queues.items()]
+            for name, queue in home.queues.items():
+                found.append((_place(Address(name, False, queue.owner is not None), queue), queue))
             for name, topic in home.topics.topics.items():
                 address = Address(name, True, topic.owner is not None)
-                found.append(Place(address=address, depth=0, consumers=0))
+                found.append((Place(address=address, depth=0, consumers=0), None))
                 for each in topic.subscriptions:
                     if each.identity is not None:
                         client_id, key = each.identity
-                        found.append(_place(address, each.queue, key, client_id))
-        return sorted(found, key=lambda place: (place.address.name, place.address.topic, place.subscription or ""))
+                        found.append((_place(address, each.queue, key, client_id), each.queue))
+        places = [
+            place if queue is None else msgspec.structs.replace(place, oldest=self._oldest(queue))
+            for place, queue in found
+        ]
+        return sorted(places, key=lambda place: (place.address.name, place.address.topic, place.subscription or ""))
 
     def depth(self, address: Address) -> int:
         """How many messages a queue holds; 0 where there is no such queue."""
-        return sum(place.depth for place in self.places() if place.address == address and place.subscription is None)
+        with self._home.common.lock:
+            self._check()
+            queue = None if address.topic else self._home.queues.get(address.name)
+            return 0 if queue is None else queue.size
 
     def create(self, address: Address) -> None:
         """Make a queue or topic, which stays until it is removed; no error when it exists."""
@@ -55,6 +64,7 @@ class MemoryAdmin:
                 home.topics.find(address, keep=True).kept = True
             else:
                 home.queue(address).kept = True
+            home.common.step = None
 
     def remove(self, address: Address) -> None:
         """Remove a queue or topic with its messages; ``AddressInUse`` while it has consumers."""
@@ -72,49 +82,91 @@ class MemoryAdmin:
 
     def purge(self, address: Address, selector: str | None = None) -> int:
         """Delete the messages of a queue that match and that nobody holds; how many it were."""
-        with self._home.common.lock:
+        queue, wanted, walk = self._begin(address, selector)
+        count = 0
+
+        def some() -> bool:
+            nonlocal count
             self._check()
-            queue, entries = self._matching(address, selector)
-            for entry in entries:
-                queue.forget(entry)
-            queue.main.compact()
-            queue.rest()
-            return len(entries)
+            entries = _matching(queue, wanted, walk)
+            if entries:
+                queue.forget(entries)
+                count += len(entries)
+            if walk.done:
+                queue.rest()
+            return not walk.done
+
+        in_slices(self._home.common, some)
+        return count
 
     def move(self, source: Address, target: Address, selector: str | None = None, limit: int | None = None) -> int:
         """Move messages that match and that nobody holds, in order, each in one step; how many it were."""
         if target.topic:
             raise NotSupported(f"{target} is a topic; messages are moved to queues")
-        with self._home.common.lock:
+        queue, wanted, walk = self._begin(source, selector)
+        count = 0
+
+        def some() -> bool:
+            nonlocal count
             self._check()
-            queue, entries = self._matching(source, selector)
-            entries = entries[:limit]
+            entries = _matching(queue, wanted, walk)
+            if limit is not None:
+                entries = entries[: limit - count]
             to = self._home.queue(target)
             for entry in entries:
-                queue.forget(entry)
+                queue.forget((entry,))
                 to.add(msgspec.structs.replace(entry.envelope, address=target), at_once=False, count=entry.count)
             to.dispatch()
-            queue.main.compact()
-            queue.rest()
-            return len(entries)
+            count += len(entries)
+            more = not walk.done and count != limit
+            if not more:
+                queue.rest()
+            return more
 
-    def _matching(self, address: Address, selector: str | None) -> tuple[Queue, list[Entry]]:
-        queue = None if address.topic else self._home.queues.get(address.name)
-        if queue is None:
-            raise AddressRefused(f"there is no {address} in {self._home.product} {self._home.common.name!r}")
-        self._home.common.catch_up()
-        wanted = compiled(selector)
-        waiting = queue.waiting()
-        return queue, [each for each in waiting if wanted is None or wanted.matches_envelope(each.envelope)]
+        in_slices(self._home.common, some)
+        return count
+
+    def _begin(self, address: Address, selector: str | None) -> "tuple[Queue, Selector | None, Walk]":
+        with self._home.common.lock:
+            self._check()
+            queue = None if address.topic else self._home.queues.get(address.name)
+            if queue is None:
+                raise AddressRefused(f"there is no {address} in {self._home.product} {self._home.common.name!r}")
+            wanted = compiled(selector)
+            queue.catch_up()
+            self._home.common.step = None
+            return queue, wanted, Walk(queue.sequence)
+
+    def _oldest(self, queue: Queue) -> int | None:
+        """When the oldest message that waits or is held was sent."""
+        oldest: int | None = None
+        walk = Walk(queue.sequence)
+        held: list[Entry] | None = None
+
+        def some() -> bool:
+            nonlocal oldest, held
+            if held is None:
+                held = [entry for consumer in (*queue.consumers, *queue.retired) for entry in consumer.held]
+                stamps = [entry.envelope.timestamp for entry in held]
+            else:
+                stamps = [entry.envelope.timestamp for entry in walk.page(queue.backlogs())]
+            oldest = min(stamps if oldest is None else [oldest, *stamps], default=None)
+            return not walk.done
+
+        in_slices(self._home.common, some)
+        return oldest
+
+
+def _matching(queue: Queue, wanted: "Selector | None", walk: Walk) -> list[Entry]:
+    return [entry for entry in walk.page(queue.backlogs()) if wanted is None or wanted.matches_envelope(entry.envelope)]
 
 
 def _place(address: Address, queue: Queue, key: str | None = None, client_id: str | None = None) -> Place:
-    stamps: Iterable[int] = (entry.envelope.timestamp for entry in queue.known())
     return Place(
         address=address,
         depth=queue.size,
         consumers=len(queue.consumers),
-        oldest=min(stamps, default=None),
+        oldest=None,
         subscription=key,
         client_id=client_id,
     )

@@ -26,11 +26,12 @@ from jmsbridge.spi import (
 from jmsbridge_embedded.backlog import Entry
 from jmsbridge_embedded.browser import Browser
 from jmsbridge_embedded.channel import Channel
+from jmsbridge_embedded.common import Common
 from jmsbridge_embedded.consumer import Consumer
 from jmsbridge_embedded.link import Link
 from jmsbridge_embedded.queue import Queue
-from jmsbridge_embedded.rules import DEAD_LETTERS, check_creatable, check_owner, compiled, dead_letter
-from jmsbridge_embedded.schedule import Common
+from jmsbridge_embedded.rules import DEAD_LETTERS, check_creatable, check_owner, dead_letter
+from jmsbridge_embedded.steps import published, registering
 from jmsbridge_embedded.topics import Topic, Topics
 
 if TYPE_CHECKING:
@@ -67,13 +68,20 @@ class Broker:
     """
 
     def __init__(self, name: str, clock: Callable[[], int] = _now, threaded: bool = True) -> None:
-        self.common = Common(name, clock, threaded)
+        self.common = Common(name, clock, threaded, self._mend)
         self.product = _product()
         self.queues: dict[str, Queue] = {}
         self.topics = Topics(self.common)
         self.links: set[Link] = set()
         self._client_ids: set[str] = set()
         _alive.add(self)
+
+    def _mend(self) -> None:
+        """After an interrupt: everybody gets what he may have, and what nobody uses is forgotten."""
+        subscriptions = [each for topic in self.topics.topics.values() for each in topic.subscriptions]
+        for queue in [*self.queues.values(), *(each.queue for each in subscriptions)]:
+            queue.mend()
+        self.topics.mend()
 
     # -- links ---------------------------------------------------------------------------------------------------
 
@@ -82,6 +90,7 @@ class Broker:
     ) -> Link:
         """A new link; a client id belongs to one live link at a time (section 6.1.2)."""
         with self.common.lock:
+            self.common.mend()
             if client_id is not None:
                 if not client_id:
                     raise ClientIdRefused("the client id is empty; leave it out or give it a name")
@@ -107,9 +116,11 @@ class Broker:
     def cut(self, reason: str) -> None:
         """Kill every link as a broken network would."""
         with self.common.lock:
+            self.common.mend()
             links = list(self.links)
             for link in links:
                 link.end(reason)
+            self.common.step = None
         for link in links:
             link.tell(LinkLost(reason))
 
@@ -117,6 +128,7 @@ class Broker:
         """Kill every link and drop every message."""
         self.cut(reason)
         with self.common.lock:
+            self.common.mend()
             self.common.schedule.clear()
             self.queues.clear()
             self.topics = Topics(self.common)
@@ -124,29 +136,23 @@ class Broker:
     def tick(self) -> None:
         """Do what is due by now."""
         with self.common.lock:
-            self.common.catch_up()
+            self.common.mend()
+            self.common.schedule.run(self.common.clock())
+            self.common.step = None
 
     # -- sending -------------------------------------------------------------------------------------------------
 
     def publish(self, envelope: Envelope, link: Link) -> None:
-        """Send one message now."""
-        if self.common.stored >= link.max_messages:
-            raise self._full(link)
-        address = envelope.address
-        if address.topic or envelope.duplicate_id is not None:
-            self.admit(envelope, link)
-            for queue in self._route(envelope, link):
-                queue.add(envelope)
-            return
-        queue = self.queues.get(address.name) or self.queue(address)
-        queue.add(envelope)
+        """Send one message now, whatever it is; a channel adds a plain one to its queue by itself."""
+        self.admit(envelope, link)
+        for queue in self._keep_copies(envelope, link):
+            queue.dispatch()
 
     def publish_all(self, envelopes: Iterable[Envelope], link: Link) -> None:
         """Send what ``check`` has passed; every message is there before the first is delivered."""
         touched: dict[Queue, None] = {}
         for envelope in envelopes:
-            for queue in self._route(envelope, link):
-                queue.add(envelope, at_once=False)
+            for queue in self._keep_copies(envelope, link):
                 touched[queue] = None
         for queue in touched:
             queue.dispatch()
@@ -158,7 +164,7 @@ class Broker:
         if not address.topic and address.name not in self.queues:
             check_creatable(address)
         if self.common.stored + copies > link.max_messages:
-            raise self._full(link)
+            raise self.full(link)
 
     def check(self, envelopes: Iterable[Envelope], link: Link) -> None:
         """Raise where not all of these, which are counted as stored, could be sent."""
@@ -169,25 +175,33 @@ class Broker:
             elif envelope.address.name not in self.queues:
                 check_creatable(envelope.address)
         if more > 0 and self.common.stored + more > link.max_messages:
-            raise self._full(link)
+            raise self.full(link)
 
     def bury(self, entry: Entry, origin: str, deliveries: int) -> None:
         """Move a copy of a rejected message to the dead-letter queue, where it does not expire."""
         self.queue(DEAD_LETTERS).add(dead_letter(entry.envelope, origin, deliveries))
 
-    def _route(self, envelope: Envelope, link: Link) -> list[Queue]:
-        """Where copies of this message go; nowhere, if it was sent before."""
+    def _keep_copies(self, envelope: Envelope, link: Link) -> list[Queue]:
+        """Keep copies of this message where they belong; nowhere, if it was sent before. The caller dispatches."""
         address = envelope.address
         duplicate_id = envelope.duplicate_id
         place: Topic | Queue
         place = self.topics.find(address, keep=duplicate_id is not None) if address.topic else self.queue(address)
-        if duplicate_id is not None and place.window.seen(duplicate_id, link.duplicate_window):
+        if duplicate_id is not None and duplicate_id in place.window:
             return []
-        if isinstance(place, Queue):
-            return [place]
-        return [each.queue for each in place.subscriptions if each.wants(envelope, link)]
+        queues = [place] if isinstance(place, Queue) else place.wanting(envelope, link)
+        copies = []
+        for queue in queues:
+            made = queue.make_entry(envelope)
+            if made is not None:
+                copies.append((queue, *made, queue.size + 1))
+        window = None if duplicate_id is None else place.window
+        stored = self.common.stored + len(copies)
+        self.common.do(published, copies, stored, window, duplicate_id, link.duplicate_window)
+        return queues
 
-    def _full(self, link: Link) -> BackendError:
+    def full(self, link: Link) -> BackendError:
+        """Why no more messages are taken."""
         return SendRefused(
             f"{self.product} {self.common.name!r} holds {self.common.stored} messages and takes no more from this "
             f"connection; consume some or raise the option max_messages ({link.max_messages})"
@@ -195,12 +209,13 @@ class Broker:
 
     # -- receiving -----------------------------------------------------------------------------------------------
 
-    def subscribe(self, channel: Channel, link: Link, interest: Interest, inbox: Inbox) -> Consumer | Browser:
+    def subscribe(
+        self, channel: Channel, link: Link, interest: Interest, selector: "Selector | None", inbox: Inbox
+    ) -> Consumer | Browser:
         """A consumer or browser for this interest."""
         address = interest.address
         if interest.start is not None:
             raise NotSupported(f"{self.product} has no positions in {address} to start from")
-        selector = compiled(interest.selector)
         if address.topic:
             return self._subscribe_topic(channel, link, interest, inbox, selector)
         queue = self.queues.get(address.name) or self._new_queue(address)
@@ -231,7 +246,9 @@ class Broker:
         """The queue of that name, made on first use unless it is a temporary one."""
         queue = self.queues.get(address.name)
         if queue is None:
-            queue = self.queues[address.name] = self._new_queue(address)
+            queue = self._new_queue(address)
+            self.common.do(registering)
+            self.queues[address.name] = queue
         return queue
 
     def _new_queue(self, address: Address, owner: Link | None = None) -> Queue:
@@ -244,6 +261,7 @@ class Broker:
                 not (queue.size or queue.owner or queue.kept or len(queue.window))
                 and self.queues.get(address.name) is queue
             ):
+                queue.end()
                 del self.queues[address.name]
 
         return Queue(self.common, str(address), forget, owner)

@@ -1,6 +1,7 @@
 """An order of sends and, when transacted, a transaction."""
 
 import logging
+from _thread import start_new_thread
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ from jmsbridge.spi import (
 from jmsbridge_embedded.backlog import Entry
 from jmsbridge_embedded.browser import Browser
 from jmsbridge_embedded.consumer import Consumer
+from jmsbridge_embedded.rules import compiled
+from jmsbridge_embedded.steps import held
 
 if TYPE_CHECKING:
     from jmsbridge_embedded.broker import Broker
@@ -33,7 +36,7 @@ class Channel:
     """The SPI's Channel; guarded by the broker's lock.
 
     Everything happens in the caller's thread, so a ticket is answered before the verb returns. In a transaction,
-    ``_sends`` are counted as stored from the moment they are sent; ``accepted`` maps each token to its consumer.
+    ``sends`` are counted as stored from the moment they are sent; ``accepted`` maps each token to its consumer.
     """
 
     def __init__(self, broker: "Broker", link: "Link", transacted: bool) -> None:
@@ -41,24 +44,37 @@ class Channel:
         self.lost: str | None = None
         self.accepted: dict[Entry, Consumer] | None = {} if transacted else None
         self.subscriptions: set[Consumer | Browser] = set()
+        self.sends: list[Envelope] = []
+        self._common = broker.common
         self._lock = broker.common.lock
+        self._queues = broker.queues
         self._link = link
-        self._sends: list[Envelope] = []
+        self._limit = link.max_messages
 
     # -- Channel -------------------------------------------------------------------------------------------------
 
     def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
         """Send, or hold until commit."""
+        common = self._common
         try:
             with self._lock:
+                if common.step is not None:
+                    common.mend()
                 if self.lost is not None:
                     raise LinkLost(self.lost)
                 if self.accepted is None:
-                    self.broker.publish(envelope, self._link)
+                    address = envelope.address
+                    queue = self._queues.get(address.name)
+                    if address.topic or queue is None or envelope.duplicate_id is not None:
+                        self.broker.publish(envelope, self._link)
+                    elif common.stored < self._limit:
+                        queue.add(envelope)
+                    else:
+                        raise self.broker.full(self._link)
                 else:
                     self.broker.admit(envelope, self._link)
-                    self._sends.append(envelope)
-                    self.broker.common.stored += 1
+                    common.do(held, self, envelope, len(self.sends) + 1, common.stored + 1)
+                common.step = None
         except BackendError as error:
             if ticket is not None:
                 ticket.fail(error)
@@ -67,16 +83,23 @@ class Channel:
             else:
                 _log.debug("a send without confirmation was refused: %s", error)
             return
+        except BaseException:  # an interrupt: others need not wait for the next verb
+            start_new_thread(common.mend_now, ())
+            raise
         if ticket is not None:
             ticket.succeed()
 
     def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
         """Start a subscription, or a browser, with zero credit."""
+        selector = None if self.lost is not None else compiled(interest.selector)
         with self._lock:
+            self._common.mend()
             if self.lost is not None:
                 raise LinkLost(self.lost)
-            subscription = self.broker.subscribe(self, self._link, interest, inbox)
+            subscription = self.broker.subscribe(self, self._link, interest, selector, inbox)
             self.subscriptions.add(subscription)
+            self._common.step = None
+        subscription.prepare()
         return subscription
 
     def commit(self, ticket: Ticket) -> None:
@@ -90,16 +113,18 @@ class Channel:
     def close(self) -> None:
         """Roll back, give held tokens back as FAILED."""
         with self._lock:
+            self._common.mend()
             if self.lost is None:
                 self._link.channels.discard(self)
                 end_channels([self], "the channel was closed")
+            self._common.step = None
 
     # -- for the broker, with its lock held ----------------------------------------------------------------------
 
     def undo(self) -> None:
         """Roll back."""
-        self.broker.common.stored -= len(self._sends)
-        self._sends = []
+        self._common.stored -= len(self.sends)
+        self.sends = []
         if not self.accepted:
             return
         accepted, self.accepted = self.accepted, {}
@@ -113,7 +138,7 @@ class Channel:
 
     def _commit(self) -> None:
         try:
-            self.broker.check(self._sends, self._link)
+            self.broker.check(self.sends, self._link)
         except BackendError as error:
             self.undo()
             raise TransactionRolledBack(f"the transaction was rolled back: {error}") from error
@@ -123,18 +148,20 @@ class Channel:
                 consumer.accept((entry,))
                 if consumer.lost is not None:
                     consumer.queue.rest()
-        sends, self._sends = self._sends, []
-        self.broker.common.stored -= len(sends)
+        sends, self.sends = self.sends, []
+        self._common.stored -= len(sends)
         self.broker.publish_all(sends, self._link)
 
     def _end_transaction(self, ticket: Ticket, act: Callable[[], None]) -> None:
         try:
             with self._lock:
+                self._common.mend()
                 if self.lost is not None:
                     raise LinkLost(self.lost)
                 if self.accepted is None:
                     raise NotSupported("this channel has no transaction: it was opened with transacted=False")
                 act()
+                self._common.step = None
         except BackendError as error:
             ticket.fail(error)
         else:

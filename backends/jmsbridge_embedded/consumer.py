@@ -1,64 +1,90 @@
 """A consumer of one queue or topic subscription."""
 
+from _thread import start_new_thread
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from jmsbridge.spi import Arrival, Inbox, Interest, LinkLost, Native, Outcome, Ticket
-from jmsbridge_embedded.backlog import GONE, Backlog, Entry
+from jmsbridge.spi import Inbox, Interest, LinkLost, Native, Outcome, Ticket
+from jmsbridge_embedded.backlog import GONE, Backlog, Entry, View
 from jmsbridge_embedded.native import NATIVE
 from jmsbridge_embedded.queue import Queue
+from jmsbridge_embedded.steps import accepted, granted, paused
+from jmsbridge_embedded.walk import in_slices
 
 if TYPE_CHECKING:
     from jmsbridge_embedded.channel import Channel
 
 __all__ = ["Consumer"]
 
+_ACCEPTED: Final = Outcome.ACCEPTED
+
 
 class Consumer:
-    """The SPI's Subscription for CONSUME interests; guarded by the broker's lock."""
+    """The SPI's Subscription for CONSUME interests; guarded by the broker's lock.
+
+    ``own`` are messages of groups that wait for this consumer only; ``turn`` tells when it was last served where not
+    all take from the same view.
+    """
 
     def __init__(self, channel: "Channel", queue: Queue, interest: Interest, inbox: Inbox) -> None:
         self.native: Native = NATIVE
         self.queue = queue
         self.credit = 0
         self.held: set[Entry] = set()
-        self.view: Backlog = queue.main
-        self.own: list[tuple[int, Entry]] = []
+        self.view: View = queue.main
+        self.own: Backlog | None = None
+        self.turn = 0
         self.lost: str | None = None
+        self.put = inbox.put
+        self.put_again = inbox.put_again
+        self.presettled = interest.presettled
+        self._retired = False
         self._channel = channel
         self._common = queue.common
         self._lock = queue.common.lock
-        self._put = inbox.put
-        self._presettled = interest.presettled
 
     # -- Subscription --------------------------------------------------------------------------------------------
 
     def grant(self, count: int) -> None:
         """Allow that many more arrivals; those that wait arrive before this returns."""
-        with self._lock:
-            if self.lost is not None:
-                raise LinkLost(self.lost)
-            if count <= 0:
-                return
-            queue = self.queue
-            if not self.credit:
-                queue.ring.append(self)
-            self.credit += count
-            if queue.size:
-                queue.dispatch()
+        common = self._common
+        try:
+            with self._lock:
+                if common.step is not None:
+                    common.mend()
+                lost = self.lost
+                if lost is None and count > 0 and not self._retired:
+                    queue = self.queue
+                    common.do(granted, self, self.credit + count)
+                    if queue.size:
+                        queue.serve(self)
+                    common.step = None
+        except BaseException:  # an interrupt: others need not wait for the next verb
+            start_new_thread(common.mend_now, ())
+            raise
+        if lost is not None:
+            raise LinkLost(lost)
 
     def settle(self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1) -> None:
         """Say what became of these; recorded when this returns."""
-        with self._lock:
-            lost = self.lost
-            if lost is None:
-                accepted = self._channel.accepted
-                if outcome is not Outcome.ACCEPTED:
-                    self._return(tokens, outcome, failures)
-                elif accepted is None:
-                    self.accept(tokens)
-                else:
-                    accepted.update((entry, self) for entry in tokens if entry.holder is self)
+        common = self._common
+        try:
+            with self._lock:
+                if common.step is not None:
+                    common.mend()
+                lost = self.lost
+                if lost is None:
+                    in_transaction = self._channel.accepted
+                    if outcome is not _ACCEPTED:
+                        self._return(tokens, outcome, failures)
+                    elif in_transaction is None:
+                        self.accept(tokens)
+                    else:
+                        in_transaction.update((entry, self) for entry in tokens if entry.holder is self)
+                    common.step = None
+        except BaseException:  # an interrupt: others need not wait for the next verb
+            start_new_thread(common.mend_now, ())
+            raise
         if lost is None:
             if ticket is not None:
                 ticket.succeed()
@@ -69,51 +95,75 @@ class Consumer:
 
     def drain(self, ticket: Ticket) -> None:
         """Take credit to zero; everything that was available has arrived when this returns."""
-        with self._lock:
-            lost = self.lost
-            if lost is None:
-                self._common.catch_up()
-                self.queue.pause(self)
+        common = self._common
+        try:
+            with self._lock:
+                if common.step is not None:
+                    common.mend()
+                lost = self.lost
+                if lost is None:
+                    self.queue.catch_up()
+                    if self.credit > 0:
+                        common.do(paused, self)
+                    common.step = None
+        except BaseException:  # an interrupt: others need not wait for the next verb
+            start_new_thread(common.mend_now, ())
+            raise
         if lost is None:
             ticket.succeed()
         else:
             ticket.fail(LinkLost(lost))
 
+    def retire(self) -> None:
+        """Its consumer was closed: from now on it only holds what is not settled yet."""
+        common = self._common
+        with self._lock:
+            common.mend()
+            if self.lost is None and not self._retired:
+                self._retired = True
+                self.queue.leave(self)
+            common.step = None
+
     def close(self) -> None:
         """End it; whatever is still held goes back as FAILED, except what the open transaction accepted."""
+        common = self._common
         with self._lock:
+            common.mend()
             if self.lost is None:
                 self.stop("the subscription was closed")
                 self.release()
                 self.leave()
                 self._channel.subscriptions.discard(self)
+            common.step = None
 
     # -- for the broker, with its lock held ----------------------------------------------------------------------
 
-    def deliver(self, entry: Entry) -> None:
-        """Hand one message to the facade."""
-        if self._presettled:
-            self.queue.forget(entry)
-        else:
-            entry.holder = self
-            self.held.add(entry)
-        count = entry.count
-        if count:
-            self._put(Arrival(entry, entry.envelope, True, count + 1))
-        else:
-            self._put(Arrival(entry, entry.envelope))
+    def prepare(self) -> None:
+        """Look at the messages that wait, where it selects; without the broker's lock."""
+        view = self.view
+        if view.walk is not None:
+            in_slices(self._common, lambda: self.lost is None and self.queue.look(view))
 
     def accept(self, tokens: Sequence[Entry]) -> None:
         """These messages are done."""
-        held = self.held
-        done = 0
-        for entry in tokens:
-            if entry.holder is self:
-                entry.holder = GONE
-                held.remove(entry)
-                done += 1
-        self.queue.size -= done
-        self._common.stored -= done
+        common, queue = self._common, self.queue
+        if len(tokens) == 1:
+            (entry,) = tokens
+            if entry.holder is not self:
+                return
+            size, stored = queue.size - 1, common.stored - 1
+            common.step = (accepted, self, (entry,), size, stored)
+            entry.holder = GONE
+            self.held.discard(entry)
+            queue.size = size
+            common.stored = stored
+            if queue.grouped:
+                queue.ungroup((entry,))
+        else:
+            entries = [entry for entry in dict.fromkeys(tokens) if entry.holder is self]
+            common.do(accepted, self, entries, queue.size - len(entries), common.stored - len(entries))
+        if self._retired:
+            queue.rest()
 
     def stop(self, lost: str) -> None:
         """No more arrivals; every verb says ``lost`` from now on."""
@@ -151,3 +201,5 @@ class Consumer:
         else:
             self.put_back(entries, 0 if outcome is Outcome.RELEASED else failures)
             self.queue.dispatch()
+            if self._retired:
+                self.queue.rest()

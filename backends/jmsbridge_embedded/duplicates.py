@@ -16,12 +16,12 @@ class Window:
     def __len__(self) -> int:
         return len(self._ids)
 
-    def seen(self, duplicate_id: str, bound: int) -> bool:
-        """Whether the id was sent before; it has been from now on."""
+    def __contains__(self, duplicate_id: str) -> bool:
+        return duplicate_id in self._ids
+
+    def remember(self, duplicate_id: str, bound: int) -> None:
+        """The id was sent; the oldest beyond so many are forgotten."""
         ids = self._ids
-        if duplicate_id in ids:
-            return True
         ids[duplicate_id] = None
         while len(ids) > bound:
             ids.popitem(last=False)
-        return False

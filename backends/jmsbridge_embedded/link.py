@@ -66,8 +66,10 @@ class Link(MemoryAdmin):
     def close(self) -> None:
         """End the link; its temporary destinations go with it."""
         with self._lock:
+            self._home.common.mend()
             if self.lost is None:
                 self.end("the link was closed", death=False)
+            self._home.common.step = None
 
     # -- for the broker ------------------------------------------------------------------------------------------
 
@@ -91,5 +93,6 @@ class Link(MemoryAdmin):
                 subscription.lost = lost
 
     def _check(self) -> None:
+        self._home.common.mend()
         if self.lost is not None:
             raise LinkLost(self.lost)

@@ -1,15 +1,17 @@
 """A queue, or the backlog of one topic subscription: who gets which message when."""
 
-from collections import deque
-from collections.abc import Callable, Iterable
-from heapq import heappop, heappush
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
 
-from jmsbridge.spi import Envelope
-from jmsbridge_embedded.backlog import GONE, Backlog, Entry, in_order, key_of
+from jmsbridge.spi import Arrival, Envelope
+from jmsbridge_embedded.backlog import BASES, CHUNK, GONE, Backlog, Entry, View, key_of
+from jmsbridge_embedded.common import Common
+from jmsbridge_embedded.contents import Contents
 from jmsbridge_embedded.duplicates import Window
 from jmsbridge_embedded.groups import GROUP, Groups
-from jmsbridge_embedded.schedule import Common
+from jmsbridge_embedded.steps import handed, kept
+from jmsbridge_embedded.walk import Walk
 
 if TYPE_CHECKING:
     from jmsbridge.selectors import Selector
@@ -18,225 +20,152 @@ if TYPE_CHECKING:
 
 __all__ = ["Queue"]
 
-_SWEEP_EVERY = 1000
-"""Milliseconds between two sweeps of one queue, at least."""
+_key: Final = attrgetter("key")
+_turn: Final = attrgetter("turn")
 
 
-class Queue:
+class Queue(Contents):
     """Messages and those among whom they are shared out; every method expects the broker's lock to be held.
 
-    A message changes hands as soon as it can: after each method no consumer with credit could take a waiting message.
-    ``ring`` holds the consumers with credit, the next one first. While nobody selects and no message has a group
-    (``plain``), all consumers take from ``main`` and nothing else needs to be looked at. ``on_idle`` is told when the
-    last consumer has gone, and again when the last message goes after that.
+    A message changes hands as soon as it can: after each verb no consumer with credit could take a waiting message.
+    While the queue is ``plain``, all consumers take from ``main`` and nothing else needs to be looked at. ``on_idle``
+    is told when the last consumer has gone, and again when the last message goes after that.
     """
 
     def __init__(
         self, common: Common, origin: str, on_idle: Callable[["Queue"], None], owner: "Link | None" = None
     ) -> None:
-        self.common = common
+        super().__init__(common)
         self.origin = origin
         self.owner = owner
-        self.ended = False
         self.kept = False
-        self._on_idle = on_idle
-        self.plain = True
-        self.size = 0
-        self.delayed = 0
-        self.main = Backlog()
-        self.views: dict[str, Backlog] = {}
-        self.ring: deque[Consumer] = deque()
-        self.consumers: list[Consumer] = []
-        self._retired: list[Consumer] = []
+        self.ring = self.main.ring
         self.window = Window()
+        self._on_idle = on_idle
         self._groups = Groups()
-        self._grouped = False
-        self._moved = False
-        self._sequence = 0
-        self._sweep_at = 0
+        self._eager: list[Consumer] = []
+        self._turns = 0
+
+    # -- messages come -------------------------------------------------------------------------------------------
 
     def add(self, envelope: Envelope, at_once: bool = True, count: int = 0) -> None:
         """A new message that failed ``count`` times elsewhere.
 
         With ``at_once`` false the caller dispatches, once all that belong together are there.
         """
-        self._sequence = sequence = self._sequence + 1
-        entry = Entry(envelope, key_of(envelope.priority, sequence), count)
-        if (envelope.delivery_time or envelope.expiration) and self._is_timed_out(entry):
+        self.sequence = sequence = self.sequence + 1
+        entry = Entry(envelope, BASES[envelope.priority] + sequence)
+        if count:
+            entry.count = count
+        common = self.common
+        size = self.size + 1
+        stored = common.stored + 1
+        if not self.plain or envelope.expiration or envelope.delivery_time or GROUP in envelope.properties:
+            self._add_specially(entry, size, stored, at_once)
             return
-        self.size += 1
-        self.common.stored += 1
-        if GROUP in envelope.properties:
-            self._grouped = True
-            self.plain = False
-        if self.plain and not self.main.heap:
-            run = self.main.run
-            if not run:
-                if self.ring and at_once:
-                    self._hand(self.ring[0], entry)
-                else:
-                    run.append(entry)
-                return
-            if not self.ring and run[-1].key < entry.key:
-                run.append(entry)
-                return
-        self._place(entry)
-        if at_once and self.ring:
+        tail = self.main.chunks[-1]  # where anything waits, nobody has credit
+        if not tail and at_once and self.ring:
+            self._hand(self.ring[0], entry, size, stored)
+            return
+        common.step = (kept, self, entry, 0, size, stored)
+        self.size = size
+        common.stored = stored
+        if tail and sequence % CHUNK and tail[-1].key < entry.key:
+            tail.append(entry)
+        else:
+            self.main.push(entry)  # which begins another piece once this one is long enough
+
+    def _add_specially(self, entry: Entry, size: int, stored: int, at_once: bool) -> None:
+        """A message that waits for its time or expires, or that not everybody may have."""
+        envelope = entry.envelope
+        now = self.common.clock() if envelope.expiration or envelope.delivery_time else 0
+        if _is_late(envelope, now):
+            return
+        due = envelope.delivery_time if envelope.delivery_time > now else 0
+        views = None if due or GROUP in envelope.properties else self.views_of(entry)
+        taker = None if views is None or not at_once else self._taker(views)
+        if taker is not None:
+            self._turns = taker.turn = self._turns + 1
+            self._hand(taker, entry, size, stored)
+            return
+        self.common.do(kept, self, entry, due, size, stored, views)
+        if at_once and not due:
             self.dispatch()
 
-    def appear(self, entry: Entry, now: int) -> None:
-        """A delayed message is due: it takes its place behind those that are there."""
-        if self.ended:
-            return
-        self.delayed -= 1
-        expiration = entry.envelope.expiration
-        if expiration and expiration <= now:
-            self.forget(entry)
-            return
-        self._sequence += 1
-        entry.key = key_of(entry.envelope.priority, self._sequence)
-        if expiration:
-            self._watch(expiration, now)
-        if GROUP in entry.envelope.properties:
-            self._grouped = True
-            self.plain = False
-        self._place(entry)
-        self.dispatch()
+    def _taker(self, views: Sequence[View]) -> "Consumer | None":
+        """Who gets a new message at once: nobody when none has credit, or when others are to be handed out first."""
+        ready = [view for view in views if view.ring]
+        if not ready or any(view.peek() is not None for view in ready):
+            return None
+        return min((view.ring[0] for view in ready), key=_turn)
 
-    def forget(self, entry: Entry) -> None:
-        """The message is done with."""
-        entry.holder = GONE
-        self.size -= 1
-        self.common.stored -= 1
+    def make_entry(self, envelope: Envelope) -> tuple[Entry, int] | None:
+        """What is going to be a message here, and when it will appear (0: now); None when it is too late for it."""
+        now = self.common.clock()
+        if _is_late(envelope, now):
+            return None
+        self.sequence += 1
+        due = envelope.delivery_time if envelope.delivery_time > now else 0
+        return Entry(envelope, key_of(envelope.priority, self.sequence)), due
 
     def give_back(self, entries: Iterable[Entry], failures: int) -> None:
         """Delivered messages return to their places, each counting that many failures; the caller dispatches."""
-        for entry in entries:
+        for entry in sorted(entries, key=_key, reverse=True):  # each to the front, which costs least
             if self.ended:
-                self.forget(entry)
+                self.forget((entry,))
                 continue
             entry.holder = None
             entry.count += failures
-            if entry.envelope.expiration:
-                self._watch(entry.envelope.expiration, self.common.clock())
-            self._place(entry)
+            self.place(entry)
+            self.watch(entry)
 
-    def waiting(self) -> list[Entry]:
-        """The messages that a browser sees, in order."""
-        entries = self.main.waiting()
-        own = [entry for consumer in self.consumers for _, entry in consumer.own]
-        return in_order(entries + own) if own else entries
-
-    def known(self) -> list[Entry]:
-        """The messages that wait or are held."""
-        held = [entry for consumer in (*self.consumers, *self._retired) for entry in consumer.held]
-        return self.waiting() + held
-
-    def end(self) -> None:
-        """Drop the messages that wait; those held by a transaction are dropped with it."""
-        self.ended = True
-        for entry in self.waiting():
-            self.forget(entry)
-        if self.delayed:
-            self.size -= self.delayed
-            self.common.stored -= self.delayed
-            self.delayed = 0
-            self.common.schedule.forget(self)
-
-    def sweep(self, due: int, now: int) -> None:
-        """Drop expired messages; called by the schedule."""
-        if self.ended or due != self._sweep_at:
-            return
-        self._sweep_at = earliest = 0
-        for entry in self.waiting():
-            expiration = entry.envelope.expiration
-            if not expiration:
-                continue
-            if expiration <= now:
-                self.forget(entry)
-            elif not earliest or expiration < earliest:
-                earliest = expiration
-        self.main.compact()
-        for view in self.views.values():
-            view.compact()
-        if earliest:
-            self._watch(earliest, now)
-        self.rest()
-
-    def _is_timed_out(self, entry: Entry) -> bool:
-        """Whether a new message does not appear now: too late, or not yet."""
-        now = self.common.clock()
-        envelope = entry.envelope
-        due, expiration = envelope.delivery_time, envelope.expiration
-        if expiration and expiration <= max(now, due):
-            return True
-        if due <= now:
-            self._watch(expiration, now)
-            return False
-        self.size += 1
-        self.common.stored += 1
-        self.delayed += 1
-        self.common.schedule.add(due, self, entry)
-        return True
-
-    def _watch(self, expiration: int, now: int) -> None:
-        """See that the queue is swept after ``expiration``, but not too often: a sweep looks at every message."""
-        if not expiration:
-            return
-        earliest = now + _SWEEP_EVERY + self.size // 100
-        due = -(-max(expiration, earliest) // _SWEEP_EVERY) * _SWEEP_EVERY
-        if not self._sweep_at or due < self._sweep_at:
-            self._sweep_at = due
-            self.common.schedule.add(due, self, None)
-
-    def _place(self, entry: Entry) -> None:
-        """Put a waiting message into every view that shows it."""
-        self.main.push(entry)
-        bound = 2 * self.size + 64
-        if len(self.main) > bound:
-            self.main.compact()
-        for view in self.views.values():
-            if view.matches(entry.envelope):
-                view.push(entry)
-                if len(view) > bound:
-                    view.compact()
+    # -- consumers -----------------------------------------------------------------------------------------------
 
     @property
-    def in_transaction(self) -> bool:
-        """Whether consumers that are gone left messages accepted in an open transaction."""
-        return any(consumer.held for consumer in self._retired)
+    def unsettled(self) -> bool:
+        """Whether consumers that are gone left messages which are not settled, or accepted in an open transaction."""
+        return any(consumer.held for consumer in self.retired)
 
-    def join(self, consumer: "Consumer", selector: str | None, compiled: "Selector | None") -> None:
-        """A consumer comes, without credit."""
+    def join(self, consumer: "Consumer", text: str | None, selector: "Selector | None") -> None:
+        """A consumer comes, without credit; ``look`` is to be called until it says that there is nothing more."""
         self.consumers.append(consumer)
-        if selector is None or compiled is None:
+        if text is None or selector is None:
             return
-        view = self.views.get(selector)
+        view = self.views.get(text)
         if view is None:
-            view = self.views[selector] = Backlog(compiled)
-            view.run.extend(entry for entry in self.main.waiting() if compiled.matches_envelope(entry.envelope))
+            view = View(selector, Walk(self.sequence))
+            self.add_view(text, view, selector)
         view.users += 1
         consumer.view = view
-        self.plain = False
+
+    def look(self, view: View) -> bool:
+        """Look which of some more of the messages that waited when a view was made belong in it; whether to go on."""
+        walk = view.walk
+        if walk is None:
+            return False
+        for entry in walk.page([self.main]):
+            if view.matches(entry.envelope):
+                entry.places = self.shared((*(entry.places or (self.main,)), view))
+                view.push(entry)
+        if walk.done:
+            view.walk = None
+        return not walk.done
 
     def leave(self, consumer: "Consumer") -> None:
-        """A consumer goes; its groups are free, and what was kept for it is there for others."""
-        self.pause(consumer)
-        self.consumers.remove(consumer)
-        self._retired = [other for other in (*self._retired, consumer) if other.held]
-        self._groups.free(consumer)
-        kept, consumer.own = consumer.own, []
-        for _, entry in kept:
-            if entry.holder is None:
-                self._place(entry)
-        view = consumer.view
-        if view is not self.main:
-            view.users -= 1
-            if not view.users:
-                self.views = {text: other for text, other in self.views.items() if other is not view}
-                self.main.compact()
-                self.plain = not (self.views or self._grouped)
-            consumer.view = self.main
+        """A consumer goes, though it may hold messages still; its groups are free, and others get what waits for it."""
+        if consumer in self.consumers:
+            self.pause(consumer)
+            self.consumers.remove(consumer)
+            self._groups.free(consumer)
+            own, consumer.own = consumer.own, None
+            for entry in own or ():
+                self.place(entry)
+            view, consumer.view = consumer.view, self.main
+            if view is not self.main:
+                view.users -= 1
+                if not view.users:
+                    self.drop_view(view)
+        self.retired = [other for other in dict.fromkeys((*self.retired, consumer)) if other.held]
         self.dispatch()
         self.rest()
 
@@ -248,58 +177,150 @@ class Queue:
     def pause(self, consumer: "Consumer") -> None:
         """The consumer has no credit any more."""
         if consumer.credit > 0:
+            consumer.view.ring.remove(consumer)
             consumer.credit = 0
-            self.ring.remove(consumer)
+
+    # -- messages are handed out ---------------------------------------------------------------------------------
+
+    def serve(self, consumer: "Consumer") -> None:
+        """A consumer has more credit: hand out what waits for it."""
+        if not self.plain:
+            self.touched[consumer.view] = None
+            if consumer.own is not None:
+                self._eager.append(consumer)
+        self.dispatch()
 
     def dispatch(self) -> None:
         """Hand out what can be handed out, one message per consumer in turn."""
-        ring = self.ring
-        misses = 0
-        while misses < len(ring):
-            entry = self._next(ring[0])
-            if entry is not None:
-                self._hand(ring[0], entry)
-                misses = 0
-                continue
-            ring.rotate(-1)
-            misses = 0 if self._moved else misses + 1
-            self._moved = False
+        if not self.plain:
+            self._dispatch_selectively()
+            return
+        ring, main, common = self.ring, self.main, self.common
+        while ring:
+            front = main.chunks[0]
+            if not front:
+                return
+            entry = front[0]
+            expiration = entry.envelope.expiration
+            if entry.holder is not None:
+                main.peek()  # drops it
+            elif expiration and expiration <= common.clock():
+                self.forget((entry,))
+            else:
+                self._hand(ring[0], entry, self.size, common.stored)
+                if len(front) > 1 and front[0] is entry:
+                    front.popleft()
+                else:
+                    main.peek()
 
-    def _hand(self, consumer: "Consumer", entry: Entry) -> None:
-        """Deliver to the first consumer of the ring."""
-        credit = consumer.credit = consumer.credit - 1
-        ring = self.ring
-        if not credit:
+    def _hand(self, consumer: "Consumer", entry: Entry, size: int, stored: int) -> None:
+        """Deliver to a consumer with credit; the numbers are those afterwards."""
+        count = entry.count
+        arrival = Arrival(entry, entry.envelope, True, count + 1) if count else Arrival(entry, entry.envelope)
+        credit = consumer.credit - 1
+        common = self.common
+        if consumer.presettled:
+            size -= 1
+            stored -= 1
+        common.step = (handed, consumer, entry, arrival, credit, size, stored)
+        consumer.credit = credit
+        ring = consumer.view.ring
+        if ring[0] is not consumer:
+            if not credit:
+                ring.remove(consumer)
+        elif not credit:
             ring.popleft()
         elif len(ring) > 1:
             ring.rotate(-1)
-        consumer.deliver(entry)
+        self.size = size
+        common.stored = stored
+        if consumer.presettled:
+            entry.holder = GONE
+            self.ungroup((entry,))
+        else:
+            entry.holder = consumer
+            consumer.held.add(entry)
+        if entry.places is not None or not self.plain:
+            self.unplace(entry)
+        consumer.put(arrival)
 
-    def _next(self, consumer: "Consumer") -> Entry | None:
-        """The message that this consumer is to get now."""
+    def _dispatch_selectively(self) -> None:
+        """The same where there are selectors or groups: only views that were touched may have something to give."""
+        touched, eager = self.touched, self._eager
         while True:
-            entry = self.main.take() if self.plain else self._select(consumer)
-            if entry is None:
+            feeding = bool(eager)
+            if feeding:
+                consumer = eager[0]
+            else:
+                ready = [view.ring[0] for view in touched if view.ring]
+                if not ready:
+                    touched.clear()
+                    return
+                consumer = min(ready, key=_turn)
+            entry = self._best(consumer) if consumer.credit else None
+            if entry is not None:
+                self._turns = consumer.turn = self._turns + 1
+                self._hand(consumer, entry, self.size, self.common.stored)
+            elif feeding:
+                eager.remove(consumer)
+            else:
+                touched.pop(consumer.view, None)
+
+    def _best(self, consumer: "Consumer") -> Entry | None:
+        """The message that this consumer is to get now; those before it that others own are set aside for them."""
+        while True:
+            own = None if consumer.own is None else consumer.own.peek()
+            entry = consumer.view.peek()
+            if own is not None and (entry is None or own.key <= entry.key):
+                entry = own
+            elif entry is None:
                 return None
+            elif self.grouped:
+                owner = self._groups.owner(entry.envelope, consumer)
+                if owner is not consumer:
+                    self._set_aside(entry, owner, consumer.view)
+                    continue
             expiration = entry.envelope.expiration
             if not expiration or expiration > self.common.clock():
                 return entry
-            self.forget(entry)
+            self.forget((entry,))
 
-    def _select(self, consumer: "Consumer") -> Entry | None:
-        """The same where there are selectors or groups."""
-        own, view = consumer.own, consumer.view
-        while True:
-            while own and own[0][1].holder is not None:
-                heappop(own)
-            entry = view.peek()
-            if own and (entry is None or own[0][0] <= entry.key):
-                return heappop(own)[1]
-            if entry is None:
-                return None
-            view.take()
-            owner = self._groups.owner(entry.envelope, consumer) if self._grouped else consumer
-            if owner is consumer:
-                return entry
-            heappush(owner.own, (entry.key, entry))
-            self._moved = True
+    def _set_aside(self, entry: Entry, owner: "Consumer", view: View) -> None:
+        """A message waits for the owner of its group only."""
+        own = owner.own
+        if own is None:
+            own = owner.own = Backlog()
+        own.push(entry)
+        places = entry.places or (self.main,)
+        entry.places = (own,)
+        for place in (*places, view):
+            if place is not own:
+                place.remove(entry)
+        if owner.credit:
+            self._eager.append(owner)
+
+    # -- after an interrupt --------------------------------------------------------------------------------------
+
+    def mend(self) -> None:
+        """Rings are what the credits say, and whoever may have a message gets it."""
+        rings: dict[View, dict[Consumer, None]] = {}
+        for view in (self.main, *self.views.values()):
+            rings[view] = {consumer: None for consumer in view.ring if consumer.credit > 0}
+        for consumer in self.consumers:
+            if consumer.credit > 0:
+                rings[consumer.view][consumer] = None
+        for view, ring in rings.items():
+            if list(view.ring) != list(ring):
+                view.ring.clear()
+                view.ring.extend(ring)
+            self.touched[view] = None
+        self.plain = not (self.views or self.grouped)
+        self._eager[:] = [consumer for consumer in self.consumers if consumer.credit and consumer.own is not None]
+        self.arm()
+        self.dispatch()
+        self.rest()
+
+
+def _is_late(envelope: Envelope, now: int) -> bool:
+    """Whether a new message has expired, or will have when it would appear."""
+    return 0 < envelope.expiration <= max(now, envelope.delivery_time)

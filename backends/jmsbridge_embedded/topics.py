@@ -4,13 +4,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from jmsbridge.spi import Address, Envelope, Interest, SubscriptionRefused, SubscriptionUnknown
+from jmsbridge_embedded.common import Common
 from jmsbridge_embedded.duplicates import Window
 from jmsbridge_embedded.queue import Queue
 from jmsbridge_embedded.rules import check_creatable
-from jmsbridge_embedded.schedule import Common
+from jmsbridge_embedded.steps import registering
 
 if TYPE_CHECKING:
-    from jmsbridge.selectors import Selector
+    from jmsbridge.selectors import Selector, SelectorIndex
     from jmsbridge_embedded.link import Link
 
 __all__ = ["Identity", "Topic", "TopicSubscription", "Topics"]
@@ -25,8 +26,36 @@ class Topic:
     def __init__(self, owner: "Link | None" = None) -> None:
         self.owner = owner
         self.kept = False
-        self.subscriptions: list[TopicSubscription] = []
+        self.subscriptions: dict[TopicSubscription, None] = {}
         self.window = Window()
+        self._plain: dict[TopicSubscription, None] = {}
+        self._selecting: SelectorIndex[TopicSubscription] | None = None
+
+    def add(self, subscription: "TopicSubscription") -> None:
+        """Copies are made for it from now on."""
+        self.subscriptions[subscription] = None
+        if subscription.selector is None:
+            self._plain[subscription] = None
+            return
+        from jmsbridge.selectors import SelectorIndex  # here, since it loads the grammar
+
+        if self._selecting is None:
+            self._selecting = SelectorIndex()
+        self._selecting.add(subscription, subscription.selector)
+
+    def discard(self, subscription: "TopicSubscription") -> None:
+        """No copies any more."""
+        self.subscriptions.pop(subscription, None)
+        self._plain.pop(subscription, None)
+        if self._selecting is not None:
+            self._selecting.discard(subscription)
+
+    def wanting(self, envelope: Envelope, sender: "Link") -> list[Queue]:
+        """The backlogs in which a copy of this message belongs."""
+        found = list(self._plain)
+        if self._selecting is not None:
+            found += self._selecting.candidates(envelope)
+        return [each.queue for each in found if each.wants(envelope, sender)]
 
 
 class TopicSubscription:
@@ -47,7 +76,7 @@ class TopicSubscription:
         self.definition = (interest.address, interest.selector, interest.no_local)
         key = "" if interest.key is None else f"/{interest.key}"
         self.queue = Queue(common, f"{interest.address}{key}", lambda _: on_idle(self))
-        self._selector = selector
+        self.selector = selector
         self._no_local = interest.no_local and not interest.shared
         self._client_id = link.client_id
         self._link = link
@@ -59,7 +88,7 @@ class TopicSubscription:
                 return False
             if self.durable and self._client_id is not None and sender.client_id == self._client_id:
                 return False
-        return self._selector is None or self._selector.matches_envelope(envelope)
+        return self.selector is None or self.selector.matches_envelope(envelope)
 
     def belongs_to(self, link: "Link") -> None:
         """An unshared durable subscription was taken up by this link."""
@@ -98,9 +127,10 @@ class Topics:
             raise SubscriptionUnknown(f"the embedded broker has no durable subscription {_named(identity)}")
         if found.queue.consumers:
             raise SubscriptionRefused(f"subscription {_named(identity)} has an active consumer; close it first")
-        if found.queue.in_transaction:
+        if found.queue.unsettled:
             raise SubscriptionRefused(
-                f"subscription {_named(identity)} has messages in an open transaction; commit or roll back first"
+                f"subscription {_named(identity)} has messages that the session of a closed consumer has not yet "
+                "acknowledged or committed; do that first, or roll back"
             )
         self._end(found)
 
@@ -119,6 +149,7 @@ class Topics:
             check_creatable(address)
             topic = Topic()
             if keep:
+                self._common.do(registering)
                 self.topics[address.name] = topic
         return topic
 
@@ -129,7 +160,7 @@ class Topics:
 
     def _start(self, interest: Interest, selector: "Selector | None", link: "Link") -> TopicSubscription:
         subscription = TopicSubscription(interest, selector, link, self._common, self._idle)
-        self.find(subscription.address, keep=True).subscriptions.append(subscription)
+        self.find(subscription.address, keep=True).add(subscription)
         return subscription
 
     def _end(self, subscription: TopicSubscription) -> None:
@@ -142,8 +173,15 @@ class Topics:
         topic = self.topics.get(name)
         if topic is None:
             return
-        if subscription in topic.subscriptions:
-            topic.subscriptions.remove(subscription)
+        topic.discard(subscription)
+        self._forget_idle(name, topic)
+
+    def mend(self) -> None:
+        """After an interrupt: forget a topic that nobody came to use."""
+        for name, topic in list(self.topics.items()):
+            self._forget_idle(name, topic)
+
+    def _forget_idle(self, name: str, topic: Topic) -> None:
         if not topic.subscriptions and topic.owner is None and not (topic.kept or len(topic.window)):
             del self.topics[name]
 

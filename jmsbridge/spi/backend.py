@@ -1,4 +1,4 @@
-"""The border: fifteen verbs down, six calls up.
+"""The border: fifteen verbs down, eight calls up.
 
 Kinds of verbs
     *blocks*: may take a round trip; raises ``BackendError``; never called on an I/O thread.
@@ -55,6 +55,14 @@ class Inbox(Protocol):
     def put(self, arrival: Arrival) -> None:
         """Hand one arrival to the facade."""
 
+    def put_again(self, arrival: Arrival) -> None:
+        """Hand over an arrival that an interrupted ``put`` may have handed over already; ignored if it did.
+
+        For backends that call ``put`` in the caller's thread, where the exception of a signal handler may end it. It is
+        the same object, and nothing else was put since: it is the newest of those that are here, or the last that
+        was taken. Whoever waits for messages is woken in any case.
+        """
+
 
 class LinkEvents(Protocol):
     """What a link tells the facade without being asked."""
@@ -108,12 +116,22 @@ class Subscription(Protocol):
 
 @runtime_checkable
 class Retires(Protocol):
-    """What a Subscription may offer besides, where the broker pushes beyond the credit."""
+    """What a Subscription may offer besides: to be no consumer any more while messages of it are unsettled.
+
+    A backend whose broker counts a subscription as a consumer until ``close``, or pushes to it beyond the credit,
+    offers it: the application closed this consumer, and nobody is to wait for its last acknowledgement.
+    """
 
     def retire(self) -> None:
-        """Its consumer was closed: no credit comes any more, only settlements and ``close`` (path).
+        """Its consumer was closed, and its credit drained; only settlements and ``close`` follow (path). Called once.
 
-        Where the broker can let it go without ending more than it, others get what would be pushed to it from now on.
+        From now on it gets nothing, and others get what it would have got, the messages of its groups among them. An
+        unshared durable subscription may be taken up again, and its temporary destination deleted. A non-durable
+        subscription that has no other consumer ends with what waits in it.
+
+        What it holds can be settled as before, with every outcome, in the open transaction too. A message that comes
+        back after its subscription or destination has ended is dropped with it; settling it is no error.
+        ``unsubscribe`` may go on being refused until the last one is settled (rule SU-5).
         """
 
 

@@ -68,6 +68,10 @@ class Box:
         if len(self.arrivals) == self._expected:
             self.full.set()
 
+    def put_again(self, arrival: Arrival) -> None:
+        if not any(each is arrival for each in self.arrivals):
+            self.put(arrival)
+
     @property
     def bodies(self) -> list[Any]:
         return bodies(self.arrivals)

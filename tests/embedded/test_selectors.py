@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from jmsbridge.selectors import Selector
-from jmsbridge.spi import Envelope, Outcome
-from tests.embedded.support import World, message
+from jmsbridge.spi import Address, Envelope, Outcome
+from tests.embedded.support import World, message, queue, topic
 
 
 def coloured(*numbers: int) -> list[Envelope]:
@@ -55,24 +55,57 @@ def test_two_selectors_and_none_share_each_message_once(world: World) -> None:
     assert [len(user.bodies) for user in users][0::3] == [1, 2]
 
 
-def test_a_long_queue_of_others_is_looked_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    looked = 0
+@pytest.fixture
+def looked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The selectors that were evaluated, each time."""
+    found: list[str] = []
     matches = Selector.matches_envelope
 
     def counting(self: Selector, envelope: Envelope) -> bool:
-        nonlocal looked
-        looked += 1
+        found.append(self.text)
         return matches(self, envelope)
 
     monkeypatch.setattr(Selector, "matches_envelope", counting)
+    return found
+
+
+def test_a_long_queue_of_others_is_looked_at_once(world: World, looked: list[str]) -> None:
     world.send_bodies(*range(2000))
     red = world.consume(selector="colour = 'red'")
-    assert looked == 2000
+    assert len(looked) == 2000
     for number in range(100):
         world.send(*coloured(3 * number))
         red.settle(Outcome.ACCEPTED, *red.take())
         red.grant(1)
-    assert looked == 2100
+    assert len(looked) == 2100
+
+
+@pytest.mark.parametrize("to", [queue(), topic()])
+def test_of_many_selectors_only_those_are_evaluated_that_may_match(
+    world: World, looked: list[str], to: Address
+) -> None:
+    users = [world.consume(to, selector=f"kind = 'k{number}' AND n > 0") for number in range(100)]
+    others = [world.consume(to, selector="n > 5"), world.consume(to, selector="kind LIKE 'k7%'", credit=0)]
+    world.send(message("a", to, properties={"kind": "k7", "n": 1}))
+    assert sorted(looked) == sorted(["kind = 'k7' AND n > 0", "n > 5", "kind LIKE 'k7%'"])
+    assert [user.bodies for user in users] == [["a"] if number == 7 else [] for number in range(100)]
+    users[7].close()
+    looked.clear()
+    world.send(message("b", to, properties={"kind": "k7", "n": 1}), message("c", to))
+    assert looked.count("kind = 'k7' AND n > 0") == 0
+    assert [user.bodies for user in others] == [[], []]
+
+
+def test_those_with_different_selectors_take_turns(world: World) -> None:
+    users = [
+        world.consume(selector="n > 0"),
+        world.consume(selector="n > 1"),
+        world.consume(),
+        world.consume(selector="n > 9"),
+        world.consume(),
+    ]
+    world.send(*(message(number, properties={"n": 5}) for number in range(12)))
+    assert [len(user.bodies) for user in users] == [3, 3, 3, 0, 3]
 
 
 def test_views_are_kept_short(world: World) -> None:
@@ -120,6 +153,27 @@ def test_a_group_waits_for_its_owner_and_others_pass(world: World) -> None:
     assert world.browse() == [1, 2]
     owner.grant(1)
     assert owner.bodies == [0, 1]
+
+
+@pytest.mark.parametrize("last", ["accepted", "expired", "presettled"])
+def test_a_queue_is_plain_again_after_its_last_grouped_message(world: World, last: str) -> None:
+    world.send(grouped(1, "a"), grouped(2, "a", expiration=world.now + 10))
+    owner, other = world.consume(credit=1, presettled=last == "presettled"), world.consume(credit=0)
+    other.grant(5)
+    held = world.broker.queues["orders"]
+    if last != "presettled":
+        owner.settle(Outcome.FAILED)
+        owner.grant(1)
+        owner.settle(Outcome.ACCEPTED, owner.box.arrivals[1])
+    assert (other.bodies, held.plain) == ([], False)
+    world.now += 10 if last == "expired" else 0
+    owner.grant(1)
+    if last == "accepted":
+        owner.settle(Outcome.ACCEPTED, owner.last)
+    assert (held.plain, held.size, owner.last.envelope.body) == (True, 0, 1 if last == "expired" else 2)
+    owner.grant(2)
+    world.send(grouped(4, "a"), grouped(5, "a"))
+    assert (owner.bodies[-2:], other.bodies) == ([4, 5], [])  # the group is still its owner's
 
 
 def test_groups_are_free_when_their_owner_goes(world: World) -> None:

@@ -4,8 +4,22 @@ import threading
 import time
 
 from jmsbridge.spi import Interest, Outcome
+from jmsbridge.testing.suite.support import eventually
 from jmsbridge_embedded.broker import Broker
 from tests.embedded.support import DEADLINE, Box, Events, World, message, queue, topic
+
+
+def wait_timer(name: str) -> threading.Thread:
+    """The one thread of the broker with that name."""
+    found: list[threading.Thread] = []
+
+    def is_there() -> bool:
+        found[:] = [thread for thread in threading.enumerate() if thread.name == f"jmsbridge-embedded-{name}-io"]
+        return bool(found)
+
+    eventually(is_there)
+    (timer,) = found
+    return timer
 
 
 def test_a_delayed_message_is_invisible_until_it_is_due(world: World) -> None:
@@ -85,9 +99,10 @@ def test_expired_messages_are_swept_without_a_consumer(world: World) -> None:
 
 
 def test_one_sweep_is_scheduled_however_many_messages_expire(world: World) -> None:
-    user = world.consume(credit=5000)
+    user = world.consume(credit=0)
     for number in range(1000):
         world.send(message(number, expiration=world.now + 60_000 + number))
+        user.grant(1)
         user.settle(Outcome.ACCEPTED, *user.take())
     assert len(world.broker.common.schedule) == 1
 
@@ -108,21 +123,20 @@ def test_the_timer_wakes_in_time_and_ends() -> None:
     start = time.time_ns() // 1_000_000
     channel.send(message("later", delivery_time=start + 150), None)
     channel.send(message("sooner", delivery_time=start + 50), None)
-    timers = [thread for thread in threading.enumerate() if thread.name == "jmsbridge-embedded-timed-io"]
-    assert len(timers) == 1
-    assert timers[0].daemon
+    timer = wait_timer("timed")
+    assert timer.daemon
     assert box.full.wait(DEADLINE)
     assert 150 <= time.time_ns() // 1_000_000 - start < 1000
     assert box.bodies == ["sooner", "later"]
-    timers[0].join(DEADLINE)
-    assert not timers[0].is_alive()
+    timer.join(DEADLINE)
+    assert not timer.is_alive()
 
 
 def test_the_timer_ends_with_the_broker() -> None:
     broker = Broker("ended")
     channel = broker.open(None, Events()).channel(False)
     channel.send(message("late", delivery_time=time.time_ns() // 1_000_000 + 3_600_000), None)
-    (timer,) = [thread for thread in threading.enumerate() if thread.name == "jmsbridge-embedded-ended-io"]
+    timer = wait_timer("ended")
     broker.end("test")
     timer.join(DEADLINE)
     assert not timer.is_alive()

@@ -2,8 +2,8 @@
 
 import pytest
 
-from bench.measuring import WINDOWS, Figure, figure_of, in_turn
-from bench.report import show
+from bench.measuring import WINDOWS, Curve, Figure, figure_of, in_turn
+from bench.report import replaced, show, show_curves
 
 
 def test_what_is_compared_is_measured_in_turn() -> None:
@@ -33,3 +33,21 @@ def test_figures_are_shown_with_their_bars(capsys: pytest.CaptureFixture[str]) -
         ["sends", "3,000", "3,000", "3,000", "≥ 4,000", "messages/s", "missed"],
         ["open", "0.005", "0.005", "0.005", "≤ 1.0", "s", "met"],
     ]
+
+
+def test_curves_are_shown_with_their_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
+    show_curves(
+        [Curve("send", [1.0, 1.5, 2500.0], 2500.0, 2.0), Curve("receive", [1.0, 1.0, 1.5], 1.5, 2.0)], (1, 10, 1000)
+    )
+    rows = [line.split("│")[1:-1] for line in capsys.readouterr().out.splitlines() if "│" in line]
+    assert [[cell.strip() for cell in row] for row in rows] == [
+        ["send", "1.0", "1.5", "2,500", "× 2500.0", "missed"],
+        ["receive", "1.0", "1.0", "1.5", "× 1.5", "met"],
+    ]
+
+
+def test_a_section_takes_the_place_of_the_one_with_its_heading() -> None:
+    page = "# A\n\nfirst\n\n## B\n\nsecond\n\n## C\n\nthird\n"
+    assert replaced(page, "## B\n\nnew\n") == page.replace("second", "new")
+    assert replaced(page, "# A\n\nnew\n") == page.replace("first", "new")
+    assert replaced("# A\n\nfirst\n\n## C\n\nthird\n", "## B\n\nsecond\n") == page

@@ -24,6 +24,7 @@ from jmsbridge.spi import (
     Native,
     NotSupported,
     Outcome,
+    Retires,
     Subscription,
     Ticket,
 )
@@ -184,8 +185,19 @@ class _Inbox:
     def __init__(self, native: Native, outer: Inbox) -> None:
         self._native = native
         self._outer = outer
+        self._last: tuple[Arrival, Arrival] | None = None
 
     def put(self, arrival: Arrival) -> None:
+        self._last = arrival, self._shown(arrival)
+        self._outer.put(self._last[1])
+
+    def put_again(self, arrival: Arrival) -> None:
+        if self._last is not None and self._last[0] is arrival:
+            self._outer.put_again(self._last[1])
+        else:
+            self.put(arrival)
+
+    def _shown(self, arrival: Arrival) -> Arrival:
         envelope = arrival.envelope
         true, grouping = envelope.properties[_HIDDEN]
         properties = {name: value for name, value in envelope.properties.items() if name != _HIDDEN}
@@ -196,7 +208,7 @@ class _Inbox:
         if Native.DELIVERY_COUNT not in self._native:
             count = 2 if arrival.redelivered else 1
         shown = msgspec.structs.replace(envelope, **changes)
-        self._outer.put(msgspec.structs.replace(arrival, envelope=shown, delivery_count=count))
+        return msgspec.structs.replace(arrival, envelope=shown, delivery_count=count)
 
 
 class _Subscription:
@@ -215,6 +227,10 @@ class _Subscription:
 
     def drain(self, ticket: Ticket) -> None:
         self.inner.drain(ticket)
+
+    def retire(self) -> None:
+        assert isinstance(self.inner, Retires)
+        self.inner.retire()
 
     def close(self) -> None:
         self.inner.close()

@@ -74,6 +74,13 @@ class Box:
             self.arrivals.append(arrival)
             self._more.notify_all()
 
+    def put_again(self, arrival: Arrival) -> None:
+        """Keep it, unless it is here."""
+        with self._more:
+            if not any(each is arrival for each in self.arrivals):
+                self.arrivals.append(arrival)
+            self._more.notify_all()
+
     def wait(self, count: int, timeout: float = LONG) -> list[Arrival]:
         """All arrivals, once there are ``count``."""
         with self._more:
