@@ -7,7 +7,8 @@ A confirmed copy first, then the acceptance: a crash in between leaves two, neve
 import logging
 import uuid
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from jmsbridge.spi import (
     Address,
@@ -34,6 +35,7 @@ __all__ = ["Copies"]
 log = logging.getLogger("jmsbridge.rabbitmq")
 
 _PATIENCE = 10.0  # seconds for which a close waits for copies; less than the link's for an answer
+_EXPIRED: Final = "expired"
 _PAUSE = 30.0  # seconds after which what cannot be put aside comes again, as where there is no dead-letter queue
 
 _Done = Callable[[BackendError | None], None]
@@ -68,51 +70,54 @@ class Copies:
     # -- dead letters
 
     def reject(self, tokens: Sequence[Content], failures: int, ticket: Ticket | None) -> None:
-        """Move these to the dead-letter queue."""
-        queue = self._interest.dead_letters or self._link.options.dead_letter_queue
-        if queue:
-            self._put_aside(tokens, queue, None, failures, ticket)
+        """Move these to the dead-letter queue; those that have expired to the queue for them, where there is one."""
+        letters = [_Letter(token, *self._place(token), failures) for token in tokens]
+        if all(letter.queue for letter in letters):
+            self._put_aside(letters, ticket)
         elif ticket is not None:
             ticket.fail(NotSupported(f"{self._link.broker} has no dead-letter queue (option dead_letter_queue)"))
 
     def expire(self, token: Content, queue: str) -> None:
         """Move a message that has expired."""
-        self._put_aside((token,), queue, "expired", 0, None)
+        self._put_aside([_Letter(token, queue, _EXPIRED, 0)], None)
 
-    def _put_aside(
-        self, tokens: Sequence[Content], queue: str, reason: str | None, failures: int, ticket: Ticket | None
-    ) -> None:
+    def _place(self, token: Content) -> tuple[str, str | None]:
+        expired = self._interest.expired
+        if expired and 0 < decode(self._interest.address, token.properties, b"").envelope.expiration <= now_ms():
+            return expired, _EXPIRED
+        return self._interest.dead_letters or self._link.options.dead_letter_queue or "", None
+
+    def _put_aside(self, letters: "Sequence[_Letter]", ticket: Ticket | None) -> None:
         """Copy them, with notes of why and whence; where that fails, they come again after a while."""
-        left = len(tokens)
+        left = len(letters)
         if not left and ticket is not None:
             ticket.succeed()
         first: BackendError | None = None
 
-        def copied(token: Content, error: BackendError | None) -> None:
+        def copied(letter: _Letter, error: BackendError | None) -> None:
             nonlocal left, first
             left -= 1
-            error = self._settle(token, error, _PAUSE)
+            error = self._settle(letter.token, error, _PAUSE)
             first = first or error
             if left:
                 return
             if ticket is None:
-                self._tell(queue, first)
+                self._tell(letter.queue, first)
             elif first is None:
                 ticket.succeed()
             else:
                 ticket.fail(first)
 
-        for token in tokens:
-            self._copy(queue, token, self._as_dead_letter(token, queue, reason, failures), _for(token, copied))
+        for letter in letters:
+            self._copy(letter.queue, letter.token, self._as_dead_letter(letter), partial(copied, letter))
 
-    def _as_dead_letter(self, token: Content, queue: str, reason: str | None, failures: int) -> bytes:
-        address, key = self._interest.address, self._interest.key
+    def _as_dead_letter(self, letter: "_Letter") -> bytes:
+        address, key, token = self._interest.address, self._interest.key, letter.token
         before = decode(address, token.properties, b"", token.redelivered).delivery_count - 1
         origin = f"{address}/{key}" if address.topic and key is not None else str(address)
         home = self._source.queue if address.topic and self._interest.durable else None
-        notes = dead_letter_notes(
-            reason, None if address == Address(queue) else origin, before + failures, now_ms(), home
-        )
+        source = None if address == Address(letter.queue) else origin
+        notes = dead_letter_notes(letter.reason, source, before + letter.failures, now_ms(), home)
         return properties.dead_copy(token.properties, _new_id(), notes)
 
     def _tell(self, queue: str, error: BackendError | None) -> None:
@@ -205,8 +210,13 @@ def _new_id() -> str:
     return f"ID:jb-copy-{uuid.uuid4()}"
 
 
-def _for(token: Content, done: Callable[[Content, BackendError | None], None]) -> _Done:
-    return lambda error: done(token, error)
+class _Letter(NamedTuple):
+    """A message that goes to another queue: why (None: it was rejected), and after how many failures here."""
+
+    token: Content
+    queue: str
+    reason: str | None
+    failures: int
 
 
 class _Answer:

@@ -289,6 +289,9 @@ class SessionCore:
         claim = self.connection.claim_durable(interest, plan)
         address = interest.address
         redelivery = policy_for(self.connection.options, address.name, address.topic)
+        interest = msgspec.structs.replace(
+            interest, dead_letters=redelivery.dead_letter_queue, expired=redelivery.expiry_queue
+        )
         receiver = self.incoming.new_receiver(interest, redelivery)
         receiver.claim = claim
         try:

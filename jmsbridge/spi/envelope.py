@@ -104,9 +104,9 @@ class Interest(msgspec.Struct, frozen=True, kw_only=True):
     ``start`` is a position, on brokers that have them.
 
     ``dead_letters`` names the queue to which REJECTED moves messages of this subscription; None means the backend's
-    own dead-letter queue. ``expired`` names the queue to which a message goes that arrives expired, or expires while
-    the backend holds it; None means that it is dropped. What the broker itself takes away before it is delivered goes
-    where the broker says.
+    own dead-letter queue. ``expired`` names the queue to which a message goes that arrives expired, expires while
+    the backend holds it, or has expired when it is REJECTED; None means that it is dropped, or rejected as others are.
+    What the broker itself takes away before it is delivered goes where the broker says.
     """
 
     address: Address

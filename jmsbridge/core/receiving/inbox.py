@@ -84,6 +84,7 @@ class Inbox:
         self.selector: Selector | None = None  # set where the client must filter because the broker cannot
         self.unmatched: UnmatchedBuffer | None = None  # the same on a queue, where others may want what does not match
         self.sorts = False  # set where the broker does not deliver by priority
+        self.can_reject = False  # set where what is rejected goes to another queue
         self.unsure = False
         """A signal handler interrupted while credit was given or taken: nobody knows how much the broker counts."""
         self.stale = 0  # settlements dropped because the link had died

@@ -49,7 +49,7 @@ _Report = Callable[[JMSException], None]
 
 
 class _DeadLetter:
-    """The ticket of a message that goes to the dead-letter queue: a failure is told to the application."""
+    """The ticket of a message that goes to the queue for such: a failure is told to the application."""
 
     def __init__(self, what: str, report: _Report) -> None:
         self._what = what
@@ -61,9 +61,7 @@ class _DeadLetter:
     def fail(self, error: BackendError) -> None:
         """It is not; a link that died has a cause of its own, of which the application hears."""
         if not isinstance(error, LinkLost):
-            failure = JMSException(
-                f"{self._what} and comes again, since it cannot go to the dead-letter queue: {error}"
-            )
+            failure = JMSException(f"{self._what} and comes again, since it cannot go to its queue: {error}")
             failure.__cause__ = error
             self._report(failure)
 
@@ -142,7 +140,7 @@ class Incoming:
     def _accept(self, delivery: Delivery) -> bool:
         envelope = delivery.arrival.envelope
         if envelope.expiration and envelope.expiration <= self._clock.now_ms():
-            self._drop(delivery)
+            self._expire(delivery)
             return False
         if delivery.count > 1 and self._is_dead(delivery) and (delivery.local_failures or self._is_count_true()):
             delivery.inbox.spend(delivery)
@@ -160,7 +158,7 @@ class Incoming:
         return bool(self.native & (Native.DELIVERY_COUNT | Native.RELEASE))
 
     def _is_dead(self, delivery: Delivery) -> bool:
-        return delivery.inbox.redelivery.is_exhausted(delivery.count) and Native.REJECT in self.native
+        return delivery.inbox.can_reject and delivery.inbox.redelivery.is_exhausted(delivery.count)
 
     def _dead_letter(self, delivery: Delivery) -> None:
         envelope = delivery.arrival.envelope
@@ -168,6 +166,15 @@ class Incoming:
         what = f"message {envelope.message_id} of {envelope.address} failed {times}"
         log.warning("%s: it goes to the dead-letter queue", what)
         delivery.inbox.settle((delivery,), Outcome.REJECTED, _DeadLetter(what, self._report))
+
+    def _expire(self, delivery: Delivery) -> None:
+        if delivery.inbox.redelivery.expiry_queue is None:
+            self._drop(delivery)
+            return
+        delivery.inbox.spend(delivery)
+        what = f"message {delivery.arrival.envelope.message_id} of {delivery.arrival.envelope.address} has expired"
+        wait_whole(lambda: delivery.inbox.settle((delivery,), Outcome.REJECTED, _DeadLetter(what, self._report)))
+        self.hand.delivery = None
 
     def _drop(self, delivery: Delivery) -> None:
         delivery.inbox.spend(delivery)
@@ -248,7 +255,7 @@ class Incoming:
             log.exception("message %s cannot be read", delivery.arrival.envelope.message_id)
         delivery.failed()
         delivery.inbox.spend(delivery)
-        outcome = Outcome.REJECTED if Native.REJECT in self.native else Outcome.FAILED
+        outcome = Outcome.REJECTED if delivery.inbox.can_reject else Outcome.FAILED
         delivery.inbox.settle((delivery,), outcome)
         return False
 

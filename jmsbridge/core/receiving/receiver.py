@@ -72,9 +72,17 @@ class Receiver:
     def attach(self, subscription: Subscription) -> None:
         """Go on with this subscription of the current link; what its broker cannot filter is filtered here.
 
-        NotSupported, and the subscription is closed, where that might lose messages.
+        NotSupported, and the subscription is closed, where that might lose messages, or where they could not go to the
+        queues that the redelivery policy names.
         """
         self._drains = Native.DRAIN in subscription.native
+        self.inbox.can_reject = Native.REJECT in subscription.native
+        if not self.inbox.can_reject and (self.interest.dead_letters or self.interest.expired):
+            subscription.close()
+            raise NotSupported(
+                f"the redelivery policy of {self.interest.address} names a queue for dead letters or expired messages, "
+                "and the broker does not move messages there; leave dead_letter_queue and expiry_queue out"
+            )
         text = self.interest.selector
         if text is not None and not self._is_filtered(subscription.native):
             if self.interest.address.topic:
