@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import logging
 from collections.abc import Callable
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
     from jmsbridge.core.sending.tickets import Completion, Sender
 
 __all__ = ["Child", "SessionCore", "SessionSettings"]
-
-log = logging.getLogger("jmsbridge.session")
 
 
 class SessionSettings(msgspec.Struct, frozen=True):
