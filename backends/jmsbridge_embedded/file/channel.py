@@ -194,8 +194,7 @@ class FileChannel:
             for number in held:
                 del consumer.held[number]
             batch.on_undo(lambda: consumer.held.update(held))
-            if not batch.catalog.leave(consumer.id, consumer.line.id):
-                batch.available.add(consumer.line.id)  # its groups are free
+            consumer.leave(batch)
 
         self.store.end(stop)
 

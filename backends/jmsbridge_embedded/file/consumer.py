@@ -21,7 +21,8 @@ class FileConsumer:
     """The SPI's Subscription for CONSUME interests.
 
     ``lost`` is set by whoever ends it, and verbs see it at once; ``ended`` by the store's thread, which alone uses
-    the other attributes.
+    the other attributes. ``retired`` says that its line does not count it as a consumer any more, though it may hold
+    messages still.
     """
 
     def __init__(self, channel: "FileChannel", line: Line, number: int, interest: Interest, inbox: Inbox) -> None:
@@ -37,6 +38,7 @@ class FileConsumer:
         self.held: dict[int, Token] = {}
         self.view: View | None = None
         self.ended = False
+        self.retired = False
         self.lost: str | None = None
 
     # -- Subscription --------------------------------------------------------------------------------------------
@@ -66,12 +68,37 @@ class FileConsumer:
         else:
             ticket.fail(LinkLost(self.lost))
 
+    def retire(self) -> None:
+        """Its consumer was closed: from now on it only holds what is not settled yet.
+
+        Returns when other processes see it so, where that takes no longer than closing may.
+        """
+        if self.lost is None:
+            self.channel.store.end(self._retire)
+
     def close(self) -> None:
         """End it; whatever is still held goes back as FAILED, except what the open transaction accepted."""
         if self.lost is None:
             self.channel.end_consumer(self)
 
     # -- for the store's thread ----------------------------------------------------------------------------------
+
+    def _retire(self, batch: Batch) -> None:
+        if not self.ended:
+            self.leave(batch)
+
+    def leave(self, batch: Batch) -> None:
+        """No consumer any more, in memory for good, in the file when the transaction says so; once is enough."""
+        batch.store.dispatcher.leave(self)
+        if self.retired:
+            return
+        self.retired = True
+        batch.on_undo(self._not_left)
+        if not batch.catalog.leave(self.id, self.line.id):
+            batch.available.add(self.line.id)  # its groups are free
+
+    def _not_left(self) -> None:
+        self.retired = False
 
     def forget(self, number: int) -> None:
         """A claim was rolled back."""
@@ -80,6 +107,5 @@ class FileConsumer:
     def stop(self, batch: Batch, lost: str) -> None:
         """No more arrivals; what happens in memory is for good, whatever becomes of the transaction."""
         self.lost = lost
-        if not self.ended:
-            self.ended = True
-            batch.store.dispatcher.leave(self)
+        self.ended = True
+        batch.store.dispatcher.leave(self)

@@ -132,8 +132,7 @@ class FileLink(FileAdmin):
         for line, held in back.items():
             batch.give_back(line, list(held.items()), None if death else 1)
         for consumer in consumers:
-            if not batch.catalog.leave(consumer.id, consumer.line.id):
-                batch.available.add(consumer.line.id)  # its groups are free
+            consumer.leave(batch)
         for channel in channels:
             batch.on_undo(channel.emptied())
             self.channels.discard(channel)

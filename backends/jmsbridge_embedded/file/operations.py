@@ -127,8 +127,8 @@ class Grant:
         """More may come."""
         consumer = self._consumer
         local = batch.store.dispatcher.locals.get(consumer.line.id)
-        if consumer.ended or local is None:
-            return
+        if local is None or consumer.id not in local.consumers:
+            return  # it has ended, or was retired
         batch.touch(consumer.line.id)
         if not consumer.credit:
             local.ring.append(consumer)
