@@ -1,14 +1,15 @@
 """A consumer of one queue or subscription in a file."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jmsbridge.spi import Inbox, Interest, LinkLost, Native, Outcome, Ticket
+from jmsbridge.spi import Envelope, Inbox, Interest, LinkLost, Native, Outcome, Ticket
 from jmsbridge_embedded.file.batch import Batch
 from jmsbridge_embedded.file.catalog import Line
 from jmsbridge_embedded.file.operations import Drain, Grant, Settle
 from jmsbridge_embedded.file.token import Token
 from jmsbridge_embedded.native import NATIVE
+from jmsbridge_embedded.rules import EXPIRED, is_expired
 
 if TYPE_CHECKING:
     from jmsbridge_embedded.file.channel import FileChannel
@@ -33,6 +34,8 @@ class FileConsumer:
         self.id = number
         self.put = inbox.put
         self.presettled = interest.presettled
+        self.dead_letters = interest.dead_letters
+        self.expired = interest.expired or None
         self.credit = 0
         self.owed = 0
         self.held: dict[int, Token] = {}
@@ -99,6 +102,27 @@ class FileConsumer:
 
     def _not_left(self) -> None:
         self.retired = False
+
+    def may_have(self, envelope: Envelope) -> bool:
+        """Whether its selector matches."""
+        return self.view is None or self.view.selector.matches_envelope(envelope)
+
+    def give_back(self, batch: Batch, tokens: Iterable[Token], failures: int | None) -> None:
+        """These wait again in their places; no number of failures means a death, see ``Entries.give_back``.
+
+        Those that expired meanwhile go where this consumer wants such messages, unless their line is gone.
+        """
+        line = self.line
+        back: list[Token] = []
+        late: list[Token] = []
+        for token in tokens:
+            is_late = self.expired is not None and is_expired(token.envelope, batch.now)
+            (late if is_late else back).append(token)
+        batch.give_back(line.id, [(token.id, token.rank) for token in back], failures)
+        if late and batch.catalog.by_id(line.id) is not None:
+            for token in late:
+                batch.bury(token.envelope, self.expired, line.origin, token.count, EXPIRED)
+        batch.entries.forget(token.id for token in late)
 
     def forget(self, number: int) -> None:
         """A claim was rolled back."""
