@@ -177,9 +177,10 @@ class Broker:
         if more > 0 and self.common.stored + more > link.max_messages:
             raise self.full(link)
 
-    def bury(self, entry: Entry, origin: str, deliveries: int) -> None:
-        """Move a copy of a rejected message to the dead-letter queue, where it does not expire."""
-        self.queue(DEAD_LETTERS).add(dead_letter(entry.envelope, origin, deliveries))
+    def bury(self, entry: Entry, origin: str, deliveries: int, to: str | None) -> None:
+        """Put a copy of a rejected message into that dead-letter queue, or the broker's."""
+        target = Address(to) if to else DEAD_LETTERS
+        self.queue(target).add(dead_letter(entry.envelope, target, origin, deliveries, self.common.clock()))
 
     def _keep_copies(self, envelope: Envelope, link: Link) -> list[Queue]:
         """Keep copies of this message where they belong; nowhere, if it was sent before. The caller dispatches."""

@@ -4,10 +4,11 @@ from _thread import start_new_thread
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from jmsbridge.spi import Inbox, Interest, LinkLost, Native, Outcome, Ticket
+from jmsbridge.spi import Address, Inbox, Interest, LinkLost, Native, Outcome, Ticket
 from jmsbridge_embedded.backlog import GONE, Backlog, Entry, View
 from jmsbridge_embedded.native import NATIVE
 from jmsbridge_embedded.queue import Queue
+from jmsbridge_embedded.rules import EXPIRED, dead_letter, is_expired
 from jmsbridge_embedded.steps import accepted, granted, paused
 from jmsbridge_embedded.walk import in_slices
 
@@ -38,6 +39,8 @@ class Consumer:
         self.put = inbox.put
         self.put_again = inbox.put_again
         self.presettled = interest.presettled
+        self.expired = interest.expired or None
+        self._dead_letters = interest.dead_letters
         self._retired = False
         self._channel = channel
         self._common = queue.common
@@ -187,16 +190,31 @@ class Consumer:
     def put_back(self, entries: Sequence[Entry], failures: int = 1) -> None:
         """These messages were delivered in vain; the caller dispatches."""
         self.held.difference_update(entries)
-        self.queue.give_back(entries, failures)
+        queue = self.queue
+        if self.expired is not None and not queue.ended:
+            now = self._common.clock()
+            for entry in entries:
+                if is_expired(entry.envelope, now):
+                    entry.holder = None
+                    self.put_aside(entry)
+            entries = [entry for entry in entries if entry.holder is self]
+        queue.give_back(entries, failures)
+
+    def put_aside(self, entry: Entry) -> None:
+        """A message that nobody holds has expired: it goes to the queue that this consumer names for such ones."""
+        queue, to = self.queue, Address(self.expired or "")
+        target = self._channel.broker.queue(to)
+        made = dead_letter(entry.envelope, to, queue.origin, entry.count, self._common.clock(), EXPIRED)
+        queue.move(entry, made, target)
 
     def _return(self, tokens: Sequence[Entry], outcome: Outcome, failures: int) -> None:
-        entries = [entry for entry in tokens if entry.holder is self]
+        entries = [entry for entry in dict.fromkeys(tokens) if entry.holder is self]
         if self._channel.accepted:
             for entry in entries:
                 self._channel.accepted.pop(entry, None)
         if outcome is Outcome.REJECTED:
             for entry in entries:
-                self._channel.broker.bury(entry, self.queue.origin, entry.count + failures)
+                self._channel.broker.bury(entry, self.queue.origin, entry.count + failures, self._dead_letters)
             self.accept(entries)
         else:
             self.put_back(entries, 0 if outcome is Outcome.RELEASED else failures)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from jmsbridge_embedded.backlog import Backlog, Entry, View, key_of
 from jmsbridge_embedded.common import Common
 from jmsbridge_embedded.groups import GROUP
+from jmsbridge_embedded.rules import is_expired
 from jmsbridge_embedded.schedule import Alarm
 from jmsbridge_embedded.steps import appeared, forgotten
 
@@ -29,6 +30,7 @@ class Contents:
     All that wait are in ``main``, those that a selector matches in its view too, but what waits for the owner of its
     group is in the owner's ``own`` only, and what is not due yet in ``delayed``, a heap. ``plain`` says that there is
     only ``main``: nobody selects, and no message has a group. ``size`` counts those that are held, too.
+    ``heirs`` are the consumers that name a queue for what expires here, ``fed`` the queues that got some of it.
     """
 
     def __init__(self, common: Common) -> None:
@@ -41,6 +43,8 @@ class Contents:
         self.views: dict[str, View] = {}
         self.consumers: list[Consumer] = []
         self.retired: list[Consumer] = []
+        self.heirs: list[Consumer] = []
+        self.fed: dict[Contents, None] = {}
         self.grouped: set[Entry] = set()
         self.delayed: list[tuple[int, int, Entry]] = []
         self.alarm: Alarm | None = None
@@ -56,6 +60,10 @@ class Contents:
 
     def rest(self) -> None:
         """Say so if nobody consumes from here."""
+        raise NotImplementedError
+
+    def feed(self) -> None:
+        """Hand out what was moved to other queues."""
         raise NotImplementedError
 
     # -- places --------------------------------------------------------------------------------------------------
@@ -123,6 +131,18 @@ class Contents:
         """These messages, which nobody holds, are done with; they are given in order."""
         count = len(entries)
         self.common.do(forgotten, self, entries, self.size - count, self.common.stored - count)
+
+    def expire(self, entries: Sequence[Entry]) -> None:
+        """These messages, which nobody holds, were not taken in time; they are given in order."""
+        if not self.heirs:
+            self.forget(entries)
+            return
+        for entry in entries:
+            heir = next((one for one in self.heirs if one.view.matches(entry.envelope)), None)
+            if heir is None:
+                self.forget((entry,))
+            else:
+                heir.put_aside(entry)
 
     def ungroup(self, entries: Iterable[Entry]) -> None:
         """These messages are gone; without messages of groups there is nothing to be looked after."""
@@ -201,8 +221,9 @@ class Contents:
         while delayed and delayed[0][0] <= now:
             item = delayed[0]
             entry = item[2]
-            if entry.holder is None and 0 < entry.envelope.expiration <= now:
-                self.forget((entry,))
+            if entry.holder is None and is_expired(entry.envelope, now):
+                self.expire((entry,))
+                self.feed()
             if entry.holder is not None:
                 heappop(delayed)
             else:
@@ -223,7 +244,8 @@ class Contents:
                 timed = [entry for entry in page if entry.holder is None and entry.envelope.expiration]
                 expired = [entry for entry in timed if entry.envelope.expiration <= now]
                 if expired:
-                    self.forget(expired)
+                    self.expire(expired)
+                    self.feed()
                 left = [entry.envelope.expiration for entry in timed if entry.holder is None]
                 if left:
                     soonest = min(*left, soonest or left[0])

@@ -10,7 +10,7 @@ from jmsbridge_embedded.common import Common
 from jmsbridge_embedded.contents import Contents
 from jmsbridge_embedded.duplicates import Window
 from jmsbridge_embedded.groups import GROUP, Groups
-from jmsbridge_embedded.steps import handed, kept
+from jmsbridge_embedded.steps import handed, kept, moved
 from jmsbridge_embedded.walk import Walk
 
 if TYPE_CHECKING:
@@ -119,6 +119,20 @@ class Queue(Contents):
             self.place(entry)
             self.watch(entry)
 
+    def move(self, entry: Entry, envelope: Envelope, target: "Queue") -> None:
+        """A message that nobody holds goes to another queue in this form; it is handed out there by ``feed``."""
+        target.sequence += 1
+        made = Entry(envelope, BASES[envelope.priority] + target.sequence)
+        size = self.size - 1
+        target_size = self.size if target is self else target.size + 1
+        self.fed[target] = None
+        self.common.do(moved, self, entry, size + (target is self), target, made, target_size, self.common.stored)
+
+    def feed(self) -> None:
+        """Hand out what was moved to other queues; not in the middle of handing out here."""
+        while self.fed:
+            self.fed.popitem()[0].dispatch()
+
     # -- consumers -----------------------------------------------------------------------------------------------
 
     @property
@@ -129,6 +143,8 @@ class Queue(Contents):
     def join(self, consumer: "Consumer", text: str | None, selector: "Selector | None") -> None:
         """A consumer comes, without credit; ``look`` is to be called until it says that there is nothing more."""
         self.consumers.append(consumer)
+        if consumer.expired is not None:
+            self.heirs.append(consumer)
         if text is None or selector is None:
             return
         view = self.views.get(text)
@@ -156,6 +172,7 @@ class Queue(Contents):
         if consumer in self.consumers:
             self.pause(consumer)
             self.consumers.remove(consumer)
+            self.heirs = [other for other in self.heirs if other is not consumer]
             self._groups.free(consumer)
             own, consumer.own = consumer.own, None
             for entry in own or ():
@@ -192,9 +209,15 @@ class Queue(Contents):
 
     def dispatch(self) -> None:
         """Hand out what can be handed out, one message per consumer in turn."""
-        if not self.plain:
+        if self.plain:
+            self._dispatch_plainly()
+        else:
             self._dispatch_selectively()
-            return
+        if self.fed:
+            self.feed()
+
+    def _dispatch_plainly(self) -> None:
+        """Everybody may have every message."""
         ring, main, common = self.ring, self.main, self.common
         while ring:
             front = main.chunks[0]
@@ -205,7 +228,7 @@ class Queue(Contents):
             if entry.holder is not None:
                 main.peek()  # drops it
             elif expiration and expiration <= common.clock():
-                self.forget((entry,))
+                self.expire((entry,))
             else:
                 self._hand(ring[0], entry, self.size, common.stored)
                 if len(front) > 1 and front[0] is entry:
@@ -245,7 +268,7 @@ class Queue(Contents):
         consumer.put(arrival)
 
     def _dispatch_selectively(self) -> None:
-        """The same where there are selectors or groups: only views that were touched may have something to give."""
+        """Where there are selectors or groups: only views that were touched may have something to give."""
         touched, eager = self.touched, self._eager
         while True:
             feeding = bool(eager)
@@ -283,7 +306,7 @@ class Queue(Contents):
             expiration = entry.envelope.expiration
             if not expiration or expiration > self.common.clock():
                 return entry
-            self.forget((entry,))
+            self.expire((entry,))
 
     def _set_aside(self, entry: Entry, owner: "Consumer", view: View) -> None:
         """A message waits for the owner of its group only."""

@@ -1,10 +1,17 @@
 """What may be consumed by whom, and what a dead letter says."""
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from jmsbridge.spi import Address, AddressInUse, AddressRefused, Envelope, SelectorRefused
+from jmsbridge.spi import (
+    Address,
+    AddressInUse,
+    AddressRefused,
+    Envelope,
+    SelectorRefused,
+    dead_letter_notes,
+)
 
 if TYPE_CHECKING:
     from jmsbridge.selectors import Selector
@@ -12,19 +19,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEAD_LETTERS",
-    "DEAD_LETTER_ORIGIN",
-    "DEAD_LETTER_REASON",
+    "EXPIRED",
     "check_creatable",
     "check_owner",
     "compiled",
     "dead_letter",
+    "is_expired",
 ]
 
 DEAD_LETTERS: Final = Address("DLQ")
-"""Where rejected messages go."""
+"""Where rejected messages go, unless their subscription says otherwise."""
 
-DEAD_LETTER_REASON: Final = "JMS_jmsbridge_dead_letter_reason"
-DEAD_LETTER_ORIGIN: Final = "JMS_jmsbridge_dead_letter_origin"
+EXPIRED: Final = "expired"
+"""The reason of those that were not taken in time."""
 
 
 def compiled(selector: str | None) -> "Selector | None":
@@ -53,12 +60,24 @@ def check_creatable(address: Address) -> None:
         raise AddressRefused("a destination needs a name")
 
 
-def dead_letter(envelope: Envelope, origin: str, deliveries: int) -> Envelope:
-    """A rejected message as it lies in the dead-letter queue: it says why and whence, and does not expire."""
-    properties: dict[str, Any] = dict(envelope.properties)
-    properties[DEAD_LETTER_REASON] = f"rejected after {deliveries} {'delivery' if deliveries == 1 else 'deliveries'}"
-    if envelope.address != DEAD_LETTERS:
-        properties[DEAD_LETTER_ORIGIN] = origin
+def dead_letter(
+    envelope: Envelope, to: Address, origin: str, deliveries: int, now: int, reason: str | None = None
+) -> Envelope:
+    """A message as it lies in the queue where it is put aside: it says why, when and whence, and does not expire.
+
+    Without a ``reason`` it was rejected.
+    """
+    notes = dead_letter_notes(reason, None if envelope.address == to else origin, deliveries, now)
     return msgspec.structs.replace(
-        envelope, address=DEAD_LETTERS, properties=properties, expiration=0, delivery_time=0, duplicate_id=None
+        envelope,
+        address=to,
+        properties={**envelope.properties, **notes},
+        expiration=0,
+        delivery_time=0,
+        duplicate_id=None,
     )
+
+
+def is_expired(envelope: Envelope, now: int) -> bool:
+    """Whether nobody is to get it any more."""
+    return 0 < envelope.expiration <= now

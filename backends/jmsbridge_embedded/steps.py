@@ -27,6 +27,7 @@ __all__ = [
     "handed",
     "held",
     "kept",
+    "moved",
     "paused",
     "published",
     "registering",
@@ -126,6 +127,14 @@ def forgotten(again: bool, queue: "Queue", entries: Sequence[Entry], size: int, 
     else:
         for entry in bare:
             queue.main.remove(entry)
+
+
+def moved(
+    again: bool, queue: "Queue", entry: Entry, size: int, target: "Queue", made: Entry, target_size: int, stored: int
+) -> None:
+    """A message that nobody holds has left its queue for another one, in another form."""
+    kept(again, target, made, 0, target_size, stored)
+    forgotten(again, queue, (entry,), size, stored)
 
 
 def appeared(again: bool, queue: "Queue", item: tuple[int, int, Entry], key: int) -> None:

@@ -2,7 +2,17 @@
 
 import pytest
 
-from jmsbridge.spi import Mode, NotSupported, Outcome, SelectorRefused, SendRefused
+from jmsbridge.spi import (
+    DEAD_LETTER_DELIVERIES,
+    DEAD_LETTER_ORIGIN,
+    DEAD_LETTER_REASON,
+    DEAD_LETTER_TIME,
+    Mode,
+    NotSupported,
+    Outcome,
+    SelectorRefused,
+    SendRefused,
+)
 from tests.embedded.support import Reply, World, message, queue, topic
 
 
@@ -91,6 +101,7 @@ def test_rejected_messages_go_to_the_dead_letter_queue(world: World) -> None:
     world.send(message("bad", properties={"n": 1}, expiration=world.now + 50))
     user = world.consume()
     user.settle(Outcome.FAILED, *user.take(), failures=2)
+    rejected = world.now
     user.settle(Outcome.REJECTED, *user.take())
     assert user.take() == []
     world.later(100)
@@ -98,8 +109,10 @@ def test_rejected_messages_go_to_the_dead_letter_queue(world: World) -> None:
     assert dead.delivery_count == 1
     assert dead.envelope.properties == {
         "n": 1,
-        "JMS_jmsbridge_dead_letter_reason": "rejected after 3 deliveries",
-        "JMS_jmsbridge_dead_letter_origin": "queue:orders",
+        DEAD_LETTER_REASON: "rejected after 3 deliveries",
+        DEAD_LETTER_ORIGIN: "queue:orders",
+        DEAD_LETTER_DELIVERIES: 3,
+        DEAD_LETTER_TIME: rejected,
     }
     assert (dead.envelope.address, dead.envelope.expiration) == (queue("DLQ"), 0)
     assert world.stored == 1
@@ -112,7 +125,7 @@ def test_a_dead_letter_rejected_again_keeps_its_origin(world: World) -> None:
     dead = world.consume(queue("DLQ"), credit=1)
     dead.settle(Outcome.REJECTED, *dead.take())
     dead.grant(1)
-    assert dead.last.envelope.properties["JMS_jmsbridge_dead_letter_origin"] == "topic:news/k"
+    assert dead.last.envelope.properties[DEAD_LETTER_ORIGIN] == "topic:news/k"
 
 
 def test_a_drain_ends_the_credit_after_what_was_there(world: World) -> None:

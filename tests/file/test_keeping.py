@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from jmsbridge.spi import (
+    DEAD_LETTER_ORIGIN,
     Address,
     AddressInUse,
     AddressRefused,
@@ -48,7 +49,7 @@ def test_messages_counts_and_dead_letters_survive(path: Path) -> None:
     assert [(one.envelope.body[:5], one.delivery_count) for one in found] == [("large", 2), ("seen", 4)]
     dead = receive(link, Address("DLQ"))[0].envelope
     assert dead.body == "bad"
-    assert dead.properties["JMS_jmsbridge_dead_letter_origin"] == "queue:first"
+    assert dead.properties[DEAD_LETTER_ORIGIN] == "queue:first"
     link.close()
 
 

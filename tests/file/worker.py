@@ -240,6 +240,12 @@ class _Work:
             box.wait(count, 3600.0)
             self.note("at", box.times[count - 1])
 
+    def expire(self) -> None:
+        """Be a consumer without credit, which names a queue for what expires."""
+        self.link.channel(False).subscribe(Interest(address=FIRST, expired="late"), Inbox())
+        self.note("ready")
+        time.sleep(3600.0)  # sleep: until it is killed
+
     def client(self) -> None:
         """Keep a client id and an unshared durable subscription."""
         self.link = connect(self.path, client_id="one")

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
-from jmsbridge.spi import BackendError, Envelope, SendRefused
+from jmsbridge.spi import Address, BackendError, Envelope, SendRefused
 from jmsbridge_embedded.file.entries import Packed, pack
-from jmsbridge_embedded.rules import DEAD_LETTERS
+from jmsbridge_embedded.rules import DEAD_LETTERS, dead_letter
 
 if TYPE_CHECKING:
     from jmsbridge_embedded.file.link import FileLink
@@ -37,7 +37,8 @@ class Batch:
     """Lives as long as its transaction.
 
     ``available`` are lines where other processes may now find something as well, ``hungry`` those where only consumers
-    of this process have to be looked at. What happens in memory before COMMIT is taken back by ``undo``.
+    of this process have to be looked at, ``fed`` those that got something that was put aside. What happens in memory
+    before COMMIT is taken back by ``undo``.
     """
 
     def __init__(self, store: "Store", now: int) -> None:
@@ -49,6 +50,7 @@ class Batch:
         self.again: list[Operation] = []
         self.available: set[int] = set()
         self.hungry: set[int] = set()
+        self.fed: set[int] = set()
         self._undo: list[Callable[[], None]] = []
         self._saved: set[int] = set()
 
@@ -90,11 +92,14 @@ class Batch:
             if line.wants(envelope, link.id, link.client_id) and self.entries.add(line.id, packed, self.now):
                 self.available.add(line.id)
 
-    def bury(self, envelope: Envelope) -> None:
-        """Put a dead letter where it belongs; it needs no room of its own."""
-        line = self.catalog.queue(DEAD_LETTERS)
-        self.entries.add(line.id, pack(envelope), self.now)
+    def bury(self, envelope: Envelope, to: str | None, origin: str, deliveries: int, reason: str | None = None) -> None:
+        """Put a message aside, in that queue or with the dead letters; it needs no room of its own."""
+        target = Address(to) if to else DEAD_LETTERS
+        line = self.catalog.queue(target)
+        made = dead_letter(envelope, target, origin, deliveries, self.now, reason)
+        self.entries.add(line.id, pack(made), self.now)
         self.available.add(line.id)
+        self.fed.add(line.id)
 
     def check(self, packed: Packed, link: "FileLink") -> None:
         """Raise where the message has nowhere to go."""

@@ -287,7 +287,8 @@ class Catalog:
             raise SubscriptionRefused(f"subscription {name} has an active consumer; close it first")
         if self._entries.is_held(found.id, self.nodes):
             raise SubscriptionRefused(
-                f"subscription {name} has messages in an open transaction; commit or roll back first"
+                f"subscription {name} has messages that the session of a closed consumer has not yet acknowledged or "
+                "committed; do that first, or roll back"
             )
         self.drop(found)
 

@@ -99,6 +99,7 @@ class FileChannel:
         if interest.start is not None:
             raise NotSupported(f"{self.link.broker} has no positions in {interest.address} to start from")
         compiled(interest.selector)
+        _check_names(interest.dead_letters, interest.expired)
         if interest.mode is Mode.BROWSE:
             if interest.address.topic:
                 raise NotSupported(f"{interest.address} is a topic; only queues can be browsed")
@@ -190,12 +191,11 @@ class FileChannel:
             self.subscriptions.discard(consumer)
             kept = self.accepted or {}
             held = {number: token for number, token in consumer.held.items() if number not in kept}
-            batch.give_back(consumer.line.id, [(token.id, token.rank) for token in held.values()], 1)
+            consumer.give_back(batch, held.values(), 1)
             for number in held:
                 del consumer.held[number]
             batch.on_undo(lambda: consumer.held.update(held))
-            if not batch.catalog.leave(consumer.id, consumer.line.id):
-                batch.available.add(consumer.line.id)  # its groups are free
+            consumer.leave(batch)
 
         self.store.end(stop)
 
@@ -230,3 +230,12 @@ class FileChannel:
         self.accepted = before
         for number, (token, consumer) in before.items():
             consumer.held[number] = token
+
+
+def _check_names(*names: str | None) -> None:
+    """Raise now rather than when there is something to put aside."""
+    for name in names:
+        try:
+            (name or "").encode()
+        except UnicodeEncodeError as error:
+            raise SubscriptionRefused(f"half of a surrogate pair cannot be in a queue's name ({error})") from error

@@ -10,6 +10,7 @@ from jmsbridge_embedded.file.catalog import Line, selector_of
 from jmsbridge_embedded.file.entries import BAND, Row
 from jmsbridge_embedded.file.token import Token
 from jmsbridge_embedded.file.wire import decode
+from jmsbridge_embedded.rules import EXPIRED
 
 if TYPE_CHECKING:
     from jmsbridge_embedded.file.consumer import FileConsumer
@@ -37,7 +38,10 @@ class View:
 
 
 class Local:
-    """The consumers that one line has in this process; ``ring`` holds those with credit, the next one first."""
+    """The consumers that one line has in this process.
+
+    ``ring`` holds those with credit, the next one first; ``heirs`` those that name a queue for what expires.
+    """
 
     def __init__(self, line: Line) -> None:
         self.line = line
@@ -46,6 +50,7 @@ class Local:
         self.consumers: dict[int, FileConsumer] = {}
         self.views: dict[str, View] = {}
         self.returns = -1
+        self.heirs: list[FileConsumer] = []
 
     def saved(self) -> Callable[[], None]:
         """How to get back to what is now."""
@@ -61,6 +66,15 @@ class Local:
                 view.floors = levels
 
         return restore
+
+    def expire(self, batch: Batch, row: Row) -> None:
+        """A message was not taken in time: it goes where a consumer of it here wants such ones, or nowhere."""
+        if self.heirs:
+            envelope = decode(row[5], self.address)
+            heir = next((one for one in self.heirs if one.may_have(envelope)), None)
+            if heir is not None:
+                batch.bury(envelope, heir.expired, self.line.origin, row[2], EXPIRED)
+        batch.entries.forget((row[0],))
 
     def pause(self, consumer: "FileConsumer") -> None:
         """The consumer has no credit any more."""
@@ -79,6 +93,8 @@ class Dispatcher:
         """A consumer comes, without credit."""
         local = self.locals.get(line.id) or self.locals.setdefault(line.id, Local(line))
         local.consumers[consumer.id] = consumer
+        if consumer.expired is not None:
+            local.heirs.append(consumer)
         if selector is not None:
             view = local.views.get(selector) or local.views.setdefault(selector, View(selector))
             view.users += 1
@@ -90,6 +106,7 @@ class Dispatcher:
         if local is None or local.consumers.pop(consumer.id, None) is None:
             return
         local.pause(consumer)
+        local.heirs = [other for other in local.heirs if other is not consumer]
         if consumer.view is not None:
             consumer.view.users -= 1
             local.views = {text: view for text, view in local.views.items() if view.users}
@@ -106,6 +123,19 @@ class Dispatcher:
             for rank in ranks:
                 band = rank // BAND
                 view.floors[band] = min(view.floors[band], rank - 1)
+
+    def sweep(self, batch: Batch) -> bool:
+        """Drop what has expired and nobody holds, or put it aside; False when there is more to look at.
+
+        What only other processes consume is left to them: they know where it is to go.
+        """
+        heirs = [line for line, local in self.locals.items() if local.heirs]
+        rows = batch.entries.expired(heirs, batch.now, _AT_ONCE) if heirs else []
+        for line, row in rows:
+            self.locals[line].expire(batch, row)
+        others = [line for line, nodes in batch.catalog.foreign.items() if nodes and line not in self.locals]
+        batch.entries.sweep(batch.now, [*heirs, *others])
+        return len(rows) < _AT_ONCE
 
     def is_hungry(self, line: int) -> bool:
         """Whether somebody here would take a message of this line."""
@@ -177,11 +207,11 @@ class _Scan:
         return True
 
     def _offer(self, row: Row, band: int) -> None:
-        number, rank, _, expires, bucket, body = row
-        if expires and expires <= self._batch.now:
-            self._batch.entries.forget((number,))
-            return
+        _, rank, _, expires, bucket, body = row
         local = self._local
+        if expires and expires <= self._batch.now:
+            local.expire(self._batch, row)
+            return
         envelope = decode(body, local.address)
         if not local.views and bucket is None:
             self._hand(local.ring[0], row, envelope)

@@ -38,6 +38,10 @@ _PAGE: Final = """
     FROM entry INDEXED BY entry_ready
     WHERE line = ? AND owner IS NULL AND due = 0 AND rank > ? AND rank < ? ORDER BY rank LIMIT ?"""
 
+_EXPIRED: Final = f"""
+    SELECT line, id, rank, count, expires, bucket, coalesce(body, (SELECT data FROM body WHERE id = content))
+    FROM entry WHERE expires > 0 AND expires <= ? AND owner IS NULL AND line IN {_LIST} ORDER BY rank LIMIT ?"""
+
 
 class Packed(msgspec.Struct, frozen=True, gc=False):
     """One message as it goes into the file."""
@@ -203,10 +207,17 @@ class Entries:
         self.next_due = self._one("SELECT coalesce(min(due), 0) FROM entry WHERE due > 0")
         return changed
 
-    def sweep(self, now: int) -> None:
-        """Drop what has expired and nobody holds."""
+    def expired(self, lines: list[int], now: int, limit: int) -> list[tuple[int, Row]]:
+        """What has expired in these lines and nobody holds, each with its line."""
         self.flush()
-        self.stored -= self._changes("DELETE FROM entry WHERE expires > 0 AND expires <= ? AND owner IS NULL", now)
+        rows = self.sql.execute(_EXPIRED, (now, _json(lines), limit)).fetchall()
+        return [(row[0], row[1:]) for row in rows]
+
+    def sweep(self, now: int, but: list[int]) -> None:
+        """Drop what has expired and nobody holds, in all lines but these."""
+        self.flush()
+        where = f"expires > 0 AND expires <= ? AND owner IS NULL AND line NOT IN {_LIST}"
+        self.stored -= self._changes(f"DELETE FROM entry WHERE {where}", now, _json(but))
         self.next_expiry = self._one(
             "SELECT coalesce(min(expires), 0) FROM entry WHERE expires > 0 AND owner IS NULL AND expires > ?", now
         )

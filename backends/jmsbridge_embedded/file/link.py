@@ -11,6 +11,7 @@ from jmsbridge_embedded.file.batch import Batch
 from jmsbridge_embedded.file.catalog import Line
 from jmsbridge_embedded.file.channel import FileChannel
 from jmsbridge_embedded.file.consumer import FileConsumer
+from jmsbridge_embedded.file.token import Token
 from jmsbridge_embedded.native import NATIVE
 
 if TYPE_CHECKING:
@@ -115,25 +116,21 @@ class FileLink(FileAdmin):
 
         May be called again after its transaction was rolled back: ``lost`` and ``ended`` stay, the rest is undone.
         """
-        consumers: list[FileConsumer] = []
-        back: dict[int, dict[int, int]] = {}
+        back: dict[FileConsumer, dict[int, Token]] = {}
         for channel in channels:
             channel.lost = lost
             channel.ended = True
             for subscription in channel.subscriptions:
                 if isinstance(subscription, FileConsumer):
-                    consumers.append(subscription)
                     subscription.stop(batch, lost)
-                    for token in subscription.held.values():
-                        back.setdefault(subscription.line.id, {})[token.id] = token.rank
+                    back[subscription] = dict(subscription.held)
                 subscription.lost = lost
             for token, consumer in (channel.accepted or {}).values():
-                back.setdefault(consumer.line.id, {})[token.id] = token.rank
-        for line, held in back.items():
-            batch.give_back(line, list(held.items()), None if death else 1)
-        for consumer in consumers:
-            if not batch.catalog.leave(consumer.id, consumer.line.id):
-                batch.available.add(consumer.line.id)  # its groups are free
+                back.setdefault(consumer, {})[token.id] = token
+        for consumer, held in back.items():
+            consumer.give_back(batch, held.values(), None if death else 1)
+        for consumer in back:
+            consumer.leave(batch)
         for channel in channels:
             batch.on_undo(channel.emptied())
             self.channels.discard(channel)

@@ -9,7 +9,6 @@ from jmsbridge.spi import BackendError, LinkLost, Outcome, SendRefused, Ticket, 
 from jmsbridge_embedded.file.batch import Batch, Operation
 from jmsbridge_embedded.file.entries import Packed
 from jmsbridge_embedded.file.token import Token
-from jmsbridge_embedded.rules import dead_letter
 
 if TYPE_CHECKING:
     from jmsbridge_embedded.file.browser import FileBrowser
@@ -97,11 +96,11 @@ class Settle:
             batch.entries.forget(mine)
         elif self._outcome is Outcome.REJECTED:
             for token in mine.values():
-                batch.bury(dead_letter(token.envelope, consumer.line.origin, token.count + self._failures))
+                deliveries = token.count + self._failures
+                batch.bury(token.envelope, consumer.dead_letters, consumer.line.origin, deliveries)
             batch.entries.forget(mine)
         else:
-            failures = 0 if self._outcome is Outcome.RELEASED else self._failures
-            batch.give_back(consumer.line.id, [(token.id, token.rank) for token in mine.values()], failures)
+            consumer.give_back(batch, mine.values(), 0 if self._outcome is Outcome.RELEASED else self._failures)
 
     def fail(self, error: BackendError) -> None:
         """The consumer holds them still."""
@@ -127,8 +126,8 @@ class Grant:
         """More may come."""
         consumer = self._consumer
         local = batch.store.dispatcher.locals.get(consumer.line.id)
-        if consumer.ended or local is None:
-            return
+        if local is None or consumer.id not in local.consumers:
+            return  # it has ended, or was retired
         batch.touch(consumer.line.id)
         if not consumer.credit:
             local.ring.append(consumer)
@@ -243,12 +242,12 @@ class Rollback:
         before = dict(accepted)
         accepted.clear()
         batch.on_undo(lambda: channel.restore(before))
-        back: dict[int, list[tuple[int, int]]] = {}
+        back: dict[FileConsumer, list[Token]] = {}
         for token, consumer in before.values():
             if consumer.ended:
-                back.setdefault(consumer.line.id, []).append((token.id, token.rank))
-        for line, held in back.items():
-            batch.give_back(line, held, 1)
+                back.setdefault(consumer, []).append(token)
+        for consumer, tokens in back.items():
+            consumer.give_back(batch, tokens, 1)
         batch.effects.append(self._ticket.succeed)
 
     def fail(self, error: BackendError) -> None:

@@ -353,15 +353,20 @@ class Store:
         if entries.next_due and entries.next_due <= now:
             batch.available |= entries.appear(now)
         if self._is_sweepable(now):
-            entries.sweep(now)
-            self._swept = now
+            if self.dispatcher.sweep(batch):
+                self._swept = now
+            else:
+                self._swept, entries.next_expiry = 0, now  # go on at once, after what others want
         for operation in operations:
             try:
                 operation.run(batch)
             except BackendError as error:
                 batch.effects.append(partial(operation.fail, error))
-        lines = batch.available | batch.hungry | self._unfinished
-        self._unfinished = {line for line in lines if not self.dispatcher.dispatch(batch, line)}
+        lines, self._unfinished = batch.available | batch.hungry | self._unfinished, set()
+        while lines:
+            batch.fed = set()
+            self._unfinished |= {line for line in lines if not self.dispatcher.dispatch(batch, line)}
+            lines = batch.fed
         entries.finish(self.catalog.topology)
 
     def _after(self, batch: Batch) -> None:
