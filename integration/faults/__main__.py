@@ -21,6 +21,7 @@ def main(
     messages: int = 10_000,
     cuts: int = 10,
     kills: int = 0,
+    restarts: Annotated[int, typer.Option(help="how often all consumers end in good order, and others start")] = 0,
     seed: Annotated[int | None, typer.Option(help="the same disturbances again; drawn if not said")] = None,
     producers: Annotated[str, typer.Option(help="async, sync, transacted: one process each")] = ",".join(
         _PLAN.producers
@@ -43,6 +44,7 @@ def main(
         tuple(consumers.split(",")),
         topic,
         options,
+        restarts=restarts,
     )
     with tempfile.TemporaryDirectory(prefix="jmsbridge-faults-") as made:
         where = Path(made) if folder is None else folder
