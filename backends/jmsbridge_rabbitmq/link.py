@@ -80,7 +80,7 @@ class Link(RabbitAdmin):
         self.exchanges: set[str] = set()
         self.kinds = Kinds(options.queue_type, options.delivery_limit)
         self.proven: set[str] = set()  # queues to which a send was confirmed
-        self.waiting: dict[tuple[int, str], float] = {}
+        self.waiting: dict[tuple[int, str, bool], float] = {}
         self.locks: set[str] = set()
         self.temporaries: set[Address] = set()
         self.publishers: set[Publisher] = set()
