@@ -1,4 +1,4 @@
-"""Real signals at random moments while an application works on a real RabbitMQ: see ``tests/interrupts/test_storm.py``."""
+"""Real signals at random moments, on a real RabbitMQ: see ``tests/interrupts/test_storm.py``."""
 
 import pytest
 
