@@ -396,6 +396,7 @@ class Publisher:
         self._closed = done
         self._outbox.work()  # answers what was not sent
         if self._channel is not None and self._channel.is_open:
+            self._link.publishing.expect()
             self._channel.close()
             self.stalled()
         elif not self._opening:
