@@ -1,5 +1,6 @@
 """Closing waits for the broker as long as ``close_timeout`` says, and no longer."""
 
+import contextlib
 import time
 from collections.abc import Callable
 
@@ -8,7 +9,7 @@ import pytest
 import jmsbridge
 from integration.brokers import Broker
 from jmsbridge import CompletionListener
-from jmsbridge.spi import Address, Outcome
+from jmsbridge.spi import Address, BackendError, Outcome, Retires
 from jmsbridge.testing.proxy import FaultProxy
 from jmsbridge.testing.suite.support import eventually
 from tests.rabbitmq_live.support import Client
@@ -34,6 +35,7 @@ def closing_a_consumer(client: Client, address: Address) -> Callable[[], None]:
 def retiring_a_consumer(client: Client, address: Address) -> Callable[[], None]:
     subscription, box = client.consume(address, 1)
     box.wait(1)
+    assert isinstance(subscription, Retires)
     return subscription.retire
 
 
@@ -63,10 +65,8 @@ def test_an_end_waits_for_a_silent_broker_as_long_as_the_option_says(
     ending = _ENDS[end](client, address)
     proxy.stall()
     begun = time.monotonic()
-    try:
+    with pytest.raises(BackendError, match="no answer") if end.startswith("deleting") else contextlib.nullcontext():
         ending()
-    except jmsbridge.spi.BackendError as error:
-        assert "no answer" in str(error)
     assert _TIMEOUT - 0.1 < time.monotonic() - begun < _TIMEOUT + _SLACK
     eventually(lambda: client.link.loop.ended is not None, 5.0)  # it is given up: whoever uses it makes another
 
@@ -122,5 +122,5 @@ def test_a_slow_broker_is_not_given_up_and_the_end_goes_on(
     assert not client.log.losses
     proxy.bandwidth = None
     other, again = clients(broker).consume(address, 20)
-    assert [arrival.envelope.body[:2] for arrival in again.wait(20, 20.0)][0] == "0x"
+    assert again.wait(20, 20.0)[0].envelope.body.startswith("0x")
     other.settle(again.tokens, Outcome.ACCEPTED)
