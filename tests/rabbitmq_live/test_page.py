@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ def connect() -> Iterator[Connect]:
     """Makes started connections."""
     made: list[Connection] = []
 
-    def begin(url: str, **options: object) -> Connection:
+    def begin(url: str, **options: Any) -> Connection:
         made.append(jmsbridge.connect(url, **options))
         made[-1].start()
         return made[-1]
