@@ -7,6 +7,7 @@ belongs to the I/O thread.
 import logging
 import struct
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -67,6 +68,16 @@ class AmqpSocket(pika.SelectConnection):  # type: ignore[misc]
     _batch: list[bytes] | None = None
     _size = 0  # of the batch
     _last: list[Callable[[], None]] | None = None
+    asked: float | None = None
+    """Since when the broker owes an answer and has not said anything at all; a monotonic time. Any thread may read it.
+    """
+
+    # -- silence
+
+    def expect(self) -> None:
+        """The broker is being asked something."""
+        if self.asked is None:
+            self.asked = time.monotonic()
 
     # -- batches
 
@@ -114,6 +125,7 @@ class AmqpSocket(pika.SelectConnection):  # type: ignore[misc]
             self._write_batch()
 
     def _on_data_available(self, data_in: bytes) -> None:
+        self.asked = None
         first = self.begin()
         try:
             self._take(data_in)
@@ -207,6 +219,7 @@ class AmqpSocket(pika.SelectConnection):  # type: ignore[misc]
     ) -> None:
         """Publish one message; Unencodable where its header exceeds a frame."""
         self.check_header(properties)
+        self.expect()
         channel.basic_publish(exchange, routing_key, body, RawProperties(properties), mandatory=mandatory)
 
     def check_header(self, properties: bytes) -> None:

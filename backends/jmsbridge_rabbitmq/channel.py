@@ -17,7 +17,7 @@ from jmsbridge.spi import (
     Ticket,
 )
 from jmsbridge_rabbitmq import topology
-from jmsbridge_rabbitmq.control import Conversation
+from jmsbridge_rabbitmq.control import Conversation, Done
 from jmsbridge_rabbitmq.erlang_selector import erlang_selector
 from jmsbridge_rabbitmq.flow import Source
 from jmsbridge_rabbitmq.kinds import warn_of_limit
@@ -160,12 +160,15 @@ class Channel:
             return
         for subscription in self._subscriptions:
             subscription.close()
-        link = self._link
-        if link.loop.ended is None:
-            link.wait(lambda done: self._publisher.close(lambda: done(None, None)), "closing a channel", optional=True)
-        if link.loop.ended is None:  # else the end answers what it still has
-            link.publishers.discard(self._publisher)
+        self._link.wait_closing(self._close_publisher, "closing a channel")
         self._closed = True  # last, so that an interrupted close can be repeated
+
+    def _close_publisher(self, done: Done) -> None:
+        def closed() -> None:
+            self._link.publishers.discard(self._publisher)  # which has answered everything
+            done(None, None)
+
+        self._publisher.close(closed)
 
 
 def _refuse(interest: Interest, link: "Link") -> None:

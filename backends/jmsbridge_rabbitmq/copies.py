@@ -34,7 +34,7 @@ __all__ = ["Copies"]
 
 log = logging.getLogger("jmsbridge.rabbitmq")
 
-_PATIENCE = 10.0  # seconds for which a close waits for copies; less than the link's for an answer
+_PATIENCE = 10.0  # seconds for which a close waits for copies, at most half of the time that it has in all
 _EXPIRED: Final = "expired"
 _PAUSE = 30.0  # seconds after which what cannot be put aside comes again, as where there is no dead-letter queue
 
@@ -57,7 +57,8 @@ class Copies:
         """Do this when no copy is under way."""
         if self._copying:
             self._when_idle.append(task)
-            self._link.loop.call_later(_PATIENCE, self.wait_no_longer)
+            patience = min(_PATIENCE, self._link.endpoint.close_timeout / 2)
+            self._link.loop.call_later(patience, self.wait_no_longer)
         else:
             task()
 

@@ -2,6 +2,7 @@
 
 One queue for all delays would not do: RabbitMQ expires messages only at the head. Delays are rounded up to two
 significant digits, so there are ninety queues per power of ten at most; each goes when it was not asked for in a while.
+Connections with quorum queues have waiting queues of their own: a queue has one type, and programs may differ in it.
 """
 
 from typing import Any, Final
@@ -35,20 +36,20 @@ def bucket(delay: int) -> int:
     return max(10, -(-delay // step) * step)
 
 
-def name_of(delay: int, exchange: str) -> str:
+def name_of(delay: int, exchange: str, quorum: bool = False) -> str:
     """The exchange, and the queue, where messages for ``exchange`` wait."""
-    return f"{WAITING}{delay}.{exchange or 'queues'}"
+    return f"{WAITING}{delay}.{'quorum.' if quorum else ''}{exchange or 'queues'}"
 
 
-def ensure_waiting(delay: int, exchange: str, queue_type: str | None) -> Conversation:
+def ensure_waiting(delay: int, exchange: str, quorum: bool = False) -> Conversation:
     """Make the waiting place, or keep it alive."""
-    name = name_of(delay, exchange)
+    name = name_of(delay, exchange, quorum)
     arguments: dict[str, Any] = {
         "x-message-ttl": delay,
         "x-dead-letter-exchange": exchange,
         "x-expires": delay + _SPARE,
     }
-    if queue_type == "quorum":
+    if quorum:
         safe = {"x-dead-letter-strategy": "at-least-once", "x-overflow": "reject-publish"}
         arguments |= {"x-queue-type": "quorum", **safe}
     yield Ask("queue_declare", {"queue": name, "durable": True, "arguments": arguments})

@@ -93,6 +93,8 @@ class FastSocket(AmqpSocket):
         self, channel: Any, exchange: str, routing_key: str, mandatory: bool, properties: bytes, body: bytes
     ) -> None:
         """Publish one message; Unencodable where its header exceeds a frame."""
+        if self.asked is None:
+            self.expect()
         publisher = self._publishers[channel.channel_number]
         self._put(publisher.frames(exchange, routing_key, mandatory, properties, body))
 

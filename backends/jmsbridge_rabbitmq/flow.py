@@ -177,6 +177,7 @@ class Flow:
         tag, self._tag = self._tag, None
         if tag is not None:
             self._ending[tag] = done
+            self._link.consuming.expect()
             # one function for all: pika calls whatever waits for the end of a consumer when any of them has ended
             self._channel.basic_cancel(tag, callback=self._on_cancel_ok)
 
@@ -230,6 +231,7 @@ class Flow:
     def fence(self, done: Callable[[], None]) -> None:
         """Ask something; the answer comes after what the queue had pushed before."""
         answered = self._if_open(done)
+        self._link.consuming.expect()
         self._channel.queue_declare(self._source.queue, passive=True, callback=answered)
 
     def _if_open(self, done: Callable[[], None]) -> Callable[[Any], None]:
@@ -239,6 +241,7 @@ class Flow:
     def get(self, done: Callable[[bool], None]) -> None:
         """Fetch one message; ``done`` is told, after it came, whether there was one."""
         self._getting = done
+        self._link.consuming.expect()
         self._link.consuming.get(self._channel, self._source.queue)
 
     def _on_empty(self, _: Any) -> None:
@@ -321,6 +324,7 @@ class Flow:
         self.holds_acks = False
         self.write_acks()
         self._closing = done
+        self._link.consuming.expect()
         self._channel.close()
 
     def end(self, lost: BackendError) -> None:

@@ -49,7 +49,8 @@ __all__ = ["Link"]
 log = logging.getLogger("jmsbridge.rabbitmq")
 
 _DEADLINE = 30.0  # seconds within which the broker answers a question, or is given up; longer than a consumer's start
-_CLOSING = 5.0  # seconds for a polite end
+_JOINING = 5.0  # seconds for the I/O thread to end once it has let go of the broker
+_SILENT = 0.9  # of the time for which a close waits: who says nothing for so long is given up
 _CLIENT_ID_PATIENCE = 2.0  # seconds for the broker to notice the death of the link that had the client id
 _NO_LIMIT = 1 << 62
 _FRAME = 131_072
@@ -80,7 +81,7 @@ class Link(RabbitAdmin):
         self.exchanges: set[str] = set()
         self.kinds = Kinds(options.queue_type, options.delivery_limit)
         self.proven: set[str] = set()  # queues to which a send was confirmed
-        self.waiting: dict[tuple[int, str], float] = {}
+        self.waiting: dict[tuple[int, str, bool], float] = {}
         self.locks: set[str] = set()
         self.temporaries: set[Address] = set()
         self.publishers: set[Publisher] = set()
@@ -259,6 +260,35 @@ class Link(RabbitAdmin):
         finally:
             self._waits.discard(wait)
 
+    def wait_closing(self, start: Callable[[Done], None], what: str, *, optional: bool = True) -> None:
+        """Start the end of something on the I/O thread and wait for it, no longer than ``close_timeout`` says.
+
+        The time for which the broker owes an answer already counts. If it says nothing at all, the link is given up; if
+        it is only slow, the end goes on by itself. Either is good enough where that is ``optional``, as is a link that
+        ends meanwhile.
+        """
+        timeout = self.endpoint.close_timeout
+        late = BackendError(f"{what}: no answer from {self.broker} within {timeout:.3g} s", in_doubt=True)
+        wait = _Wait()
+        self._waits.add(wait)
+        try:
+            self.check()
+            self.loop.post(lambda: start(wait.done))
+            wait.result(max(0.0, timeout - self._silence()), late)
+        except BackendError as error:
+            if error is late and self._silence() >= _SILENT * timeout:
+                self.loop.post(lambda: self._die(LinkLost(str(late), in_doubt=True)))
+            if not optional or not (error is late or isinstance(error, LinkLost)):
+                raise
+        finally:
+            self._waits.discard(wait)
+
+    def _silence(self) -> float:
+        """For how many seconds the broker has owed an answer and said nothing; in an alarm it does not read sends."""
+        sockets = (self.consuming, None if self.blocked else self.publishing)
+        asked = [since for each in sockets if each is not None and (since := each.asked) is not None]
+        return time.monotonic() - min(asked) if asked else 0.0
+
     def lost_early(self) -> LinkLost:
         """For what was not handed to the broker."""
         return _copy(self.loop.ended, in_doubt=False)
@@ -287,7 +317,13 @@ class Link(RabbitAdmin):
         self.check()
         if any(each.consumes(address) for each in list(self.subscriptions)):
             raise AddressInUse(f"{address} has consumers; close them first")
-        self.ask(topology.delete_queue(address.name, str(address), self.kinds), f"deleting {address}")
+        what = f"deleting {address}"
+
+        def start(done: Done) -> None:
+            self.consuming.expect()
+            self.control.ask(topology.delete_queue(address.name, str(address), self.kinds), what, done)
+
+        self.wait_closing(start, what, optional=False)
         self.temporaries.discard(address)
 
     def unsubscribe(self, key: str) -> None:
@@ -388,10 +424,11 @@ class Link(RabbitAdmin):
             self._closing = True
         if self.loop.ended is None:
             self.loop.post(self._close)  # each time, so that an interrupted close can be repeated
-        self.loop.join(_CLOSING + 5.0)
+        self.loop.join(self.endpoint.close_timeout + _JOINING)
 
     def _close(self) -> None:
-        self.loop.call_later(_CLOSING, lambda: self._die(LinkLost("the link was closed")))
+        patience = max(0.0, self.endpoint.close_timeout - self._silence())
+        self.loop.call_later(patience, lambda: self._die(LinkLost("the link was closed")))
         limited = [each for each in list(self.subscriptions) if each.is_limited]
         left = len(limited)
 

@@ -57,6 +57,8 @@ class Sending(msgspec.Struct, gc=False, eq=False):
     """To a temporary destination, say: there, or gone for good."""
     wait: int = 0
     """Milliseconds before it is to be delivered."""
+    quorum: bool = False
+    """Whether it waits in a quorum queue."""
     tries: int = 0
     returned: str | None = None
 
@@ -66,9 +68,9 @@ class Sending(msgspec.Struct, gc=False, eq=False):
             self.ticket.fail(error)
 
     @property
-    def place(self) -> tuple[int, str]:
+    def place(self) -> tuple[int, str, bool]:
         """Where it waits, if it does."""
-        return delays.bucket(self.wait), self.exchange
+        return delays.bucket(self.wait), self.exchange, self.quorum
 
     @property
     def via(self) -> str:
@@ -106,7 +108,8 @@ class Publisher:
         self._opening = False
         self._making = False
         self._pausing = False
-        self._keeping: set[tuple[int, str]] = set()  # waiting places that are being declared again
+        self._quorum = link.options.queue_type == "quorum"
+        self._keeping: set[tuple[int, str, bool]] = set()  # waiting places that are being declared again
         self._closed: Callable[[], None] | None = None
         self._target: Address | None = None  # the last one that was looked at; any thread
 
@@ -138,14 +141,15 @@ class Publisher:
         if address.topic:
             exchange = topology.TEMPORARY_TOPICS if address.temporary else topology.TOPICS
         wait = 0 if address.topic else delay  # a topic's subscribers are those of now: they make it wait
-        self._outbox.put(Sending(exchange, address.name, made, ticket, address.temporary, wait))
+        self._outbox.put(Sending(exchange, address.name, made, ticket, address.temporary, wait, self._quorum))
 
     def copy(self, queue: str, raw: bytes, body: bytes, ticket: Ticket, *, wait: int = 0, there: bool = False) -> None:
         """Send a received message once more to a queue, after ``wait`` ms; ``raw`` are its properties, with an id.
 
         The queue is made where it is missing, unless it was ``there``.
         """
-        self._outbox.put(Sending("", queue, Outbound(raw, body, _message_id(raw) or ""), ticket, there, wait))
+        made = Outbound(raw, body, _message_id(raw) or "")
+        self._outbox.put(Sending("", queue, made, ticket, there, wait, self._quorum))
 
     # -- writing
 
@@ -203,7 +207,7 @@ class Publisher:
             if link.waiting.get(place, 0.0) < time.monotonic():
                 until = time.monotonic() + delays.FRESH
                 what = f"delaying a message for {sending.where} by {place[0]:,} ms"
-                conversation = delays.ensure_waiting(*place, link.options.queue_type)
+                conversation = delays.ensure_waiting(*place)
                 self._make(conversation, sending, lambda: link.waiting.__setitem__(place, until), what)
                 return False
         return True
@@ -224,7 +228,7 @@ class Publisher:
             elif not isinstance(error, LinkLost):
                 log.warning("%s: delayed messages may be lost with the queue where they wait: %s", sending.where, error)
 
-        conversation = delays.ensure_waiting(*place, link.options.queue_type)
+        conversation = delays.ensure_waiting(*place)
         link.control.ask(conversation, "keeping a queue for delayed messages", kept)
 
     def _make(self, conversation: Conversation, sending: Sending, made: Callable[[], None], what: str = "") -> None:
@@ -392,6 +396,7 @@ class Publisher:
         self._closed = done
         self._outbox.work()  # answers what was not sent
         if self._channel is not None and self._channel.is_open:
+            self._link.publishing.expect()
             self._channel.close()
             self.stalled()
         elif not self._opening:

@@ -117,17 +117,24 @@ class Subscription:
         Blocks until the broker has done so. What it delivered can still be settled.
         """
         self._check()
-        self._link.wait(self._retire, f"ending the consumer of {self._interest.address}", optional=True)
+        self._link.wait_closing(self._retire, f"ending the consumer of {self._interest.address}")
 
     def close(self) -> None:
         """Close the channel, which requeues what is unsettled."""
         if self._closed:
             return
         link = self._link
-        if link.loop.ended is None:
-            link.wait(self.finish, f"closing the consumer of {self._interest.address}", optional=True)
+        link.wait_closing(self._finish, f"closing the consumer of {self._interest.address}")
+        if link.loop.ended is not None:
+            link.forget_subscription(self)
         self._closed = True  # last, so that an interrupted close can be repeated
-        link.forget_subscription(self)
+
+    def _finish(self, done: Done) -> None:
+        def finished(result: Any, error: BackendError | None) -> None:
+            self._link.forget_subscription(self)
+            done(result, error)
+
+        self.finish(finished)
 
     def _check(self) -> None:
         self._link.check()

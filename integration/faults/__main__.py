@@ -10,7 +10,7 @@ import typer
 
 from integration.brokers import BrokerError
 from integration.faults.report import text
-from integration.faults.run import FaultRunError, Plan, run
+from integration.faults.run import FaultRunError, Plan, Report, run
 from jmsbridge import JMSError
 
 _PLAN = Plan("")  # for its defaults
@@ -21,6 +21,7 @@ def main(
     messages: int = 10_000,
     cuts: int = 10,
     kills: int = 0,
+    restarts: Annotated[int, typer.Option(help="how often all consumers end in good order, and others start")] = 0,
     seed: Annotated[int | None, typer.Option(help="the same disturbances again; drawn if not said")] = None,
     producers: Annotated[str, typer.Option(help="async, sync, transacted: one process each")] = ",".join(
         _PLAN.producers
@@ -43,7 +44,14 @@ def main(
         tuple(consumers.split(",")),
         topic,
         options,
+        restarts=restarts,
     )
+    report = _carry_out(plan, folder)
+    print(text(report))
+    raise typer.Exit(0 if report.ok else 1)
+
+
+def _carry_out(plan: Plan, folder: Path | None) -> Report:
     with tempfile.TemporaryDirectory(prefix="jmsbridge-faults-") as made:
         where = Path(made) if folder is None else folder
         where.mkdir(parents=True, exist_ok=True)
@@ -53,8 +61,7 @@ def main(
             typer.echo(f"no run: {error}", err=True)
             raise typer.Exit(2) from error
         (where / "report.json").write_bytes(msgspec.json.format(msgspec.json.encode(report)))
-    print(text(report))
-    raise typer.Exit(0 if report.ok else 1)
+    return report
 
 
 if __name__ == "__main__":

@@ -19,7 +19,8 @@ class Act(msgspec.Struct, frozen=True):
     """One disturbance to come.
 
     ``reset`` and ``close`` end every connection, ``stall`` after a silence, ``out`` and ``in`` one of them after
-    ``count`` bytes in that direction; ``kill`` ends the broker.
+    ``count`` bytes in that direction; ``kill`` ends the broker. ``restart`` is not a
+    disturbance: it ends all consumers in good order and starts others.
     """
 
     after: float
@@ -28,12 +29,13 @@ class Act(msgspec.Struct, frozen=True):
     count: int = 0
 
 
-def draw(seed: int, cuts: int, kills: int) -> list[Act]:
+def draw(seed: int, cuts: int, kills: int, restarts: int = 0) -> list[Act]:
     """What will happen, in order, spread over the run."""
     chance = random.Random(seed)
     acts = [Act(chance.random(), chance.choice(_CUTS), chance.randrange(1, 20_000)) for _ in range(cuts)]
     # kills stay clear of the ends: there must be something to lose, and time to lose it
     acts += [Act(0.1 + 0.8 * chance.random(), "kill") for _ in range(kills)]
+    acts += [Act(chance.random(), "restart") for _ in range(restarts)]
     return sorted(acts, key=lambda act: act.after)
 
 

@@ -33,6 +33,10 @@ class _Book:
         self._ledger.write(Step.HOLDS, number=self._holds)
         return made
 
+    def closed(self) -> None:
+        """The connection is closed."""
+        self._ledger.write(Step.CLOSED)
+
     def write(self, step: Step, messages: list[Message], detail: str = "") -> None:
         """This happened to these."""
         for message in messages:
@@ -114,6 +118,7 @@ def main(settings: Settings) -> None:
     with connection:
         connection.start()
         work(connection.create_session(mode), book, stop)
+    book.closed()
 
 
 if __name__ == "__main__":

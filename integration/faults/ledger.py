@@ -33,6 +33,8 @@ class Step(enum.StrEnum):
     """Whether its acknowledgement reached the broker is in doubt, and jmsbridge has said so."""
     HOLDS = "holds"
     """It is connected; ``number`` messages at most can be unacknowledged, or unanswered, at a time."""
+    CLOSED = "closed"
+    """Its connection closed in good order; nothing that happens later is a reason for anything to come again."""
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -11,7 +11,8 @@ def text(report: Report) -> str:
     """A few lines: what was done, what came of it, which promises were broken."""
     plan, verdict = report.plan, report.verdict
     kinds = Counter(one.kind for one in report.disturbances)
-    disturbances = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) or "none"
+    kinds["restart of all consumers"] = report.restarts
+    disturbances = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()) if count) or "none"
     lines = [
         f"{'kept' if report.ok else 'BROKEN'} with seed {plan.seed}, in {report.seconds:.0f} s",
         f"processes: producers {', '.join(plan.producers)}; consumers {', '.join(plan.consumers)}",

@@ -46,6 +46,8 @@ class Plan(msgspec.Struct, frozen=True):
     """More options for every URL, as in a query."""
     patience: float = 90.0
     """Seconds without any progress after which the run ends as it is."""
+    restarts: int = 0
+    """How often all consumers end in good order, and others start in their place."""
 
 
 class Report(msgspec.Struct):
@@ -57,6 +59,8 @@ class Report(msgspec.Struct):
     verdict: Verdict
     failures: list[str]
     """Processes that ended badly, and work that was not finished."""
+    restarts: int = 0
+    """How often all consumers were ended in good order and started again."""
 
     @property
     def ok(self) -> bool:
@@ -100,39 +104,49 @@ def _broker(plan: Plan, folder: Path, stack: contextlib.ExitStack) -> brokers.Br
 
 
 class _Cast:
-    """The processes of a run, by name."""
+    """The processes of a run, by name; ``consumers`` are those of the present, ``readers`` read the ledgers of all."""
 
     def __init__(self, plan: Plan, place: str, url: str, folder: Path) -> None:
         self.producers: dict[str, subprocess.Popen[bytes]] = {}
         self.consumers: dict[str, subprocess.Popen[bytes]] = {}
+        self.consuming: set[str] = set()
+        """Consumers of present and past."""
+        self.readers: dict[str, Reader] = {}
+        self._plan = plan
+        self._url = url
         self._folder = folder
         self._place = place, plan.topic
-        share, rest = divmod(plan.messages, len(plan.producers))
-        self._settings: list[tuple[str, Settings]] = []
-        for number, role in enumerate(plan.consumers):
-            self._add("consuming", f"c{number}", role, url, 0)
-        for number, role in enumerate(plan.producers):
-            self._add("producing", f"p{number}", role, url, share + (number < rest))
-        self.readers = {settings.name: Reader(Path(settings.ledger)) for _, settings in self._settings}
-
-    def _add(self, module: str, name: str, role: str, url: str, count: int) -> None:
-        ledger = self._folder / f"{name}-{role}.ledger"
-        self._settings.append((module, Settings(name, role, url, *self._place, str(ledger), count)))
+        self._turn = 0  # how often the consumers were replaced
 
     def __enter__(self) -> "_Cast":
-        path = os.pathsep.join([str(_ROOT), str(_ROOT / "backends"), os.environ.get("PYTHONPATH", "")])
-        for module, settings in self._settings:
-            with self.output(settings.name).open("wb") as output:
-                process = subprocess.Popen(
-                    [sys.executable, "-m", f"integration.faults.{module}", msgspec.json.encode(settings).decode()],
-                    stdin=subprocess.PIPE,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    cwd=_ROOT,
-                    env={**os.environ, "PYTHONPATH": path},
-                )
-            (self.producers if module == "producing" else self.consumers)[settings.name] = process
+        self._start_consumers()
+        share, rest = divmod(self._plan.messages, len(self._plan.producers))
+        for number, role in enumerate(self._plan.producers):
+            name = f"p{number}"
+            self.producers[name] = self._start("producing", name, role, share + (number < rest))
         return self
+
+    def _start_consumers(self) -> None:
+        turn = f"r{self._turn}" if self._turn else ""
+        for number, role in enumerate(self._plan.consumers):
+            name = f"c{number}{turn}"
+            self.consumers[name] = self._start("consuming", name, role, 0)
+        self.consuming.update(self.consumers)
+
+    def _start(self, module: str, name: str, role: str, count: int) -> "subprocess.Popen[bytes]":
+        ledger = self._folder / f"{name}-{role}.ledger"
+        self.readers[name] = Reader(ledger)
+        settings = Settings(name, role, self._url, *self._place, str(ledger), count)
+        path = os.pathsep.join([str(_ROOT), str(_ROOT / "backends"), os.environ.get("PYTHONPATH", "")])
+        with self.output(name).open("wb") as output:
+            return subprocess.Popen(
+                [sys.executable, "-m", f"integration.faults.{module}", msgspec.json.encode(settings).decode()],
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=_ROOT,
+                env={**os.environ, "PYTHONPATH": path},
+            )
 
     def __exit__(self, *problem: object) -> None:
         for process in self._all():
@@ -161,6 +175,20 @@ class _Cast:
         for process in self.producers.values() if producers else ():
             with contextlib.suppress(subprocess.TimeoutExpired):  # told by ``failures``
                 process.wait(patience)
+        self._end_consumers(patience)
+
+    def restart_consumers(self, patience: float) -> bool:
+        """End all consumers in good order and start others in their place; not if one of them does not end well."""
+        self._end_consumers(patience)
+        if any(process.poll() != 0 for process in self.consumers.values()):  # told by ``failures``
+            self.ask()
+            return False
+        self.consumers.clear()
+        self._turn += 1
+        self._start_consumers()
+        return True
+
+    def _end_consumers(self, patience: float) -> None:
         for process in self.consumers.values():
             if process.stdin is not None:
                 process.stdin.close()
@@ -196,10 +224,11 @@ class _Director:
         self._broker = broker
         self._say = say
         self._ledgers: dict[str, list[Entry]] = {name: [] for name in cast.readers}
+        self._restarts = 0
         self._wanted: set[tuple[str, int]] = set()  # confirmed, not yet done with
         self._done: set[tuple[str, int]] = set()
         self._confirmed = 0
-        self._acts = chaos.draw(plan.seed, plan.cuts, plan.kills)
+        self._acts = chaos.draw(plan.seed, plan.cuts, plan.kills, plan.restarts)
         self._disturbances: list[Disturbance] = []
 
     def direct(self) -> Report:
@@ -224,10 +253,10 @@ class _Director:
         failures += self._cast.failures()
         verdict = judge(
             {name: self._ledgers[name] for name in self._cast.producers},
-            {name: self._ledgers[name] for name in self._cast.consumers},
+            {name: self._ledgers[name] for name in self._cast.consuming},
             self._disturbances,
         )
-        return Report(self._plan, seconds, self._disturbances, verdict, failures)
+        return Report(self._plan, seconds, self._disturbances, verdict, failures, self._restarts)
 
     def _somebody_left(self) -> bool:
         """Whether a process has ended before its time: producers end when all is confirmed, consumers when told."""
@@ -259,7 +288,12 @@ class _Director:
     def _disturb(self) -> None:
         """At most one at a time: the next one waits for progress, so that it hits something that lives, if it can."""
         part = (self._confirmed + len(self._done)) / (2 * self._plan.messages)
-        if self._acts and self._acts[0].after <= part and self._proxy is not None:
-            act = self._acts.pop(0)
+        if not self._acts or self._acts[0].after > part:
+            return
+        act = self._acts.pop(0)
+        self._say(f"{part:4.0%} {act.kind}")
+        if act.kind == "restart":
+            self._restarts += self._cast.restart_consumers(self._plan.patience)
+            self._ledgers.update((name, []) for name in self._cast.readers if name not in self._ledgers)
+        elif self._proxy is not None:
             self._disturbances.append(chaos.perform(act, self._proxy, self._kill))
-            self._say(f"{part:4.0%} {act.kind}")

@@ -14,9 +14,10 @@ key and gets a new number. Broken promises are
 
 A cut explains that a message comes again when it could not have been settled for certain: the consumer had received
 fewer messages after it, up to the cut, than it may hold unacknowledged. With more, the broker must have had the
-acknowledgement, or it would not have sent on.
+acknowledgement, or it would not have sent on. A cut after a consumer has closed its connection explains nothing of it.
 """
 
+import math
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -84,6 +85,14 @@ class _Receipt(msgspec.Struct):
     maybe: bool = False
 
 
+class _Life(msgspec.Struct):
+    """One consumer: when it received, how many messages it may hold, and when its connection had closed."""
+
+    times: list[float] = msgspec.field(default_factory=list)
+    holds: int = 0
+    closed_at: float = math.inf
+
+
 def judge(
     producers: Mapping[str, Sequence[Entry]],
     consumers: Mapping[str, Sequence[Entry]],
@@ -96,12 +105,9 @@ def judge(
     for name, entries in producers.items():
         _judge_calls(name, entries, keys, outcomes, verdict)
     receipts: dict[_Call, list[_Receipt]] = defaultdict(list)
-    times: dict[str, list[float]] = {}
-    holds: dict[str, int] = {}
-    for name, entries in consumers.items():
-        times[name], holds[name] = _collect(name, entries, receipts)
+    lives = {name: _collect(name, entries, receipts) for name, entries in consumers.items()}
     _judge_receipts(keys, outcomes, receipts, verdict)
-    explains = _Explaining(sorted(disturbances, key=lambda one: one.at), times, holds)
+    explains = _Explaining(sorted(disturbances, key=lambda one: one.at), lives)
     for call, found in receipts.items():
         _judge_again(f"{keys.get(call, '?')} call {call[1]}", sorted(found, key=lambda one: one.at), explains, verdict)
     verdict.messages = len(set(keys.values()))
@@ -132,24 +138,25 @@ def _judge_calls(
     verdict.unknown += counted[Step.UNKNOWN]
 
 
-def _collect(name: str, entries: Sequence[Entry], receipts: dict[_Call, list[_Receipt]]) -> tuple[list[float], int]:
-    """Add the receipts of one consumer; when each was, and how many messages it may hold."""
-    times: list[float] = []
-    holds = 0
+def _collect(name: str, entries: Sequence[Entry], receipts: dict[_Call, list[_Receipt]]) -> _Life:
+    """Add the receipts of one consumer."""
+    life = _Life()
     latest: dict[_Call, _Receipt] = {}
     for entry in entries:
         call = (entry.key.partition(":")[0], entry.number)
         if entry.step is Step.HOLDS:
-            holds = entry.number
+            life.holds = entry.number
+        elif entry.step is Step.CLOSED:
+            life.closed_at = entry.at
         elif entry.step is Step.GOT:
-            latest[call] = _Receipt(name, entry.at, len(times), entry.detail == MARKED)
+            latest[call] = _Receipt(name, entry.at, len(life.times), entry.detail == MARKED)
             receipts[call].append(latest[call])
-            times.append(entry.at)
+            life.times.append(entry.at)
         elif entry.step is Step.DONE:
             latest[call].done_at = entry.at
         elif entry.step is Step.MAYBE:
             latest[call].maybe = True
-    return times, holds
+    return life
 
 
 def _judge_receipts(
@@ -185,19 +192,16 @@ def _judge_receipts(
 class _Explaining:
     """Says whether a cut explains that a message came again."""
 
-    def __init__(
-        self, disturbances: Sequence[Disturbance], times: Mapping[str, Sequence[float]], holds: Mapping[str, int]
-    ) -> None:
+    def __init__(self, disturbances: Sequence[Disturbance], lives: Mapping[str, _Life]) -> None:
         self._disturbances = disturbances
-        self._times = times
-        self._holds = holds
+        self._lives = lives
 
     def __call__(self, first: _Receipt, again: _Receipt) -> bool:
+        life = self._lives[first.consumer]
         for one in self._disturbances:
-            if one.at > again.at or one.until + _GRACE < first.at:
+            if one.at > min(again.at, life.closed_at) or one.until + _GRACE < first.at:
                 continue
-            until = bisect_right(self._times[first.consumer], one.at)
-            if until - first.position <= self._holds[first.consumer]:
+            if bisect_right(life.times, one.at) - first.position <= life.holds:
                 return True
         return False
 

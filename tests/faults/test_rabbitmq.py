@@ -27,20 +27,20 @@ def faults(folder: Path, plan: Plan) -> Report:
 )
 def test_through_cuts_and_a_kill(tmp_path: Path, queue_type: str, topic: bool) -> None:
     options = f"queue_type={queue_type}"
-    plan = Plan("rabbitmq", 10_000, cuts=10, kills=1, seed=random.randrange(1 << 30), topic=topic, options=options)
+    seed = random.randrange(1 << 30)
+    plan = Plan("rabbitmq", 10_000, cuts=10, kills=1, seed=seed, topic=topic, options=options, restarts=3)
     report = faults(tmp_path, plan)
     assert report.ok, text(report)
-    assert len(report.disturbances) == 11
+    assert (len(report.disturbances), report.restarts) == (11, 3)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("queue_type", ["classic", "quorum"])
 def test_through_many_cuts_and_kills(tmp_path: Path, queue_type: str) -> None:
-    plan = Plan(
-        "rabbitmq", 100_000, cuts=50, kills=5, seed=random.randrange(1 << 30), options=f"queue_type={queue_type}"
-    )
+    seed, options = random.randrange(1 << 30), f"queue_type={queue_type}"
+    plan = Plan("rabbitmq", 100_000, cuts=50, kills=5, seed=seed, options=options, restarts=25)
     report = faults(tmp_path, plan)
     print(text(report))
     assert report.ok, text(report)
-    assert len(report.disturbances) == 55
+    assert (len(report.disturbances), report.restarts) == (55, 25)

@@ -25,6 +25,16 @@ def test_a_topic_with_a_shared_durable_subscription(tmp_path: Path) -> None:
     assert (report.verdict.counts, report.verdict.received) == ({}, 100)
 
 
+def test_consumers_that_end_in_good_order_and_others_in_their_place(tmp_path: Path) -> None:
+    plan = Plan(f"embedded:{tmp_path / 'broker.db'}", 400, cuts=0, restarts=3, seed=1)
+    report = run(plan, tmp_path)
+    assert report.failures == []
+    assert (report.restarts, report.verdict.counts) == (3, {})
+    assert (report.verdict.messages, report.verdict.confirmed, report.verdict.received) == (400, 400, 400)
+    assert "3 restart of all consumers" in text(report)
+    assert len(list(tmp_path.glob("c*.ledger"))) == 4 * 4
+
+
 def test_a_process_that_fails_is_told_and_nothing_is_left_running(tmp_path: Path) -> None:
     plan = Plan(f"embedded:{tmp_path / 'broker.db'}", 10, cuts=0, producers=("sync",), consumers=("unheard-of",))
     report = run(plan, tmp_path)

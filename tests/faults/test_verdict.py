@@ -146,3 +146,12 @@ def test_a_seed_draws_the_same_disturbances_again() -> None:
     assert [act.after for act in acts] == sorted(act.after for act in acts)
     assert sum(act.kind == "kill" for act in acts) == 5
     assert len(acts) == 55
+    assert [act for act in draw(4711, 50, 5, restarts=25) if act.kind != "restart"] == acts
+    assert len(draw(4711, 50, 5, restarts=25)) == 80
+
+
+def test_a_cut_explains_nothing_of_a_consumer_that_had_closed_its_connection() -> None:
+    closed = [Entry(2.0, Step.CLOSED)]
+    consumers = {"c0": [Entry(0.0, Step.HOLDS, number=HOLDS), *got(0, 1), *closed], "c1": got(0, 4)}
+    assert judge({"p": many(1)}, consumers, [Disturbance("cut", 1.5, 1.6)]).settled_in_doubt == 1
+    assert judge({"p": many(1)}, consumers, [Disturbance("cut", 3, 3.1)]).counts == {"duplicate without doubt": 1}

@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ __all__ = ["SHORT", "run_storm"]
 _PROGRAM = Path(__file__).with_name("storm.py")
 SHORT = 15.0
 """Seconds of a run in ``make test``."""
+_LEAST = 50  # signals in a second, and on a machine with nothing else to do hundreds
 _PATIENCE = 120.0  # seconds for the rest: starting, receiving what is left, closing
 
 
@@ -29,3 +31,6 @@ def run_storm(url: str, seconds: float) -> None:
     )
     print(run.stdout)
     assert run.returncode == 0, f"seed {seed}\n{run.stdout[-6000:]}\n{run.stderr[-3000:]}"
+    raised = re.search(r"(\d+) raised", run.stdout)
+    assert raised is not None, run.stdout
+    assert int(raised[1]) > seconds * _LEAST, run.stdout

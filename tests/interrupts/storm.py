@@ -43,7 +43,7 @@ _MODES = {
     "individual": INDIVIDUAL_ACKNOWLEDGE,
     "transacted": SESSION_TRANSACTED,
 }
-_LONGEST = 0.002  # seconds between two signals
+_LONGEST = (0.001, 0.01)  # seconds between two signals: few calls end, or most of them
 _STUCK = 20.0  # seconds without an end of a call, after which all stacks are printed and the program ends
 
 
@@ -71,7 +71,7 @@ class Storm:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _arm(self) -> None:
-        signal.setitimer(signal.ITIMER_REAL, self._draw.uniform(0.000_01, _LONGEST))
+        signal.setitimer(signal.ITIMER_REAL, self._draw.uniform(0.000_01, self._draw.choice(_LONGEST)))
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if not self.on:

@@ -76,6 +76,9 @@ class Wire:
         frame = SimpleNamespace(method=SimpleNamespace(consumer_tag=tag))
         self.questions.append(("cancel", lambda _: callback(frame)))
 
+    def expect(self) -> None:
+        """Something is asked."""
+
     def queue_declare(self, queue: str, passive: bool, callback: Callable[[Any], None]) -> None:
         self.questions.append(("fence", callback))
 

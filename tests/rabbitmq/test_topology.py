@@ -132,7 +132,7 @@ def test_delays_are_rounded_up_a_little(delay: int, waits: int) -> None:
 
 
 def test_a_waiting_place_sends_on_to_its_target(world: World) -> None:
-    world.hold(delays.ensure_waiting(1300, "", None))
+    world.hold(delays.ensure_waiting(1300, ""))
     (name,) = world.queues
     arguments = world.queues[name]["arguments"]
     assert arguments["x-message-ttl"] == 1300
@@ -149,7 +149,7 @@ def test_a_waiting_place_that_is_refused_leaves_nothing_that_stays(
 
     monkeypatch.setattr(world, "queue_declare", refuse)
     with pytest.raises(Refused):
-        world.hold(delays.ensure_waiting(1300, "", None))
+        world.hold(delays.ensure_waiting(1300, ""))
     assert not world.exchanges
 
 

@@ -74,6 +74,25 @@ def test_a_send_to_a_queue_that_was_deleted(broker: Broker, client: Client, name
     assert bodies(client, address, 1) == ["made again"]
 
 
+def test_who_makes_a_deleted_queue_again_with_the_first_send_and_who_with_the_second(
+    broker: Broker, clients: Clients, name: str
+) -> None:
+    """A link that has sent there finds out by a refusal, unless the deletion has ended a consumer of its own."""
+    address = Address(name)
+    links = {how: clients(broker) for how in ("sent", "consumed", "consuming", "stranger")}
+    links["sent"].send(address, "known by this")
+    assert bodies(links["consumed"], address, 1) == ["known by this"]
+    links["consuming"].consume(address, 1)
+    links["consuming"].send(address, "sent there as well")
+    found: dict[str, bool] = {}
+    for how, client in links.items():
+        broker.admin.delete(f"/api/queues/%2F/{name}")
+        eventually(lambda: links["consuming"].log.subscriptions, 10.0)
+        found[how] = client.ask(address, how).outcome() is None
+        client.send(address, f"{how} again")
+    assert found == {"sent": False, "consumed": True, "consuming": True, "stranger": True}
+
+
 def test_a_full_queue_refuses(broker: Broker, client: Client, name: str) -> None:
     full = {"x-max-length": 1, "x-overflow": "reject-publish"}
     broker.admin.put(f"/api/queues/%2F/{name}", {"durable": True, "arguments": full})

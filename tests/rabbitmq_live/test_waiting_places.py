@@ -9,7 +9,7 @@ from integration.brokers import Broker
 from integration.brokers.fixtures import StartBroker
 from jmsbridge.spi import Address, AddressRefused
 from jmsbridge.testing.suite.support import eventually
-from jmsbridge_rabbitmq import delays
+from jmsbridge_rabbitmq import RabbitOptions, delays
 from tests.rabbitmq_live.support import Client
 
 Clients = Callable[..., Client]
@@ -39,6 +39,17 @@ def test_a_delayed_message_that_an_alarm_held_up_outlives_its_waiting_place(
     eventually(lambda: client.link.waiting[place] > declared, 10.0)
     _, box = client.consume(address, 2)
     assert [arrival.envelope.body for arrival in box.wait(2, 20.0)] == ["opens the publishing socket", "late"]
+
+
+def test_connections_with_and_without_quorum_queues_delay_by_the_same_time(
+    broker: Broker, clients: Clients, name: str
+) -> None:
+    address, made = Address(name), [clients(broker, options=RabbitOptions(queue_type=one)) for one in (None, "quorum")]
+    answers = [each.ask(address, "late", delivery_time=soon(7_000_000)) for each in (*made, *made)]
+    for answer in answers:
+        answer.wait(15.0)
+    for quorum in (False, True):
+        broker.admin.delete(f"/api/queues/%2F/{delays.name_of(delays.bucket(7_000_000), '', quorum)}")
 
 
 def test_a_waiting_place_that_somebody_deleted_is_made_anew(broker: Broker, client: Client, name: str) -> None:

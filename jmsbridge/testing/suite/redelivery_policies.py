@@ -51,7 +51,7 @@ def test_redelivery_policy_names_the_queue_for_dead_letters(
     letter = take(session.create_consumer(dead))
     assert letter.text == "bad"
     assert letter.get_string_property(DEAD_LETTER_REASON) == "rejected after 2 deliveries"
-    assert letter.get_string_property(DEAD_LETTER_ORIGIN) == str(queue)
+    assert letter.get_string_property(DEAD_LETTER_ORIGIN) == str(queue.address)
     assert letter.get_int_property(DEAD_LETTER_DELIVERIES) == 2
     assert begun - 1000 <= letter.get_long_property(DEAD_LETTER_TIME) <= time.time_ns() // 1_000_000 + 1000
 
@@ -67,7 +67,7 @@ def test_redelivery_policy_names_the_queue_for_expired_messages(
     consumer = _session(harness, queue, mode, expiry_queue=gone.queue_name).create_consumer(queue)
     with session.create_producer(queue) as producer:
         producer.send("first")
-        producer.time_to_live = 200
+        producer.time_to_live = 0.2
         producer.send("mortal")
         sent = time.monotonic()
         producer.time_to_live = 0
@@ -78,7 +78,7 @@ def test_redelivery_policy_names_the_queue_for_expired_messages(
     assert_empty(consumer)
     letter = take(session.create_consumer(gone))
     assert (letter.text, letter.get_string_property(DEAD_LETTER_REASON)) == ("mortal", "expired")
-    assert letter.get_string_property(DEAD_LETTER_ORIGIN) == str(queue)
+    assert letter.get_string_property(DEAD_LETTER_ORIGIN) == str(queue.address)
 
 
 @rule("AC-9")
