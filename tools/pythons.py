@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-__all__ = ["ELSEWHERE", "SUPPORTED", "Interpreter", "Unusable", "chosen", "folders", "found", "main"]
+__all__ = ["ELSEWHERE", "SUPPORTED", "Interpreter", "Unusable", "chosen", "folders", "found", "main", "probe"]
 
 _ROOT = Path(__file__).resolve().parent.parent
 
