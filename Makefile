@@ -9,10 +9,10 @@ PIP := $(PY) -m pip --quiet --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test test-long brokers conformance check format bench bench-brokers docs rules clean
+.PHONY: help venv demo test test-pythons test-long brokers conformance check format bench bench-brokers docs rules clean
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 venv: $(VENV)/.stamp-dev  ## the environment for development
 
@@ -21,6 +21,9 @@ demo: $(VENV)/.stamp-run  ## the main job, on the embedded broker or on JMSBRIDG
 
 test: $(VENV)/.stamp-dev  ## every test that this machine can run, in a few minutes
 	@$(PY) -m pytest -q -n 4 --dist worksteal -p tools.unrun -m "not long" $(ARGS)
+
+test-pythons: $(VENV)/.stamp-dev  ## the tests that need no server, on every other Python that is found: 3.11 to 3.14, two at least
+	@$(PY) -m tools.pythons $(ARGS)
 
 test-long: $(VENV)/.stamp-dev  ## the long runs: repetition, faults, soak
 	@$(PY) -m pytest -v -p tools.unrun -m long --durations 0 $(ARGS)
@@ -56,8 +59,8 @@ docs: $(VENV)/.stamp-dev  ## regenerate what the documentation takes from the co
 	@$(PY) -m tools.docs
 	@$(PY) -m tools.pages
 
-clean:  ## remove environment and caches
-	rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage htmlcov
+clean:  ## remove environments and caches
+	rm -rf $(VENV) .venv-3.* dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage htmlcov
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A candidate counts only when it runs and can make environments: version managers leave shims that do neither.

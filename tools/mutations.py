@@ -25,7 +25,7 @@ from tools.definitions import find
 __all__ = ["Mutation", "Verdict", "load", "main", "try_out"]
 
 _ROOT = Path(__file__).resolve().parent.parent
-_LEFT_BEHIND = shutil.ignore_patterns(".git", ".venv", ".*cache", ".hypothesis", "__pycache__", "dist")
+_LEFT_BEHIND = shutil.ignore_patterns(".git", ".venv*", ".*cache", ".hypothesis", "__pycache__", "dist")
 _PATIENCE = 90.0  # seconds for one run of the tests of one rule; a mutant that hangs is found by pytest's own time-out
 _FAILED = re.compile(r"^(?:FAILED|ERROR) \S+::(\w+)", re.MULTILINE)
 

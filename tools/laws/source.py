@@ -12,7 +12,7 @@ __all__ = ["ROOT", "Source", "Violation", "python_sources", "sources", "top_leve
 
 ROOT = Path(__file__).resolve().parents[2]
 
-_SKIPPED = {".git", ".venv", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", "dist"}
+_SKIPPED = re.compile(r"\.git|\.venv.*|__pycache__|\..*_cache|\.hypothesis|dist")
 
 
 @dataclass(frozen=True)
@@ -123,5 +123,5 @@ def _paths(root: Path) -> list[Path]:
     if listed.returncode == 0:
         names = [root / name for name in listed.stdout.split("\0") if name]
     else:  # A source archive has no repository.
-        names = [path for path in root.rglob("*") if not _SKIPPED & set(path.relative_to(root).parts)]
+        names = [path for path in root.rglob("*") if not any(map(_SKIPPED.fullmatch, path.relative_to(root).parts))]
     return sorted(path for path in set(names) if path.is_file() and not re.search(r"\.(png|whl|gz)$", path.name))

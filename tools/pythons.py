@@ -1,0 +1,243 @@
+"""Run the tests that need no server on every other Python that this machine has.
+
+``make test`` runs everything on one Python, that of ``.venv``. This runs, on each of the other supported versions that
+is found on PATH or below pyenv, the tests whose outcome could depend on the version. Fewer than two versions, that of
+``.venv`` included, are a failure. Every version has a virtual environment of its own: ``.venv-3.12`` and so on.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+__all__ = ["ELSEWHERE", "SUPPORTED", "Interpreter", "Unusable", "chosen", "folders", "found", "main", "probe"]
+
+_ROOT = Path(__file__).resolve().parent.parent
+
+SUPPORTED = ("3.11", "3.12", "3.13", "3.14")
+"""What is tested where the machine has it; those that every release is tested on are declared in pyproject.toml."""
+
+ELSEWHERE = {
+    "a broker is needed": ("faults", "interop", "rabbitmq_faults", "rabbitmq_live", "suite_rabbitmq*"),
+    "they try the brokers, the Java programs and the benchmarks of this checkout": (
+        "brokers",
+        "brokers_bench",
+        "conformance",
+    ),
+    "they look at pages, sources and the build, not at what runs": ("docs", "laws", "project", "typing"),
+    "minutes each, for `make test-long`": ("long",),
+}
+"""Folders of tests that run on one Python only, by the reason; every other folder runs on each."""
+
+_LEAST = 2  # versions, or what runs on one Python would pass for what runs on all
+_PATIENCE = 20.0  # seconds for an interrupted run to end by itself
+
+# Free-threaded builds are left out: their version is the same, and nothing is promised for them.
+_PROBE = """
+import ensurepip, platform, sys, sysconfig, venv
+print("usable" if not sysconfig.get_config_var("Py_GIL_DISABLED") else "free-threaded", platform.python_version())
+"""
+
+
+class Unusable(Exception):
+    """What the machine has is not enough, or an environment cannot be made."""
+
+
+class Interpreter(msgspec.Struct, frozen=True):
+    """One Python of this machine; ``version`` is complete, such as 3.12.1 or 3.14.0rc2."""
+
+    version: str
+    path: Path
+
+    @property
+    def minor(self) -> str:
+        """Such as 3.12."""
+        return ".".join(self.version.split(".")[:2])
+
+    def age(self) -> tuple[int, bool, str]:
+        """Sorts the versions of one minor version: a final one comes after its candidates."""
+        patch = re.match(r"\d+\.\d+\.(\d+)(.*)", self.version)
+        assert patch is not None, self.version
+        return int(patch[1]), not patch[2].strip("+"), patch[2]
+
+
+def probe(path: Path) -> Interpreter | None:
+    """What answers there, if it is a Python that runs and can make environments; a shim of pyenv may do neither."""
+    try:
+        ran = subprocess.run([path, "-I", "-c", _PROBE], capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    word, _, version = ran.stdout.strip().partition(" ")
+    known = re.match(r"\d+\.\d+\.\d+", version)
+    return Interpreter(version, path) if ran.returncode == 0 and word == "usable" and known else None
+
+
+def found(search: str, pyenv: Iterable[Path]) -> list[Interpreter]:
+    """The newest of each supported minor version on the search path or below pyenv; an equal one on the path wins."""
+    best: dict[str, Interpreter] = {}
+    for path in _candidates(search, pyenv):
+        each = probe(path)
+        if each is None or each.minor not in SUPPORTED:
+            continue
+        if each.minor not in best or each.age() > best[each.minor].age():
+            best[each.minor] = each
+    return [best[minor] for minor in SUPPORTED if minor in best]
+
+
+def _candidates(search: str, pyenv: Iterable[Path]) -> Iterator[Path]:
+    names = [f"python{minor}" for minor in SUPPORTED] + ["python3", "python"]
+    for folder in dict.fromkeys(filter(None, search.split(os.pathsep))):
+        yield from (path for name in names if (path := Path(folder, name)).is_file())
+    for root in pyenv:
+        yield from (path for path in sorted(root.glob("versions/*/bin/python3")) if path.is_file())
+
+
+def _pyenv() -> list[Path]:
+    roots = [os.environ.get("PYENV_ROOT", ""), str(Path.home() / ".pyenv")]
+    return [Path(root) for root in dict.fromkeys(roots) if root]
+
+
+def folders(tests: Path) -> list[Path]:
+    """The folders of tests that run on every Python."""
+    elsewhere = [pattern for patterns in ELSEWHERE.values() for pattern in patterns]
+    return [
+        folder
+        for folder in sorted(tests.iterdir())
+        if any(folder.rglob("test_*.py")) and not any(folder.match(pattern) for pattern in elsewhere)
+    ]
+
+
+def chosen(every: Sequence[Interpreter], primary: Interpreter, only: Sequence[str] = ()) -> list[Interpreter]:
+    """Those to run on: all but the minor version of the primary one, or those asked for."""
+    others = [each for each in every if each.minor != primary.minor]
+    if 1 + len(others) < _LEAST:
+        raise Unusable(
+            f"Only Python {primary.version} ({primary.path}) was found; at least {_LEAST} of "
+            f"{', '.join(SUPPORTED)} are needed, on PATH or below pyenv."
+        )
+    missing = [minor for minor in only if minor not in [each.minor for each in every]]
+    if missing:
+        have = ", ".join(f"{each.version} ({each.path})" for each in every)
+        raise Unusable(f"There is no Python {' or '.join(missing)} here, only {have}.")
+    return [each for each in every if each.minor in only] if only else others
+
+
+def _environment(each: Interpreter, where: Path) -> Interpreter:
+    """The Python of its virtual environment, which the Makefile makes, and again after pyproject.toml changed."""
+    venv = where / f".venv-{each.minor}"
+    # An outer make hands its own settings down, which are not meant for this environment.
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    command = ["make", "--no-print-directory", f"VENV={venv}", f"PYTHON={each.path}", "ARGS=", "venv"]
+    if _run(command, inherited) != 0:
+        raise Unusable(f"The environment {venv} of Python {each.version} could not be made.")
+    inside = probe(venv / "bin" / "python")
+    if inside is None or inside.minor != each.minor:
+        raise Unusable(f"{venv} does not hold a Python {each.minor} that works: remove it and try again.")
+    return inside
+
+
+def _test(each: Interpreter, arguments: Sequence[str]) -> int:
+    """pytest's status, from the folders that run on every Python unless the arguments name others."""
+    command = [str(each.path), "-m", "pytest", "-q", "-n", "4", "--dist", "worksteal", "-m", "not long", *arguments]
+    if not any((_ROOT / argument.partition("::")[0]).exists() for argument in arguments):
+        command += [str(folder.relative_to(_ROOT)) for folder in folders(_ROOT / "tests")]
+    return _run(command, dict(os.environ))
+
+
+def _run(command: Sequence[str], environment: dict[str, str]) -> int:
+    """Run it with this terminal, in the checkout; it is gone when this returns or raises."""
+    process = subprocess.Popen(command, cwd=_ROOT, env=environment)
+    try:
+        return process.wait()
+    except KeyboardInterrupt:
+        # The terminal has interrupted the child as well: it shows what it has, and ends its workers.
+        _wait(process)
+        raise
+
+
+def _wait(process: subprocess.Popen[bytes]) -> None:
+    for end in (process.terminate, process.kill):
+        try:
+            process.wait(_PATIENCE)
+        except (subprocess.TimeoutExpired, KeyboardInterrupt):
+            end()
+        else:
+            return
+    process.wait()
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
+
+
+def _each(those: Sequence[Interpreter], where: Path, arguments: Sequence[str]) -> int:
+    """Run on one after the other, also after a failure, and say at the end how each went."""
+    results: list[str] = []
+    worst = 0
+    for number, each in enumerate(those, 1):
+        _say(f"\n== Python {each.version}: {number} of {len(those)} ==")
+        begun = time.monotonic()
+        try:
+            status = _test(_environment(each, where), arguments)
+        except Unusable as error:
+            _say(str(error))
+            status = 1
+        except KeyboardInterrupt:
+            _say(f"\nInterrupted on Python {each.version}. " + " ".join(results))
+            return 130
+        word = "passed" if status == 0 else f"FAILED (status {status})"
+        results.append(f"Python {each.version}: {word} in {time.monotonic() - begun:.0f} s.")
+        worst = max(worst, min(status, 1) if status >= 0 else 1)
+    _say("\n" + "\n".join(results))
+    return worst
+
+
+def _listed(every: Sequence[Interpreter], primary: Interpreter, those: Sequence[Interpreter]) -> Iterator[str]:
+    have = {each.minor: each for each in every} | {primary.minor: primary}
+    for minor in SUPPORTED:
+        if minor not in have:
+            yield f"Python {minor}: not on this machine"
+            continue
+        each = have[minor]
+        what = "the tests that need no server" if each in those else "not asked for"
+        if each is primary:
+            what = "everything, by `make test`"
+        yield f"Python {each.version}: {what} ({each.path})"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Say which versions are run, and run them; 1 when one failed, 2 when there are too few, 130 when interrupted."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.pythons",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="Everything else is handed to pytest, such as -x or tests/core.",
+    )
+    parser.add_argument("--list", action="store_true", help="only say which versions there are and what runs on each")
+    parser.add_argument("--only", action="append", default=[], metavar="3.12", help="this version; may be repeated")
+    parser.add_argument("--venvs", type=Path, default=_ROOT, metavar="FOLDER", help="where the environments are made")
+    options, rest = parser.parse_known_args(arguments)
+    try:
+        primary = probe(Path(sys.executable))
+        if primary is None:
+            raise Unusable(f"{sys.executable} cannot make environments: install its venv module.")
+        every = found(os.environ.get("PATH", ""), _pyenv())
+        those = chosen(every, primary, options.only)
+        _say("\n".join(_listed(every, primary, those)))
+        return 0 if options.list else _each(those, options.venvs.resolve(), rest)
+    except Unusable as error:
+        print(error, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
