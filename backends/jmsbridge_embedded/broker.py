@@ -177,10 +177,10 @@ class Broker:
         if more > 0 and self.common.stored + more > link.max_messages:
             raise self.full(link)
 
-    def bury(self, entry: Entry, origin: str, deliveries: int, to: str | None) -> None:
-        """Put a copy of a rejected message into that dead-letter queue, or the broker's."""
+    def bury(self, entry: Entry, origin: str, deliveries: int, to: str | None, reason: str | None = None) -> None:
+        """Put a copy of a rejected message into that queue, or with the broker's dead letters."""
         target = Address(to) if to else DEAD_LETTERS
-        self.queue(target).add(dead_letter(entry.envelope, target, origin, deliveries, self.common.clock()))
+        self.queue(target).add(dead_letter(entry.envelope, target, origin, deliveries, self.common.clock(), reason))
 
     def _keep_copies(self, envelope: Envelope, link: Link) -> list[Queue]:
         """Keep copies of this message where they belong; nowhere, if it was sent before. The caller dispatches."""

@@ -207,6 +207,11 @@ class Consumer:
         made = dead_letter(entry.envelope, to, queue.origin, entry.count, self._common.clock(), EXPIRED)
         queue.move(entry, made, target)
 
+    def _reject(self, entry: Entry, deliveries: int) -> None:
+        is_late = self.expired is not None and is_expired(entry.envelope, self._common.clock())
+        to, reason = (self.expired, EXPIRED) if is_late else (self._dead_letters, None)
+        self._channel.broker.bury(entry, self.queue.origin, deliveries, to, reason)
+
     def _return(self, tokens: Sequence[Entry], outcome: Outcome, failures: int) -> None:
         entries = [entry for entry in dict.fromkeys(tokens) if entry.holder is self]
         if self._channel.accepted:
@@ -214,7 +219,7 @@ class Consumer:
                 self._channel.accepted.pop(entry, None)
         if outcome is Outcome.REJECTED:
             for entry in entries:
-                self._channel.broker.bury(entry, self.queue.origin, entry.count + failures, self._dead_letters)
+                self._reject(entry, entry.count + failures)
             self.accept(entries)
         else:
             self.put_back(entries, 0 if outcome is Outcome.RELEASED else failures)

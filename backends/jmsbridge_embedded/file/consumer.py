@@ -116,13 +116,20 @@ class FileConsumer:
         back: list[Token] = []
         late: list[Token] = []
         for token in tokens:
-            is_late = self.expired is not None and is_expired(token.envelope, batch.now)
-            (late if is_late else back).append(token)
+            (late if self._is_late(batch, token) else back).append(token)
         batch.give_back(line.id, [(token.id, token.rank) for token in back], failures)
         if late and batch.catalog.by_id(line.id) is not None:
             for token in late:
                 batch.bury(token.envelope, self.expired, line.origin, token.count, EXPIRED)
         batch.entries.forget(token.id for token in late)
+
+    def reject(self, batch: Batch, token: Token, deliveries: int) -> None:
+        """A copy of this message is put aside; one that has expired, where this consumer wants such messages."""
+        to, reason = (self.expired, EXPIRED) if self._is_late(batch, token) else (self.dead_letters, None)
+        batch.bury(token.envelope, to, self.line.origin, deliveries, reason)
+
+    def _is_late(self, batch: Batch, token: Token) -> bool:
+        return self.expired is not None and is_expired(token.envelope, batch.now)
 
     def forget(self, number: int) -> None:
         """A claim was rolled back."""

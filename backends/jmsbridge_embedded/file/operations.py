@@ -96,8 +96,7 @@ class Settle:
             batch.entries.forget(mine)
         elif self._outcome is Outcome.REJECTED:
             for token in mine.values():
-                deliveries = token.count + self._failures
-                batch.bury(token.envelope, consumer.dead_letters, consumer.line.origin, deliveries)
+                consumer.reject(batch, token, token.count + self._failures)
             batch.entries.forget(mine)
         else:
             consumer.give_back(batch, mine.values(), 0 if self._outcome is Outcome.RELEASED else self._failures)

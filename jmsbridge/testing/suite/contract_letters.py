@@ -25,6 +25,7 @@ __all__ = [
     "test_contract_letter_of_a_letter_has_no_other_origin",
     "test_contract_letter_of_a_subscription_names_it",
     "test_contract_letter_rejected_goes_where_the_interest_says",
+    "test_contract_letter_rejected_too_late_has_expired",
 ]
 
 _LIFE = 1500
@@ -149,3 +150,22 @@ def test_contract_letter_expired_goes_where_the_interest_says(harness: Harness, 
     settle(subscription, box.tokens, Outcome.ACCEPTED)
     subscription.close()
     assert peek(link, address) == []
+
+
+@level("contract")
+@requires(Native.REJECT)
+@pytest.mark.parametrize("named", [True, False])
+def test_contract_letter_rejected_too_late_has_expired(harness: Harness, named: bool) -> None:
+    """One that has expired when it is rejected goes to the queue for such messages, where the interest names one."""
+    address, to, gone, end = harness.address(), harness.address(), harness.address(), _now() + _LIFE
+    link = harness.open_link()
+    send(link.channel(False), envelope(address, "mortal", expiration=end))
+    interest: dict[str, Any] = {"expired": gone.name} if named else {}
+    subscription, box = subscribe(link.channel(False), address, 1, dead_letters=to.name, **interest)
+    box.wait(1)
+    _wait_past(end)
+    settle(subscription, box.tokens, Outcome.REJECTED)
+    letter = _take(link, gone if named else to).envelope
+    assert letter.body == "mortal"
+    assert letter.properties[DEAD_LETTER_REASON] == ("expired" if named else "rejected after 1 delivery")
+    subscription.close()
