@@ -115,7 +115,8 @@ class MemoryAdmin:
             to = self._home.queue(target)
             for entry in entries:
                 queue.forget((entry,))
-                to.add(msgspec.structs.replace(entry.envelope, address=target), at_once=False, count=entry.count)
+                moved = msgspec.structs.replace(entry.envelope, address=target)
+                to.add(moved, at_once=False, count=entry.count, failures=entry.failures)
             to.dispatch()
             count += len(entries)
             more = not walk.done and count != limit

@@ -43,7 +43,7 @@ class Entry(msgspec.Struct, gc=False, eq=False):
     """One message in one queue or subscription; also the token of its arrivals.
 
     ``holder`` is None while it waits, the consumer while it is delivered and unsettled, then ``GONE``. ``count``
-    counts the deliveries that failed. ``places`` are the backlogs that have it, None where that is only the queue's
+    counts its deliveries that are over, ``failures`` those of them that failed. ``places`` are the backlogs that have it, None where that is only the queue's
     ``main``. Not tracked by the garbage collector: settling or closing breaks the cycle of entry and holder.
     """
 
@@ -52,6 +52,7 @@ class Entry(msgspec.Struct, gc=False, eq=False):
     count: int = 0
     holder: object | None = None
     places: "tuple[Backlog, ...] | None" = None
+    failures: int = 0
 
 
 def _last_key(chunk: Sequence[Entry]) -> int:

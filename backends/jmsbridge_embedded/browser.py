@@ -106,7 +106,7 @@ class Browser:
         while self.page and self.credit > 0:
             entry = self.page[0]
             if self._is_to_be_shown(entry, now):
-                arrival = Arrival(None, entry.envelope, entry.count > 0, entry.count + 1)
+                arrival = Arrival(None, entry.envelope, entry.count > 0, entry.count + 1, entry.failures)
                 self._common.do(shown, self, arrival, self.credit - 1, len(self.page) - 1)
             else:
                 self.page.popleft()

@@ -111,7 +111,7 @@ class Channel:
         self._end_transaction(ticket, self.undo)
 
     def close(self) -> None:
-        """Roll back, give held tokens back as FAILED."""
+        """Roll back, give held tokens back as REQUEUED."""
         with self._lock:
             self._common.mend()
             if self.lost is None:
@@ -131,7 +131,7 @@ class Channel:
         queues: dict[Queue, None] = {}
         for entry, consumer in accepted.items():
             if consumer.lost is not None:  # closed since: nobody is left to hold it
-                consumer.put_back([entry])
+                consumer.put_back((entry,), 1, 0)
                 queues[consumer.queue] = None
         for queue in queues:
             queue.dispatch()

@@ -128,7 +128,7 @@ class Consumer:
             common.step = None
 
     def close(self) -> None:
-        """End it; whatever is still held goes back as FAILED, except what the open transaction accepted."""
+        """End it; whatever is still held goes back as REQUEUED, except what the open transaction accepted."""
         common = self._common
         with self._lock:
             common.mend()
@@ -181,14 +181,14 @@ class Consumer:
         """
         kept = self._channel.accepted or {}
         for entry in [entry for entry in self.held if entry not in kept]:
-            self.put_back((entry,), 0 if death and entry.count else 1)
+            self.put_back((entry,), 0 if death and entry.count else 1, 0)
 
     def leave(self) -> None:
         """After ``release``: leave the queue, which hands out what came back."""
         self.queue.leave(self)
 
-    def put_back(self, entries: Sequence[Entry], failures: int = 1) -> None:
-        """These messages were delivered in vain; the caller dispatches."""
+    def put_back(self, entries: Sequence[Entry], deliveries: int, failures: int) -> None:
+        """These messages wait again, each counting that many of both; the caller dispatches."""
         self.held.difference_update(entries)
         queue = self.queue
         if self.expired is not None and not queue.ended:
@@ -198,7 +198,7 @@ class Consumer:
                     entry.holder = None
                     self.put_aside(entry)
             entries = [entry for entry in entries if entry.holder is self]
-        queue.give_back(entries, failures)
+        queue.give_back(entries, deliveries, failures)
 
     def put_aside(self, entry: Entry) -> None:
         """A message that nobody holds has expired: it goes to the queue that this consumer names for such ones."""
@@ -222,7 +222,8 @@ class Consumer:
                 self._reject(entry, entry.count + failures)
             self.accept(entries)
         else:
-            self.put_back(entries, 0 if outcome is Outcome.RELEASED else failures)
+            failures = 0 if outcome is Outcome.RELEASED else failures
+            self.put_back(entries, failures + (outcome is Outcome.REQUEUED), failures)
             self.queue.dispatch()
             if self._retired:
                 self.queue.rest()

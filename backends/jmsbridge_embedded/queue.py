@@ -48,15 +48,15 @@ class Queue(Contents):
 
     # -- messages come -------------------------------------------------------------------------------------------
 
-    def add(self, envelope: Envelope, at_once: bool = True, count: int = 0) -> None:
-        """A new message that failed ``count`` times elsewhere.
+    def add(self, envelope: Envelope, at_once: bool = True, count: int = 0, failures: int = 0) -> None:
+        """A new message that was delivered ``count`` times elsewhere, ``failures`` times of them in vain.
 
         With ``at_once`` false the caller dispatches, once all that belong together are there.
         """
         self.sequence = sequence = self.sequence + 1
         entry = Entry(envelope, BASES[envelope.priority] + sequence)
         if count:
-            entry.count = count
+            entry.count, entry.failures = count, failures
         common = self.common
         size = self.size + 1
         stored = common.stored + 1
@@ -108,14 +108,15 @@ class Queue(Contents):
         due = envelope.delivery_time if envelope.delivery_time > now else 0
         return Entry(envelope, key_of(envelope.priority, self.sequence)), due
 
-    def give_back(self, entries: Iterable[Entry], failures: int) -> None:
-        """Delivered messages return to their places, each counting that many failures; the caller dispatches."""
+    def give_back(self, entries: Iterable[Entry], deliveries: int, failures: int) -> None:
+        """Delivered messages return to their places, each counting that many of both; the caller dispatches."""
         for entry in sorted(entries, key=_key, reverse=True):  # each to the front, which costs least
             if self.ended:
                 self.forget((entry,))
                 continue
             entry.holder = None
-            entry.count += failures
+            entry.count += deliveries
+            entry.failures += failures
             self.place(entry)
             self.watch(entry)
 
@@ -239,7 +240,8 @@ class Queue(Contents):
     def _hand(self, consumer: "Consumer", entry: Entry, size: int, stored: int) -> None:
         """Deliver to a consumer with credit; the numbers are those afterwards."""
         count = entry.count
-        arrival = Arrival(entry, entry.envelope, True, count + 1) if count else Arrival(entry, entry.envelope)
+        envelope = entry.envelope
+        arrival = Arrival(entry, envelope, True, count + 1, entry.failures) if count else Arrival(entry, envelope)
         credit = consumer.credit - 1
         common = self.common
         if consumer.presettled:

@@ -347,7 +347,8 @@ class Subscription:
             for token in tokens:
                 self._flow.accept(token)
         else:
-            self._give_back(tokens, failures, unwanted=outcome is Outcome.RELEASED)
+            deliveries = failures + (outcome is Outcome.REQUEUED)
+            self._give_back(tokens, deliveries, unwanted=outcome is Outcome.RELEASED)
         if self._interest.deferred:
             self._hand_up()
         if ticket is not None:

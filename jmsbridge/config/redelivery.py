@@ -29,18 +29,18 @@ class RedeliveryPolicy(msgspec.Struct, frozen=True, kw_only=True):
     expiry_queue: str | None = None
     """The queue that takes messages whose time to live is over; None: they are dropped."""
 
-    def delay_before(self, count: int) -> float:
-        """Seconds to wait before delivery number ``count``, the first redelivery being number 2."""
-        if count <= 1:
+    def delay_after(self, failures: int) -> float:
+        """Seconds to wait after so many deliveries that failed."""
+        if failures <= 0:
             return 0.0
-        if count == 2:
+        if failures == 1:
             return self.first_delay
         try:
-            pause = self.delay * float(self.factor) ** (count - 3)
+            pause = self.delay * float(self.factor) ** (failures - 2)
         except OverflowError:
             pause = self.delay_max if self.delay else 0.0
         return min(pause, self.delay_max)
 
-    def is_exhausted(self, count: int) -> bool:
-        """Whether delivery number ``count`` is one too many."""
-        return 0 <= self.max_redeliveries < count - 1
+    def is_exhausted(self, failures: int) -> bool:
+        """Whether so many deliveries that failed are too many for another one."""
+        return 0 <= self.max_redeliveries < failures

@@ -100,7 +100,9 @@ class Subscription(Protocol):
 
         Without SETTLE_CONFIRM the ticket is answered after the write. On a transacted channel ACCEPTED joins the
         transaction, the others take effect at once, and the ticket may be answered at once: ``commit`` confirms.
-        ``failures`` counts the deliveries that FAILED or REJECTED stands for, used where the broker counts exactly.
+        ``failures`` counts the deliveries that failed, used where the broker counts exactly: those that FAILED or
+        REJECTED stands for, and for REQUEUED those before the last one, which did not fail. A backend whose broker knows
+        no difference takes REQUEUED for FAILED.
         """
 
     def drain(self, ticket: Ticket) -> None:
@@ -159,7 +161,7 @@ class Channel(Protocol):
         """Forget sends since the last commit; accepted tokens become unsettled again (path)."""
 
     def close(self) -> None:
-        """Roll back, give held tokens back to the broker as FAILED (blocks); idempotent."""
+        """Roll back, give held tokens back to the broker as REQUEUED (blocks); idempotent."""
 
 
 class Link(Protocol):

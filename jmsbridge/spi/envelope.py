@@ -63,14 +63,15 @@ class Arrival(msgspec.Struct, frozen=True, gc=False):
     """One message on its way in.
 
     ``token`` is the backend's own and comes back in ``settle``. ``delivery_count`` counts this delivery: 1 the first
-    time, at least 2 when ``redelivered``. ``position`` is the offset, on brokers that have one.
+    time, at least 2 when ``redelivered``. ``failures`` tells how many of those before failed, in the words of ``settle``;
+    None where that is not known, and all of them may have.
     """
 
     token: Any
     envelope: Envelope
     redelivered: bool = False
     delivery_count: int = 1
-    position: Any = None
+    failures: int | None = None
 
 
 class Outcome(Enum):
@@ -79,6 +80,7 @@ class Outcome(Enum):
     ACCEPTED = "accepted"  # done, gone
     RELEASED = "released"  # never seen by the application: back to its place, no count; as FAILED without RELEASE
     FAILED = "failed"  # seen, not processed: back to its place, delivery count raised
+    REQUEUED = "requeued"  # seen, and nobody said that it failed: the same, but one delivery more than failures
     REJECTED = "rejected"  # give up: to the dead-letter queue, by a confirmed copy and an acceptance if need be
 
 

@@ -121,7 +121,7 @@ class FileChannel:
             self.store.submit(Rollback(self, ticket))
 
     def close(self) -> None:
-        """Roll back, give held tokens back as FAILED."""
+        """Roll back, give held tokens back as REQUEUED."""
         if self.lost is None:
             self.store.end(self._end)
 

@@ -80,7 +80,7 @@ class FileConsumer:
             self.channel.store.end(self._retire)
 
     def close(self) -> None:
-        """End it; whatever is still held goes back as FAILED, except what the open transaction accepted."""
+        """End it; whatever is still held goes back as REQUEUED, except what the open transaction accepted."""
         if self.lost is None:
             self.channel.end_consumer(self)
 

@@ -33,13 +33,14 @@ _NEXT = {
 class Delivery:
     """One message that left its inbox. ``state`` is written by its inbox, and by the session that hands it over."""
 
-    __slots__ = ("arrival", "count", "due", "inbox", "local_failures", "redelivered", "spent", "state")
+    __slots__ = ("arrival", "count", "due", "failures", "inbox", "local_failures", "redelivered", "spent", "state")
 
     def __init__(self, arrival: Arrival, inbox: "Inbox") -> None:
         self.arrival = arrival
         self.inbox = inbox
         self.state = DeliveryState.TAKEN
         self.count = arrival.delivery_count
+        self.failures = arrival.delivery_count - 1 if arrival.failures is None else arrival.failures
         self.redelivered = arrival.redelivered
         self.due = 0.0  # monotonic time before which it is not delivered again
         self.spent = False  # its credit was counted when it was first handed out
@@ -48,6 +49,7 @@ class Delivery:
     def failed(self) -> None:
         """It was seen and comes again: flag and count say so (rule JX-1)."""
         self.count += 1
+        self.failures += 1
         self.redelivered = True
         self.local_failures += 1
 

@@ -351,7 +351,7 @@ class Inbox:
                 ticket.fail(LinkLost("the connection was lost before the acknowledgement; the broker delivers again"))
             return False
         try:
-            if outcome in (Outcome.FAILED, Outcome.REJECTED):
+            if outcome in (Outcome.FAILED, Outcome.REJECTED, Outcome.REQUEUED):
                 least = int(outcome is Outcome.FAILED)  # one that is rejected may have failed elsewhere only
                 for delivery in deliveries:
                     answer = ticket if delivery is deliveries[-1] else None

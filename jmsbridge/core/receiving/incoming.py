@@ -142,7 +142,7 @@ class Incoming:
         if envelope.expiration and envelope.expiration <= self._clock.now_ms():
             self._expire(delivery)
             return False
-        if delivery.count > 1 and self._is_dead(delivery) and (delivery.local_failures or self._is_count_true()):
+        if delivery.failures and self._is_dead(delivery) and (delivery.local_failures or self._is_count_true()):
             delivery.inbox.spend(delivery)
             wait_whole(lambda: self._dead_letter(delivery))
             self.hand.delivery = None
@@ -158,11 +158,11 @@ class Incoming:
         return bool(self.native & (Native.DELIVERY_COUNT | Native.RELEASE))
 
     def _is_dead(self, delivery: Delivery) -> bool:
-        return delivery.inbox.can_reject and delivery.inbox.redelivery.is_exhausted(delivery.count)
+        return delivery.inbox.can_reject and delivery.inbox.redelivery.is_exhausted(delivery.failures)
 
     def _dead_letter(self, delivery: Delivery) -> None:
         envelope = delivery.arrival.envelope
-        times = "once" if delivery.count == 2 else f"{delivery.count - 1} times"
+        times = "once" if delivery.failures == 1 else f"{delivery.failures} times"
         what = f"message {envelope.message_id} of {envelope.address} failed {times}"
         log.warning("%s: it goes to the dead-letter queue", what)
         delivery.inbox.settle((delivery,), Outcome.REJECTED, _DeadLetter(what, self._report))
@@ -415,12 +415,11 @@ class Incoming:
         receiver.inbox.retire([*self.policy.unsettled(), *([held] if held is not None else ())])
 
     def give_back(self, delivered: Sequence[Delivery], left: Callable[[], float]) -> None:
-        """At the end of the session: unseen messages unmarked, delivered ones marked as failed, all in place."""
+        """At the end of the session: unseen messages unmarked, delivered ones counted, all in place."""
         for receiver in self.receivers:
             receiver.release_unseen(left())
         for delivery in delivered:
-            delivery.failed()
-            delivery.inbox.settle((delivery,), Outcome.FAILED)
+            delivery.inbox.settle((delivery,), Outcome.REQUEUED)
         for receiver in self.receivers:
             receiver.inbox.retire(())
 
@@ -432,4 +431,4 @@ class Incoming:
 
 def _pause(delivery: Delivery) -> float:
     redelivery = delivery.inbox.redelivery
-    return _NO_DEAD_LETTERS if redelivery.is_exhausted(delivery.count) else redelivery.delay_before(delivery.count)
+    return _NO_DEAD_LETTERS if redelivery.is_exhausted(delivery.failures) else redelivery.delay_after(delivery.failures)

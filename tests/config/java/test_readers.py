@@ -374,15 +374,15 @@ def test_redelivery_of_classic_pauses_as_in_java(
     del profile["url"]
     policy = policy_for(resolve("embedded:", profile).options, "orders", False)
     expected = _java_pauses(initial, delay, exponential, multiplier, longest, 7)
-    assert [policy.delay_before(count) * 1000 for count in range(2, 9)] == pytest.approx(expected)
+    assert [policy.delay_after(failures) * 1000 for failures in range(1, 8)] == pytest.approx(expected)
 
 
 def test_a_policy_counts_redeliveries() -> None:
-    assert [RedeliveryPolicy(max_redeliveries=1).is_exhausted(count) for count in (1, 2, 3)] == [False, False, True]
+    assert [RedeliveryPolicy(max_redeliveries=1).is_exhausted(failures) for failures in (0, 1, 2)] == [False, False, True]
     assert not RedeliveryPolicy(max_redeliveries=-1).is_exhausted(10**6)
-    assert RedeliveryPolicy(max_redeliveries=0).is_exhausted(2)
-    assert RedeliveryPolicy(factor=1000, delay_max=7).delay_before(10**6) == 7
-    assert RedeliveryPolicy(delay=0, factor=1000).delay_before(10**6) == 0
+    assert RedeliveryPolicy(max_redeliveries=0).is_exhausted(1)
+    assert RedeliveryPolicy(factor=1000, delay_max=7).delay_after(10**6) == 7
+    assert RedeliveryPolicy(delay=0, factor=1000).delay_after(10**6) == 0
 
 
 def test_letters_of_any_case_are_one_name() -> None:
