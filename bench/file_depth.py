@@ -13,7 +13,7 @@ __all__ = ["DEPTHS", "figures"]
 
 DEPTHS = (10_000, 100_000, 1_000_000)
 COUNT = 5_000
-"""Messages of a window."""
+"""Messages of a window, at most."""
 
 KEPT = 0.5
 """What the deepest queue must leave of the rate on the least deep one."""
@@ -24,13 +24,14 @@ _PATIENCE = 300.0
 
 def figures(depths: tuple[int, ...] = DEPTHS) -> Iterator[Figure]:
     """For each depth a file of its own, all open, window by window in turn; what is received is sent again."""
+    count = min(COUNT, *depths)
     with tempfile.TemporaryDirectory() as folder:
         links = [jmsbridge.connect(f"embedded:{Path(folder) / f'{depth}.db'}") for depth in depths]
         try:
             for link, depth in zip(links, depths, strict=True):
                 link.start()
                 _fill(link, depth)
-            rounds = [[_receive(link) for link in links] for _ in range(WINDOWS)]
+            rounds = [[_receive(link, count) for link in links] for _ in range(WINDOWS)]
         finally:
             for link in links:
                 link.close()
@@ -51,16 +52,16 @@ def _fill(link: Connection, count: int) -> None:
                 session.commit()
 
 
-def _receive(link: Connection) -> tuple[float, float]:
+def _receive(link: Connection, count: int) -> tuple[float, float]:
     """Messages per second, and the seconds of the longest call."""
     longest, begun = 0.0, time.perf_counter()
     with link.create_session() as session:
         consumer = session.create_consumer(_DEEP)
-        for _ in range(COUNT):
+        for _ in range(count):
             started = time.perf_counter()
             if consumer.receive(timeout=_PATIENCE) is None:
                 raise RuntimeError("a message is missing")
             longest = max(longest, time.perf_counter() - started)
         seconds = time.perf_counter() - begun
-    _fill(link, COUNT)
-    return COUNT / seconds, longest
+    _fill(link, count)
+    return count / seconds, longest
