@@ -6,7 +6,7 @@ from collections.abc import Callable
 from rich.console import Console
 from rich.status import Status
 
-from bench import cost, depth, file_broker, growth, memory, report, throughput
+from bench import cost, depth, file_broker, file_depth, growth, memory, report, throughput
 from bench.measuring import Figure, cpu_loop, windows
 
 _FLAGS = {"--write", "--quick"}
@@ -60,6 +60,9 @@ def _file(share: int, command: str, status: Status) -> str:
     for figure in file_broker.figures(50_000 // share, 1_000_000 // share, 100_000 // share):
         figures.append(figure)
         status.update(f"file broker, after: {figure.name}")
+    for figure in file_depth.figures(tuple(count // share for count in file_depth.DEPTHS)):
+        figures.append(figure)
+        status.update(f"file broker, deep queues, after: {figure.name}")
     report.show(figures)
     return report.file_section(figures, command)
 

@@ -6,12 +6,13 @@ POSIX locks, as SQLite's own, die with the process and are not inherited by its 
 
 import contextlib
 import fcntl
-import hashlib
 import os
+import random
 import socket
 import struct
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
@@ -22,6 +23,8 @@ __all__ = ["Presence"]
 _LONGEST: Final = 100  # bytes of a socket's path; the system's limit is 104 to 108
 _MOST_LINES: Final = 500
 _ALL: Final = b"*"
+_PATIENCE: Final = 10.0  # seconds to get a lock that others only look at
+_PAUSE: Final = 0.02  # seconds, at most, between two tries
 _LISTEN: Final = 30.0  # seconds between two looks whether to go on listening
 
 
@@ -48,31 +51,45 @@ class Presence:
         self._thread.start()
 
     def _make_lock(self) -> int:
-        file = self.folder / f"{self.token}.lock"
-        for attempt in range(10):
-            self.folder.mkdir(exist_ok=True)
+        deadline = time.monotonic() + _PATIENCE
+        while True:
             try:
-                lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+                lock = self._try_lock()
             except FileNotFoundError:  # the last one to leave took the folder away
-                if attempt == 9:
+                if time.monotonic() > deadline:
                     raise
-                continue
-            with contextlib.suppress(BlockingIOError, PermissionError):  # another one just looks whether we live
-                fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if file.exists():
-                    return lock
-            os.close(lock)
-        raise OSError(f"{self.folder} vanishes again and again")
+                lock = None
+            if lock is not None:
+                return lock
+            if time.monotonic() > deadline:
+                raise OSError(f"for {_PATIENCE:g} s other processes had each lock in {self.folder} in their hands")
+            time.sleep(random.uniform(0.0, _PAUSE))  # sleep: others look whether we live, and nobody tells when not
+
+    def _try_lock(self) -> int | None:
+        """Make the lock file and take its lock; None when another process just looks at it or takes it away."""
+        file = self.folder / f"{self.token}.lock"
+        self.folder.mkdir(exist_ok=True)
+        lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        with contextlib.suppress(BlockingIOError, PermissionError):
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if file.exists():
+                return lock
+        os.close(lock)
+        return None
 
     def _bind(self) -> str:
         place = self.folder / f"{self.token}.sock"
-        if len(os.fsencode(place)) > _LONGEST:
-            short = hashlib.sha256(os.fsencode(self.folder)).hexdigest()[:16]
-            folder = Path(tempfile.gettempdir()) / f"jmsbridge-{os.getuid()}-{short}"
-            folder.mkdir(mode=0o700, exist_ok=True)
-            place = folder / self.token[:12]
-        self._socket.bind(str(place))
-        return str(place)
+        if len(os.fsencode(place)) <= _LONGEST and _is_text(str(place)):
+            self._socket.bind(str(place))
+            return str(place)
+        # a folder of its own, which nobody can have made before: others learn its name from the file
+        folder = Path(tempfile.mkdtemp(prefix="jmsbridge-"))
+        try:
+            self._socket.bind(str(folder / "wake"))
+        except OSError:
+            folder.rmdir()
+            raise
+        return str(folder / "wake")
 
     # -- waking --------------------------------------------------------------------------------------------------
 
@@ -102,8 +119,12 @@ class Presence:
                 continue  # look whether it has ended
             except OSError:
                 return  # closed
-            if not self._stopped:
-                self._heard(None if data == _ALL else struct.unpack(f">{len(data) // 8}q", data))
+            if self._stopped:
+                return
+            if len(data) % 8:  # all lines, or something that no broker sent: then too
+                self._heard(None)
+            else:
+                self._heard(struct.unpack(f">{len(data) // 8}q", data))
 
     # -- living --------------------------------------------------------------------------------------------------
 
@@ -126,7 +147,11 @@ class Presence:
 
     def remove(self, token: str, address: str) -> None:
         """Clean up what a dead process left."""
-        self._unlink(Path(address))
+        socket = Path(address)
+        self._unlink(socket)
+        if socket.parent != self.folder:
+            with contextlib.suppress(OSError):
+                socket.parent.rmdir()
         self._unlink(self.folder / f"{token}.lock")
 
     def tidy(self, known: set[str]) -> None:
@@ -160,3 +185,12 @@ class Presence:
     @staticmethod
     def _unlink(file: Path) -> None:
         file.unlink(missing_ok=True)
+
+
+def _is_text(path: str) -> bool:
+    """Whether the file can tell others this path."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from jmsbridge.spi import BackendError, ConnectFailed, LinkLost, SendRefused
+from jmsbridge_embedded.file.log import MOST
 from jmsbridge_embedded.file.wire import Damaged
 
 __all__ = [
@@ -103,7 +104,7 @@ def _prepare(connection: sqlite3.Connection, path: Path, verify: bool, deadline:
     for pragma in (
         "journal_mode = WAL",
         "synchronous = NORMAL",
-        "wal_autocheckpoint = 4000",
+        f"wal_autocheckpoint = {MOST}",
         "journal_size_limit = 67108864",
         "cache_size = -16000",
         "cell_size_check = ON",

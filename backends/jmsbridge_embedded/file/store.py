@@ -26,6 +26,7 @@ from jmsbridge_embedded.file.dispatch import Dispatcher
 from jmsbridge_embedded.file.entries import Entries
 from jmsbridge_embedded.file.intake import Intake
 from jmsbridge_embedded.file.link import FileLink
+from jmsbridge_embedded.file.log import Log
 from jmsbridge_embedded.file.nodes import Nodes
 from jmsbridge_embedded.file.operations import Call, End, Woken
 from jmsbridge_embedded.file.presence import Presence
@@ -238,6 +239,8 @@ class Store:
             undo.callback(os.close, self._wal)
             self._shm = os.stat(f"{self.path}-shm").st_ino  # not opened: closing it would drop SQLite's locks on it
             self._sync_folder()
+            self._written = Log(self.path, str(self._number))
+            undo.callback(self._written.close)
             self.entries = Entries(self._sql)
             self.catalog = Catalog(self._sql, self.entries)
             self.nodes = Nodes(self._sql, self.entries, self.catalog, self.presence)
@@ -338,6 +341,7 @@ class Store:
             self._roll_back(batch)
             self._failed(operations, error, in_doubt=unknown)
             return
+        self._written.wrote(self._sql.total_changes, sum(operation.size for operation in operations))
         self._after(batch)
 
     def _transact(self, batch: Batch, operations: list[Operation]) -> None:
@@ -458,6 +462,7 @@ class Store:
 
     def _close(self) -> None:
         self._intake.close()
+        self._written.close()
         with contextlib.suppress(sqlite3.Error):  # it is as closed as it can be
             self._sql.close()
         os.close(self._wal)
