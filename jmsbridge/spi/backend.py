@@ -101,8 +101,8 @@ class Subscription(Protocol):
         Without SETTLE_CONFIRM the ticket is answered after the write. On a transacted channel ACCEPTED joins the
         transaction, the others take effect at once, and the ticket may be answered at once: ``commit`` confirms.
         ``failures`` counts the deliveries that failed, used where the broker counts exactly: those that FAILED or
-        REJECTED stands for, and for REQUEUED those before the last one, which did not fail. A backend whose broker knows
-        no difference takes REQUEUED for FAILED.
+        REJECTED stands for, and for REQUEUED those before the last one, which did not fail. A backend whose broker
+        knows no difference takes REQUEUED for FAILED.
         """
 
     def drain(self, ticket: Ticket) -> None:

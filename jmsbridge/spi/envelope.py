@@ -63,8 +63,8 @@ class Arrival(msgspec.Struct, frozen=True, gc=False):
     """One message on its way in.
 
     ``token`` is the backend's own and comes back in ``settle``. ``delivery_count`` counts this delivery: 1 the first
-    time, at least 2 when ``redelivered``. ``failures`` tells how many of those before failed, in the words of ``settle``;
-    None where that is not known, and all of them may have.
+    time, at least 2 when ``redelivered``. ``failures`` tells how many of those before
+    failed, as ``settle`` counts them; None where that is not known: then only what fails in one session counts.
     """
 
     token: Any

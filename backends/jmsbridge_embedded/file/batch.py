@@ -134,11 +134,11 @@ class Batch:
 
     # -- giving back ---------------------------------------------------------------------------------------------
 
-    def give_back(self, line: int, held: list[tuple[int, int]], failures: int | None) -> None:
-        """Messages, given by id and rank, wait again in their places; no number of failures means a death."""
+    def give_back(self, line: int, held: list[tuple[int, int]], deliveries: int | None, failures: int) -> None:
+        """Messages, given by id and rank, wait again in their places, each counting that many; None means a death."""
         if not held:
             return
-        self.entries.give_back([number for number, _ in held], failures)
+        self.entries.give_back([number for number, _ in held], deliveries, failures)
         self.catalog.returned(line)
         self.touch(line)
         self.store.dispatcher.returned(line, [rank for _, rank in held])

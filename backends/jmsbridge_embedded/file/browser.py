@@ -80,7 +80,7 @@ class FileBrowser:
             wanted = _PAGE if self._selector is not None else min(_PAGE, count)
             rows = batch.entries.page(line.id, self._after, 10 * BAND, wanted)
             budget -= len(rows)
-            for _, rank, failed, expires, _, body in rows:
+            for _, rank, over, expires, _, body, failures in rows:
                 if count <= 0:
                     break
                 self._after = rank
@@ -89,7 +89,7 @@ class FileBrowser:
                 envelope = decode(body, line.address)
                 if self._selector is None or self._selector.matches_envelope(envelope):
                     count -= 1
-                    batch.effects.append((self._put, Arrival(None, envelope, failed > 0, failed + 1)))
+                    batch.effects.append((self._put, Arrival(None, envelope, over > 0, over + 1, failures)))
             if len(rows) < wanted:
                 break
         return count, False

@@ -191,7 +191,7 @@ class FileChannel:
             self.subscriptions.discard(consumer)
             kept = self.accepted or {}
             held = {number: token for number, token in consumer.held.items() if number not in kept}
-            consumer.give_back(batch, held.values(), 1)
+            consumer.give_back(batch, held.values(), 1, 0)
             for number in held:
                 del consumer.held[number]
             batch.on_undo(lambda: consumer.held.update(held))

@@ -107,8 +107,8 @@ class FileConsumer:
         """Whether its selector matches."""
         return self.view is None or self.view.selector.matches_envelope(envelope)
 
-    def give_back(self, batch: Batch, tokens: Iterable[Token], failures: int | None) -> None:
-        """These wait again in their places; no number of failures means a death, see ``Entries.give_back``.
+    def give_back(self, batch: Batch, tokens: Iterable[Token], deliveries: int | None, failures: int) -> None:
+        """These wait again in their places; no number of deliveries means a death, see ``Entries.give_back``.
 
         Those that expired meanwhile go where this consumer wants such messages, unless their line is gone.
         """
@@ -117,7 +117,7 @@ class FileConsumer:
         late: list[Token] = []
         for token in tokens:
             (late if self._is_late(batch, token) else back).append(token)
-        batch.give_back(line.id, [(token.id, token.rank) for token in back], failures)
+        batch.give_back(line.id, [(token.id, token.rank) for token in back], deliveries, failures)
         if late and batch.catalog.by_id(line.id) is not None:
             for token in late:
                 batch.bury(token.envelope, self.expired, line.origin, token.count, EXPIRED)

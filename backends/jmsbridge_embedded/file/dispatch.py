@@ -207,7 +207,7 @@ class _Scan:
         return True
 
     def _offer(self, row: Row, band: int) -> None:
-        _, rank, _, expires, bucket, body = row
+        _, rank, _, expires, bucket, body, _ = row
         local = self._local
         if expires and expires <= self._batch.now:
             local.expire(self._batch, row)
@@ -265,11 +265,11 @@ class _Scan:
         if consumer.credit:
             ring.append(consumer)
         batch = self._batch
-        token = Token(number, rank, count, envelope)
+        token = Token(number, rank, count, row[6], envelope)
         if consumer.presettled:
             batch.entries.forget((number,))
         else:
             self._claimed.append(number)
             consumer.held[number] = token
             batch.on_undo(lambda: consumer.forget(number))
-        batch.effects.append((consumer.put, Arrival(token, envelope, count > 0, count + 1)))
+        batch.effects.append((consumer.put, Arrival(token, envelope, count > 0, count + 1, row[6])))

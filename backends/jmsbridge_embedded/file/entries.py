@@ -20,8 +20,8 @@ __all__ = ["BAND", "Entries", "Packed", "Row", "pack"]
 BAND: Final = 1 << 50
 """Ranks per priority; see ``backlog.key_of``."""
 
-Row = tuple[int, int, int, int, int | None, bytes]
-"""id, rank, count, expires, bucket, body."""
+Row = tuple[int, int, int, int, int | None, bytes, int]
+"""id, rank, count, expires, bucket, body, failures."""
 
 _LARGE: Final = 2000
 _LONG: Final = 1 << 63
@@ -34,12 +34,12 @@ _DEATH: Final = "max(count, 1)"
 up the redeliveries of a message."""
 _LIST: Final = "(SELECT value FROM json_each(?))"
 _PAGE: Final = """
-    SELECT id, rank, count, expires, bucket, coalesce(body, (SELECT data FROM body WHERE id = content))
+    SELECT id, rank, count, expires, bucket, coalesce(body, (SELECT data FROM body WHERE id = content)), failures
     FROM entry INDEXED BY entry_ready
     WHERE line = ? AND owner IS NULL AND due = 0 AND rank > ? AND rank < ? ORDER BY rank LIMIT ?"""
 
 _EXPIRED: Final = f"""
-    SELECT line, id, rank, count, expires, bucket, coalesce(body, (SELECT data FROM body WHERE id = content))
+    SELECT line, id, rank, count, expires, bucket, coalesce(body, (SELECT data FROM body WHERE id = content)), failures
     FROM entry WHERE expires > 0 AND expires <= ? AND owner IS NULL AND line IN {_LIST} ORDER BY rank LIMIT ?"""
 
 
@@ -175,11 +175,12 @@ class Entries:
         """A node holds these from now on."""
         self.sql.execute(f"UPDATE entry SET owner = ? WHERE id IN {_LIST}", (node, _json(ids))).fetchall()
 
-    def give_back(self, ids: list[int], failures: int | None) -> None:
-        """These wait again, in their places, each counting that many failures; None is a death, see ``_DEATH``."""
+    def give_back(self, ids: list[int], deliveries: int | None, failures: int) -> None:
+        """These wait again, in their places, each counting that many of both; None is a death, see ``_DEATH``."""
         self.flush()
-        count = _DEATH if failures is None else f"count + {int(failures)}"
-        self.sql.execute(f"UPDATE entry SET owner = NULL, count = {count} WHERE id IN {_LIST}", (_json(ids),))
+        count = _DEATH if deliveries is None else f"count + {int(deliveries)}"
+        numbers = f"count = {count}, failures = failures + {int(failures)}"
+        self.sql.execute(f"UPDATE entry SET owner = NULL, {numbers} WHERE id IN {_LIST}", (_json(ids),))
 
     def give_back_all(self, node: int) -> list[int]:
         """Everything that a dead node held waits again; the lines where that happened."""

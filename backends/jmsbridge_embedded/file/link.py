@@ -128,7 +128,7 @@ class FileLink(FileAdmin):
             for token, consumer in (channel.accepted or {}).values():
                 back.setdefault(consumer, {})[token.id] = token
         for consumer, held in back.items():
-            consumer.give_back(batch, held.values(), None if death else 1)
+            consumer.give_back(batch, held.values(), None if death else 1, 0)
         for consumer in back:
             consumer.leave(batch)
         for channel in channels:

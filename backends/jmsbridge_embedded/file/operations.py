@@ -99,7 +99,8 @@ class Settle:
                 consumer.reject(batch, token, token.count + self._failures)
             batch.entries.forget(mine)
         else:
-            consumer.give_back(batch, mine.values(), 0 if self._outcome is Outcome.RELEASED else self._failures)
+            failures = 0 if self._outcome is Outcome.RELEASED else self._failures
+            consumer.give_back(batch, mine.values(), failures + (self._outcome is Outcome.REQUEUED), failures)
 
     def fail(self, error: BackendError) -> None:
         """The consumer holds them still."""
@@ -246,7 +247,7 @@ class Rollback:
             if consumer.ended:
                 back.setdefault(consumer, []).append(token)
         for consumer, tokens in back.items():
-            consumer.give_back(batch, tokens, 1)
+            consumer.give_back(batch, tokens, 1, 0)
         batch.effects.append(self._ticket.succeed)
 
     def fail(self, error: BackendError) -> None:

@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 _APPLICATION: Final = 0x6A6D7362
-_VERSION: Final = 2
+_VERSION: Final = 3
 LOCK_WAIT: Final = 10.0
 """Seconds for which another program may hold a file that is open here."""
 
@@ -58,6 +58,7 @@ CREATE TABLE duplicate(place TEXT, id TEXT, number INTEGER NOT NULL, PRIMARY KEY
 CREATE INDEX duplicate_number ON duplicate(place, number);
 CREATE TABLE entry(
     id INTEGER PRIMARY KEY, line INTEGER NOT NULL, rank INTEGER NOT NULL, owner INTEGER, count INTEGER NOT NULL,
+    failures INTEGER NOT NULL DEFAULT 0,
     due INTEGER NOT NULL, expires INTEGER NOT NULL, bucket INTEGER, kept INTEGER NOT NULL, stamp INTEGER NOT NULL,
     content INTEGER, body BLOB);
 CREATE INDEX entry_ready ON entry(line, rank) WHERE owner IS NULL AND due = 0;
@@ -70,7 +71,8 @@ CREATE TABLE body(id INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE TRIGGER entry_body AFTER DELETE ON entry WHEN old.content IS NOT NULL BEGIN
     DELETE FROM body WHERE id = old.content AND NOT EXISTS (SELECT 1 FROM entry WHERE content = old.content)@ END;
 """
-# entry: one message in one queue or subscription. rank orders, owner is the node that holds it, kept is false for
+# entry: one message in one queue or subscription. rank orders, owner is the node that holds it, count counts its
+# deliveries that are over and failures those of them that failed, kept is false for
 # NON_PERSISTENT ones. A large body lies in its own table, under the number content: claims do not write it again, and
 # the subscriptions of a topic share it. @ is a semicolon that ends no statement.
 

@@ -8,9 +8,10 @@ __all__ = ["Token"]
 
 
 class Token(msgspec.Struct, frozen=True, gc=False, eq=False):
-    """One claimed message: its row, its place, how many deliveries failed before this one, and what it says."""
+    """One claimed message: its row, its place, its deliveries that are over, those that failed, and what it says."""
 
     id: int
     rank: int
     count: int
+    failures: int
     envelope: Envelope

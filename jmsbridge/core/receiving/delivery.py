@@ -40,7 +40,7 @@ class Delivery:
         self.inbox = inbox
         self.state = DeliveryState.TAKEN
         self.count = arrival.delivery_count
-        self.failures = arrival.delivery_count - 1 if arrival.failures is None else arrival.failures
+        self.failures = arrival.failures or 0
         self.redelivered = arrival.redelivered
         self.due = 0.0  # monotonic time before which it is not delivered again
         self.spent = False  # its credit was counted when it was first handed out

@@ -142,7 +142,7 @@ class Incoming:
         if envelope.expiration and envelope.expiration <= self._clock.now_ms():
             self._expire(delivery)
             return False
-        if delivery.failures and self._is_dead(delivery) and (delivery.local_failures or self._is_count_true()):
+        if delivery.failures and self._is_dead(delivery):
             delivery.inbox.spend(delivery)
             wait_whole(lambda: self._dead_letter(delivery))
             self.hand.delivery = None
@@ -152,10 +152,6 @@ class Incoming:
             self._drop(delivery)
             return False
         return True
-
-    def _is_count_true(self) -> bool:
-        # elsewhere the flag alone, which a message may have that nobody has seen, stands for a count of two
-        return bool(self.native & (Native.DELIVERY_COUNT | Native.RELEASE))
 
     def _is_dead(self, delivery: Delivery) -> bool:
         return delivery.inbox.can_reject and delivery.inbox.redelivery.is_exhausted(delivery.failures)

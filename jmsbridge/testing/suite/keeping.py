@@ -26,6 +26,7 @@ from jmsbridge.testing.suite.redelivery_support import DEFERRED, deferred_sessio
 from jmsbridge.testing.suite.support import Collector, assert_empty, receive_texts, send_texts
 
 __all__ = [
+    "test_contract_keeping_count_of_what_was_requeued",
     "test_contract_keeping_what_closed_channels_held",
     "test_contract_keeping_what_closed_links_held",
     "test_contract_keeping_what_consumers_hand_back",
@@ -229,3 +230,26 @@ def test_contract_keeping_what_closed_links_held(harness: Harness) -> None:
         box.wait(10)
         link.close()
     assert sorted(fetch(harness.open_link(), address, 10)) == TEXTS[:10]
+
+
+@level("contract")
+def test_contract_keeping_count_of_what_was_requeued(harness: Harness) -> None:
+    """A delivery that did not fail counts as a delivery; where the backend knows failures, they are told exactly."""
+    address = harness.address()
+    link = harness.open_link()
+    send_texts_to(link, address, "a")
+    channel = link.channel(False)
+    subscription, box = subscribe(channel, address, 1)
+    (first,) = box.wait(1)
+    subscription.settle([first.token], Outcome.REQUEUED, None, 2)
+    subscription.grant(1)
+    again = box.wait(2)[1]
+    assert again.redelivered
+    assert again.delivery_count >= 2
+    if again.failures is not None:
+        assert again.failures == 2
+    if Native.DELIVERY_COUNT in harness.native:
+        assert again.delivery_count == 4
+    settle(subscription, [again.token], Outcome.ACCEPTED)
+    subscription.close()
+    channel.close()

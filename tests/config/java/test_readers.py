@@ -378,7 +378,11 @@ def test_redelivery_of_classic_pauses_as_in_java(
 
 
 def test_a_policy_counts_redeliveries() -> None:
-    assert [RedeliveryPolicy(max_redeliveries=1).is_exhausted(failures) for failures in (0, 1, 2)] == [False, False, True]
+    assert [RedeliveryPolicy(max_redeliveries=1).is_exhausted(failures) for failures in (0, 1, 2)] == [
+        False,
+        False,
+        True,
+    ]
     assert not RedeliveryPolicy(max_redeliveries=-1).is_exhausted(10**6)
     assert RedeliveryPolicy(max_redeliveries=0).is_exhausted(1)
     assert RedeliveryPolicy(factor=1000, delay_max=7).delay_after(10**6) == 7

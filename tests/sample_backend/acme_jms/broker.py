@@ -52,7 +52,7 @@ class Store:
         for entry in entries:
             del subscription.unsettled[entry]
             if outcome is not Outcome.ACCEPTED:
-                entry.redelivered |= outcome is Outcome.FAILED
+                entry.redelivered |= outcome in (Outcome.FAILED, Outcome.REQUEUED)
                 self.put(entry)
         self.dispatch()
 
@@ -93,7 +93,7 @@ class Broker:
             store.subscriptions.remove(subscription)
             if address.topic:
                 self._topics[address.name].remove(store)
-            store.settle(subscription, list(subscription.unsettled), Outcome.FAILED)
+            store.settle(subscription, list(subscription.unsettled), Outcome.REQUEUED)
 
     def cut(self) -> None:
         """All links die, as when the network fails."""
