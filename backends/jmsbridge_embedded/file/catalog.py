@@ -12,6 +12,7 @@ import msgspec
 
 from jmsbridge.spi import Address, AddressRefused, Envelope, Interest, SubscriptionRefused, SubscriptionUnknown
 from jmsbridge_embedded.file.entries import Entries
+from jmsbridge_embedded.file.wire import Damaged
 from jmsbridge_embedded.rules import check_creatable, compiled
 
 if TYPE_CHECKING:
@@ -68,7 +69,8 @@ class Peer(msgspec.Struct, frozen=True):
 def selector_of(text: str) -> "Selector":
     """A selector ready for use."""
     made = compiled(text)
-    assert made is not None
+    if made is None:
+        raise Damaged("a selector in the file is empty")
     return made
 
 

@@ -32,6 +32,9 @@ _DEAD: Final = frozenset(
     {*_CORRUPT, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL}
 )
 
+_SMALL: Final = 16 << 20
+"""Bytes up to which a file is checked as a whole whenever it is opened, which takes 3 ms of CPU per MB."""
+
 _UNFIT: Final = (UnicodeEncodeError, OverflowError)
 """What comes of values that SQLite cannot hold. Nothing is wrong with the file then."""
 
@@ -80,8 +83,8 @@ CREATE TRIGGER entry_body AFTER DELETE ON entry WHEN old.content IS NOT NULL BEG
 def open_file(path: Path, verify: bool, timeout: float) -> sqlite3.Connection:
     """A connection to the broker in ``path``, made when it is not there; ``ConnectFailed`` says what is wrong.
 
-    ``verify`` has every page read, because the file was found damaged before. For ``timeout`` seconds another program
-    may hold it.
+    Every page of a small file is read, and each row compared with the indexes; with ``verify``, because it was found
+    damaged before, of a large one too. For ``timeout`` seconds another program may hold it.
     """
     for file in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
         if _is_forbidden(file):  # SQLite would open it for reading, and leave such files behind
@@ -121,8 +124,8 @@ def _prepare(connection: sqlite3.Connection, path: Path, verify: bool, deadline:
         connection.execute(f"PRAGMA application_id = {_APPLICATION}")
         connection.execute(f"PRAGMA user_version = {_VERSION}")
     connection.execute("COMMIT")
-    if verify:
-        found = " ".join(str(connection.execute("PRAGMA quick_check(1)").fetchone()[0]).split())
+    if verify or path.stat().st_size <= _SMALL:
+        found = " ".join(str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0]).split())
         if found != "ok":
             raise ConnectFailed(f"{path} is damaged ({found}); {_REPAIR}")
 
