@@ -45,6 +45,12 @@ class Delivery:
         self.spent = False  # its credit was counted when it was first handed out
         self.local_failures = 0  # deliveries that failed here and that the broker has not been told of
 
+    @property
+    def attempt(self) -> int:
+        """Which delivery this is since it came here: what closed sessions and lost processes held counts as no failure.
+        """
+        return 1 + self.local_failures
+
     def failed(self) -> None:
         """It was seen and comes again: flag and count say so (rule JX-1)."""
         self.count += 1

@@ -144,27 +144,18 @@ class Incoming:
         if envelope.expiration and envelope.expiration <= self._clock.now_ms():
             self._drop(delivery)
             return False
-        if delivery.count > 1 and self._is_dead(delivery) and (delivery.local_failures or self._is_count_true()):
-            delivery.inbox.spend(delivery)
-            wait_whole(lambda: self._dead_letter(delivery))
-            self.hand.delivery = None
-            return False
         selector = delivery.inbox.selector
         if selector is not None and not selector.matches_envelope(envelope):
             self._drop(delivery)
             return False
         return True
 
-    def _is_count_true(self) -> bool:
-        # elsewhere the flag alone, which a message may have that nobody has seen, stands for a count of two
-        return bool(self.native & (Native.DELIVERY_COUNT | Native.RELEASE))
-
     def _is_dead(self, delivery: Delivery) -> bool:
-        return delivery.inbox.redelivery.is_exhausted(delivery.count) and Native.REJECT in self.native
+        return delivery.inbox.redelivery.is_exhausted(delivery.attempt) and Native.REJECT in self.native
 
     def _dead_letter(self, delivery: Delivery) -> None:
         envelope = delivery.arrival.envelope
-        times = "once" if delivery.count == 2 else f"{delivery.count - 1} times"
+        times = "once" if delivery.local_failures == 1 else f"{delivery.local_failures} times"
         what = f"message {envelope.message_id} of {envelope.address} failed {times}"
         log.warning("%s: it goes to the dead-letter queue", what)
         delivery.inbox.settle((delivery,), Outcome.REJECTED, _DeadLetter(what, self._report))
@@ -425,4 +416,5 @@ class Incoming:
 
 def _pause(delivery: Delivery) -> float:
     redelivery = delivery.inbox.redelivery
-    return _NO_DEAD_LETTERS if redelivery.is_exhausted(delivery.count) else redelivery.delay_before(delivery.count)
+    attempt = delivery.attempt
+    return _NO_DEAD_LETTERS if redelivery.is_exhausted(attempt) else redelivery.delay_before(attempt)
