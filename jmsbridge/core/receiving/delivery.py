@@ -47,7 +47,7 @@ class Delivery:
 
     @property
     def attempt(self) -> int:
-        """Which delivery this is since it came here: what closed sessions and lost processes held counts as no failure."""
+        """Which delivery this is since it came here; what closed sessions or lost processes held has not failed."""
         return 1 + self.local_failures
 
     def failed(self) -> None:
