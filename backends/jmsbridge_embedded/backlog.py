@@ -42,9 +42,10 @@ def key_of(priority: int, sequence: int) -> int:
 class Entry(msgspec.Struct, gc=False, eq=False):
     """One message in one queue or subscription; also the token of its arrivals.
 
-    ``holder`` is None while it waits, the consumer while it is delivered and unsettled, then ``GONE``. ``count``
-    counts its deliveries that are over, ``failures`` those of them that failed. ``places`` are the backlogs that have
-    it, None where that is only the queue's ``main``. Not tracked by the garbage collector: settling or closing breaks the cycle of entry and holder.
+    ``holder`` is None while it waits, the consumer while it is delivered and unsettled, then ``GONE``. ``count`` counts
+    its deliveries that are over, ``failures`` those of them that failed. ``places`` are the backlogs that have it, None
+    where that is only the queue's ``main``. Not tracked by the garbage collector: settling or closing breaks the cycle
+    of entry and holder.
     """
 
     envelope: Envelope

@@ -148,17 +148,23 @@ class SessionChannel:
         while True:
             channel, epoch = self.wait_current()
             try:
-                receiver.attach(channel.subscribe(receiver.wanted(self._incoming.native), receiver.inbox))
+                subscription = channel.subscribe(receiver.wanted(self._incoming.native), receiver.inbox)
+                receiver.attach(subscription)
             except LinkLost:
                 self._connection.wait_changed(epoch)
                 continue
             except BackendError as error:
                 raise translate(error) from error
-            with self._lock:
-                check_open()
-                if epoch == self._epoch and self._channel is channel:
-                    self._incoming.add(receiver)
-                    return
+            try:
+                with self._lock:
+                    check_open()
+                    if epoch == self._epoch and self._channel is channel:
+                        self._incoming.add(receiver)
+                        return
+            except JMSException:  # closed while the call, which was interrupted, went on: nobody else would close it
+                with contextlib.suppress(LinkLost):
+                    subscription.close()
+                raise
             receiver.interrupted()  # the link died meanwhile: again, on the next one
 
     def forget(self, receiver: "Receiver") -> None:

@@ -370,3 +370,21 @@ def test_an_interrupted_create_consumer_leaves_no_subscription(
     go.set()
     eventually(lambda: "close-subscription" in backend.script.verbs())
     assert not session._engine.incoming.receivers
+
+
+def test_a_consumer_whose_creation_was_interrupted_is_closed_also_when_its_session_was_closed_meanwhile(
+    backend: ScriptedBackend, connect: Connect, raised: type[BaseException]
+) -> None:
+    session = connect().create_session()
+    go, subscribing = threading.Event(), threading.Event()
+
+    def slow(_: Call) -> None:
+        subscribing.set()
+        assert go.wait(LONG)
+
+    backend.script.before["subscribe"] = slow
+    with interrupted_when(subscribing.is_set, raised):
+        session.create_consumer(QUEUE)
+    session.close()
+    go.set()
+    eventually(lambda: "close-subscription" in backend.script.verbs())

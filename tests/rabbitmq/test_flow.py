@@ -312,7 +312,7 @@ class Held(World):
             native=Native.NONE,
             options=RabbitOptions(),
             blocked=False,
-            wait=lambda start, what, optional: start(lambda *result: self.ends.append(result)),
+            wait_closing=lambda start, what: start(lambda *result: self.ends.append(result)),
             left=self._leave,
         )
         source = Source("q", "classic", eager=False)
