@@ -78,7 +78,7 @@ class Outcome(Enum):
     """What becomes of a delivered message."""
 
     ACCEPTED = "accepted"  # done, gone
-    RELEASED = "released"  # never seen by the application: back to its place, no count; as FAILED without RELEASE
+    RELEASED = "released"  # never seen by the application: back to its place, no count; as REQUEUED without RELEASE
     FAILED = "failed"  # seen, not processed: back to its place, delivery count raised
     REQUEUED = "requeued"  # seen, and nobody said that it failed: the same, but one delivery more than failures
     REJECTED = "rejected"  # give up: to the dead-letter queue, by a confirmed copy and an acceptance if need be

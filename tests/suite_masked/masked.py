@@ -222,7 +222,7 @@ class _Subscription:
 
     def settle(self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1) -> None:
         if outcome is Outcome.RELEASED and Native.RELEASE not in self.native:
-            outcome = Outcome.FAILED
+            outcome, failures = Outcome.REQUEUED, 0
         self.inner.settle(tokens, outcome, ticket, failures)
 
     def drain(self, ticket: Ticket) -> None:
