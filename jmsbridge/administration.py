@@ -50,10 +50,11 @@ class Administration(Strict):
     be given as an address of the SPI.
     """
 
-    __slots__ = ("_core", "_simplified")
+    __slots__ = ("_core", "_keeps", "_simplified")
 
-    def __init__(self, core: ConnectionCore, *, simplified: bool = False) -> None:
+    def __init__(self, core: ConnectionCore, *, simplified: bool = False, keeps: object = None) -> None:
         self._core = core
+        self._keeps = keeps  # the connection, which is not closed as forgotten while this is in use
         self._simplified = simplified
         self._with_admin(lambda admin: None)  # where there is none, it shows here
 

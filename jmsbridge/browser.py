@@ -40,7 +40,8 @@ class _Page:
 class QueueBrowser(Closing, Strict):
     """Each iteration shows the queue anew, in the order of receiving; on a stopped connection too."""
 
-    __slots__ = ("__weakref__", "_closed", "_engine", "_is_cut", "_open", "_queue", "_selector")
+    __slots__ = ("__weakref__", "_closed", "_engine", "_is_cut", "_open", "_queue", "_selector", "_session")
+    _session: object
 
     def __init__(self, engine: SessionCore, queue: Queue, selector: str | None) -> None:
         self._engine = engine

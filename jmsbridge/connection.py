@@ -1,5 +1,7 @@
 """A client's active connection to its broker (Jakarta Messaging 3.1 section 6.1)."""
 
+import warnings
+import weakref
 from datetime import timedelta
 from typing import Any, ClassVar, NoReturn, overload
 
@@ -9,7 +11,7 @@ from jmsbridge.config import Target
 from jmsbridge.core import arguments
 from jmsbridge.core.connection import ConnectionCore
 from jmsbridge.core.modes import AUTO_ACKNOWLEDGE, DupsOk
-from jmsbridge.core.runtime.interrupts import wait_whole
+from jmsbridge.core.runtime.interrupts import Work, start_whole, wait_whole
 from jmsbridge.core.session import SessionSettings
 from jmsbridge.errors import UnsupportedFeatureException
 from jmsbridge.listeners import EXCEPTION_LISTENER_NAMES, AnyExceptionListener, as_exception
@@ -36,6 +38,7 @@ class Connection(Closing, Strict):
     def __init__(self, target: Target, backend: Backend) -> None:
         self._core = wait_whole(lambda: ConnectionCore(target, backend), lambda core: core.close())
         self._exception_listener = None
+        weakref.finalize(self, _end_forgotten, self._core).atexit = False
 
     # ---- attributes
 
@@ -75,7 +78,7 @@ class Connection(Closing, Strict):
     def admin(self) -> Administration:
         """The broker's destinations: list, create, remove, purge, move; UnsupportedFeature where the backend cannot."""
         self._core.check_open()
-        return Administration(self._core)
+        return Administration(self._core, keeps=self)
 
     # ---- sessions
 
@@ -170,3 +173,10 @@ class Connection(Closing, Strict):
     def __repr__(self) -> str:
         core = self._core
         return f"<{type(self).__name__} {core.name} to {core.target.endpoints[0]} {core.life.state.name.lower()}>"
+
+
+def _end_forgotten(core: ConnectionCore) -> None:
+    """Nobody has the connection any more, nor a session, producer, consumer or browser of it."""
+    if not core.is_needed():
+        start_whole(Work(core.close))  # elsewhere, since the garbage collector may call this on any thread
+        warnings.warn(f"connection {core.name} to {core.target} was not closed", ResourceWarning, stacklevel=2)

@@ -31,7 +31,8 @@ class MessageConsumer(Closing, Strict):
     until the consumer is closed.
     """
 
-    __slots__ = ("__weakref__", "_closed", "_destination", "_engine", "_life", "_listener", "_receiver")
+    __slots__ = ("__weakref__", "_closed", "_destination", "_engine", "_life", "_listener", "_receiver", "_session")
+    _session: object
     _meant: ClassVar[dict[str, str]] = MESSAGE_LISTENER_NAMES
     _listener: AnyMessageListener | None
 

@@ -118,7 +118,7 @@ class JMSContext(Closing, Creating, SessionModes, Strict):
         """A light-weight producer; needs no closing."""
         self._check_open()
         self._connection._core.use()
-        return JMSProducer(self._session._engine)
+        return JMSProducer(self._session._engine, self._session)
 
     def _consumer(self, consumer: MessageConsumer) -> JMSConsumer:
         if self._auto_start:
@@ -223,7 +223,7 @@ class JMSContext(Closing, Creating, SessionModes, Strict):
     def admin(self) -> Administration:
         """See ``Connection.admin``."""
         self._session._check_open()
-        return Administration(self._connection._core, simplified=True)
+        return Administration(self._connection._core, simplified=True, keeps=self._connection)
 
     @property
     @simplified

@@ -58,7 +58,7 @@ class JMSProducer(Strict):
     message's own (rule HD-2). Times are seconds. Belongs to its context's thread; its exceptions are unchecked.
     """
 
-    __slots__ = ("__weakref__", "_settings")
+    __slots__ = ("__weakref__", "_session", "_settings")
     _meant: ClassVar[dict[str, str]] = {
         "getAsync": "write async_listener",
         "get_async": "write async_listener",
@@ -68,8 +68,9 @@ class JMSProducer(Strict):
         "send_message": "write send(…)",
     }
 
-    def __init__(self, engine: SessionCore) -> None:
+    def __init__(self, engine: SessionCore, session: object) -> None:
         self._settings = _Settings(engine)
+        self._session = session
 
     @simplified
     def _check(self) -> None:

@@ -27,7 +27,8 @@ class MessageProducer(Closing, Strict):
     OR-1).
     """
 
-    __slots__ = ("__weakref__", "_closed", "_destination", "_engine", "_outgoing", "_settings")
+    __slots__ = ("__weakref__", "_closed", "_destination", "_engine", "_outgoing", "_session", "_settings")
+    _session: object
     _meant: ClassVar[dict[str, str]] = {
         "ttl": "write time_to_live",
         "mode": "write delivery_mode",

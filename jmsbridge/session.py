@@ -1,7 +1,7 @@
 """A single-threaded context for producing and consuming (Jakarta Messaging 3.1 section 6.2)."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jmsbridge.browser import QueueBrowser
 from jmsbridge.closing import Closing
@@ -46,6 +46,8 @@ __all__ = [
     "SESSION_TRANSACTED",
     "Session",
 ]
+
+C = TypeVar("C", bound=MessageProducer | MessageConsumer | QueueBrowser)
 
 
 class Session(Closing, Creating, SessionModes, Strict):
@@ -168,12 +170,17 @@ class Session(Closing, Creating, SessionModes, Strict):
 
     # ---- producers and consumers
 
+    def _kept(self, child: C) -> C:
+        """Who has the child may use it, and so the connection is not closed as forgotten."""
+        child._session = self
+        return child
+
     def create_producer(self, destination: Destination | None) -> MessageProducer:
         """A producer for one destination; for None an anonymous one, whose every send names its destination."""
         self._check_open()
         if destination is not None:
             arguments.destination(destination)
-        return MessageProducer(self._engine, destination)
+        return self._kept(MessageProducer(self._engine, destination))
 
     def create_consumer(
         self,
@@ -190,7 +197,7 @@ class Session(Closing, Creating, SessionModes, Strict):
         self._check_open()
         target = arguments.destination(destination)
         interest = self._interest(target, message_selector, prefetch, no_local=no_local and isinstance(target, Topic))
-        return self._engine.consume(interest, MessageConsumer, target)
+        return self._kept(self._engine.consume(interest, MessageConsumer, target))
 
     def create_shared_consumer(
         self, topic: Topic, name: str, message_selector: str | None = None, *, prefetch: int | None = None
@@ -199,7 +206,7 @@ class Session(Closing, Creating, SessionModes, Strict):
         self._check_open()
         target = arguments.topic(topic)
         interest = self._interest(target, message_selector, prefetch, key=name, shared=True)
-        return self._engine.consume(interest, MessageConsumer, target)
+        return self._kept(self._engine.consume(interest, MessageConsumer, target))
 
     def create_durable_consumer(
         self,
@@ -241,7 +248,7 @@ class Session(Closing, Creating, SessionModes, Strict):
         interest = self._interest(target, message_selector, prefetch, key=name, durable=True, no_local=no_local)
         if not self._connection._core.client_id:
             raise IllegalStateException("an unshared durable subscription needs a client id (connection.client_id)")
-        return self._engine.consume(interest, kind, target)
+        return self._kept(self._engine.consume(interest, kind, target))
 
     def create_shared_durable_consumer(
         self, topic: Topic, name: str, message_selector: str | None = None, *, prefetch: int | None = None
@@ -250,7 +257,7 @@ class Session(Closing, Creating, SessionModes, Strict):
         self._check_open()
         target = arguments.topic(topic)
         interest = self._interest(target, message_selector, prefetch, key=name, durable=True, shared=True)
-        return self._engine.consume(interest, MessageConsumer, target)
+        return self._kept(self._engine.consume(interest, MessageConsumer, target))
 
     def _interest(
         self,
@@ -287,7 +294,7 @@ class Session(Closing, Creating, SessionModes, Strict):
         target = arguments.queue(queue)
         text = arguments.selector(message_selector)
         self._engine.plan().require(Native.BROWSE)
-        return QueueBrowser(self._engine, target, text)
+        return self._kept(QueueBrowser(self._engine, target, text))
 
     def create_temporary_queue(self) -> TemporaryQueue:
         """A queue that lives as long as the connection and is consumed only by it."""

@@ -373,6 +373,12 @@ class ConnectionCore:
         finally:
             self.supervisor.close()
 
+    def is_needed(self) -> bool:
+        """Whether it still does something although the application has nothing of it: a listener gets messages."""
+        if self.is_forked or self.life.state is not State.OPEN:
+            return True
+        return any(session.incoming.listening.receivers for session in self.sessions)
+
     def abandon(self) -> None:
         """In a forked child: the parent's link must not be touched."""
         self.is_forked = True

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import weakref
 from collections.abc import Callable
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -92,7 +93,7 @@ class SessionCore:
         self.outgoing.group_ack_threshold = settings.group_ack_threshold
         self.channel = SessionChannel(connection, self.incoming, self.outgoing, self.transactions)
         self._lock = ranked(Rank.SESSION)  # guards _children
-        self._children: dict[Child, None] = {}
+        self._children: weakref.WeakSet[Child] = weakref.WeakSet()  # the application's, which may forget them
         self.broken: JMSException | None = None
         self._acknowledge_any = functools.partial(self.acknowledge, None)
 
@@ -326,12 +327,12 @@ class SessionCore:
     def add_child(self, child: Child) -> None:
         """Something to shut with the session."""
         with self._lock:
-            self._children[child] = None
+            self._children.add(child)
 
     def forget_child(self, child: Child) -> None:
         """It was closed by itself."""
         with self._lock:
-            self._children.pop(child, None)
+            self._children.discard(child)
 
     # ---- transaction
 
@@ -436,7 +437,8 @@ class SessionCore:
 
     def _shut_children(self) -> None:
         with self._lock:
-            children, self._children = self._children, {}
+            children = list(self._children)
+            self._children.clear()
         for child in children:
             child._shut()
 

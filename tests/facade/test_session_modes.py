@@ -168,7 +168,8 @@ def test_a_factory_tells_the_right_order(
 
 def test_a_context_makes_its_siblings(context: JMSContext) -> None:
     for mode in (AUTO_ACKNOWLEDGE, CLIENT_ACKNOWLEDGE, SESSION_TRANSACTED):
-        assert context.create_context(mode).session_mode == mode
+        with context.create_context(mode) as sibling:
+            assert sibling.session_mode == mode
     with pytest.raises(InvalidArgument, match="SESSION_TRANSACTED"):
         context.create_context(True)
 
