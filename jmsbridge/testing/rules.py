@@ -43,20 +43,21 @@ class Evidence:
 def collect(paths: Iterable[Path]) -> Evidence:
     """Read the decorators ``@rule`` and ``@pitfall`` of every test under ``paths``."""
     evidence = Evidence()
-    for source in _sources(paths):
+    for source, label in _sources(paths):
         for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"), str(source))):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
-                _read(node, f"{source.stem}::{node.name}", evidence)
+                _read(node, f"{label}::{node.name}", evidence)
     return evidence
 
 
-def _sources(paths: Iterable[Path]) -> Iterator[Path]:
+def _sources(paths: Iterable[Path]) -> Iterator[tuple[Path, str]]:
+    """Each file once, and its path below the folder that was given, without the ending."""
     seen: set[Path] = set()
     for path in paths:
         for source in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
             if source.resolve() not in seen:
                 seen.add(source.resolve())
-                yield source
+                yield source, source.relative_to(path if path.is_dir() else path.parent).with_suffix("").as_posix()
 
 
 def _read(node: ast.FunctionDef | ast.AsyncFunctionDef, test: str, evidence: Evidence) -> None:

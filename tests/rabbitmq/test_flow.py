@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from jmsbridge.spi import Address, BackendError, Interest, Native, Outcome
-from jmsbridge.testing.suite.contract_support import Answer, Box
+from jmsbridge.testing.suite.contract.support import Answer, Box
 from jmsbridge_rabbitmq import RabbitOptions
 from jmsbridge_rabbitmq.flow import Flow, Source
 from jmsbridge_rabbitmq.frames import DELIVER, GET_OK, Content

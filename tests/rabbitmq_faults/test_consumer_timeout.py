@@ -8,7 +8,7 @@ from integration.brokers import Broker
 from integration.brokers.fixtures import StartBroker
 from jmsbridge import CLIENT_ACKNOWLEDGE, Connection, JMSException, Message, Queue
 from jmsbridge.spi import Address, ChannelLost, Outcome
-from jmsbridge.testing.suite.contract_support import drain, settle
+from jmsbridge.testing.suite.contract.support import drain, settle
 from jmsbridge.testing.suite.support import eventually, receive_texts, send_texts
 from tests.rabbitmq_live.support import Client
 

@@ -6,7 +6,7 @@ import pytest
 
 from integration.brokers import Broker
 from jmsbridge.spi import Address, Outcome
-from jmsbridge.testing.suite.contract_support import settle
+from jmsbridge.testing.suite.contract.support import settle
 from jmsbridge_rabbitmq import RabbitOptions
 from tests.rabbitmq_live.support import Client
 

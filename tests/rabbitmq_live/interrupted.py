@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from jmsbridge.spi import Address, Interest, Outcome, Subscription
-from jmsbridge.testing.suite.contract_support import Answer, Box, envelope
+from jmsbridge.testing.suite.contract.support import Answer, Box, envelope
 from jmsbridge_rabbitmq.link import Link
 from tests.rabbitmq_live.support import Client
 

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 from integration.brokers import Broker
 from jmsbridge.spi import Address, Endpoint, Interest, Subscription
 from jmsbridge.testing.harness import LinkLog
-from jmsbridge.testing.suite.contract_support import Answer, Box, envelope
+from jmsbridge.testing.suite.contract.support import Answer, Box, envelope
 from jmsbridge_rabbitmq import RabbitOptions, backend, tls_backend
 from jmsbridge_rabbitmq.link import Link
 

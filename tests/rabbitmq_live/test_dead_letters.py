@@ -8,7 +8,7 @@ import pytest
 import jmsbridge
 from integration.brokers import Broker
 from jmsbridge.spi import AccessDenied, Address, Outcome
-from jmsbridge.testing.suite.contract_support import Answer, settle
+from jmsbridge.testing.suite.contract.support import Answer, settle
 from jmsbridge.testing.suite.support import eventually, text_of
 from jmsbridge_rabbitmq import RabbitOptions, copies
 from tests.rabbitmq_live.support import Client

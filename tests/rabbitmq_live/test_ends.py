@@ -26,7 +26,7 @@ from jmsbridge.spi import (
     SubscriptionRefused,
 )
 from jmsbridge.testing.proxy import Direction, FaultProxy
-from jmsbridge.testing.suite.contract_support import Answer, Box
+from jmsbridge.testing.suite.contract.support import Answer, Box
 from jmsbridge.testing.suite.support import eventually
 from jmsbridge_rabbitmq import RabbitOptions, flow
 from tests.rabbitmq_live.support import Client

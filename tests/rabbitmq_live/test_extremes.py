@@ -26,7 +26,7 @@ from jmsbridge.spi import (
     SendRefused,
     Short,
 )
-from jmsbridge.testing.suite.contract_support import Answer, Box, envelope, settle
+from jmsbridge.testing.suite.contract.support import Answer, Box, envelope, settle
 from jmsbridge_rabbitmq import RabbitOptions
 from jmsbridge_rabbitmq.names import DIRECT_REPLY
 from jmsbridge_rabbitmq.wire import Dialect

@@ -20,7 +20,7 @@ from jmsbridge.spi import (
     SendRefused,
 )
 from jmsbridge.testing.proxy import FaultProxy
-from jmsbridge.testing.suite.contract_support import drain, settle
+from jmsbridge.testing.suite.contract.support import drain, settle
 from jmsbridge.testing.suite.support import eventually
 from jmsbridge_rabbitmq import RabbitOptions, publisher
 from tests.rabbitmq_live.support import Client

@@ -11,7 +11,7 @@ import jmsbridge
 from integration.brokers import Broker
 from jmsbridge import CLIENT_ACKNOWLEDGE, SESSION_TRANSACTED, JMSException
 from jmsbridge.spi import Address, AddressInUse, Outcome, Retires, Subscription, SubscriptionRefused
-from jmsbridge.testing.suite.contract_support import Box, drain, settle
+from jmsbridge.testing.suite.contract.support import Box, drain, settle
 from jmsbridge.testing.suite.support import eventually, receive_texts, send_texts
 from jmsbridge_rabbitmq import RabbitOptions
 from tests.rabbitmq_live.support import Client

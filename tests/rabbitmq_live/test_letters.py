@@ -12,7 +12,7 @@ import jmsbridge
 from integration.brokers import Broker
 from jmsbridge.cli import app
 from jmsbridge.spi import Address, AddressRefused, Native, NotSupported, Outcome
-from jmsbridge.testing.suite.contract_support import Answer, drain, settle
+from jmsbridge.testing.suite.contract.support import Answer, drain, settle
 from jmsbridge.testing.suite.support import assert_empty, eventually, receive_texts, send_texts, text_of
 from jmsbridge_rabbitmq import RabbitOptions
 from tests.rabbitmq_live.support import Client

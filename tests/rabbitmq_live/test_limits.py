@@ -12,7 +12,7 @@ from integration.brokers.external import External
 from integration.brokers.fixtures import rabbitmq3, unavailable
 from jmsbridge.spi import Address, Outcome, SendRefused
 from jmsbridge.testing.proxy import FaultProxy
-from jmsbridge.testing.suite.contract_support import drain, fetch, settle
+from jmsbridge.testing.suite.contract.support import drain, fetch, settle
 from jmsbridge.testing.suite.support import eventually, text_of
 from jmsbridge_rabbitmq import RabbitOptions, copies
 from jmsbridge_rabbitmq.kinds import UNREACHED

@@ -9,7 +9,7 @@ import pytest
 
 from integration.brokers import Broker
 from jmsbridge.spi import Address, AddressRefused, SendRefused
-from jmsbridge.testing.suite.contract_support import Answer, envelope
+from jmsbridge.testing.suite.contract.support import Answer, envelope
 from jmsbridge.testing.suite.support import eventually, run_thread
 from tests.rabbitmq_live.support import Client
 

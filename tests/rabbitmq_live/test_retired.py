@@ -12,7 +12,7 @@ from integration.brokers import Broker
 from jmsbridge import CLIENT_ACKNOWLEDGE, SESSION_TRANSACTED, Connection, JMSException, MessageConsumer, Session
 from jmsbridge.spi import Address, Outcome
 from jmsbridge.testing.proxy import FaultProxy
-from jmsbridge.testing.suite.contract_support import drain, settle
+from jmsbridge.testing.suite.contract.support import drain, settle
 from jmsbridge.testing.suite.support import eventually, receive_texts, send_texts, text_of
 from jmsbridge_rabbitmq import RabbitOptions
 from jmsbridge_rabbitmq.link import Link

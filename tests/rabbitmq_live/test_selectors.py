@@ -22,7 +22,7 @@ from jmsbridge.spi import (
     Short,
     SubscriptionRefused,
 )
-from jmsbridge.testing.suite.contract_support import Box, envelope, settle
+from jmsbridge.testing.suite.contract.support import Box, envelope, settle
 from jmsbridge.testing.suite.support import eventually
 from jmsbridge_rabbitmq import RabbitOptions
 from jmsbridge_rabbitmq.erlang_selector import erlang_selector

@@ -7,7 +7,7 @@ import pytest
 
 from integration.brokers import Broker
 from jmsbridge.spi import Address, AddressRefused, Byte, Float, Long, Outcome, Short
-from jmsbridge.testing.suite.contract_support import drain, settle
+from jmsbridge.testing.suite.contract.support import drain, settle
 from jmsbridge.testing.suite.support import eventually
 from jmsbridge_rabbitmq import link
 from jmsbridge_rabbitmq.amqp import AmqpSocket

@@ -1,26 +1,29 @@
 """The compliance suite: ``from jmsbridge.testing.suite import *`` in one test module runs every case on your broker.
 
-Each module of this package lists its cases in ``__all__``; a new module is found by itself. Names are unique over the
-whole suite, because they all land in that one test module.
+Each folder of this package is a subject, each function ``test_…`` in it a case; a new one is found by itself. Names are
+unique over the whole suite, because they all land in that one test module.
 """
 
 import importlib
 import pkgutil
 
+from jmsbridge.testing.suite import fixtures
+
 __all__: list[str] = []
 
 
 def _gather() -> None:
-    homes: dict[str, str] = {}
-    for info in pkgutil.iter_modules(__path__):
-        if info.name.endswith("support"):  # helpers of the cases, not cases
-            continue
-        module = importlib.import_module(f"{__name__}.{info.name}")
-        for name in module.__all__:
+    homes: dict[str, str] = dict.fromkeys(fixtures.__all__, fixtures.__name__)
+    globals().update({name: getattr(fixtures, name) for name in homes})
+    for info in pkgutil.walk_packages(__path__, f"{__name__}."):
+        module = importlib.import_module(info.name)
+        for name, value in vars(module).items():
+            if not name.startswith("test_") or value.__module__ != module.__name__:
+                continue
             if name in homes:
-                raise ImportError(f"{name} is in both {homes[name]}.py and {info.name}.py of the suite; rename one")
-            homes[name] = info.name
-            globals()[name] = getattr(module, name)
+                raise ImportError(f"{name} is in both {homes[name]} and {module.__name__}; rename one")
+            homes[name] = module.__name__
+            globals()[name] = value
     __all__.extend(sorted(homes))
 
 

@@ -1,0 +1,3 @@
+"""How everything ends."""
+
+__all__: list[str] = []

@@ -1,0 +1,98 @@
+"""What the name of a destination means: itself, the same on every broker (section 4.1; rules QU-1 and SU-10)."""
+
+from collections.abc import Callable
+
+import pytest
+
+from jmsbridge import Connection, Destination, InvalidDestination, InvalidDestinationException, Queue, Session, Topic
+from jmsbridge.testing.harness import Harness
+from jmsbridge.testing.marks import rule
+from jmsbridge.testing.suite.support import LONG, assert_empty, receive_texts, send_texts
+
+ODD = [
+    "{0},{1}",
+    "{0}::{1}",
+    "{0}?consumer.exclusive=true",
+    "/queue/{0}",
+    "{0}.*",
+    "{0}.#",
+    "topic://{0}",
+    "temp-queue://{0}",
+]
+"""Each means more than a name to one client or another; 0 and 1 are names that nobody used before."""
+
+
+@rule("QU-1")
+def test_naming_prefix_of_the_own_kind_is_taken_off(harness: Harness, session: Session) -> None:
+    """``queue://x`` is the queue x, and ``topic://x`` the topic x."""
+    queue, topic = harness.queue(), harness.topic()
+    prefixed = session.create_queue(f"queue://{queue.queue_name}")
+    assert (prefixed, session.create_topic(f"topic://{topic.topic_name}")) == (queue, topic)
+    send_texts(session, prefixed, "there")
+    assert receive_texts(session.create_consumer(queue), 1) == ["there"]
+
+
+@rule("QU-1")
+@pytest.mark.parametrize("form", ODD)
+def test_naming_other_syntax_is_refused(harness: Harness, session: Session, form: str) -> None:
+    """A name that means more in another client is refused, with the way to say that nothing more is meant."""
+    name = form.format(harness.name("a"), harness.name("b"))
+    with pytest.raises(InvalidDestinationException, match="literal=True"):
+        session.create_queue(name)
+
+
+@rule("SU-10")
+@pytest.mark.parametrize("form", ["{0}.*", "{0}.#", "*", ">", "{0}.*.x"])
+def test_naming_topics_called_as_patterns_are_refused(harness: Harness, session: Session, form: str) -> None:
+    """No topic is called as a pattern, whether or not the broker has patterns."""
+    name = form.format(harness.name("t"))
+    creates: tuple[Callable[[], Topic], ...] = (
+        lambda: session.create_topic(name),
+        lambda: session.create_topic(name, literal=True),
+    )
+    for create in creates:
+        with pytest.raises(InvalidDestinationException):
+            create()
+
+
+def literal(session: Session, name: str) -> Queue | None:
+    """A queue with a message; None where the broker has no queue of that name, and says so."""
+    try:
+        queue = session.create_queue(name, literal=True)
+        send_texts(session, queue, name)
+    except InvalidDestination:
+        return None
+    return queue
+
+
+@rule("QU-1")
+@pytest.mark.parametrize("form", ODD)
+def test_naming_literal_names_are_names_or_refused(harness: Harness, connection: Connection, form: str) -> None:
+    """The queue that is called exactly so has the message, and no other; or the broker cannot have it, and says so."""
+    session = connection.create_session()
+    names = harness.name("a"), harness.name("b")
+    queue = literal(session, form.format(*names))
+    others: list[Destination] = [Queue(name) for name in names]
+    for other in others:
+        with session.create_consumer(other) as consumer:
+            assert_empty(consumer)
+    if queue is not None:
+        with session.create_consumer(queue) as consumer:
+            assert receive_texts(consumer, 1) == [queue.queue_name]
+            assert_empty(consumer)
+
+
+@rule("QU-1", "HD-7")
+@pytest.mark.parametrize("form", ODD)
+def test_naming_literal_reply_to_arrives(harness: Harness, session: Session, queue: Queue, form: str) -> None:
+    """A receiver gets a reply-to as it is called, whatever it is called."""
+    reply = Queue(form.format(harness.name("a"), harness.name("b")), literal=True)
+    message = session.create_message()
+    message.jms_reply_to = reply
+    try:
+        session.create_producer(queue).send(message)
+    except InvalidDestination:
+        return  # the broker has no such queue
+    received = session.create_consumer(queue).receive(timeout=LONG)
+    assert received is not None
+    assert received.jms_reply_to == reply

@@ -1,0 +1,3 @@
+"""The SPI alone: what every backend promises, verb by verb."""
+
+__all__: list[str] = []

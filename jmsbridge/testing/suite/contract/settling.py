@@ -1,0 +1,232 @@
+"""Contract: what each outcome of ``settle`` does to a message, and what becomes of messages never settled."""
+
+from jmsbridge.spi.envelope import Outcome
+from jmsbridge.spi.native import Native
+from jmsbridge.testing.harness import Harness
+from jmsbridge.testing.marks import level, requires
+from jmsbridge.testing.suite.contract.support import (
+    Answer,
+    drain,
+    fetch,
+    give_back,
+    peek,
+    send_texts_to,
+    settle,
+    subscribe,
+)
+
+
+@level("contract")
+def test_contract_settle_accepted_is_gone(harness: Harness) -> None:
+    address = harness.address()
+    link = harness.open_link()
+    send_texts_to(link, address, "a", "b", "c")
+    assert fetch(link, address, 2) == ["a", "b"]
+    assert peek(link, address) == ["c"]
+
+
+@level("contract")
+def test_contract_settle_nothing_is_answered(harness: Harness) -> None:
+    """A ticket is answered exactly once, also where there is nothing to do."""
+    channel = harness.open_link().channel(False)
+    subscription, _ = subscribe(channel, harness.address(), 1)
+    for outcome in (Outcome.ACCEPTED, Outcome.RELEASED, Outcome.FAILED):
+        settle(subscription, [], outcome)
+    subscription.close()
+    channel.close()
+
+
+@level("contract")
+@requires(Native.REJECT)
+def test_contract_settle_nothing_rejected_is_answered(harness: Harness) -> None:
+    channel = harness.open_link().channel(False)
+    subscription, _ = subscribe(channel, harness.address(), 1)
+    settle(subscription, [], Outcome.REJECTED)
+    subscription.close()
+    channel.close()
+
+
+@level("contract")
+def test_contract_settle_without_ticket(harness: Harness) -> None:
+    address = harness.address()
+    link = harness.open_link()
+    send_texts_to(link, address, "a", "b")
+    channel = link.channel(False)
+    subscription, box = subscribe(channel, address, 1)
+    box.wait(1)
+    subscription.settle(box.tokens[:1], Outcome.ACCEPTED)
+    drain(subscription)
+    give_back(subscription, box, 1)
+    subscription.close()
+    channel.close()
+    assert fetch(link, address, 1) == ["b"]
+    assert peek(link, address) == []
+
+
+@level("contract")
+def test_contract_settle_answers_once(harness: Harness) -> None:
+    address = harness.address()
+    link = harness.open_link()
+    send_texts_to(link, address, *"abcdefgh")
+    subscription, box = subscribe(link.channel(False), address, 8)
+    box.wait(8)
+    answers = [Answer() for _ in range(8)]
+    for token, answer in zip(box.tokens, answers, strict=True):
+        subscription.settle([token], Outcome.ACCEPTED, answer)
+    assert [answer.outcome() for answer in answers] == [None] * 8
+    drain(subscription)
+    subscription.close()
+    link.close()
+    assert [len(answer.answers) for answer in answers] == [1] * 8
+
+
+@level("contract")
+@requires(Native.SETTLE_CONFIRM)
+def test_contract_settle_is_confirmed(harness: Harness) -> None:
+    address = harness.address()
+    send_texts_to(harness.open_link(), address, "a", "b")
+    subscription, box = subscribe(harness.open_link().channel(False), address, 2)
+    box.wait(2)
+    settle(subscription, box.tokens[:1], Outcome.ACCEPTED)
+    harness.cut()
+    assert fetch(harness.open_link(), address, 1) == ["b"]
+    assert peek(harness.open_link(), address) == []
+
+
+@level("contract")
+@requires(Native.RELEASE)
+def test_contract_settle_released_is_unseen(harness: Harness) -> None:
+    address = harness.address()
+    link = harness.open_link()
+    send_texts_to(link, address, "a", "b", "c")
+    channel = link.channel(False)
+    subscription, box = subscribe(channel, address, 2)
+    box.wait(2)
+    drain(subscription)
+    settle(subscription, box.tokens, Outcome.RELEASED)
+    subscription.close()
+    _, again = subscribe(channel, address, 3)
+    seen = [(arrival.envelope.body, arrival.redelivered, arrival.delivery_count) for arrival in again.wait(3)]
+    assert seen == [("a", False, 1), ("b", False, 1), ("c", False, 1)]
+
+
+@level("contract")
+def test_contract_settle_failed_comes_again(harness: Harness) -> None:
+    address = harness.address()
+    link = harness.open_link()
+    send_texts_to(link, address, "a")
+    subscription, box = subscribe(link.channel(False), address, 1)
+    first = box.wait(1)[0]
+    settle(subscription, [first.token], Outcome.FAILED)
+    subscription.grant(1)
+    second = box.wait(2)[1]
+    assert (second.envelope.body, second.redelivered) == ("a", True)
+    assert second.delivery_count >= 2
+
+
+@level("contract")
+@requires(Native.HAND_BACK)
+def test_contract_settle_failed_is_never_dropped(harness: Harness) -> None:
+    """Thirty times is more than any delivery limit that brokers have by default."""
+    address = harness.address()
+    link = harness.open_link()
+    send_texts_to(link, address, "a")
+    subscription, box = subscribe(link.channel(False), address)
+    for delivery in range(30):
+        subscription.grant(1)
+        box.wait(delivery + 1)
+        settle(subscription, box.tokens[delivery:], Outcome.FAILED)
+    drain(subscription)
+    give_back(subscription, box, 30)
+    subscription.close()
+    assert fetch(harness.open_link(), address, 1) == ["a"]
+
+
+@level("contract")
+@requires(Native.DELIVERY_COUNT)
+def test_contract_settle_failures_are_counted(harness: Harness) -> None:
+    address = harness.address()
+    link = harness.open_link()
+    send_texts_to(link, address, "a")
+    channel = link.channel(False)
+    subscription, box = subscribe(channel, address, 1)
+    settle(subscription, [box.wait(1)[0].token], Outcome.FAILED)
+    subscription.grant(1)
+    assert box.wait(2)[1].delivery_count == 2
+    settle(subscription, [box.arrivals[1].token], Outcome.FAILED, failures=3)
+    drain(subscription)
+    subscription.close()
+    _, elsewhere = subscribe(harness.open_link().channel(False), address, 1)
+    assert elsewhere.wait(1)[0].delivery_count == 5
+
+
+@level("contract")
+@requires(Native.REJECT)
+def test_contract_settle_rejected_does_not_return(harness: Harness) -> None:
+    address = harness.address()
+    link = harness.open_link()
+    send_texts_to(link, address, "a", "b")
+    channel = link.channel(False)
+    subscription, box = subscribe(channel, address, 1)
+    settle(subscription, [box.wait(1)[0].token], Outcome.REJECTED)
+    drain(subscription)
+    subscription.close()
+    channel.close()
+    assert peek(link, address) == ["b"]
+
+
+@level("contract")
+@requires(Native.RELEASE)
+def test_contract_settle_several_is_one_step(harness: Harness) -> None:
+    """What goes back together stands in its first order, before what was never delivered."""
+    address = harness.address()
+    link = harness.open_link()
+    send_texts_to(link, address, *"abcdef")
+    channel = link.channel(False)
+    subscription, box = subscribe(channel, address, 4)
+    box.wait(4)
+    drain(subscription)
+    settle(subscription, box.tokens[1:], Outcome.RELEASED)
+    settle(subscription, box.tokens[:1], Outcome.ACCEPTED)
+    subscription.close()
+    assert fetch(link, address, 5) == list("bcdef")
+
+
+@level("contract")
+def test_contract_settle_out_of_the_middle(harness: Harness) -> None:
+    address = harness.address()
+    link = harness.open_link()
+    send_texts_to(link, address, "a", "b", "c")
+    channel = link.channel(False)
+    subscription, box = subscribe(channel, address, 3)
+    box.wait(3)
+    settle(subscription, box.tokens[1:2], Outcome.ACCEPTED)
+    drain(subscription)
+    channel.close()
+    assert sorted(fetch(link, address, 2)) == ["a", "c"]
+    assert peek(link, address) == []
+
+
+@level("contract")
+def test_contract_settle_channel_close_gives_back(harness: Harness) -> None:
+    address = harness.address()
+    link = harness.open_link()
+    send_texts_to(link, address, "a")
+    channel = link.channel(False)
+    subscription, box = subscribe(channel, address, 1)
+    box.wait(1)
+    drain(subscription)
+    channel.close()
+    _, again = subscribe(link.channel(False), address, 1)
+    arrival = again.wait(1)[0]
+    assert (arrival.envelope.body, arrival.redelivered) == ("a", True)
+
+
+@level("contract")
+def test_contract_settle_link_loss_gives_back(harness: Harness) -> None:
+    address = harness.address()
+    send_texts_to(harness.open_link(), address, "a", "b")
+    _, box = subscribe(harness.open_link().channel(False), address, 2)
+    box.wait(2)
+    harness.cut()
+    assert fetch(harness.open_link(), address, 2) == ["a", "b"]

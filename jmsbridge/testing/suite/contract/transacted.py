@@ -1,0 +1,155 @@
+"""Contract: what a transacted channel promises."""
+
+from jmsbridge.spi.backend import Channel
+from jmsbridge.spi.envelope import Outcome
+from jmsbridge.spi.native import Native
+from jmsbridge.testing.harness import Harness
+from jmsbridge.testing.marks import level, requires
+from jmsbridge.testing.suite.contract.support import (
+    Answer,
+    drain,
+    envelope,
+    fetch,
+    peek,
+    send,
+    send_texts_to,
+    settle,
+    subscribe,
+)
+
+
+def _commit(channel: Channel) -> None:
+    answer = Answer()
+    channel.commit(answer)
+    answer.wait()
+
+
+def _rollback(channel: Channel) -> None:
+    answer = Answer()
+    channel.rollback(answer)
+    answer.wait()
+
+
+@level("contract")
+@requires(Native.TRANSACTIONS)
+def test_contract_tx_commit_shows_sends_in_order(harness: Harness) -> None:
+    one, two = harness.address(), harness.address()
+    link = harness.open_link()
+    channel = link.channel(True)
+    send(channel, envelope(one, "a"), envelope(two, "b"), envelope(one, "c"))
+    assert peek(link, one) == []
+    _commit(channel)
+    assert fetch(link, one, 2) == ["a", "c"]
+    assert fetch(link, two, 1) == ["b"]
+
+
+@level("contract")
+@requires(Native.TRANSACTIONS)
+def test_contract_tx_rollback_forgets_sends(harness: Harness) -> None:
+    address = harness.address()
+    link = harness.open_link()
+    channel = link.channel(True)
+    send(channel, envelope(address, "a"))
+    _rollback(channel)
+    _commit(channel)
+    assert peek(link, address) == []
+
+
+@level("contract")
+@requires(Native.TRANSACTIONS)
+def test_contract_tx_is_followed_by_the_next(harness: Harness) -> None:
+    address = harness.address()
+    link = harness.open_link()
+    channel = link.channel(True)
+    for text in "abc":
+        send(channel, envelope(address, text))
+        _commit(channel)
+        send(channel, envelope(address, "no"))
+        _rollback(channel)
+    assert peek(link, address) == ["a", "b", "c"]
+
+
+@level("contract")
+@requires(Native.TRANSACTIONS)
+def test_contract_tx_accepted_joins(harness: Harness) -> None:
+    address, replies = harness.address(), harness.address()
+    link = harness.open_link()
+    send_texts_to(link, address, "a", "b")
+    channel = link.channel(True)
+    subscription, box = subscribe(channel, address, 2, deferred=True)
+    box.wait(2)
+    drain(subscription)
+    send(channel, envelope(replies, "re: a"))
+    settle(subscription, box.tokens, Outcome.ACCEPTED)
+    assert peek(link, replies) == []
+    _commit(channel)
+    subscription.close()
+    assert fetch(link, replies, 1) == ["re: a"]
+    channel.close()
+    assert peek(link, address) == []
+
+
+@level("contract")
+@requires(Native.TRANSACTIONS)
+def test_contract_tx_rollback_unsettles(harness: Harness) -> None:
+    address = harness.address()
+    link = harness.open_link()
+    send_texts_to(link, address, "a", "b")
+    channel = link.channel(True)
+    subscription, box = subscribe(channel, address, 2, deferred=True)
+    box.wait(2)
+    drain(subscription)
+    settle(subscription, box.tokens, Outcome.ACCEPTED)
+    _rollback(channel)
+    settle(subscription, box.tokens[:1], Outcome.ACCEPTED)
+    _commit(channel)
+    settle(subscription, box.tokens[1:], Outcome.FAILED)
+    subscription.close()
+    assert peek(link, address) == ["b"]
+
+
+@level("contract")
+@requires(Native.TRANSACTIONS)
+def test_contract_tx_other_outcomes_take_effect_at_once(harness: Harness) -> None:
+    address = harness.address()
+    link = harness.open_link()
+    send_texts_to(link, address, "a")
+    channel = link.channel(True)
+    subscription, box = subscribe(channel, address, 1, deferred=True)
+    box.wait(1)
+    drain(subscription)
+    settle(subscription, box.tokens, Outcome.RELEASED)
+    assert fetch(link, address, 1) == ["a"]
+
+
+@level("contract")
+@requires(Native.TRANSACTIONS)
+def test_contract_tx_close_rolls_back(harness: Harness) -> None:
+    address, replies = harness.address(), harness.address()
+    link = harness.open_link()
+    send_texts_to(link, address, "a")
+    channel = link.channel(True)
+    subscription, box = subscribe(channel, address, 1, deferred=True)
+    box.wait(1)
+    settle(subscription, box.tokens, Outcome.ACCEPTED)
+    send(channel, envelope(replies, "re: a"))
+    drain(subscription)
+    channel.close()
+    assert peek(link, replies) == []
+    assert fetch(link, address, 1) == ["a"]
+
+
+@level("contract")
+@requires(Native.TRANSACTIONS)
+def test_contract_tx_link_loss_rolls_back(harness: Harness) -> None:
+    address, replies = harness.address(), harness.address()
+    send_texts_to(harness.open_link(), address, "a")
+    channel = harness.open_link().channel(True)
+    subscription, box = subscribe(channel, address, 1, deferred=True)
+    box.wait(1)
+    settle(subscription, box.tokens, Outcome.ACCEPTED)
+    send(channel, envelope(replies, "re: a"))
+    harness.cut()
+    link = harness.open_link()
+    assert fetch(link, address, 1) == ["a"]
+    assert peek(link, replies) == []

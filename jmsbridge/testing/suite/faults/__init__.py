@@ -1,0 +1,3 @@
+"""Links that break."""
+
+__all__: list[str] = []

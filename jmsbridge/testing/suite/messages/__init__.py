@@ -1,0 +1,3 @@
+"""Headers, properties and bodies."""
+
+__all__: list[str] = []

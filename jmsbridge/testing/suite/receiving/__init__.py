@@ -1,0 +1,3 @@
+"""Consumers: acknowledgement, redelivery, browsing."""
+
+__all__: list[str] = []

@@ -1,0 +1,243 @@
+"""Nothing vanishes without a failure: consumers, sessions, connections and links come and go, and no message is lost.
+
+Some brokers count what is handed back, whether an application has seen it or not, and drop or move a message that came
+back too often. The numbers here are above the limits that brokers have by default.
+"""
+
+import threading
+
+import pytest
+
+from jmsbridge import (
+    SESSION_TRANSACTED,
+    Connection,
+    Message,
+    MessageConsumer,
+    Queue,
+    Session,
+    TextMessage,
+)
+from jmsbridge.spi.envelope import Outcome
+from jmsbridge.spi.native import Native
+from jmsbridge.testing.harness import Harness
+from jmsbridge.testing.marks import level, requires, rule
+from jmsbridge.testing.suite.contract.support import drain, fetch, send_texts_to, settle, subscribe
+from jmsbridge.testing.suite.receiving.redelivery_support import DEFERRED, deferred_session
+from jmsbridge.testing.suite.support import Collector, assert_empty, receive_texts, send_texts
+
+ROUNDS = 25
+TEXTS = [f"{number:02}" for number in range(60)]
+
+
+class _Place:
+    """Where messages wait: a queue, or a durable subscription."""
+
+    def __init__(self, harness: Harness, kind: str) -> None:
+        self._harness = harness
+        self._name = harness.name("sub")
+        self.client_id = harness.name("client") if kind == "durable" else None
+        self._kind = kind
+        self._queue, self._topic = harness.queue(), harness.topic()
+
+    def connect(self, *, start: bool = True) -> Connection:
+        """A connection that may consume from it."""
+        return self._harness.connect(start=start, client_id=self.client_id)
+
+    def consume(self, session: Session) -> MessageConsumer:
+        """A consumer with the default prefetch."""
+        if self._kind == "durable":
+            return session.create_durable_consumer(self._topic, self._name)
+        if self._kind == "shared":
+            return session.create_shared_durable_consumer(self._topic, self._name)
+        return session.create_consumer(self._queue)
+
+    def fill(self, session: Session, texts: list[str]) -> None:
+        """Have these messages wait."""
+        self.consume(session).close()  # so that the subscription is there
+        send_texts(session, self._queue if self._kind == "queue" else self._topic, *texts)
+
+    def end(self, session: Session) -> None:
+        """Nothing is left behind, and nothing has become a dead letter."""
+        dead = getattr(self._harness, "dead_letters", Queue("DLQ"))
+        if Native.REJECT in self._harness.native:
+            with session.create_consumer(dead) as consumer:
+                assert_empty(consumer)
+        if self._kind != "queue":
+            session.unsubscribe(self._name)
+
+
+every_kind = pytest.mark.parametrize(
+    "kind",
+    [
+        "queue",
+        pytest.param("durable", marks=requires(Native.DURABLE | Native.EXCLUSIVE_DURABLE)),
+        pytest.param("shared", marks=requires(Native.SHARED_DURABLE)),
+    ],
+)
+
+
+@rule("AC-12")
+@every_kind
+def test_keeping_what_short_lived_consumers_leave(harness: Harness, kind: str) -> None:
+    """A consumer for each message: each fetches many, sees one and leaves the rest."""
+    place = _Place(harness, kind)
+    session = place.connect().create_session()
+    place.fill(session, TEXTS)
+    came: list[str] = []
+    for _ in TEXTS:
+        with place.consume(session) as consumer:
+            came += receive_texts(consumer, 1)
+    assert sorted(came) == TEXTS
+    with place.consume(session) as consumer:
+        assert_empty(consumer)
+    place.end(session)
+
+
+@rule("AC-12")
+@every_kind
+def test_keeping_what_consumers_had_not_seen(harness: Harness, kind: str) -> None:
+    """Consumers that ask, and leave before they have received anything; then everything comes, in its order."""
+    place = _Place(harness, kind)
+    session = place.connect().create_session()
+    place.fill(session, TEXTS)
+    for _ in range(ROUNDS):
+        place.consume(session).close()
+    with place.consume(session) as consumer:
+        assert receive_texts(consumer, len(TEXTS)) == TEXTS
+        assert_empty(consumer)
+    place.end(session)
+
+
+@rule("AC-12")
+@every_kind
+def test_keeping_what_restarted_listeners_had_not_seen(harness: Harness, kind: str) -> None:
+    """A worker that is stopped and started in an orderly way, connection and all, and handles two messages a time."""
+    place = _Place(harness, kind)
+    texts = [f"{number:03}" for number in range(8 * ROUNDS)]
+    with place.connect() as connection:
+        place.fill(connection.create_session(), texts)
+    never = threading.Event()
+
+    def takes_its_time(_: Message) -> None:
+        never.wait(0.02)
+
+    came: list[str | None] = []
+    for _ in range(ROUNDS):
+        with place.connect(start=False) as connection:
+            collector = Collector(takes_its_time)
+            place.consume(connection.create_session()).message_listener = collector
+            connection.start()
+            collector.wait(2)
+        came += collector.texts
+    with place.connect() as connection:
+        session = connection.create_session()
+        with place.consume(session) as consumer:
+            while (message := consumer.receive(timeout=1.0)) is not None:
+                assert isinstance(message, TextMessage)
+                came.append(message.text)
+        assert sorted(text or "" for text in came) == texts
+        place.end(session)
+
+
+@rule("AC-10")
+@pytest.mark.parametrize("mode", DEFERRED)
+def test_keeping_what_closed_sessions_had_not_acknowledged(harness: Harness, queue: Queue, mode: int) -> None:
+    """Sessions that receive everything and are closed: nobody has said that a message failed."""
+    texts = TEXTS[:30]
+    session = harness.connect().create_session()
+    send_texts(session, queue, *texts)
+    for _ in range(ROUNDS):
+        holding = deferred_session(harness, mode)
+        assert sorted(receive_texts(holding.create_consumer(queue), len(texts))) == texts
+        holding.close()
+    with session.create_consumer(queue) as consumer:
+        assert sorted(receive_texts(consumer, len(texts))) == texts
+        assert_empty(consumer)
+    if Native.REJECT in harness.native:
+        assert_empty(session.create_consumer(getattr(harness, "dead_letters", Queue("DLQ"))))
+
+
+@rule("AC-9")
+@pytest.mark.parametrize("mode", DEFERRED)
+def test_keeping_closed_sessions_are_no_failures(harness: Harness, queue: Queue, mode: int) -> None:
+    """The limit of redeliveries begins with the first failure, however often the message was delivered before."""
+    send_texts(harness.connect().create_session(), queue, "held")
+    for _ in range(10):
+        holding = deferred_session(harness, mode)
+        assert receive_texts(holding.create_consumer(queue), 1) == ["held"]
+        holding.close()
+    failing = deferred_session(harness, mode)
+    consumer = failing.create_consumer(queue)
+    assert receive_texts(consumer, 1) == ["held"]
+    if mode == SESSION_TRANSACTED:
+        failing.rollback()
+    else:
+        failing.recover()
+    assert receive_texts(consumer, 1) == ["held"]
+
+
+# -- the SPI alone
+
+
+@level("contract")
+@pytest.mark.parametrize("outcome", [Outcome.RELEASED, Outcome.FAILED])
+def test_contract_keeping_what_consumers_hand_back(harness: Harness, outcome: Outcome) -> None:
+    address = harness.address()
+    link = harness.open_link()
+    send_texts_to(link, address, *TEXTS[:10])
+    channel = link.channel(False)
+    for _ in range(ROUNDS):
+        subscription, box = subscribe(channel, address, 10, window=10)
+        box.wait(10)
+        drain(subscription)
+        settle(subscription, box.tokens, outcome)
+        subscription.close()
+    assert sorted(fetch(link, address, 10)) == TEXTS[:10]
+
+
+@level("contract")
+def test_contract_keeping_what_closed_channels_held(harness: Harness) -> None:
+    address = harness.address()
+    link = harness.open_link()
+    send_texts_to(link, address, *TEXTS[:10])
+    for _ in range(ROUNDS):
+        channel = link.channel(False)
+        _, box = subscribe(channel, address, 10, window=10)
+        box.wait(10)
+        channel.close()
+    assert sorted(fetch(link, address, 10)) == TEXTS[:10]
+
+
+@level("contract")
+def test_contract_keeping_what_closed_links_held(harness: Harness) -> None:
+    address = harness.address()
+    send_texts_to(harness.open_link(), address, *TEXTS[:10])
+    for _ in range(ROUNDS):
+        link = harness.open_link()
+        _, box = subscribe(link.channel(False), address, 10, window=10)
+        box.wait(10)
+        link.close()
+    assert sorted(fetch(harness.open_link(), address, 10)) == TEXTS[:10]
+
+
+@level("contract")
+def test_contract_keeping_count_of_what_was_requeued(harness: Harness) -> None:
+    """A delivery that did not fail counts as a delivery; where the backend knows failures, they are told exactly."""
+    address = harness.address()
+    link = harness.open_link()
+    send_texts_to(link, address, "a")
+    channel = link.channel(False)
+    subscription, box = subscribe(channel, address, 1)
+    (first,) = box.wait(1)
+    subscription.settle([first.token], Outcome.REQUEUED, None, 2)
+    subscription.grant(1)
+    again = box.wait(2)[1]
+    assert again.redelivered
+    assert again.delivery_count >= 2
+    if again.failures is not None:
+        assert again.failures == 2
+    if Native.DELIVERY_COUNT in harness.native:
+        assert again.delivery_count == 4
+    settle(subscription, [again.token], Outcome.ACCEPTED)
+    subscription.close()
+    channel.close()

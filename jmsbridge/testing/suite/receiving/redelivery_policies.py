@@ -1,0 +1,111 @@
+"""A redelivery policy per destination: pauses, the limit, the queues for dead letters and for what has expired."""
+
+import time
+from typing import Any
+
+import pytest
+
+from jmsbridge import CLIENT_ACKNOWLEDGE, SESSION_TRANSACTED, Queue, Session
+from jmsbridge.spi import (
+    DEAD_LETTER_DELIVERIES,
+    DEAD_LETTER_ORIGIN,
+    DEAD_LETTER_REASON,
+    DEAD_LETTER_TIME,
+    Native,
+)
+from jmsbridge.testing.harness import Harness
+from jmsbridge.testing.marks import requires, rule
+from jmsbridge.testing.suite.receiving.redelivery_support import deferred_session, delivery, take
+from jmsbridge.testing.suite.support import assert_empty, eventually, send_texts, text_of
+
+
+def _session(harness: Harness, queue: Queue, mode: int = CLIENT_ACKNOWLEDGE, **policy: Any) -> Session:
+    """A session whose connection has this policy for this queue."""
+    return deferred_session(harness, mode, redelivery={queue.queue_name: policy})
+
+
+@rule("AC-9")
+@requires(Native.REJECT, native=True)
+@pytest.mark.parametrize("mode", [CLIENT_ACKNOWLEDGE, SESSION_TRANSACTED])
+def test_redelivery_policy_names_the_queue_for_dead_letters(
+    harness: Harness, session: Session, queue: Queue, mode: int
+) -> None:
+    """What failed too often is in the queue that the policy names, and says why, whence, when and how often."""
+    dead = Queue(f"{queue.queue_name}.dead")
+    failing = _session(harness, queue, mode, max_redeliveries=1, dead_letter_queue=dead.queue_name)
+    consumer = failing.create_consumer(queue)
+    begun = time.time_ns() // 1_000_000
+    send_texts(session, queue, "bad", "good")
+    for _ in range(2):
+        assert text_of(take(consumer)) == "bad"
+        failing.rollback() if failing.transacted else failing.recover()
+    assert text_of(take(consumer)) == "good"
+    letter = take(session.create_consumer(dead))
+    assert letter.text == "bad"
+    assert letter.get_string_property(DEAD_LETTER_REASON) == "rejected after 2 deliveries"
+    assert letter.get_string_property(DEAD_LETTER_ORIGIN) == str(queue.address)
+    assert letter.get_int_property(DEAD_LETTER_DELIVERIES) == 2
+    assert begun - 1000 <= letter.get_long_property(DEAD_LETTER_TIME) <= time.time_ns() // 1_000_000 + 1000
+
+
+@rule("EX-1")
+@requires(Native.REJECT, native=True)
+@pytest.mark.parametrize("mode", [CLIENT_ACKNOWLEDGE, SESSION_TRANSACTED])
+def test_redelivery_policy_names_the_queue_for_expired_messages(
+    harness: Harness, session: Session, queue: Queue, mode: int
+) -> None:
+    """What expires before a consumer has seen it is in the queue that the policy names, and says so."""
+    gone = Queue(f"{queue.queue_name}.expired")
+    consumer = _session(harness, queue, mode, expiry_queue=gone.queue_name).create_consumer(queue)
+    with session.create_producer(queue) as producer:
+        producer.send("first")
+        producer.time_to_live = 0.2
+        producer.send("mortal")
+        sent = time.monotonic()
+        producer.time_to_live = 0
+        producer.send("last")
+    assert text_of(take(consumer)) == "first"  # the others may be here already
+    eventually(lambda: time.monotonic() > sent + 0.3, 5.0)
+    assert text_of(take(consumer)) == "last"
+    assert_empty(consumer)
+    letter = take(session.create_consumer(gone))
+    assert (letter.text, letter.get_string_property(DEAD_LETTER_REASON)) == ("mortal", "expired")
+    assert letter.get_string_property(DEAD_LETTER_ORIGIN) == str(queue.address)
+
+
+@rule("AC-9")
+def test_redelivery_policy_without_limit(harness: Harness, session: Session, queue: Queue) -> None:
+    """With *unlimited* a message comes again as often as it fails."""
+    failing = _session(harness, queue, max_redeliveries="unlimited", delay=0.001, delay_max=0.001)
+    consumer = failing.create_consumer(queue)
+    send_texts(session, queue, "bad")
+    for count in range(1, 15):
+        assert delivery(take(consumer)) == ("bad", count > 1, count)
+        failing.recover()
+    take(consumer).acknowledge()
+
+
+@rule("AC-9")
+def test_redelivery_policy_first_pause(harness: Harness, session: Session, queue: Queue) -> None:
+    """The first redelivery waits as long as the policy says."""
+    failing = _session(harness, queue, first_delay=0.4)
+    consumer = failing.create_consumer(queue)
+    send_texts(session, queue, "bad")
+    take(consumer)
+    begun = time.monotonic()
+    failing.recover()
+    take(consumer).acknowledge()
+    assert 0.38 <= time.monotonic() - begun < 5
+
+
+@rule("AC-9")
+def test_redelivery_policy_of_another_destination(harness: Harness, session: Session, queue: Queue) -> None:
+    """A policy is for its destination; others have what the options for all say."""
+    other = Queue(f"{queue.queue_name}-other")
+    connection = harness.connect(redelivery={queue.queue_name: {"first_delay": 3600}}, redelivery_delay_first=0)
+    failing = connection.create_session(session_mode=CLIENT_ACKNOWLEDGE)
+    send_texts(session, other, "bad")
+    consumer = failing.create_consumer(other)
+    take(consumer)
+    failing.recover()
+    take(consumer).acknowledge()

@@ -1,0 +1,3 @@
+"""The selector language, and who gets what."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Producers: order, completions, delivery modes, times, groups."""
+
+__all__: list[str] = []

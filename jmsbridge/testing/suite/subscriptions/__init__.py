@@ -1,0 +1,3 @@
+"""Durable and shared subscriptions, temporary destinations."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Transacted sessions."""
+
+__all__: list[str] = []
