@@ -24,3 +24,20 @@ def test_without_a_prefetch_a_stopped_connection_takes_no_message(broker: Embedd
     other = broker.connect().create_session()
     send_texts(other, QUEUE, "m")
     assert receive_texts(other.create_consumer(QUEUE), 1) == ["m"]
+
+
+def test_credit_that_is_counted_anew_leaves_room_for_what_was_put_back(broker: Embedded) -> None:
+    """After an interrupt the window is filled up to its size, not beyond it."""
+    session = broker.connect().create_session()
+    send_texts(session, QUEUE, *"abcde")
+    consumer = session.create_consumer(QUEUE, prefetch=2)
+    receiver = consumer._receiver
+    first = receiver.next(None)
+    assert first is not None
+    receiver.inbox.put_back(first)  # as an interrupted receive does
+    session._engine.incoming.hand.delivery = None
+    receiver.inbox.unsure = True
+    receiver.make_sure()
+    others = broker.connect().create_session().create_consumer(QUEUE, prefetch=3)
+    assert receive_texts(others, 3) == ["c", "d", "e"]
+    assert receive_texts(consumer, 2) == ["a", "b"]

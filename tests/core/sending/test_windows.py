@@ -1,16 +1,19 @@
 """Windows of messages and of bytes."""
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from jmsbridge import Connection, DeliveryMode, JMSException, Queue, ResourceAllocationException, Session
+from jmsbridge.core.sending.tickets import UnwatchedSend
+from jmsbridge.core.sending.watched import WatchedSends
 from jmsbridge.core.sending.weight import weigh
 from jmsbridge.spi import Address, BodyKind, Envelope
 from jmsbridge.testing.scripted import ScriptedBackend
-from jmsbridge.testing.suite.support import LONG, eventually, text_of
+from jmsbridge.testing.suite.support import LONG, eventually, run_thread, text_of
 
 Connect = Callable[..., Connection]
 QUEUE = Queue("orders")
@@ -107,3 +110,18 @@ def test_a_blocking_send_with_a_handler_is_sent_again_where_that_is_allowed(
     producer.send("m")
     eventually(lambda: handled == ["m"])
     assert [envelope.body for envelope in backend.accepted] == ["m"]
+
+
+def test_who_waits_for_room_is_woken_when_there_is_some() -> None:
+    """At once: a wait looks again by itself, but only after a second."""
+    sends = WatchedSends(4, None, LONG, lambda *_: None)
+    tickets = [UnwatchedSend(sends, 1, None) for _ in range(4)]
+    for ticket in tickets:
+        sends.add(ticket)
+    waiting = run_thread(lambda: sends.wait_room(1))
+    eventually(lambda: bool(sends._changed.gates))
+    begun = time.monotonic()
+    for ticket in tickets:
+        sends.remove(ticket)
+    waiting.result(LONG)
+    assert time.monotonic() - begun < 0.5
