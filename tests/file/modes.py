@@ -51,6 +51,7 @@ class _Program:
         self._mode = mode
         self._listens = mode.endswith("-listener")
         self._url = f"embedded:{path}"
+        self._name = Path(log).stem  # not the process id, which comes round again within some thousand processes
         self._log = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         self._points = points
         self._draw = random.Random(seed)
@@ -119,7 +120,7 @@ class _Program:
 
     def _send(self, producer: jmsbridge.MessageProducer) -> None:
         self._count += 1
-        name = f"{os.getpid()}-{self._count}"
+        name = f"{self._name}-{self._count}"
         self._note("try", name)
         self._at("send")
         producer.send(name)
