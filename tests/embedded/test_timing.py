@@ -132,6 +132,22 @@ def test_the_timer_wakes_in_time_and_ends() -> None:
     assert not timer.is_alive()
 
 
+def test_the_timer_wakes_for_an_earlier_message_than_it_waits_for() -> None:
+    broker = Broker("earlier")
+    channel = broker.open(None, Events()).channel(False)
+    box = Box(expected=1)
+    channel.subscribe(Interest(address=queue()), box).grant(10)
+    start = time.time_ns() // 1_000_000
+    channel.send(message("in 25 s", delivery_time=start + 25_000), None)
+    wait_timer("earlier")
+    eventually(lambda: bool(broker.common.schedule._wake._waiters))  # type: ignore[attr-defined]
+    channel.send(message("in 0.1 s", delivery_time=start + 100), None)
+    assert box.full.wait(DEADLINE)
+    assert box.bodies == ["in 0.1 s"]
+    assert time.time_ns() // 1_000_000 - start < 10_000
+    broker.end("test")
+
+
 def test_the_timer_ends_with_the_broker() -> None:
     broker = Broker("ended")
     channel = broker.open(None, Events()).channel(False)
