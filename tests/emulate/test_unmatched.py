@@ -7,7 +7,7 @@ from jmsbridge.core.emulation.unmatched import UnmatchedBuffer
 from jmsbridge.core.runtime.clock import Clock
 from jmsbridge.selectors import compile_selector
 from jmsbridge.spi import Address, Arrival, Native, Outcome, Ticket
-from jmsbridge.testing.suite.contract_support import envelope
+from jmsbridge.testing.suite.contract.support import envelope
 
 
 class Stopped(Clock):

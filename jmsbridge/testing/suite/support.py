@@ -17,6 +17,7 @@ __all__ = [
     "assert_empty",
     "eventually",
     "grouping",
+    "options",
     "receive_texts",
     "run_thread",
     "send_surely",
@@ -172,3 +173,9 @@ def eventually(predicate: Callable[[], object], timeout: float = LONG) -> None:
     while not predicate():
         assert time.monotonic() < deadline, f"did not become true within {timeout} s"
         pause.wait(0.005)
+
+
+def options(harness: Harness) -> dict[str, Any]:
+    """What the harness gives to each of its connections."""
+    emulation = {} if harness.emulation == "default" else {"emulation": harness.emulation}
+    return {**harness.facade_options, **emulation}

@@ -21,7 +21,7 @@ from jmsbridge.domain import (
 from jmsbridge.testing.harness import Harness
 from jmsbridge.testing.marks import pitfall, rule
 from jmsbridge.testing.suite.closing.closed import QUEUE, TOPIC, Call, call, calls, get, getters
-from jmsbridge.testing.suite.connecting.domain import options
+from jmsbridge.testing.suite.support import options
 
 
 def queues(harness: Harness) -> tuple[QueueConnection, QueueSession]:

@@ -34,46 +34,17 @@ from jmsbridge.domain import (
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
 from jmsbridge.testing.marks import pitfall, requires, rule
-from jmsbridge.testing.suite.support import LONG, Collector, assert_empty, receive_texts, run_thread, send_texts
+from jmsbridge.testing.suite.support import (
+    LONG,
+    Collector,
+    assert_empty,
+    options,
+    receive_texts,
+    run_thread,
+    send_texts,
+)
 
 NOTHING: Any = None
-
-
-def options(harness: Harness) -> dict[str, Any]:
-    """What the harness gives to each of its connections."""
-    emulation = {} if harness.emulation == "default" else {"emulation": harness.emulation}
-    return {**harness.facade_options, **emulation}
-
-
-@pytest.fixture
-def queue_connection(harness: Harness) -> QueueConnection:
-    """A started QueueConnection."""
-    connection = QueueConnectionFactory(harness.url, **options(harness)).create_queue_connection()
-    harness.closing(connection.close)
-    connection.start()
-    return connection
-
-
-@pytest.fixture
-def topic_connection(harness: Harness) -> TopicConnection:
-    """A started TopicConnection with a client id."""
-    connection = TopicConnectionFactory(harness.url, **options(harness)).create_topic_connection()
-    harness.closing(connection.close)
-    connection.client_id = harness.name("client")
-    connection.start()
-    return connection
-
-
-@pytest.fixture
-def queue_session(queue_connection: QueueConnection) -> QueueSession:
-    """A QueueSession with automatic acknowledgement."""
-    return queue_connection.create_queue_session(False, AUTO_ACKNOWLEDGE)
-
-
-@pytest.fixture
-def topic_session(topic_connection: TopicConnection) -> TopicSession:
-    """A TopicSession with automatic acknowledgement."""
-    return topic_connection.create_topic_session(False, AUTO_ACKNOWLEDGE)
 
 
 @rule("DF-1")
