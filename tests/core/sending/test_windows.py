@@ -52,7 +52,7 @@ def test_the_window_of_bytes_bounds_what_is_in_flight(
     producer.delivery_mode = DeliveryMode.NON_PERSISTENT
     backend.hold("send")
     options: dict[str, Any] = {"completion_listener": lambda message, error: None} if listening else {}
-    with pytest.raises(JMSException if listening else ResourceAllocationException, match="window"):
+    with pytest.raises(JMSException if listening else ResourceAllocationException, match="confirmation_window_size"):
         _send_maps(session, producer, **options)
     assert backend.script.count("send") == 2
     backend.script.release("send")
