@@ -132,6 +132,21 @@ def test_the_timer_wakes_in_time_and_ends() -> None:
     assert not timer.is_alive()
 
 
+def test_an_earlier_time_is_not_missed_behind_a_later_one() -> None:
+    broker = Broker("earlier")
+    channel = broker.open(None, Events()).channel(False)
+    box = Box(expected=1)
+    channel.subscribe(Interest(address=queue()), box).grant(10)
+    now = time.time_ns() // 1_000_000
+    channel.send(message("later", delivery_time=now + 20_000), None)
+    wait_timer("earlier")
+    time.sleep(0.05)  # sleep: the timer's thread waits for the later one
+    channel.send(message("sooner", delivery_time=now + 200), None)
+    assert box.full.wait(DEADLINE)
+    assert box.bodies == ["sooner"]
+    broker.end("the test is over")
+
+
 def test_the_timer_ends_with_the_broker() -> None:
     broker = Broker("ended")
     channel = broker.open(None, Events()).channel(False)

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from jmsbridge import Connection, DeliveryMode, JMSException, Queue, ResourceAllocationException, Session
+from jmsbridge.core.sending.tickets import UnwatchedSend
+from jmsbridge.core.sending.watched import WatchedSends
 from jmsbridge.core.sending.weight import weigh
 from jmsbridge.spi import Address, BodyKind, Envelope
 from jmsbridge.testing.scripted import ScriptedBackend
-from jmsbridge.testing.suite.support import LONG, eventually, text_of
+from jmsbridge.testing.suite.support import LONG, eventually, run_thread, text_of
 
 Connect = Callable[..., Connection]
 QUEUE = Queue("orders")
@@ -107,3 +109,18 @@ def test_a_blocking_send_with_a_handler_is_sent_again_where_that_is_allowed(
     producer.send("m")
     eventually(lambda: handled == ["m"])
     assert [envelope.body for envelope in backend.accepted] == ["m"]
+
+
+def test_a_sender_goes_on_when_the_window_is_half_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jmsbridge.core.runtime.waiting.LONGEST_WAIT", 30.0)
+    sends = WatchedSends(8, None, 20.0, lambda message, error: None)
+    tickets = [UnwatchedSend(sends, 0, None) for _ in range(8)]
+    for ticket in tickets:
+        sends.add(ticket)
+    waiting = run_thread(lambda: sends.wait_room(0))
+    eventually(lambda: sends._changed.gates)
+    for ticket in tickets[:3]:
+        ticket.succeed()
+    assert not waiting.done()
+    tickets[3].succeed()
+    waiting.result(5.0)
