@@ -133,9 +133,9 @@ class MemoryAdmin:
             queue = None if address.topic else self._home.queues.get(address.name)
             if queue is None:
                 raise AddressRefused(f"there is no {address} in {self._home.product} {self._home.common.name!r}")
-            wanted = compiled(selector)
-            queue.catch_up()
-            self._home.common.step = None
+        wanted = compiled(selector)
+        in_slices(self._home.common, queue.catch_up)
+        with self._home.common.lock:
             return queue, wanted, Walk(queue.sequence)
 
     def _oldest(self, queue: Queue) -> int | None:

@@ -37,11 +37,18 @@ class Browser:
         self._common = queue.common
         self._queue = queue
         self._selector = selector
-        queue.catch_up()
         self._walk = Walk(queue.sequence)
 
     def prepare(self) -> None:
-        """Nothing is looked at before somebody wants to see it."""
+        """Let appear what is due; nothing is looked at before somebody wants to see it. Without the broker's lock."""
+        if self._queue.delayed:
+            in_slices(self._common, self._catch_up)
+
+    def _catch_up(self) -> bool:
+        if self.lost is None and self._queue.catch_up():
+            return True
+        self._walk = Walk(self._queue.sequence)
+        return False
 
     def grant(self, count: int) -> None:
         """Show that many more."""

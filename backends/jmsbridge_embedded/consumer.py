@@ -100,12 +100,13 @@ class Consumer:
         """Take credit to zero; everything that was available has arrived when this returns."""
         common = self._common
         try:
+            if self.queue.delayed:
+                in_slices(common, lambda: self.lost is None and self.queue.catch_up())
             with self._lock:
                 if common.step is not None:
                     common.mend()
                 lost = self.lost
                 if lost is None:
-                    self.queue.catch_up()
                     if self.credit > 0:
                         common.do(paused, self)
                     common.step = None

@@ -209,31 +209,35 @@ class Contents:
             self.common.schedule.start(self._sweep(now))
         self.arm()
 
-    def catch_up(self) -> None:
-        """Let appear what is due, so that an answer given now is right to the millisecond."""
-        if self.delayed:
-            for _ in self._appear(self.common.clock()):
-                pass
+    def catch_up(self) -> bool:
+        """Let the next message appear that is due, so that an answer given after the last one is right to the
+        millisecond; whether there was one.
+        """
+        return bool(self.delayed) and self._appear_next(self.common.clock())
 
     def _appear(self, now: int) -> Iterator[None]:
         """Delayed messages that are due take their places behind those that are there."""
-        delayed = self.delayed
-        while delayed and delayed[0][0] <= now:
-            item = delayed[0]
-            entry = item[2]
-            if entry.holder is None and is_expired(entry.envelope, now):
-                self.expire((entry,))
-                self.feed()
-            if entry.holder is not None:
-                heappop(delayed)
-            else:
-                self.sequence += 1
-                self.common.do(appeared, self, item, key_of(entry.envelope.priority, self.sequence))
-                self.dispatch()
+        while self._appear_next(now):
             yield
-            delayed = self.delayed
         self._appearing = False
         self.arm()
+
+    def _appear_next(self, now: int) -> bool:
+        delayed = self.delayed
+        if not delayed or delayed[0][0] > now:
+            return False
+        item = delayed[0]
+        entry = item[2]
+        if entry.holder is None and is_expired(entry.envelope, now):
+            self.expire((entry,))
+            self.feed()
+        if entry.holder is not None:
+            heappop(delayed)
+        else:
+            self.sequence += 1
+            self.common.do(appeared, self, item, key_of(entry.envelope.priority, self.sequence))
+            self.dispatch()
+        return True
 
     def _sweep(self, now: int) -> Iterator[None]:
         """Drop expired messages."""

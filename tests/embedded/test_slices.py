@@ -222,3 +222,23 @@ def test_what_is_dropped_is_freed_bit_by_bit(world: World) -> None:
         assert schedule._work()
     world.later(0)
     assert len(schedule._jobs) == 0
+
+
+@pytest.mark.parametrize("verb", ["drain", "browse", "purge"])
+def test_what_is_due_appears_in_slices(world: World, pauses: Pauses, verb: str) -> None:
+    for number in range(500):
+        world.send(message(number, delivery_time=world.now + 100))
+    user = world.consume(credit=1)
+    world.now += 200
+    seen: list[int] = []
+    pauses.act = lambda: seen.append(len(world.broker.queues["orders"].delayed))
+    if verb == "drain":
+        user.drain()
+        assert user.bodies == [0]
+    elif verb == "browse":
+        assert len(world.browse()) == 499
+    else:
+        assert world.link.purge(queue()) == 499
+    assert len(seen) > 5
+    assert seen[0] > seen[-1]
+    audit(world.broker)

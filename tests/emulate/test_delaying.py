@@ -1,8 +1,10 @@
 """Delivery delays where the broker has none: kept by the process, and never silently lost."""
 
 import time
+from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from jmsbridge import (
@@ -14,8 +16,11 @@ from jmsbridge import (
     Session,
     UnsupportedFeature,
 )
-from jmsbridge.core.runtime.clock import system
-from jmsbridge.spi import Native
+from jmsbridge.core.emulation.delaying import Delays
+from jmsbridge.core.runtime.clock import Clock, Timer, system
+from jmsbridge.core.runtime.waiting import Waiter
+from jmsbridge.spi import Address, Envelope, Native
+from jmsbridge.testing.scripted import text_envelope
 from jmsbridge.testing.suite.support import Completions, assert_empty, eventually, text_of
 from tests.emulate.support import QUEUE, Broker, texts
 
@@ -166,3 +171,21 @@ def test_a_connection_that_failed_says_what_it_did_not_send(delayless: Broker) -
     [error] = [error for error in heard if isinstance(error, InDoubt)]
     assert [text_of(message) for message in error.refused] == ["late"]
     connection.close()
+
+
+class FastClock(Clock):
+    """Its timers are over before ``call_later`` returns."""
+
+    def call_later(self, delay: float, action: Callable[[], None]) -> Timer:
+        action()
+        return Timer(self, 0.0, action)
+
+
+def test_a_timer_that_is_over_before_it_is_noted_is_followed_by_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[Envelope] = []
+    delays = Delays("test", FastClock(), 10, lambda envelope, ticket: sent.append(envelope))
+    monkeypatch.setattr(delays._executor, "wake", delays._send_due)
+    for text in "ab":
+        envelope = text_envelope(Address("orders"), text)
+        delays.hold(msgspec.structs.replace(envelope, delivery_time=system.now_ms()), Waiter)
+    assert [envelope.body for envelope in sent] == ["a", "b"]

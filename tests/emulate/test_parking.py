@@ -2,7 +2,10 @@
 
 import threading
 from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
+import msgspec
 import pytest
 
 from jmsbridge import (
@@ -15,7 +18,11 @@ from jmsbridge import (
     TextMessage,
     UnsupportedFeature,
 )
-from jmsbridge.spi import Native
+from jmsbridge.core.emulation.unmatched import UnmatchedBuffer
+from jmsbridge.core.runtime.clock import Clock, Timer
+from jmsbridge.selectors import compile_selector
+from jmsbridge.spi import Address, Arrival, Native, Outcome, Subscription
+from jmsbridge.testing.scripted import text_envelope
 from jmsbridge.testing.suite.support import Collector, eventually, run_thread, text_of
 from tests.emulate.support import QUEUE, Broker, select, send, texts
 
@@ -243,3 +250,44 @@ def test_each_message_reaches_exactly_one_of_those_who_select_it(broker: Broker)
     assert seen == Counter(str(number) for number in range(200))
     for place, colour in enumerate(colours):
         assert {int(text or "") % 4 for one in collectors[colour] for text in one.texts} == {place}
+
+
+class SetClock(Clock):
+    """A clock that is set by hand and has no timers."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def call_later(self, delay: float, action: Callable[[], None]) -> Timer:
+        return Timer(self, delay, action)
+
+
+class Releases:
+    """Of a subscription, what is released."""
+
+    def __init__(self) -> None:
+        self.tokens: list[Any] = []
+
+    def settle(self, tokens: Sequence[Any], outcome: Outcome) -> None:
+        self.tokens += tokens
+
+
+@pytest.mark.parametrize("closing", [False, True])
+def test_what_stayed_longer_goes_back_in_the_order_of_arrival(closing: bool) -> None:
+    clock = SetClock()
+    buffer = UnmatchedBuffer(compile_selector("colour = 'red'"), 10, clock, lambda: None)
+    arrivals = [
+        Arrival(name, msgspec.structs.replace(text_envelope(Address("orders"), name), message_id=name)) for name in "ab"
+    ]
+    for _ in range(3):  # it comes again and again, and so stays longer
+        assert buffer.takes(arrivals[0])
+        buffer.empty()
+    assert all(map(buffer.takes, arrivals))
+    if closing:
+        assert [arrival.token for arrival in buffer.empty()] == ["a", "b"]
+        return
+    clock.now, releases = 1.0, Releases()
+    buffer.tend(cast(Subscription, releases), lambda count: True)
+    assert releases.tokens == ["a", "b"]

@@ -219,6 +219,44 @@ def test_an_interrupted_acknowledge_is_finished_by_the_next_call(
     assert [token for token, _ in backend.settled] == tokens
 
 
+def test_a_call_that_is_interrupted_while_it_mends_is_waited_for_by_the_next_one(
+    backend: ScriptedBackend, connect: Connect, monkeypatch: pytest.MonkeyPatch, raised: type[BaseException]
+) -> None:
+    """Mending that goes on beside a receive would take the message out of its hand."""
+    session = connect().create_session(session_mode=CLIENT_ACKNOWLEDGE)
+    consumer, calls, incoming = session.create_consumer(QUEUE), session._engine.calls, session._engine.incoming
+    entered, go_on, mended = threading.Event(), threading.Event(), list[None]()
+    mend, make_message = calls._mend, incoming._make_message
+
+    def counted() -> None:
+        mend()
+        mended.append(None)
+
+    def slow(_: Call) -> None:
+        backend.script.before.pop("settle", None)
+        entered.set()
+        go_on.wait(LONG)
+
+    def late(delivery: Any) -> Any:
+        eventually(lambda: len(mended) == 2)
+        return make_message(delivery)
+
+    deliver(backend, "a")
+    message = consumer.receive(timeout=LONG)
+    assert message is not None
+    interrupt_next(backend, "settle", raised)
+    with pytest.raises(raised):
+        message.acknowledge()
+    monkeypatch.setattr(calls, "_mend", counted)
+    backend.script.before["settle"] = slow
+    with interrupted_when(entered.is_set, raised):
+        consumer.receive_no_wait()
+    deliver(backend, "b")
+    monkeypatch.setattr(incoming, "_make_message", late)
+    threading.Timer(0.1, go_on.set).start()
+    assert texts(consumer) == ["b"]
+
+
 # ---- sending
 
 

@@ -2,6 +2,7 @@
 
 import _thread
 import threading
+import time
 
 import pytest
 
@@ -64,3 +65,12 @@ def test_lazy_acknowledgement_with_a_huge_interval(broker: Embedded) -> None:
     assert receive_texts(consumer, 1000) == texts
     assert len(system._heap) < before + 300
     assert "jmsbridge-clock" in {thread.name for thread in threading.enumerate()}
+
+
+def test_an_earlier_timer_is_not_missed_behind_a_later_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jmsbridge.core.runtime.clock.LONGEST_WAIT", 30.0)
+    clock, done = Clock(), threading.Event()
+    clock.call_later(20.0, print)
+    time.sleep(0.05)  # sleep: the clock's thread waits for the later one
+    clock.call_later(0.1, done.set)
+    assert done.wait(5.0)

@@ -123,7 +123,7 @@ class FileChannel:
     def close(self) -> None:
         """Roll back, give held tokens back as REQUEUED."""
         if self.lost is None:
-            self.store.end(self._end)
+            self.link.end_soon(self._end)
 
     def _end(self, batch: Batch) -> None:
         if self in self.link.channels:
@@ -197,7 +197,7 @@ class FileChannel:
             batch.on_undo(lambda: consumer.held.update(held))
             consumer.leave(batch)
 
-        self.store.end(stop)
+        self.link.end_soon(stop)
 
     def end_browser(self, browser: FileBrowser) -> None:
         """Close one browser."""

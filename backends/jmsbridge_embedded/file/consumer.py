@@ -77,7 +77,7 @@ class FileConsumer:
         Returns when other processes see it so, where that takes no longer than closing may.
         """
         if self.lost is None:
-            self.channel.store.end(self._retire)
+            self.link.end_soon(self._retire)
 
     def close(self) -> None:
         """End it; whatever is still held goes back as REQUEUED, except what the open transaction accepted."""

@@ -1,6 +1,7 @@
 """One authenticated user of a broker in a file: what lives and dies together."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -15,6 +16,7 @@ from jmsbridge_embedded.file.token import Token
 from jmsbridge_embedded.native import NATIVE
 
 if TYPE_CHECKING:
+    from jmsbridge_embedded.file.operations import End
     from jmsbridge_embedded.file.store import Store
 
 __all__ = ["FileLink"]
@@ -38,6 +40,9 @@ class FileLink(FileAdmin):
         self.id = 0
         self.channels: set[FileChannel] = set()
         self.lost: str | None = None
+        self._close_timeout = endpoint.close_timeout
+        self._ending: End | None = None
+        self._waited = 0.0
         self._events = events
 
     # -- Link ----------------------------------------------------------------------------------------------------
@@ -97,7 +102,19 @@ class FileLink(FileAdmin):
     def close(self) -> None:
         """End the link; its temporary destinations go with it, and with the last link the file is closed."""
         if self.lost is None:
-            self.store.leave(self, "the link was closed")
+            self.end_soon(lambda batch: self.end(batch, "the link was closed"))
+            self.store.left()
+
+    def end_soon(self, act: Callable[[Batch], None]) -> None:
+        """Have something of this link ended. All that is closed while the file does not answer waits for
+        ``close_timeout`` seconds together.
+        """
+        before = self._ending
+        if before is None or before.is_done:
+            self._waited = 0.0
+        began = time.monotonic()
+        self._ending = self.store.end(act, max(0.0, self._close_timeout - self._waited))
+        self._waited += time.monotonic() - began
 
     # -- for the store -------------------------------------------------------------------------------------------
 

@@ -344,10 +344,25 @@ class End(Call[None]):
     def __init__(self, act: Callable[[Batch], None], later: Callable[[Operation], None]) -> None:
         super().__init__(act)
         self._later = later
+        self._failed = False
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the file knows of it."""
+        return self.future.done() and not self._failed
+
+    def run(self, batch: Batch) -> None:
+        """Do it; perhaps once more, when it could not be done before."""
+        super().run(batch)
+        batch.effects.append(self._succeed)
+
+    def _succeed(self) -> None:
+        self._failed = False
 
     def fail(self, error: BackendError) -> None:
         """The caller need not wait until there is room on the disk again."""
         if not isinstance(error, LinkLost):
+            self._failed = True
             _log.warning("something is closed, but not yet in the file: %s", error)
             self._later(self)
         self._answer(None)

@@ -67,7 +67,7 @@ def _product() -> str:
 
 
 class Store:
-    """Made, started, stopped by ``registry``. Only ``submit``, ``call``, ``end`` and ``leave`` are for other threads.
+    """Made, started, stopped by ``registry``. Only ``submit``, ``call``, ``end`` and ``left`` are for other threads.
 
     ``links`` is used by the store's thread; ``death`` is set once, when nothing more can be done with the file.
     """
@@ -125,14 +125,16 @@ class Store:
                 f"{self.path} did not answer within {timeout:.3g} s; another program may have locked it"
             ) from None
 
-    def end(self, act: Callable[[Batch], None]) -> None:
+    def end(self, act: Callable[[Batch], None], timeout: float = _PATIENCE) -> End:
         """The same for what ends something: it is done later if it cannot be done now."""
         call = End(act, self._again_later)
         self.submit(call)
         try:
-            call.future.result(_PATIENCE)
+            call.future.result(timeout)
         except TimeoutError:
-            _log.warning("%s did not answer within %g s; what was closed ends as soon as it does", self.path, _PATIENCE)
+            if timeout:  # else it was said before
+                _log.warning("%s did not answer within %g s; what was closed ends when it does", self.path, timeout)
+        return call
 
     def enter(self, link: FileLink, timeout: float) -> None:
         """A new link."""
@@ -150,9 +152,8 @@ class Store:
                 raise ConnectFailed(str(error)) from error
             raise
 
-    def leave(self, link: FileLink, reason: str) -> None:
-        """End a link, and with the last one everything."""
-        self.end(lambda batch: link.end(batch, reason))
+    def left(self) -> None:
+        """A link has ended, and with the last one everything."""
         self._released(self)
 
     def cut(self, reason: str) -> None:

@@ -92,9 +92,12 @@ class Delays:
     def _arm(self) -> None:
         with self._lock:
             due = self._held[0][0] if self._held else math.inf
-        if due < self._armed:
-            self._clock.call_later(max(0.0, (due - self._clock.now_ms()) / 1000), self._executor.wake)
-            self._armed = due  # last: a timer that an interrupted call did not set is set by the next one
+        now = self._clock.now_ms()
+        if due < math.inf and (due < self._armed or self._armed <= now):
+            self._clock.call_later(max(0.0, (due - now) / 1000), self._executor.wake)
+            # last: a timer that an interrupted call did not set is set by the next one; as is one after a timer that
+            # was over before this line
+            self._armed = due
 
     def _send_due(self) -> None:
         while True:

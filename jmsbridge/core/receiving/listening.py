@@ -49,9 +49,10 @@ class Listening:
             self.set(receiver, None)
 
     def _join(self, receiver: Receiver) -> None:
-        if not receiver.is_ready:
+        coming = receiver.turns
+        if receiver.joined != coming:
             self._line.append(receiver)
-            receiver.is_ready = True  # last: who was interrupted before it joins again, and twice does no harm
+            receiver.joined = coming  # last: who was interrupted before it joins again, and twice does no harm
         self.executor.wake()
 
     @property
@@ -74,7 +75,7 @@ class Listening:
         line = self._line
         while line and self._switch.on:
             receiver = line.popleft()
-            receiver.is_ready = False  # before looking: who comes later joins again
+            receiver.turns += 1  # before looking: who comes later joins again
             self._current = receiver  # before the poll: who closes the receiver after it sees it here
             try:
                 while self._deliver_next(receiver):

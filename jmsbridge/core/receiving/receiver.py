@@ -46,8 +46,10 @@ class Receiver:
         self._new_buffer = new_buffer
         self._on_message: Callable[[], None] | None = None
         self._drains = True
-        self.is_ready = False
-        """Whether it stands in its session's line of receivers whose listener may have something to do."""
+        self.turns = 0
+        """How often its session has looked for something for its listener."""
+        self.joined = -1
+        """The turn for which it stands in line."""
         self.closed = False
         self.claim: tuple[str, ...] | None = None  # what it holds in the process, see ``claims``
         self.error: BackendError | None = None

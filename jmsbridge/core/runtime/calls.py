@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from jmsbridge.core.runtime.interrupts import Work, in_main_thread, main_thread, start_whole, wait_whole
+from jmsbridge.core.runtime.interrupts import Work, in_main_thread, main_thread, start_whole
 
 __all__ = ["MainThreadCalls"]
 
@@ -17,11 +17,12 @@ class MainThreadCalls:
     ``mend`` does what an interrupted one left undone; it runs where no signal handler interrupts.
     """
 
-    __slots__ = ("_mend", "_unfinished", "interrupt", "main", "under_way")
+    __slots__ = ("_mend", "_mending", "_unfinished", "interrupt", "main", "under_way")
 
     def __init__(self, mend: Callable[[], None]) -> None:
         self._mend = mend
         self._unfinished: Work[Any] | None = None
+        self._mending: Work[None] | None = None
         self.main = main_thread()
         self.under_way = False
         """Set by the main thread while it is in a call; left set by an interrupted one."""
@@ -35,9 +36,12 @@ class MainThreadCalls:
         Raises ``interrupt``, then what the interrupted ``wait_whole`` ended with.
         """
         pending = self._unfinished
-        if pending is not None and not pending.cancel():
-            pending.wait_done()
-        wait_whole(self._mend)
+        self.wait_end()
+        mending = self._mending = Work(self._mend)
+        start_whole(mending)
+        mending.wait_done()
+        if mending.error is not None:
+            raise mending.error
         interrupt, self.interrupt = self.interrupt, None  # from here on no call: all or nothing
         if interrupt is not None:
             raise interrupt
@@ -62,10 +66,10 @@ class MainThreadCalls:
         return cast(T, pending.result)
 
     def wait_end(self) -> None:
-        """The session closes: an interrupted step that goes on ends first; one that has not begun never will."""
-        pending = self._unfinished
-        if pending is not None and not pending.cancel():
-            pending.wait_done()
+        """What goes on of an interrupted call, a step or the mending, ends first; what has not begun never will."""
+        for work in (self._unfinished, self._mending):
+            if work is not None and not work.cancel():
+                work.wait_done()
 
     def is_caller(self) -> bool:
         """Whether the calling thread is the main thread."""

@@ -138,8 +138,13 @@ class Ledger:
             target = min(finished + step(self._entered - finished), self._entered)
             if not self._wait(target, max(0.0, deadline - time.monotonic())):
                 raise AnswerMissing(
-                    f"the send window of {self._window} messages stayed full for {timeout:g} s (option send_window)"
+                    f"the send window of {self._window} messages (option send_window){self._bytes_text()} stayed full "
+                    f"for {timeout:g} s"
                 )
+
+    def _bytes_text(self) -> str:
+        limit = self._window_bytes
+        return "" if limit is None else f" or {limit} bytes (option confirmation_window_size)"
 
     def _wait(self, target: int, timeout: float | None) -> bool:
         self._targets.append(target)

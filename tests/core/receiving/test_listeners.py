@@ -2,6 +2,7 @@
 
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -103,3 +104,53 @@ def test_receivers_with_messages_take_turns(backend: ScriptedBackend, connect: C
     connection.start()
     eventually(lambda: len(heard) == 3 * count)
     assert sorted(heard[:count]) == sorted(set(heard))
+
+
+class SlowLine(deque[Any]):
+    """A line in which the main thread, once ``slow``, stays for a while between joining and going on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.slow = False
+        self.joined, self.go_on = threading.Event(), threading.Event()
+
+    def append(self, receiver: Any, /) -> None:
+        super().append(receiver)
+        if self.slow and threading.current_thread() is threading.main_thread():
+            self.joined.set()
+            assert self.go_on.wait(LONG)
+
+
+@rule("TH-4")
+def test_a_listener_that_was_served_while_an_arrival_told_of_itself_is_served_again(
+    backend: ScriptedBackend, connect: Connect
+) -> None:
+    """The thread that brings a message is slow between joining the line and writing that down."""
+    session = connect().create_session(session_mode=CLIENT_ACKNOWLEDGE)
+    heard: list[str] = []
+    gate = Gate()
+
+    def listener(message: Message) -> None:
+        heard.append(text_of(message))
+        if heard == ["first"]:
+            gate()
+
+    listening = session._engine.incoming.listening
+    line = listening._line = SlowLine()
+    session.create_consumer(QUEUE).message_listener = listener
+    backend.subscription.deliver(text_envelope(Address("orders"), "first"))
+    gate.wait_entered()
+    line.slow = True
+
+    def serve() -> None:
+        assert line.joined.wait(LONG)
+        gate.open.set()
+        eventually(lambda: heard == ["first", "second"] and not line and listening._current is None)
+        line.go_on.set()
+
+    serving = run_thread(serve)
+    backend.subscription.deliver(text_envelope(Address("orders"), "second"))
+    serving.result(LONG)
+    line.slow = False
+    backend.subscription.deliver(text_envelope(Address("orders"), "third"))
+    eventually(lambda: heard == ["first", "second", "third"])

@@ -1,7 +1,6 @@
 """Windows of messages and of bytes."""
 
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -55,7 +54,7 @@ def test_the_window_of_bytes_bounds_what_is_in_flight(
     producer.delivery_mode = DeliveryMode.NON_PERSISTENT
     backend.hold("send")
     options: dict[str, Any] = {"completion_listener": lambda message, error: None} if listening else {}
-    with pytest.raises(JMSException if listening else ResourceAllocationException, match="window"):
+    with pytest.raises(JMSException if listening else ResourceAllocationException, match="confirmation_window_size"):
         _send_maps(session, producer, **options)
     assert backend.script.count("send") == 2
     backend.script.release("send")
@@ -112,16 +111,16 @@ def test_a_blocking_send_with_a_handler_is_sent_again_where_that_is_allowed(
     assert [envelope.body for envelope in backend.accepted] == ["m"]
 
 
-def test_who_waits_for_room_is_woken_when_there_is_some() -> None:
-    """At once: a wait looks again by itself, but only after a second."""
-    sends = WatchedSends(4, None, LONG, lambda *_: None)
-    tickets = [UnwatchedSend(sends, 1, None) for _ in range(4)]
+def test_a_sender_goes_on_when_the_window_is_half_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jmsbridge.core.runtime.waiting.LONGEST_WAIT", 30.0)
+    sends = WatchedSends(8, None, 20.0, lambda message, error: None)
+    tickets = [UnwatchedSend(sends, 0, None) for _ in range(8)]
     for ticket in tickets:
         sends.add(ticket)
-    waiting = run_thread(lambda: sends.wait_room(1))
-    eventually(lambda: bool(sends._changed.gates))
-    begun = time.monotonic()
-    for ticket in tickets:
-        sends.remove(ticket)
-    waiting.result(LONG)
-    assert time.monotonic() - begun < 0.5
+    waiting = run_thread(lambda: sends.wait_room(0))
+    eventually(lambda: sends._changed.gates)
+    for ticket in tickets[:3]:
+        ticket.succeed()
+    assert not waiting.done()
+    tickets[3].succeed()
+    waiting.result(5.0)

@@ -1,0 +1,37 @@
+"""Closing while the file does not answer: for ``close_timeout`` in all, and it ends later by itself."""
+
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import jmsbridge
+from jmsbridge import Queue
+from jmsbridge.testing.suite.support import LONG, text_of
+
+QUEUE = Queue("orders")
+
+
+@pytest.mark.timeout(120)
+def test_a_locked_file_holds_up_closing_for_the_close_timeout_in_all(tmp_path: Path) -> None:
+    path = tmp_path / "orders.db"
+    connection = jmsbridge.connect(f"embedded:{path}", close_timeout=0.5)
+    connection.start()
+    for _ in range(3):
+        session = connection.create_session(session_mode=jmsbridge.CLIENT_ACKNOWLEDGE)
+        for _ in range(2):
+            session.create_consumer(QUEUE)
+        session.create_producer(QUEUE).send("m")
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        before = time.monotonic()
+        connection.close()
+        took = time.monotonic() - before
+        other.execute("ROLLBACK")
+    assert took < 3.0
+    with jmsbridge.connect(f"embedded:{path}") as again:
+        again.start()
+        consumer = again.create_session().create_consumer(QUEUE)
+        assert [text_of(consumer.receive(timeout=LONG)) for _ in range(3)] == ["m", "m", "m"]
