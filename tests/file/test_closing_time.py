@@ -1,6 +1,7 @@
 """Closing while the file does not answer: for ``close_timeout`` in all, and it ends later by itself."""
 
 import sqlite3
+import threading
 import time
 from contextlib import closing
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 import jmsbridge
 from jmsbridge import Queue
-from jmsbridge.testing.suite.support import LONG, text_of
+from jmsbridge.testing.suite.support import LONG, eventually, text_of
 
 QUEUE = Queue("orders")
 
@@ -31,6 +32,7 @@ def test_a_locked_file_holds_up_closing_for_the_close_timeout_in_all(tmp_path: P
         took = time.monotonic() - before
         other.execute("ROLLBACK")
     assert took < 3.0
+    eventually(lambda: not [each for each in threading.enumerate() if each.name.startswith("jmsbridge-embedded")])
     with jmsbridge.connect(f"embedded:{path}") as again:
         again.start()
         consumer = again.create_session().create_consumer(QUEUE)

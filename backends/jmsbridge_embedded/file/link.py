@@ -1,5 +1,6 @@
 """One authenticated user of a broker in a file: what lives and dies together."""
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -102,10 +103,13 @@ class FileLink(FileAdmin):
     def close(self) -> None:
         """End the link; its temporary destinations go with it, and with the last link the file is closed."""
         if self.lost is None:
-            self.end_soon(lambda batch: self.end(batch, "the link was closed"))
-            self.store.left()
+            ended = self.end_soon(lambda batch: self.end(batch, "the link was closed")).future
+            if ended.done():
+                self.store.left()
+            else:  # later, on a thread of its own, since that waits for the store's thread
+                ended.add_done_callback(lambda _: threading.Thread(target=self.store.left, daemon=True).start())
 
-    def end_soon(self, act: Callable[[Batch], None]) -> None:
+    def end_soon(self, act: Callable[[Batch], None]) -> "End":
         """Have something of this link ended. All that is closed while the file does not answer waits for
         ``close_timeout`` seconds together.
         """
@@ -113,8 +117,9 @@ class FileLink(FileAdmin):
         if before is None or before.is_done:
             self._waited = 0.0
         began = time.monotonic()
-        self._ending = self.store.end(act, max(0.0, self._close_timeout - self._waited))
+        ending = self._ending = self.store.end(act, max(0.0, self._close_timeout - self._waited))
         self._waited += time.monotonic() - began
+        return ending
 
     # -- for the store -------------------------------------------------------------------------------------------
 

@@ -27,6 +27,7 @@ _REST: Final = 400
 """Pages for which others may be kept out."""
 
 _ROUNDS: Final = 4
+_LONGEST_END: Final = 10.0  # seconds that closing waits for a write-back under way
 _PATIENCE: Final = 0.2  # seconds that the rest waits for its turn
 _CHANGES_PER_PAGE: Final = 8
 _PAGES_PER_COMMIT: Final = 4
@@ -55,10 +56,10 @@ class Log:
                 self._due.set()
 
     def close(self) -> None:
-        """End it; what is under way comes to its end."""
+        """End it; what is under way comes to its end, and is waited for a while."""
         self._stopped = True
         self._due.set()
-        self._thread.join()
+        self._thread.join(_LONGEST_END)
 
     def _run(self) -> None:
         try:

@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 from jmsbridge.core.runtime.executor import SerialExecutor
 from jmsbridge.core.runtime.locks import Rank, assert_unlocked, ranked
-from jmsbridge.core.runtime.waiting import AnswerMissing, WaitSet
-from jmsbridge.errors import IllegalStateException
+from jmsbridge.core.runtime.waiting import WaitSet
+from jmsbridge.errors import IllegalStateException, ResourceAllocationException
 from jmsbridge.spi import BackendError
 
 __all__ = ["Entry", "Ledger", "step"]
@@ -90,7 +90,7 @@ class Ledger:
         return self._entered
 
     def enter(self, entry: Entry, timeout: float) -> None:
-        """Add a send, waiting for room in the window; AnswerMissing when there is none within ``timeout`` seconds.
+        """Add a send, waiting for room in the window; ResourceAllocation when there is none within ``timeout`` seconds.
 
         IllegalState after ``close``. A callback is never made to wait: it would wait for itself.
         """
@@ -137,9 +137,9 @@ class Ledger:
             finished = self._finished
             target = min(finished + step(self._entered - finished), self._entered)
             if not self._wait(target, max(0.0, deadline - time.monotonic())):
-                raise AnswerMissing(
-                    f"the send window of {self._window} messages (option send_window){self._bytes_text()} stayed full "
-                    f"for {timeout:g} s"
+                raise ResourceAllocationException(
+                    f"the message was not sent: the send window of {self._window} messages (option send_window)"
+                    f"{self._bytes_text()} stayed full for {timeout:g} s"
                 )
 
     def _bytes_text(self) -> str:

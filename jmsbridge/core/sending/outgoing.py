@@ -344,10 +344,7 @@ class Outgoing:
             self._handing = None
 
     def _enter(self, entry: Entry) -> Channel:
-        try:
-            self.ledger.enter(entry, self._timeout)
-        except AnswerMissing as error:
-            raise translate(error) from error
+        self.ledger.enter(entry, self._timeout)
         return self.wait_channel()  # only now: the link may have changed while the window was full
 
     def _send_in_group(self, sender: Sender, envelope: Envelope, message: Any) -> None:
