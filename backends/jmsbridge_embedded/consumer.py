@@ -4,11 +4,21 @@ from _thread import start_new_thread
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from jmsbridge.spi import Address, Inbox, Interest, LinkLost, Native, Outcome, Ticket
+from jmsbridge.spi import (
+    DEAD_LETTER_EXPIRED,
+    Address,
+    Inbox,
+    Interest,
+    LinkLost,
+    Native,
+    Outcome,
+    Ticket,
+    rejected_to,
+)
 from jmsbridge_embedded.backlog import GONE, Backlog, Entry, View
 from jmsbridge_embedded.native import NATIVE
 from jmsbridge_embedded.queue import Queue
-from jmsbridge_embedded.rules import EXPIRED, dead_letter, is_expired
+from jmsbridge_embedded.rules import dead_letter, is_expired
 from jmsbridge_embedded.steps import accepted, granted, paused
 from jmsbridge_embedded.walk import in_slices
 
@@ -40,7 +50,7 @@ class Consumer:
         self.put_again = inbox.put_again
         self.presettled = interest.presettled
         self.expired = interest.expired or None
-        self._dead_letters = interest.dead_letters
+        self._interest = interest
         self._retired = False
         self._channel = channel
         self._common = queue.common
@@ -205,12 +215,11 @@ class Consumer:
         """A message that nobody holds has expired: it goes to the queue that this consumer names for such ones."""
         queue, to = self.queue, Address(self.expired or "")
         target = self._channel.broker.queue(to)
-        made = dead_letter(entry.envelope, to, queue.origin, entry.count, self._common.clock(), EXPIRED)
+        made = dead_letter(entry.envelope, to, queue.origin, entry.count, self._common.clock(), DEAD_LETTER_EXPIRED)
         queue.move(entry, made, target)
 
     def _reject(self, entry: Entry, deliveries: int) -> None:
-        is_late = self.expired is not None and is_expired(entry.envelope, self._common.clock())
-        to, reason = (self.expired, EXPIRED) if is_late else (self._dead_letters, None)
+        to, reason = rejected_to(self._interest, entry.envelope, self._common.clock())
         self._channel.broker.bury(entry, self.queue.origin, deliveries, to, reason)
 
     def _return(self, tokens: Sequence[Entry], outcome: Outcome, failures: int) -> None:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEAD_LETTERS",
-    "EXPIRED",
     "check_creatable",
     "check_owner",
     "compiled",
@@ -29,9 +28,6 @@ __all__ = [
 
 DEAD_LETTERS: Final = Address("DLQ")
 """Where rejected messages go, unless their subscription says otherwise."""
-
-EXPIRED: Final = "expired"
-"""The reason of those that were not taken in time."""
 
 
 def compiled(selector: str | None) -> "Selector | None":

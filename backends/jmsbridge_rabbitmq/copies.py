@@ -8,9 +8,10 @@ import logging
 import uuid
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from jmsbridge.spi import (
+    DEAD_LETTER_EXPIRED,
     Address,
     BackendError,
     ChannelLost,
@@ -19,6 +20,7 @@ from jmsbridge.spi import (
     NotSupported,
     Ticket,
     dead_letter_notes,
+    rejected_to,
 )
 from jmsbridge_rabbitmq import properties
 from jmsbridge_rabbitmq.flow import Flow, Source
@@ -35,7 +37,6 @@ __all__ = ["Copies"]
 log = logging.getLogger("jmsbridge.rabbitmq")
 
 _PATIENCE = 10.0  # seconds for which a close waits for copies, at most half of the time that it has in all
-_EXPIRED: Final = "expired"
 _PAUSE = 30.0  # seconds after which what cannot be put aside comes again, as where there is no dead-letter queue
 
 _Done = Callable[[BackendError | None], None]
@@ -80,13 +81,12 @@ class Copies:
 
     def expire(self, token: Content, queue: str) -> None:
         """Move a message that has expired."""
-        self._put_aside([_Letter(token, queue, _EXPIRED, 0)], None)
+        self._put_aside([_Letter(token, queue, DEAD_LETTER_EXPIRED, 0)], None)
 
     def _place(self, token: Content) -> tuple[str, str | None]:
-        expired = self._interest.expired
-        if expired and 0 < decode(self._interest.address, token.properties, b"").envelope.expiration <= now_ms():
-            return expired, _EXPIRED
-        return self._interest.dead_letters or self._link.options.dead_letter_queue or "", None
+        envelope = decode(self._interest.address, token.properties, b"").envelope
+        queue, reason = rejected_to(self._interest, envelope, now_ms())
+        return queue or self._link.options.dead_letter_queue or "", reason
 
     def _put_aside(self, letters: "Sequence[_Letter]", ticket: Ticket | None) -> None:
         """Copy them, with notes of why and whence; where that fails, they come again after a while."""

@@ -7,12 +7,14 @@ from jmsbridge.spi.admin import Admin, Place
 from jmsbridge.spi.backend import SPI_VERSION, Backend, Channel, Inbox, Link, LinkEvents, Retires, Subscription, Ticket
 from jmsbridge.spi.dead_letters import (
     DEAD_LETTER_DELIVERIES,
+    DEAD_LETTER_EXPIRED,
     DEAD_LETTER_NOTES,
     DEAD_LETTER_ORIGIN,
     DEAD_LETTER_QUEUE,
     DEAD_LETTER_REASON,
     DEAD_LETTER_TIME,
     dead_letter_notes,
+    rejected_to,
 )
 from jmsbridge.spi.envelope import Address, Arrival, BodyKind, Endpoint, Envelope, Interest, Mode, Outcome
 from jmsbridge.spi.errors import (
@@ -37,6 +39,7 @@ from jmsbridge.values import Byte, Char, Float, Long, Short
 
 __all__ = [
     "DEAD_LETTER_DELIVERIES",
+    "DEAD_LETTER_EXPIRED",
     "DEAD_LETTER_NOTES",
     "DEAD_LETTER_ORIGIN",
     "DEAD_LETTER_QUEUE",
@@ -83,4 +86,5 @@ __all__ = [
     "Ticket",
     "TransactionRolledBack",
     "dead_letter_notes",
+    "rejected_to",
 ]

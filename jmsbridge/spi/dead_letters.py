@@ -2,20 +2,25 @@
 
 from typing import Any, Final
 
+from jmsbridge.spi.envelope import Envelope, Interest
 from jmsbridge.values import Long
 
 __all__ = [
     "DEAD_LETTER_DELIVERIES",
+    "DEAD_LETTER_EXPIRED",
     "DEAD_LETTER_NOTES",
     "DEAD_LETTER_ORIGIN",
     "DEAD_LETTER_QUEUE",
     "DEAD_LETTER_REASON",
     "DEAD_LETTER_TIME",
     "dead_letter_notes",
+    "rejected_to",
 ]
 
 DEAD_LETTER_REASON: Final = "JMS_jmsbridge_dead_letter_reason"
 """Why it is one, in words: ``rejected after 7 deliveries``, ``expired``."""
+DEAD_LETTER_EXPIRED: Final = "expired"
+"""The reason of those that were not taken in time."""
 DEAD_LETTER_ORIGIN: Final = "JMS_jmsbridge_dead_letter_origin"
 """Where it came from: ``queue:orders``, or ``topic:news/audit``, where ``audit`` is the subscription's name."""
 DEAD_LETTER_DELIVERIES: Final = "JMS_jmsbridge_dead_letter_deliveries"
@@ -46,3 +51,10 @@ def dead_letter_notes(
     if queue is not None:
         notes[DEAD_LETTER_QUEUE] = queue
     return notes
+
+
+def rejected_to(interest: Interest, envelope: Envelope, now: int) -> tuple[str | None, str | None]:
+    """The queue that REJECTED moves a message to at this time, None for the backend's own, and its reason."""
+    if interest.expired and 0 < envelope.expiration <= now:
+        return interest.expired, DEAD_LETTER_EXPIRED
+    return interest.dead_letters, None

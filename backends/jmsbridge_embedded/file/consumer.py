@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jmsbridge.spi import Envelope, Inbox, Interest, LinkLost, Native, Outcome, Ticket
+from jmsbridge.spi import DEAD_LETTER_EXPIRED, Envelope, Inbox, Interest, LinkLost, Native, Outcome, Ticket, rejected_to
 from jmsbridge_embedded.file.batch import Batch
 from jmsbridge_embedded.file.catalog import Line
 from jmsbridge_embedded.file.operations import Drain, Grant, Settle
 from jmsbridge_embedded.file.token import Token
 from jmsbridge_embedded.native import NATIVE
-from jmsbridge_embedded.rules import EXPIRED, is_expired
+from jmsbridge_embedded.rules import is_expired
 
 if TYPE_CHECKING:
     from jmsbridge_embedded.file.channel import FileChannel
@@ -34,7 +34,7 @@ class FileConsumer:
         self.id = number
         self.put = inbox.put
         self.presettled = interest.presettled
-        self.dead_letters = interest.dead_letters
+        self._interest = interest
         self.expired = interest.expired or None
         self.credit = 0
         self.owed = 0
@@ -116,20 +116,18 @@ class FileConsumer:
         back: list[Token] = []
         late: list[Token] = []
         for token in tokens:
-            (late if self._is_late(batch, token) else back).append(token)
+            is_late = self.expired is not None and is_expired(token.envelope, batch.now)
+            (late if is_late else back).append(token)
         batch.give_back(line.id, [(token.id, token.rank) for token in back], deliveries, failures)
         if late and batch.catalog.by_id(line.id) is not None:
             for token in late:
-                batch.bury(token.envelope, self.expired, line.origin, token.count, EXPIRED)
+                batch.bury(token.envelope, self.expired, line.origin, token.count, DEAD_LETTER_EXPIRED)
         batch.entries.forget(token.id for token in late)
 
     def reject(self, batch: Batch, token: Token, deliveries: int) -> None:
         """A copy of this message is put aside; one that has expired, where this consumer wants such messages."""
-        to, reason = (self.expired, EXPIRED) if self._is_late(batch, token) else (self.dead_letters, None)
+        to, reason = rejected_to(self._interest, token.envelope, batch.now)
         batch.bury(token.envelope, to, self.line.origin, deliveries, reason)
-
-    def _is_late(self, batch: Batch, token: Token) -> bool:
-        return self.expired is not None and is_expired(token.envelope, batch.now)
 
     def forget(self, number: int) -> None:
         """A claim was rolled back."""

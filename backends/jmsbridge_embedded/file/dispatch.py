@@ -4,13 +4,12 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from jmsbridge.spi import Arrival, Envelope
+from jmsbridge.spi import DEAD_LETTER_EXPIRED, Arrival, Envelope
 from jmsbridge_embedded.file.batch import Batch
 from jmsbridge_embedded.file.catalog import Line, selector_of
 from jmsbridge_embedded.file.entries import BAND, Row
 from jmsbridge_embedded.file.token import Token
 from jmsbridge_embedded.file.wire import decode
-from jmsbridge_embedded.rules import EXPIRED
 
 if TYPE_CHECKING:
     from jmsbridge_embedded.file.consumer import FileConsumer
@@ -73,7 +72,7 @@ class Local:
             envelope = decode(row[5], self.address)
             heir = next((one for one in self.heirs if one.may_have(envelope)), None)
             if heir is not None:
-                batch.bury(envelope, heir.expired, self.line.origin, row[2], EXPIRED)
+                batch.bury(envelope, heir.expired, self.line.origin, row[2], DEAD_LETTER_EXPIRED)
         batch.entries.forget((row[0],))
 
     def pause(self, consumer: "FileConsumer") -> None:
