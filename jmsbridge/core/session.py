@@ -18,10 +18,7 @@ from jmsbridge.core.receiving.incoming import Incoming
 from jmsbridge.core.receiving.receiver import Receiver
 from jmsbridge.core.runtime.calls import MainThreadCalls
 from jmsbridge.core.runtime.closing import CloseState, State
-from jmsbridge.core.runtime.interrupts import (
-    for_main_thread,
-    wait_whole,
-)
+from jmsbridge.core.runtime.interrupts import for_main_thread, wait_whole
 from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.sending.outgoing import Outgoing
 from jmsbridge.core.session_channel import SessionChannel
@@ -55,7 +52,6 @@ class Child(Protocol):
         """The session is closed: do what ``close`` still has to do without it."""
 
 
-T = TypeVar("T")
 C = TypeVar("C", bound="_Closable")
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "IndividualPolicy",
     "NoAcknowledgePolicy",
     "PreAcknowledgePolicy",
+    "by_inbox",
     "settle_all",
     "tell_all",
 ]
@@ -43,7 +44,7 @@ def settle_all(deliveries: Sequence[Delivery], outcome: Outcome, wait: float | N
     try:
         return tell_all(deliveries, outcome, wait)
     finally:
-        for inbox, group in _by_inbox(deliveries):
+        for inbox, group in by_inbox(deliveries):
             inbox.done(group)
 
 
@@ -51,7 +52,7 @@ def tell_all(deliveries: Iterable[Delivery], outcome: Outcome, wait: float | Non
     """The same for a transaction: the broker is told, and the deliveries count as settled only when it is committed."""
     waiters = []
     told = True
-    for inbox, group in _by_inbox(deliveries):
+    for inbox, group in by_inbox(deliveries):
         waiter = None if wait is None else Waiter()
         told = inbox.tell(group, outcome, waiter) and told
         if waiter is not None:
@@ -62,7 +63,8 @@ def tell_all(deliveries: Iterable[Delivery], outcome: Outcome, wait: float | Non
     return told
 
 
-def _by_inbox(deliveries: Iterable[Delivery]) -> Iterable[tuple[Inbox, list[Delivery]]]:
+def by_inbox(deliveries: Iterable[Delivery]) -> Iterable[tuple[Inbox, list[Delivery]]]:
+    """Each inbox with its deliveries, in order."""
     groups: dict[Inbox, list[Delivery]] = {}
     for delivery in deliveries:
         groups.setdefault(delivery.inbox, []).append(delivery)

@@ -33,24 +33,33 @@ _NEXT = {
 class Delivery:
     """One message that left its inbox. ``state`` is written by its inbox, and by the session that hands it over."""
 
-    __slots__ = ("arrival", "count", "due", "failures", "inbox", "local_failures", "redelivered", "spent", "state")
+    __slots__ = ("arrival", "due", "inbox", "local_failures", "spent", "state")
 
     def __init__(self, arrival: Arrival, inbox: "Inbox") -> None:
         self.arrival = arrival
         self.inbox = inbox
         self.state = DeliveryState.TAKEN
-        self.count = arrival.delivery_count
-        self.failures = arrival.failures or 0
-        self.redelivered = arrival.redelivered
         self.due = 0.0  # monotonic time before which it is not delivered again
         self.spent = False  # its credit was counted when it was first handed out
         self.local_failures = 0  # deliveries that failed here and that the broker has not been told of
 
+    @property
+    def count(self) -> int:
+        """JMSXDeliveryCount: this delivery counts (rule JX-1)."""
+        return self.arrival.delivery_count + self.local_failures
+
+    @property
+    def failures(self) -> int:
+        """How many deliveries failed before this one, as far as anybody knows."""
+        return (self.arrival.failures or 0) + self.local_failures
+
+    @property
+    def redelivered(self) -> bool:
+        """JMSRedelivered."""
+        return self.arrival.redelivered or self.local_failures > 0
+
     def failed(self) -> None:
-        """It was seen and comes again: flag and count say so (rule JX-1)."""
-        self.count += 1
-        self.failures += 1
-        self.redelivered = True
+        """It was seen and comes again: flag and counts say so."""
         self.local_failures += 1
 
 

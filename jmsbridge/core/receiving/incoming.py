@@ -11,7 +11,7 @@ from typing import Any
 
 from jmsbridge.config import RedeliveryPolicy
 from jmsbridge.core.emulation.unmatched import UnmatchedBuffer
-from jmsbridge.core.receiving.acknowledgement import AcknowledgePolicy, DupsOkPolicy
+from jmsbridge.core.receiving.acknowledgement import AcknowledgePolicy, DupsOkPolicy, by_inbox
 from jmsbridge.core.receiving.delivery import Delivery, DeliveryState, DeliverySwitch, Hand
 from jmsbridge.core.receiving.inbox import Inbox, InboxSettings
 from jmsbridge.core.receiving.listening import Listening
@@ -309,11 +309,9 @@ class Incoming:
         """These were delivered in vain: again, in order, marked; at the limit to the dead-letter queue, for a closed
         consumer back to the broker.
         """
-        by_inbox: dict[Inbox, list[Delivery]] = {}
         for delivery in deliveries:
             delivery.failed()
-            by_inbox.setdefault(delivery.inbox, []).append(delivery)
-        for inbox, group in by_inbox.items():
+        for inbox, group in by_inbox(deliveries):
             self._redeliver(inbox, group)
 
     def _redeliver(self, inbox: Inbox, deliveries: list[Delivery]) -> None:

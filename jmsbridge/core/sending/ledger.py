@@ -13,6 +13,7 @@ from collections.abc import Callable
 from jmsbridge.core.runtime.executor import SerialExecutor
 from jmsbridge.core.runtime.locks import Rank, assert_unlocked, ranked
 from jmsbridge.core.runtime.waiting import WaitSet
+from jmsbridge.core.sending.weight import window_text
 from jmsbridge.errors import IllegalStateException, ResourceAllocationException
 from jmsbridge.spi import BackendError
 
@@ -138,13 +139,9 @@ class Ledger:
             target = min(finished + step(self._entered - finished), self._entered)
             if not self._wait(target, max(0.0, deadline - time.monotonic())):
                 raise ResourceAllocationException(
-                    f"the message was not sent: the send window of {self._window} messages (option send_window)"
-                    f"{self._bytes_text()} stayed full for {timeout:g} s"
+                    f"the message was not sent: the send {window_text(self._window, self._window_bytes)} "
+                    f"stayed full for {timeout:g} s"
                 )
-
-    def _bytes_text(self) -> str:
-        limit = self._window_bytes
-        return "" if limit is None else f" or {limit} bytes (option confirmation_window_size)"
 
     def _wait(self, target: int, timeout: float | None) -> bool:
         self._targets.append(target)

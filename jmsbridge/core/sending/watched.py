@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.runtime.waiting import AnswerMissing, WaitSet
 from jmsbridge.core.sending.ledger import step
+from jmsbridge.core.sending.weight import window_text
 from jmsbridge.errors import ResourceAllocationException
 from jmsbridge.spi import BackendError
 
@@ -45,13 +46,9 @@ class WatchedSends:
         if self._changed.wait_for(lambda: self._has_room(size), self._timeout):
             return
         raise ResourceAllocationException(
-            f"the message was not sent: earlier ones fill the window of {self._window} messages (option send_window)"
-            f"{self._bytes_text()} and have had no answer from the broker for {self._timeout:g} s (option send_timeout)"
+            f"the message was not sent: earlier ones fill the {window_text(self._window, self._window_bytes)} "
+            f"and have had no answer from the broker for {self._timeout:g} s (option send_timeout)"
         )
-
-    def _bytes_text(self) -> str:
-        limit = self._window_bytes
-        return "" if limit is None else f" or {limit} bytes (option confirmation_window_size)"
 
     def _is_full(self, size: int) -> bool:
         return len(self._tickets) >= self._window or self._is_heavy(size)

@@ -5,7 +5,7 @@ from typing import Any
 
 from jmsbridge.spi import Envelope
 
-__all__ = ["weigh"]
+__all__ = ["weigh", "window_text"]
 
 _HEADERS = 128  # what the headers of a message take, about
 _NUMBER = 8
@@ -14,6 +14,12 @@ _NUMBER = 8
 def weigh(envelope: Envelope) -> int:
     """The bytes of body and properties, about as they travel."""
     return _HEADERS + _size(envelope.body) + _size(envelope.properties)
+
+
+def window_text(window: int, window_bytes: int | None) -> str:
+    """How large a send window is, and which options say so, for error messages."""
+    limit = "" if window_bytes is None else f" or {window_bytes} bytes (option confirmation_window_size)"
+    return f"window of {window} messages (option send_window){limit}"
 
 
 def _size(value: Any) -> int:
