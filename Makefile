@@ -29,10 +29,10 @@ test-long: $(VENV)/.stamp-dev  ## the long runs: repetition, faults, soak
 	@$(PY) -m pytest -v -p tools.unrun -m long --durations 0 $(ARGS)
 
 brokers: $(VENV)/.stamp-dev  ## fetch the real brokers, start each, see that it answers, stop it; `make test` then uses them
-	@$(PY) -m integration.brokers check $(ARGS)
+	@$(PY) -m integration.lab check $(ARGS)
 
 conformance: $(VENV)/.stamp-dev  ## Java's tests: Joram's JMS suite on every broker that is at hand
-	@$(PY) -m pytest -q -p tools.unrun tests/conformance $(ARGS)
+	@$(PY) -m pytest -q -p tools.unrun integration/conformance $(ARGS)
 
 check: $(VENV)/.stamp-dev  ## ruff, mypy strict, the laws of the design, a test for every rule
 	@$(BIN)/ruff check .
