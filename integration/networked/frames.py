@@ -17,6 +17,7 @@ class Boundaries:
         self._data: dict[tuple[int, Direction], bytearray] = {}
 
     def __call__(self, connection: int, direction: Direction, data: bytes) -> None:
+        """Keep what passed."""
         self._data.setdefault((connection, direction), bytearray()).extend(data)
 
     def of(self, connection: int, direction: Direction) -> list[int]:

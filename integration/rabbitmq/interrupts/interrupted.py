@@ -243,5 +243,5 @@ class Program:
 
 
 if __name__ == "__main__":
-    url, queue, seconds, seed = sys.argv[1:]
-    print(json.dumps(msgspec.to_builtins(Program(url, queue, int(seed)).run(float(seconds)))))
+    _url, _queue, _seconds, _seed = sys.argv[1:]
+    print(json.dumps(msgspec.to_builtins(Program(_url, _queue, int(_seed)).run(float(_seconds)))))
