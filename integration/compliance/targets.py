@@ -23,7 +23,7 @@ class Target:
     """Its name in ``integration.lab.table``."""
     options: dict[str, str] = field(default_factory=dict)
     long: bool = False
-    """Whether only ``make test-long`` runs it."""
+    """Whether only ``make test-long`` runs what is above the contract level."""
 
 
 TARGETS = (

@@ -10,6 +10,8 @@ from integration.faults.run import Plan, Report, run
 from integration.lab.errors import BrokerUnavailable
 from integration.lab.fixtures import unavailable
 
+pytestmark = pytest.mark.broker("rabbitmq")
+
 
 def faults(folder: Path, plan: Plan) -> Report:
     try:

@@ -14,6 +14,11 @@ __all__ = ["interop", "name", "rabbitmq"]
 _numbers = itertools.count(1)
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """A JDK is needed, which ``make test`` does not ask for."""
+    item.add_marker(pytest.mark.server)
+
+
 @pytest.fixture(scope="session", params=["jakarta", "javax"])
 def interop(request: pytest.FixtureRequest) -> Program:
     """The Java side with RabbitMQ's own client, in both flavours of the API."""

@@ -15,9 +15,10 @@ from typing import NoReturn
 
 import pytest
 
-from integration.lab.broker import Broker
+from integration.lab.broker import SERVERS, Broker
 from integration.lab.errors import BrokerError, BrokerUnavailable
 from integration.lab.external import External
+from integration.lab.running.docker import engine_wanted
 from integration.lab.starting import join, leave, start
 from integration.lab.table import kind
 
@@ -29,6 +30,8 @@ __all__ = [
     "pulsar",
     "rabbitmq",
     "rabbitmq3",
+    "reachable",
+    "required",
     "unavailable",
 ]
 
@@ -58,9 +61,19 @@ def own_broker() -> Iterator[StartBroker]:
         yield lambda name: stack.enter_context(_try(lambda: start(name)))
 
 
+def required() -> bool:
+    """Whether a broker that cannot be had is a failure here."""
+    return os.environ.get("JMSBRIDGE_REQUIRE_BROKERS", "0") not in ("", "0")
+
+
+def reachable(name: str) -> bool:
+    """Whether this machine has the broker: fetched, in a container, or as a server that a variable names."""
+    return bool(os.environ.get(kind(name).variable)) or engine_wanted() or SERVERS[name].installed() is not None
+
+
 def unavailable(why: str) -> NoReturn:
     """Skip the test for want of a broker, or fail where every broker is required."""
-    if os.environ.get("JMSBRIDGE_REQUIRE_BROKERS", "0") not in ("", "0"):
+    if required():
         pytest.fail(f"{why} (required by JMSBRIDGE_REQUIRE_BROKERS)", pytrace=False)
     pytest.skip(why)
 

@@ -17,6 +17,11 @@ __all__ = ["broker", "client", "clients", "name", "own_broker", "rabbitmq"]
 _numbers = itertools.count(1)
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """All of these need it, also those that start their own."""
+    item.add_marker(pytest.mark.broker("rabbitmq"))
+
+
 @pytest.fixture
 def name() -> str:
     """A name that nobody used before."""

@@ -16,6 +16,11 @@ __all__ = ["java_test", "pytest_terminal_summary", "rabbitmq", "rabbitmq3"]
 _EMBEDDED = {"embedded": "embedded:?broker=conformance", "embedded-file": "embedded:{folder}/conformance.db"}
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """A JDK is needed, which ``make test`` does not ask for."""
+    item.add_marker(pytest.mark.server)
+
+
 @pytest.fixture
 def java_test(
     request: pytest.FixtureRequest,

@@ -14,7 +14,7 @@ CASES = [pytest.param(suite.name, test, id=f"{suite.name}-{test}") for suite in 
 
 
 @pytest.mark.parametrize(("suite", "test"), CASES)
-@pytest.mark.parametrize("backend", ["embedded", "rabbitmq"])
+@pytest.mark.parametrize("backend", ["embedded", pytest.param("rabbitmq", marks=pytest.mark.broker("rabbitmq"))])
 def test_own(suite: str, test: str, backend: str, java_test: JavaTest) -> None:
     java_test(SUITES[suite], backend, test)
     assert test == END or test in SUITES[suite].tests

@@ -7,8 +7,8 @@ from integration.conformance.harness import END, JORAM, JavaTest
 BACKENDS = [
     "embedded",
     "embedded-file",
-    "rabbitmq",
-    pytest.param("rabbitmq3", marks=pytest.mark.long),
+    pytest.param("rabbitmq", marks=pytest.mark.broker("rabbitmq")),
+    pytest.param("rabbitmq3", marks=[pytest.mark.long, pytest.mark.broker("rabbitmq3")]),
 ]
 
 

@@ -45,7 +45,11 @@ def _address(raw: bytes) -> str:
     return socket.inet_ntop(socket.AF_INET if len(raw) == 4 else socket.AF_INET6, words)
 
 
-@pytest.mark.parametrize("name", ["activemq", "artemis"])
+def _each(*names: str) -> list[object]:
+    return [pytest.param(name, marks=pytest.mark.broker(name)) for name in names]
+
+
+@pytest.mark.parametrize("name", _each("activemq", "artemis"))
 def test_activemq(name: str, own_broker: StartBroker) -> None:
     with own_broker(name) as broker:
         assert_on_loopback(broker)
@@ -66,7 +70,7 @@ def test_activemq(name: str, own_broker: StartBroker) -> None:
     assert_gone(broker)
 
 
-@pytest.mark.parametrize("name", ["rabbitmq", "rabbitmq3"])
+@pytest.mark.parametrize("name", _each("rabbitmq", "rabbitmq3"))
 def test_rabbitmq(name: str, own_broker: StartBroker) -> None:
     with own_broker(name) as broker:
         assert_on_loopback(broker)
@@ -93,6 +97,7 @@ def test_rabbitmq(name: str, own_broker: StartBroker) -> None:
     assert_gone(broker)
 
 
+@pytest.mark.broker("pulsar")
 def test_pulsar(own_broker: StartBroker) -> None:
     topics = "/admin/v2/persistent/public/default"
     with own_broker("pulsar") as broker:
