@@ -31,24 +31,24 @@ class MessageConsumer(Closing, Strict):
     until the consumer is closed.
     """
 
-    __slots__ = ("__weakref__", "_closed", "_destination", "_engine", "_life", "_listener", "_receiver", "_session")
+    __slots__ = ("__weakref__", "_closed", "_core", "_destination", "_life", "_listener", "_receiver", "_session")
     _session: object
     _meant: ClassVar[dict[str, str]] = MESSAGE_LISTENER_NAMES
     _listener: AnyMessageListener | None
 
-    def __init__(self, engine: SessionCore, receiver: Receiver, destination: Destination) -> None:
-        self._engine = engine
+    def __init__(self, core: SessionCore, receiver: Receiver, destination: Destination) -> None:
+        self._core = core
         self._receiver = receiver
         self._destination = destination
         self._listener = None
         self._closed = False
         self._life = CloseState(Rank.CONSUMER)
-        engine.add_child(self)
+        core.add_child(self)
 
     def _check(self) -> None:
         if self._closed:
             raise IllegalStateException("the consumer is closed")
-        self._engine.check_open()
+        self._core.check_open()
 
     @property
     def message_selector(self) -> str | None:
@@ -75,7 +75,7 @@ class MessageConsumer(Closing, Strict):
     @message_listener.setter
     def message_listener(self, listener: AnyMessageListener | None) -> None:
         self._check()
-        self._engine.listen(self._receiver, as_message(listener))
+        self._core.listen(self._receiver, as_message(listener))
         self._listener = listener
 
     # ---- receiving
@@ -99,16 +99,16 @@ class MessageConsumer(Closing, Strict):
     def _take(self, timeout: float | timedelta | None, read: Callable[[Message], Any] | None = None) -> Any:
         if self._closed:
             self._check()
-        engine = self._engine
-        engine.begin()
+        core = self._core
+        core.begin()
         if timeout is not None:
             timeout = arguments.seconds(timeout)
             if timeout == math.inf:
                 timeout = None
-        return engine.receive(self._receiver, timeout, read, self._check_alive)
+        return core.receive(self._receiver, timeout, read, self._check_alive)
 
     def _check_alive(self) -> None:
-        broken = self._engine.broken
+        broken = self._core.broken
         if self._closed:
             return
         if broken is not None:
@@ -132,11 +132,11 @@ class MessageConsumer(Closing, Strict):
         From any thread; waits for a receive or listener of this consumer that is in progress, except from that
         listener itself, which then completes normally. Idempotent.
         """
-        engine = self._engine
-        if engine.connection.is_forked:
+        core = self._core
+        if core.connection.is_forked:
             self._closed = True
             return
-        patient = not engine.incoming.listening.executor.is_current()
+        patient = not core.incoming.listening.executor.is_current()
         wait_whole(lambda: self._close(wait=patient), to_the_end=True)
 
     def _close(self, *, wait: bool) -> None:
@@ -144,8 +144,8 @@ class MessageConsumer(Closing, Strict):
             return
         self._closed = True
         try:
-            self._engine.forget_child(self)
-            self._engine.close_receiver(self._receiver)
+            self._core.forget_child(self)
+            self._core.close_receiver(self._receiver)
         finally:
             self._life.end_close()
 

@@ -13,13 +13,13 @@ from jmsbridge.core.runtime.closing import State
 from jmsbridge.creating import Creating
 from jmsbridge.destinations import Destination, Queue, TemporaryQueue, TemporaryTopic, Topic
 from jmsbridge.errors import UnsupportedFeatureRuntimeException
-from jmsbridge.jmsconsumer import JMSConsumer
-from jmsbridge.jmsproducer import JMSProducer
 from jmsbridge.listeners import EXCEPTION_LISTENER_NAMES, AnyExceptionListener
 from jmsbridge.metadata import ConnectionMetaData
 from jmsbridge.modes import SessionModes
+from jmsbridge.simplified.consumer import JMSConsumer
+from jmsbridge.simplified.producer import JMSProducer
+from jmsbridge.simplified.unchecked import simplified
 from jmsbridge.strict import Strict
-from jmsbridge.unchecked import simplified
 
 __all__ = ["JMSContext"]
 
@@ -118,7 +118,7 @@ class JMSContext(Closing, Creating, SessionModes, Strict):
         """A light-weight producer; needs no closing."""
         self._check_open()
         self._connection._core.use()
-        return JMSProducer(self._session._engine, self._session)
+        return JMSProducer(self._session._core, self._session)
 
     def _consumer(self, consumer: MessageConsumer) -> JMSConsumer:
         if self._auto_start:
@@ -283,7 +283,7 @@ class JMSContext(Closing, Creating, SessionModes, Strict):
         try:
             self._session.close()
         finally:
-            if self._session._engine.life.state is State.CLOSED and self._shared.leave(self):
+            if self._session._core.life.state is State.CLOSED and self._shared.leave(self):
                 self._connection.close()
 
     def __repr__(self) -> str:

@@ -10,8 +10,8 @@ from jmsbridge.core import arguments
 from jmsbridge.errors import MessageFormatException
 from jmsbridge.listeners import MESSAGE_LISTENER_NAMES, AnyMessageListener
 from jmsbridge.message import BytesMessage, MapMessage, Message, ObjectMessage, TextMessage
+from jmsbridge.simplified.unchecked import simplified
 from jmsbridge.strict import Strict
-from jmsbridge.unchecked import simplified
 from jmsbridge.values import JavaValue
 
 __all__ = ["JMSConsumer"]

@@ -18,8 +18,8 @@ from jmsbridge.errors import (
 from jmsbridge.listeners import AnySimplifiedCompletionListener, as_completion
 from jmsbridge.message import MESSAGE_KINDS, Message
 from jmsbridge.sending import ObjectBody, Sendable, SendSettings, own_message
+from jmsbridge.simplified.unchecked import simplified
 from jmsbridge.strict import Strict
-from jmsbridge.unchecked import simplified
 from jmsbridge.values import Byte, Float, Long, PropertyValue, Short
 
 __all__ = ["JMSProducer"]
@@ -28,15 +28,15 @@ __all__ = ["JMSProducer"]
 class _Settings(SendSettings):
     """What every send of a JMSProducer gets, and where it goes: one attribute, since a context makes many producers."""
 
-    __slots__ = ("completion", "duplicate_id", "engine", "filled", "headers", "listener")
+    __slots__ = ("completion", "core", "duplicate_id", "filled", "headers", "listener")
     completion: Completion | None
     listener: AnySimplifiedCompletionListener | None
     duplicate_id: str | None
     filled: Message | None
 
-    def __init__(self, engine: SessionCore) -> None:
+    def __init__(self, core: SessionCore) -> None:
         super().__init__(unchecked=True)
-        self.engine = engine
+        self.core = core
         self.listener = None
         self.completion = None
         self.duplicate_id = None
@@ -68,13 +68,13 @@ class JMSProducer(Strict):
         "send_message": "write send(…)",
     }
 
-    def __init__(self, engine: SessionCore, session: object) -> None:
-        self._settings = _Settings(engine)
+    def __init__(self, core: SessionCore, session: object) -> None:
+        self._settings = _Settings(core)
         self._session = session
 
     @simplified
     def _check(self) -> None:
-        self._settings.engine.check_open()
+        self._settings.core.check_open()
 
     # ---- sending
 
@@ -86,7 +86,7 @@ class JMSProducer(Strict):
         """
         try:
             settings = self._settings
-            settings.engine.begin()
+            settings.core.begin()
             if wrong:
                 raise InvalidCall(
                     "a JMSProducer is told before it sends: set_delivery_mode(…), set_priority(…), set_time_to_live(5) "
@@ -101,7 +101,7 @@ class JMSProducer(Strict):
             if own._gate is not None:
                 own._refuse()
             self._dress(own)
-            settings.engine.send(
+            settings.core.send(
                 settings,
                 destination,
                 own,
@@ -145,7 +145,7 @@ class JMSProducer(Strict):
     @simplified
     def set_delivery_mode(self, mode: int) -> Self:
         """PERSISTENT, NON_PERSISTENT or PERSISTENT_GROUPACK."""
-        self._settings.engine.check_open()
+        self._settings.core.check_open()
         self._settings.mode = arguments.delivery_mode(mode)
         return self
 
@@ -158,7 +158,7 @@ class JMSProducer(Strict):
     @simplified
     def set_priority(self, priority: int) -> Self:
         """0 to 9."""
-        self._settings.engine.check_open()
+        self._settings.core.check_open()
         self._settings.priority = arguments.priority(priority)
         return self
 
@@ -171,7 +171,7 @@ class JMSProducer(Strict):
     @simplified
     def set_time_to_live(self, time_to_live: float | timedelta) -> Self:
         """Seconds until expiry; 0 is never."""
-        self._settings.engine.check_open()
+        self._settings.core.check_open()
         self._settings.ttl = arguments.milliseconds(time_to_live)
         return self
 
@@ -184,7 +184,7 @@ class JMSProducer(Strict):
     @simplified
     def set_delivery_delay(self, delivery_delay: float | timedelta) -> Self:
         """Seconds before which messages are not delivered."""
-        self._settings.engine.check_open()
+        self._settings.core.check_open()
         self._settings.delay = arguments.milliseconds(delivery_delay)
         return self
 
@@ -302,7 +302,7 @@ class JMSProducer(Strict):
     @simplified
     def set_property(self, name: str, value: PropertyValue) -> Self:
         """A property of the messages sent; the typed wrappers keep Java types (table 2.B of the rules)."""
-        self._settings.engine.check_open()
+        self._settings.core.check_open()
         self._settings.template.set_object_property(name, value)
         return self
 
@@ -326,55 +326,55 @@ class JMSProducer(Strict):
     @simplified
     def get_object_property(self, name: str) -> PropertyValue:
         """The value as it was set."""
-        self._settings.engine.check_open()
+        self._settings.core.check_open()
         return self._settings.template.get_object_property(name)
 
     @simplified
     def get_boolean_property(self, name: str) -> bool:
         """Converted to boolean."""
-        self._settings.engine.check_open()
+        self._settings.core.check_open()
         return self._settings.template.get_boolean_property(name)
 
     @simplified
     def get_byte_property(self, name: str) -> Byte:
         """Converted to byte."""
-        self._settings.engine.check_open()
+        self._settings.core.check_open()
         return self._settings.template.get_byte_property(name)
 
     @simplified
     def get_short_property(self, name: str) -> Short:
         """Converted to short."""
-        self._settings.engine.check_open()
+        self._settings.core.check_open()
         return self._settings.template.get_short_property(name)
 
     @simplified
     def get_int_property(self, name: str) -> int:
         """Converted to int."""
-        self._settings.engine.check_open()
+        self._settings.core.check_open()
         return self._settings.template.get_int_property(name)
 
     @simplified
     def get_long_property(self, name: str) -> Long:
         """Converted to long."""
-        self._settings.engine.check_open()
+        self._settings.core.check_open()
         return self._settings.template.get_long_property(name)
 
     @simplified
     def get_float_property(self, name: str) -> Float:
         """Converted to float."""
-        self._settings.engine.check_open()
+        self._settings.core.check_open()
         return self._settings.template.get_float_property(name)
 
     @simplified
     def get_double_property(self, name: str) -> float:
         """Converted to double."""
-        self._settings.engine.check_open()
+        self._settings.core.check_open()
         return self._settings.template.get_double_property(name)
 
     @simplified
     def get_string_property(self, name: str) -> str | None:
         """Converted to text."""
-        self._settings.engine.check_open()
+        self._settings.core.check_open()
         return self._settings.template.get_string_property(name)
 
 
