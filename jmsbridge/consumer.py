@@ -12,9 +12,8 @@ from jmsbridge.core.runtime.closing import CloseState
 from jmsbridge.core.runtime.interrupts import wait_whole
 from jmsbridge.core.runtime.locks import Rank
 from jmsbridge.core.session import SessionCore
-from jmsbridge.core.translate import translate
 from jmsbridge.destinations import Destination, Queue, Topic
-from jmsbridge.errors import IllegalStateException, JMSException
+from jmsbridge.errors import IllegalStateException
 from jmsbridge.listeners import MESSAGE_LISTENER_NAMES, AnyMessageListener, as_message
 from jmsbridge.message import Message
 from jmsbridge.strict import Strict
@@ -105,16 +104,7 @@ class MessageConsumer(Closing, Strict):
             timeout = arguments.seconds(timeout)
             if timeout == math.inf:
                 timeout = None
-        return core.receive(self._receiver, timeout, read, self._check_alive)
-
-    def _check_alive(self) -> None:
-        broken = self._core.broken
-        if self._closed:
-            return
-        if broken is not None:
-            raise JMSException(f"the connection is lost: {broken}") from broken
-        if self._receiver.error is not None:
-            raise translate(self._receiver.error)
+        return core.receive(self._receiver, timeout, read)
 
     def __iter__(self) -> Iterator[Message]:
         """Receive until the consumer is closed."""
