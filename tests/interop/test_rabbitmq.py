@@ -14,7 +14,7 @@ from integration.brokers.external import External
 from integration.java.describing import Description, describe
 from integration.java.program import Program
 from jmsbridge import Byte, Char, Float, Long, Short
-from jmsbridge_rabbitmq.losses import LOSSES
+from jmsbridge_rabbitmq.messages.losses import LOSSES
 
 Connect = Callable[..., jmsbridge.Connection]
 MODES = ("jms", "amqp")

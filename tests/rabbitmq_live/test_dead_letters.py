@@ -10,7 +10,8 @@ from integration.brokers import Broker
 from jmsbridge.spi import AccessDenied, Address, Outcome
 from jmsbridge.testing.suite.contract.support import Answer, settle
 from jmsbridge.testing.suite.support import eventually, text_of
-from jmsbridge_rabbitmq import RabbitOptions, copies
+from jmsbridge_rabbitmq import RabbitOptions
+from jmsbridge_rabbitmq.consuming import copies
 from tests.rabbitmq_live.support import Client
 
 Clients = Callable[..., Client]
