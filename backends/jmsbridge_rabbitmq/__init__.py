@@ -1,7 +1,8 @@
 """RabbitMQ over AMQP 0-9-1 with publisher confirms: ``rabbitmq://host/vhost``, with TLS ``rabbitmqs://``.
 
 Start reading at ``link``. ``broker.topology`` says what stands for queues, topics and subscriptions on the broker,
-``publishing.publisher`` is the way out, ``consuming.subscription`` the way in, ``messages.wire`` what a message looks like.
+``publishing.publisher`` is the way out, ``consuming.subscription`` the way in, ``messages.wire`` shows what a message
+looks like.
 """
 
 from typing import Any
