@@ -1,4 +1,4 @@
-"""Signals at random moments of the memory broker's verbs: ``python -m tests.embedded.memory.interrupted SECONDS SEED``.
+"""Signals at random moments of the memory broker's verbs: ``python -m tests.embedded.memory.memory.interrupted SECONDS SEED``.
 
 The main thread sends, settles, grants and drains, and real signals, whose handler raises, come up wherever they do;
 other threads consume and send beside it. Then every message is looked for. A hang ends the process.
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jmsbridge.spi import Address, Arrival, BodyKind, Envelope, Interest, Mode, Outcome
-from jmsbridge_embedded.broker import Broker
+from jmsbridge_embedded.memory.broker import Broker
 from tests.embedded.memory.auditing import audit
 from tests.embedded.memory.support import Events, Reply
 

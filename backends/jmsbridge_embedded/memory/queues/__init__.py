@@ -1,0 +1,1 @@
+"""What a broker in memory stores, the order of its messages, and who gets which."""
