@@ -42,7 +42,7 @@ CASES: dict[str, BaseException] = {
     "refused": jmsbridge.UnsupportedFeatureException("no"),
     "configuration": jmsbridge.ConfigurationError("no such option"),
     "unchecked": jmsbridge.IllegalStateRuntimeException("closed", "U"),
-    "twin": jmsbridge.simplified.unchecked(jmsbridge.InvalidSelectorException("a =")),
+    "twin": jmsbridge.unchecked(jmsbridge.InvalidSelectorException("a =")),
     "number": NumberFormatError("x"),
     "null": NullValueError("nothing"),
     "form": UnsupportedOperationError("form"),

@@ -214,7 +214,7 @@ def test_completions_guard_the_message_until_called(backend: ScriptedBackend, co
 
 
 def test_completions_carry_errors_of_their_half(backend: ScriptedBackend, connect: Connect) -> None:
-    from jmsbridge.simplified import context
+    from jmsbridge import context
 
     backend.hold("send")
     classic, simple = Completions(), Completions()

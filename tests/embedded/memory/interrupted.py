@@ -1,4 +1,4 @@
-"""Signals at random moments of the memory broker's verbs: ``python -m tests.embedded.memory.memory.interrupted SECONDS SEED``.
+"""Signals at random moments of the memory broker's verbs: ``python -m tests.embedded.memory.interrupted SECONDS SEED``.
 
 The main thread sends, settles, grants and drains, and real signals, whose handler raises, come up wherever they do;
 other threads consume and send beside it. Then every message is looked for. A hang ends the process.

@@ -131,9 +131,8 @@ class World:
         link = SimpleNamespace(
             loop=self.wire, consuming=self.wire, get_empty=None, broker="RabbitMQ", forget=lambda *_: None
         )
-        self.flow = ConsumerChannel(
-            link, Source("q", kind, eager=False), "queue:q", self.arrived.append, self.ends.append
-        )  # type: ignore[arg-type]
+        source = Source("q", kind, eager=False)
+        self.flow = ConsumerChannel(link, source, "queue:q", self.arrived.append, self.ends.append)  # type: ignore[arg-type]
         self.flow.open(None, lambda error: None)
         self.flow.consume(2)
         self.wire.answer("consume")
