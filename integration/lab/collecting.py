@@ -2,8 +2,7 @@
 
 A test needs the brokers whose fixtures it uses, and those that its mark ``broker(name)`` names. Where one of them
 cannot be had, the test is not collected (with ``JMSBRIDGE_REQUIRE_BROKERS=1`` it is, and fails). What needs a broker
-gets the mark ``server``, which ``make test`` leaves to ``make test-brokers``; the contract level of the compliance
-suite does not.
+gets the mark ``server``, which ``make test`` leaves to ``make test-brokers``; cases of the contract level do not.
 """
 
 import pytest
