@@ -9,8 +9,8 @@ from collections.abc import Callable
 from functools import partial
 
 from jmsbridge.spi import Address, BodyKind, Envelope, Long
-from jmsbridge_rabbitmq.frames import FrameReader, PublishFrames
-from jmsbridge_rabbitmq.wire import Dialect, Encoder, decode
+from jmsbridge_rabbitmq.messages.wire import Dialect, Encoder, decode
+from jmsbridge_rabbitmq.protocol.frames import FrameReader, PublishFrames
 
 __all__ = ["BARS", "main"]
 

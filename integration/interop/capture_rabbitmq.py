@@ -17,7 +17,7 @@ __all__ = ["main"]
 _GOLDEN = Path(__file__).resolve().parents[2] / "tests" / "rabbitmq" / "messages" / "golden"
 
 
-class _Kept(spec.BasicProperties):  # type: ignore[misc]
+class _Kept(spec.BasicProperties):  # type: ignore[misc]  # pika has no types
     """Properties that also keep the bytes that they were made from."""
 
     raw = b""

@@ -14,7 +14,7 @@ from integration.interop.program import Program
 from integration.lab.broker import Broker
 from integration.lab.external import External
 from jmsbridge import Byte, Char, Float, Long, Short
-from jmsbridge_rabbitmq.losses import LOSSES
+from jmsbridge_rabbitmq.messages.losses import LOSSES
 
 Connect = Callable[..., jmsbridge.Connection]
 MODES = ("jms", "amqp")

@@ -12,8 +12,8 @@ import pytest
 import jmsbridge
 from jmsbridge import SESSION_TRANSACTED, Connection, EmulationWarning, Message
 from jmsbridge.core.runtime.executor import SerialExecutor
+from jmsbridge.core.runtime.warning import warn
 from jmsbridge.testing.suite.support import LONG, eventually, send_texts
-from jmsbridge.warning import warn
 from tests.core.emulation.support import QUEUE, Broker
 
 

@@ -4,10 +4,10 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from tools.laws import PYTHON_LAWS, TEXT_LAWS, packages, violations
+from tools.laws import PYTHON_LAWS, TEXT_LAWS, packages, structure, violations
 from tools.laws.source import Source, python_sources, sources
 
-LAWS = [*PYTHON_LAWS, *TEXT_LAWS, "packages"]
+LAWS = [*PYTHON_LAWS, *TEXT_LAWS, "packages", "structure"]
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -38,7 +38,7 @@ BACKEND = "backends/jmsbridge_stomp/link.py"
         (BACKEND, "from jmsbridge.session import Session"),
         (BACKEND, "from jmsbridge.spiced import x"),
         (BACKEND, "import pika"),
-        (BACKEND, "import jmsbridge_embedded.queue"),
+        (BACKEND, "import jmsbridge_embedded.memory.queues.queue"),
         (BACKEND, "def f():\n    from jmsbridge.core.lane import Lane"),
         ("jmsbridge/factory.py", "import jmsbridge_embedded"),
         ("jmsbridge/factory.py", "name = 'jmsbridge_stomp'"),
@@ -170,3 +170,38 @@ def test_the_packaging_law(tmp_path: Path) -> None:
     (tmp_path / "backends" / "jmsbridge_x" / "py.typed").touch()
     (tmp_path / "backends" / "__init__.py").unlink()
     assert list(packages.check(tmp_path)) == []
+
+
+def structure_of(**imports: str) -> list[str]:
+    """Violations of modules of jmsbridge, each with the modules that it imports; ``__`` separates folders."""
+    sources = [
+        Source(
+            PurePosixPath("jmsbridge", *name.split("__")).with_suffix(".py"),
+            "".join(f"from jmsbridge.{other} import x\n" for other in others.split()),
+        )
+        for name, others in imports.items()
+    ]
+    return [violation.text for violation in structure.check(sources)]
+
+
+@pytest.mark.parametrize(
+    ("imports", "count"),
+    [
+        ({"consumer": "core.session", "core__session": "core.receiving.inbox", "core__receiving__inbox": "spi.x"}, 0),
+        ({"core__session": "consumer", "consumer": ""}, 1),
+        ({"spi__backend": "values", "values": ""}, 0),
+        ({"values": "spi.backend", "spi__backend": ""}, 1),
+        ({"core__a": "core.b", "core__b": "core.c", "core__c": "core.a"}, 0),
+        ({"core__a": "core.b", "core__b": "core.c", "core__c": "core.d", "core__d": "core.a"}, 1),
+        ({"cli__a": "demo.b", "demo__b": "cli.a"}, 1),
+    ],
+)
+def test_the_laws_of_structure(imports: dict[str, str], count: int) -> None:
+    assert len(structure_of(**imports)) == count
+
+
+def test_an_import_for_annotations_only_counts() -> None:
+    text = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from jmsbridge.session import Session"
+    lower = Source(PurePosixPath("jmsbridge/spi/x.py"), text)
+    higher = Source(PurePosixPath("jmsbridge/session.py"), "")
+    assert [violation.line for violation in structure.check([lower, higher])] == [3]

@@ -11,7 +11,8 @@ from integration.rabbitmq.support import Client
 from jmsbridge.spi import AccessDenied, Address, Outcome
 from jmsbridge.testing.suite.contract.support import Answer, settle
 from jmsbridge.testing.suite.support import eventually, text_of
-from jmsbridge_rabbitmq import RabbitOptions, copies
+from jmsbridge_rabbitmq import RabbitOptions
+from jmsbridge_rabbitmq.consuming import copies
 
 Clients = Callable[..., Client]
 LIFE = 700  # milliseconds

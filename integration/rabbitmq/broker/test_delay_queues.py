@@ -10,7 +10,8 @@ from integration.lab.fixtures import StartBroker
 from integration.rabbitmq.support import Client
 from jmsbridge.spi import Address, AddressRefused
 from jmsbridge.testing.suite.support import eventually
-from jmsbridge_rabbitmq import RabbitOptions, delays
+from jmsbridge_rabbitmq import RabbitOptions
+from jmsbridge_rabbitmq.broker import delay_queues
 
 Clients = Callable[..., Client]
 
@@ -24,7 +25,7 @@ def test_a_delayed_message_that_an_alarm_held_up_outlives_its_waiting_place(
     own_broker: StartBroker, clients: Clients, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its place is declared again once the broker has taken the message, which is when its delay begins there."""
-    monkeypatch.setattr(delays, "FRESH", 0.5)
+    monkeypatch.setattr(delay_queues, "FRESH", 0.5)
     broker = own_broker("rabbitmq")
     client, address = clients(broker), Address(name)
     client.send(address, "opens the publishing socket")
@@ -49,13 +50,13 @@ def test_connections_with_and_without_quorum_queues_delay_by_the_same_time(
     for answer in answers:
         answer.wait(15.0)
     for quorum in (False, True):
-        broker.admin.delete(f"/api/queues/%2F/{delays.name_of(delays.bucket(7_000_000), '', quorum)}")
+        broker.admin.delete(f"/api/queues/%2F/{delay_queues.name_of(delay_queues.bucket(7_000_000), '', quorum)}")
 
 
 def test_a_waiting_place_that_somebody_deleted_is_made_anew(broker: Broker, client: Client, name: str) -> None:
     address, delay = Address(name), 6_050_000  # nobody else's, and amid those that share its place: 6 to 6.1 million
     client.send(address, "waits", delivery_time=soon(delay))
-    place = f"/api/queues/%2F/{delays.name_of(delays.bucket(delay), '')}"
+    place = f"/api/queues/%2F/{delay_queues.name_of(delay_queues.bucket(delay), '')}"
     assert broker.admin.get(place)["durable"]  # it is there, or this raises
     broker.admin.delete(place)
     answer = client.ask(address, "refused", delivery_time=soon(delay))

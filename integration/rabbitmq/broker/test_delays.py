@@ -8,7 +8,7 @@ import pytest
 from integration.lab.broker import Broker
 from integration.rabbitmq.support import Client
 from jmsbridge.spi import AccessDenied, Address, NotSupported
-from jmsbridge_rabbitmq import delays
+from jmsbridge_rabbitmq.broker import delay_queues
 
 Clients = Callable[..., Client]
 
@@ -25,7 +25,7 @@ def there(broker: Broker, part: str) -> list[str]:
 
 
 @pytest.mark.parametrize("topic", [False, True])
-@pytest.mark.parametrize("delay", [delays.LONGEST + 60_000, 10**15])
+@pytest.mark.parametrize("delay", [delay_queues.LONGEST + 60_000, 10**15])
 def test_a_delay_over_the_brokers_longest(broker: Broker, client: Client, name: str, delay: int, topic: bool) -> None:
     address = Address(name, topic=topic)
     error = client.ask(address, "too long", delivery_time=due(delay)).outcome()
@@ -33,13 +33,13 @@ def test_a_delay_over_the_brokers_longest(broker: Broker, client: Client, name: 
     assert str(address) in str(error)
     assert "3,587 days at most" in str(error)
     assert not there(broker, name)
-    assert not there(broker, delays.name_of(delays.bucket(delay), ""))
+    assert not there(broker, delay_queues.name_of(delay_queues.bucket(delay), ""))
     client.send(address, "the channel lives")
 
 
 def test_the_longest_delay_is_taken(broker: Broker, client: Client, name: str) -> None:
-    client.send(Address(name), "in ten years or so", delivery_time=due(delays.LONGEST))
-    place = delays.name_of(delays.LONGEST, "")
+    client.send(Address(name), "in ten years or so", delivery_time=due(delay_queues.LONGEST))
+    place = delay_queues.name_of(delay_queues.LONGEST, "")
     assert there(broker, place) == [place, place]
     broker.admin.delete(f"/api/queues/%2F/{place}")
     assert not there(broker, place)
@@ -54,6 +54,6 @@ def test_a_delay_without_permission(broker: Broker, clients: Clients, name: str)
     error = client.ask(Address(name), "may not wait", delivery_time=due(delay)).outcome()
     assert isinstance(error, AccessDenied)
     assert str(error).startswith(f"delaying a message for queue '{name}' by 8,000,000 ms: RabbitMQ")
-    place = delays.name_of(8_000_000, "")
+    place = delay_queues.name_of(8_000_000, "")
     assert f"'{place}'" in str(error)
     assert not there(broker, place)

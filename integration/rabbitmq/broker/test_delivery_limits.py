@@ -15,8 +15,9 @@ from jmsbridge.spi import Address, Outcome, SendRefused
 from jmsbridge.testing.proxy import FaultProxy
 from jmsbridge.testing.suite.contract.support import drain, fetch, settle
 from jmsbridge.testing.suite.support import eventually, text_of
-from jmsbridge_rabbitmq import RabbitOptions, copies
-from jmsbridge_rabbitmq.kinds import UNREACHED
+from jmsbridge_rabbitmq import RabbitOptions
+from jmsbridge_rabbitmq.broker.queue_kinds import UNREACHED
+from jmsbridge_rabbitmq.consuming import copies
 
 __all__ = ["rabbitmq3"]
 

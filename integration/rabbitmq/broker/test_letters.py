@@ -222,7 +222,7 @@ def test_expired_messages_go_where_the_interest_says(
     client.send(address, "first")
     client.send(address, "mortal", expiration=end)
     if how == "on arrival":  # the clocks differ
-        from jmsbridge_rabbitmq import subscription as module
+        from jmsbridge_rabbitmq.consuming import subscription as module
 
         monkeypatch.setattr(module, "now_ms", lambda: end + 1)
     subscription, box = client.consume(address, 1, window=5, expired=f"{name}-expired")

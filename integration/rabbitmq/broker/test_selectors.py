@@ -26,9 +26,9 @@ from jmsbridge.spi import (
 from jmsbridge.testing.suite.contract.support import Box, envelope, settle
 from jmsbridge.testing.suite.support import eventually
 from jmsbridge_rabbitmq import RabbitOptions
-from jmsbridge_rabbitmq.erlang_selector import erlang_selector
-from jmsbridge_rabbitmq.selectors import exchange_of
-from jmsbridge_rabbitmq.wire import Dialect
+from jmsbridge_rabbitmq.broker.erlang_selector import erlang_selector
+from jmsbridge_rabbitmq.broker.selector_exchanges import exchange_of
+from jmsbridge_rabbitmq.messages.wire import Dialect
 
 Clients = Callable[..., Client]
 AT_BROKER = RabbitOptions(topic_selectors="broker")

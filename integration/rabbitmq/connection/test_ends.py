@@ -29,7 +29,8 @@ from jmsbridge.spi import (
 from jmsbridge.testing.proxy import Direction, FaultProxy
 from jmsbridge.testing.suite.contract.support import Answer, Box
 from jmsbridge.testing.suite.support import eventually
-from jmsbridge_rabbitmq import RabbitOptions, flow
+from jmsbridge_rabbitmq import RabbitOptions
+from jmsbridge_rabbitmq.consuming import consumer_channel
 
 Clients = Callable[..., Client]
 
@@ -172,7 +173,7 @@ def test_a_consumer_of_a_queue_that_starts_too_late_holds_no_messages(
 ) -> None:
     address = Address(name)
     client.send(address, "a", "b")
-    monkeypatch.setattr(flow, "_DEADLINE", 0.0)
+    monkeypatch.setattr(consumer_channel, "_DEADLINE", 0.0)
     late, nothing = client.consume(address, 1)
     eventually(lambda: [each[0] for each in client.log.subscriptions] == [late], 10.0)
     monkeypatch.undo()
@@ -222,15 +223,15 @@ def test_a_network_that_falls_silent_after_the_login_is_given_up_in_time(
 def test_a_consumer_that_never_started_holds_no_messages(client: Client, name: str) -> None:
     """A quorum queue without a leader, say: when it has one again, the consumer would take what nobody sees."""
     address = Address(name, topic=True)
-    late = flow._DEADLINE
-    flow._DEADLINE = 0.0
+    late = consumer_channel._DEADLINE
+    consumer_channel._DEADLINE = 0.0
     error: BackendError | None = None
     try:
         client.channel.subscribe(Interest(address=address, key=name, durable=True, window=10), Box())
     except BackendError as each:
         error = each
     finally:
-        flow._DEADLINE = late
+        consumer_channel._DEADLINE = late
     assert error is not None
     assert "did not start" in str(error)
 

@@ -23,7 +23,8 @@ from jmsbridge.spi import (
 from jmsbridge.testing.proxy import FaultProxy
 from jmsbridge.testing.suite.contract.support import drain, settle
 from jmsbridge.testing.suite.support import eventually
-from jmsbridge_rabbitmq import RabbitOptions, publisher
+from jmsbridge_rabbitmq import RabbitOptions
+from jmsbridge_rabbitmq.publishing import publisher
 
 Clients = Callable[..., Client]
 

@@ -10,16 +10,16 @@ from integration.lab.broker import Broker
 from jmsbridge import Connection, Queue, Topic
 from jmsbridge.spi import Address
 from jmsbridge.testing.suite.support import Completions, eventually, receive_texts, send_texts
-from jmsbridge_rabbitmq import fast
-from jmsbridge_rabbitmq.amqp import AmqpSocket
-from jmsbridge_rabbitmq.fast import socket_class
+from jmsbridge_rabbitmq.connection import fast_socket
+from jmsbridge_rabbitmq.connection.fast_socket import socket_class
+from jmsbridge_rabbitmq.connection.pika_socket import AmqpSocket
 from jmsbridge_rabbitmq.link import Link
 
 
 @pytest.fixture
 def strange_pika(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A pika that does not write what we write."""
-    monkeypatch.setattr(fast, "_writes_alike", lambda: False)
+    monkeypatch.setattr(fast_socket, "_writes_alike", lambda: False)
     socket_class.cache_clear()
     yield
     socket_class.cache_clear()

@@ -11,8 +11,8 @@ from jmsbridge.spi import Address, AddressRefused, Byte, Float, Long, Outcome, S
 from jmsbridge.testing.suite.contract.support import drain, settle
 from jmsbridge.testing.suite.support import eventually
 from jmsbridge_rabbitmq import link
-from jmsbridge_rabbitmq.amqp import AmqpSocket
-from jmsbridge_rabbitmq.fast import FastSocket, is_sound
+from jmsbridge_rabbitmq.connection.fast_socket import FastSocket, is_sound
+from jmsbridge_rabbitmq.connection.pika_socket import AmqpSocket
 
 Clients = Callable[..., Client]
 

@@ -208,7 +208,7 @@ def test_a_blocked_receive_and_a_listener_survive_a_cut(
     connection.create_session().create_consumer(Queue(f"{name}-listen")).message_listener = lambda _: heard.set()
     receiver = threading.Thread(target=lambda: got.append(consumer.receive(timeout=20)))
     receiver.start()
-    eventually(lambda: consumer._engine.incoming._receiving)
+    eventually(lambda: consumer._core.incoming._receiving)
     assert proxy.cut()
     sender = connect(broker).create_session()
     send_texts(sender, Queue(f"{name}-receive"), "a")

@@ -29,8 +29,8 @@ from jmsbridge.spi import (
 )
 from jmsbridge.testing.suite.contract.support import Answer, Box, envelope, settle
 from jmsbridge_rabbitmq import RabbitOptions
-from jmsbridge_rabbitmq.names import DIRECT_REPLY
-from jmsbridge_rabbitmq.wire import Dialect
+from jmsbridge_rabbitmq.messages.wire import Dialect
+from jmsbridge_rabbitmq.protocol.names import DIRECT_REPLY
 from tests.rabbitmq.messages.envelopes import typed
 
 Clients = Callable[..., Client]

@@ -106,13 +106,13 @@ def test_a_session_that_a_listener_creates_while_its_connection_closes_is_closed
     session.create_consumer(QUEUE).message_listener = listener
     gate.wait_entered()
     closing = threading.Event()
-    quiet = session._engine._wait_quiet
+    quiet = session._core._wait_quiet
 
     def say_closing(timeout: float) -> None:
         closing.set()
         quiet(timeout)
 
-    session._engine._wait_quiet = say_closing  # type: ignore[method-assign]
+    session._core._wait_quiet = say_closing  # type: ignore[method-assign]
     done = run_thread(connection.close)
     assert closing.wait(LONG)
     gate.open.set()

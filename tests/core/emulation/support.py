@@ -8,7 +8,7 @@ import jmsbridge
 import jmsbridge_embedded
 from jmsbridge import Connection, EmulationWarning, MessageConsumer, Queue, Session, TextMessage
 from jmsbridge.spi import Native, registry
-from jmsbridge_rabbitmq.native import NATIVE
+from jmsbridge_rabbitmq.broker.capabilities import NATIVE
 from tests.suites.masked.masked import MaskedBackend
 
 __all__ = ["QUEUE", "Broker", "select", "send", "texts"]

@@ -168,7 +168,7 @@ def test_a_handler_that_raises_while_a_message_is_read_does_not_make_it_unreadab
     session = connect().create_session()
     consumer = session.create_consumer(QUEUE)
     deliver(backend, "a")
-    incoming = session._engine.incoming
+    incoming = session._core.incoming
     make = incoming._make_message
 
     def interrupted(delivery: Any) -> Any:
@@ -196,7 +196,7 @@ def test_a_session_that_is_closed_after_an_interrupted_receive_gives_the_message
         monkeypatch.undo()
         raise raised
 
-    monkeypatch.setattr(session._engine.incoming, "_make_message", interrupted)
+    monkeypatch.setattr(session._core.incoming, "_make_message", interrupted)
     with pytest.raises(raised):
         consumer.receive(timeout=LONG)
     session.close()
@@ -224,7 +224,7 @@ def test_a_call_that_is_interrupted_while_it_mends_is_waited_for_by_the_next_one
 ) -> None:
     """Mending that goes on beside a receive would take the message out of its hand."""
     session = connect().create_session(session_mode=CLIENT_ACKNOWLEDGE)
-    consumer, calls, incoming = session.create_consumer(QUEUE), session._engine.calls, session._engine.incoming
+    consumer, calls, incoming = session.create_consumer(QUEUE), session._core.calls, session._core.incoming
     entered, go_on, mended = threading.Event(), threading.Event(), list[None]()
     mend, make_message = calls._mend, incoming._make_message
 
@@ -306,7 +306,7 @@ def test_a_session_whose_send_was_interrupted_closes_without_waiting_for_it(
     with pytest.raises(raised):
         producer.send("interrupted")
     session.close()
-    assert not session._engine.outgoing.failed
+    assert not session._core.outgoing.failed
 
 
 # ---- transactions, closing, opening
@@ -366,7 +366,7 @@ def test_an_interrupted_close_closes_everything_and_raises_then(
     backend.hold("send")
     producer.send("a", completion_listener=lambda message, error: called.append(text_of(message)))
 
-    ledger = session._engine.outgoing.ledger
+    ledger = session._core.outgoing.ledger
     with interrupted_when(lambda: ledger.is_awaited, raised, lambda: backend.script.release("send")):
         connection.close()
     assert called == ["a"]
@@ -407,7 +407,7 @@ def test_an_interrupted_create_consumer_leaves_no_subscription(
         session.create_consumer(QUEUE)
     go.set()
     eventually(lambda: "close-subscription" in backend.script.verbs())
-    assert not session._engine.incoming.receivers
+    assert not session._core.incoming.receivers
 
 
 def test_a_consumer_whose_creation_was_interrupted_is_closed_also_when_its_session_was_closed_meanwhile(

@@ -14,7 +14,7 @@ PATIENCE = 20
 def _in_child(report: Path, connection: jmsbridge.Connection, consumer: jmsbridge.MessageConsumer) -> None:
     signal.alarm(PATIENCE)  # a child that hangs is a failure, not a wait
     said = []
-    session = consumer._engine
+    session = consumer._core
     producer = jmsbridge.MessageProducer(session, jmsbridge.Queue("forked"))
     for use in (lambda: producer.send("text"), lambda: consumer.receive(timeout=1), connection.create_session):
         try:

@@ -166,7 +166,7 @@ def test_an_asynchronous_send_that_waited_for_room_takes_the_new_link(
     backend.hold("send")
     producer.send("first", completion_listener=completions)
     sending = run_thread(lambda: producer.send("second", completion_listener=completions))
-    eventually(lambda: session._engine.outgoing.ledger.is_awaited)
+    eventually(lambda: session._core.outgoing.ledger.is_awaited)
     backend.script.answer_inline("send")
     backend.link.cut()
     sending.result(LONG)

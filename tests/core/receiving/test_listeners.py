@@ -135,7 +135,7 @@ def test_a_listener_that_was_served_while_an_arrival_told_of_itself_is_served_ag
         if heard == ["first"]:
             gate()
 
-    listening = session._engine.incoming.listening
+    listening = session._core.incoming.listening
     line = listening._line = SlowLine()
     session.create_consumer(QUEUE).message_listener = listener
     backend.subscription.deliver(text_envelope(Address("orders"), "first"))

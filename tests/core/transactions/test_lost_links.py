@@ -81,7 +81,7 @@ def test_tx_of_a_receipt_while_the_link_dies_rolls_back_too(
     session = connect().create_session(session_mode=SESSION_TRANSACTED)
     consumer = session.create_consumer(QUEUE)
     backend.subscription.deliver(text_envelope(ADDRESS, "a"))
-    incoming = session._engine.incoming
+    incoming = session._core.incoming
     interrupted, received = incoming.interrupted, list[str]()
 
     def meanwhile() -> None:
@@ -228,8 +228,8 @@ def test_tx_send_that_meets_the_death_of_its_link_rolls_back(
     if emulated:
         backend.lower(Native.TRANSACTIONS)
     session = connect(emulation="allow").create_session(session_mode=SESSION_TRANSACTED)
-    outgoing = session._engine.outgoing
-    transactions, reconnect = session._engine.transactions, threading.Event()
+    outgoing = session._core.outgoing
+    transactions, reconnect = session._core.transactions, threading.Event()
     assert transactions is not None
     assert transactions._way is not None
     send = transactions._way.send
@@ -267,12 +267,12 @@ def test_tx_session_that_is_made_while_the_link_dies_begins_on_the_next(
     hub = connection._core
     join, joining, joined = hub.join, threading.Event(), list[bool]()
 
-    def meanwhile(engine: Any, epoch: int) -> bool:
+    def meanwhile(core: Any, epoch: int) -> bool:
         monkeypatch.undo()
         backend.refuse(10**6)
         backend.link.cut()
         eventually(lambda: not hub.supervisor._ready)
-        joined.append(join(engine, epoch))
+        joined.append(join(core, epoch))
         joining.set()
         return joined[0]
 

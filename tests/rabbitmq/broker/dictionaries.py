@@ -3,8 +3,8 @@
 from types import SimpleNamespace
 from typing import Any
 
-from jmsbridge_rabbitmq.control import Conversation, Pause
-from jmsbridge_rabbitmq.errors import Refused
+from jmsbridge_rabbitmq.broker.conversations import Conversation, Pause
+from jmsbridge_rabbitmq.protocol.errors import ChannelException
 
 __all__ = ["World"]
 
@@ -26,7 +26,7 @@ class World:
     def hold(self, conversation: Conversation) -> Any:
         """The result of a conversation."""
         answer: Any = None
-        no: Refused | None = None
+        no: ChannelException | None = None
         try:
             while True:
                 ask = conversation.send(answer) if no is None else conversation.throw(no)
@@ -36,7 +36,7 @@ class World:
                 self.asked.append(ask.method)
                 try:
                     answer = getattr(self, ask.method)(**ask.arguments)
-                except Refused as refused:
+                except ChannelException as refused:
                     no = refused
         except StopIteration as end:
             return end.value
@@ -44,13 +44,13 @@ class World:
     def queue_declare(self, queue: str, passive: bool = False, **kind: Any) -> Any:
         if queue not in self.queues:
             if passive:
-                raise Refused(404, f"NOT_FOUND - no queue '{queue}' in vhost '/'")
+                raise ChannelException(404, f"NOT_FOUND - no queue '{queue}' in vhost '/'")
             arguments = kind.get("arguments") or {}
             made = arguments.get("x-queue-type", self.default)
             for name, owner in (("x-delivery-limit", "quorum"), ("x-max-age", "stream")):
                 if made != owner and name in arguments:
                     where = f"for queue '{queue}' in vhost '/' of queue type rabbit_{made}_queue"
-                    raise Refused(406, f"PRECONDITION_FAILED - invalid arg '{name}' {where}")
+                    raise ChannelException(406, f"PRECONDITION_FAILED - invalid arg '{name}' {where}")
             self.queues[queue] = kind
         if not passive:
             _compare(self.queues[queue].get("arguments") or {}, kind.get("arguments") or {}, f"queue '{queue}'")
@@ -58,7 +58,7 @@ class World:
 
     def queue_delete(self, queue: str, if_unused: bool) -> None:
         if if_unused and self.consumers.get(queue):
-            raise Refused(406, f"PRECONDITION_FAILED - queue '{queue}' in vhost '/' in use")
+            raise ChannelException(406, f"PRECONDITION_FAILED - queue '{queue}' in vhost '/' in use")
         self.queues.pop(queue, None)
         for binding in [each for each in self.bindings if each[0] == queue]:
             self.bindings.discard(binding)
@@ -69,17 +69,17 @@ class World:
 
     def queue_bind(self, queue: str, exchange: str, routing_key: str) -> None:
         if exchange not in self.exchanges:
-            raise Refused(404, f"NOT_FOUND - no exchange '{exchange}' in vhost '/'")
+            raise ChannelException(404, f"NOT_FOUND - no exchange '{exchange}' in vhost '/'")
         self.bindings.add((queue, exchange, routing_key))
 
     def exchange_declare(self, exchange: str, exchange_type: str, passive: bool = False, **kind: Any) -> None:
         if exchange not in self.exchanges:
             if passive:
-                raise Refused(404, f"NOT_FOUND - no exchange '{exchange}' in vhost '/'")
+                raise ChannelException(404, f"NOT_FOUND - no exchange '{exchange}' in vhost '/'")
             self.exchanges[exchange] = {"type": exchange_type, **kind}
         present = self.exchanges[exchange]
         if present["type"] != exchange_type:
-            raise Refused(406, f"PRECONDITION_FAILED - inequivalent arg 'type' for exchange '{exchange}'")
+            raise ChannelException(406, f"PRECONDITION_FAILED - inequivalent arg 'type' for exchange '{exchange}'")
         if not passive:
             _compare(present.get("arguments") or {}, kind.get("arguments") or {}, f"exchange '{exchange}'")
 
@@ -97,7 +97,7 @@ def _compare(present: dict[str, Any], asked: dict[str, Any], what: str) -> None:
                 current = f"'{shown}'"
             where = f"inequivalent arg '{name}' for {what} in vhost '/'"
             text = f"PRECONDITION_FAILED - {where}: received {asked.get(name)} but current is {current}"
-            raise Refused(406, text[:255])
+            raise ChannelException(406, text[:255])
 
 
 def _type_of(value: Any) -> str:

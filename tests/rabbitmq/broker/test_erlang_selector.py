@@ -3,7 +3,7 @@
 import pytest
 
 from jmsbridge.spi import NotSupported
-from jmsbridge_rabbitmq.erlang_selector import MAX_NESTING, erlang_selector
+from jmsbridge_rabbitmq.broker.erlang_selector import MAX_NESTING, erlang_selector
 
 JAVA = {
     "n > 10 AND s LIKE 'h%'": """{'and',{'>',{'ident',<<"n">>},10},{'like',{'ident',<<"s">>},<<"h%">>,'no_escape'}}.""",

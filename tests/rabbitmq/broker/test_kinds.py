@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from jmsbridge_rabbitmq import topology
-from jmsbridge_rabbitmq.kinds import UNREACHED, Kind, Kinds, warn_of_limit
+from jmsbridge_rabbitmq.broker import topology
+from jmsbridge_rabbitmq.broker.queue_kinds import UNREACHED, Kind, QueueKinds, warn_of_limit
 from tests.rabbitmq.broker.dictionaries import World
 
 OURS = {"x-queue-type": "quorum", "x-delivery-limit": UNREACHED}
 
 
-def kinds(queue_type: str | None = None, stated: int | None = None, version: str = "4.0.5") -> Kinds:
+def kinds(queue_type: str | None = None, stated: int | None = None, version: str = "4.0.5") -> QueueKinds:
     """Those of a link to RabbitMQ."""
-    made = Kinds(queue_type, stated)
+    made = QueueKinds(queue_type, stated)
     made.learn("RabbitMQ", version)
     return made
 
@@ -151,7 +151,7 @@ def test_a_queue_that_is_gone_is_not_made_by_asking(world: World) -> None:
 
 
 def test_another_product_has_no_limit_of_its_own(world: World) -> None:
-    made = Kinds(None, None)
+    made = QueueKinds(None, None)
     made.learn("LavinMQ", "4.1.0")
     world.queues["q"] = {"durable": True, "arguments": {"x-queue-type": "quorum"}}
     assert world.hold(made.kind_of("q")) == Kind("quorum")

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pika
 import pytest
 
-from jmsbridge_rabbitmq import amqp, fast
-from jmsbridge_rabbitmq.amqp import AmqpSocket, check_pika, lacking
-from jmsbridge_rabbitmq.fast import FastSocket, is_sound, socket_class
+from jmsbridge_rabbitmq.connection import fast_socket, pika_socket
+from jmsbridge_rabbitmq.connection.fast_socket import FastSocket, is_sound, socket_class
+from jmsbridge_rabbitmq.connection.pika_socket import AmqpSocket, check_pika, lacking
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def test_this_pika_is_used_the_fast_way_without_a_word(caplog: pytest.LogCapture
 def test_a_pika_that_lacks_what_only_the_fast_way_uses(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(fast, "_USED", ((pika.SelectConnection, ("_process_frame", "_not_there")),))
+    monkeypatch.setattr(fast_socket, "_USED", ((pika.SelectConnection, ("_process_frame", "_not_there")),))
     assert not is_sound()
     assert socket_class() is AmqpSocket
     assert socket_class() is AmqpSocket
@@ -40,7 +40,7 @@ def test_a_pika_that_lacks_what_only_the_fast_way_uses(
 
 @pytest.mark.parametrize("side", ["_writes_alike", "_reads_alike"])
 def test_a_pika_that_writes_or_reads_otherwise(monkeypatch: pytest.MonkeyPatch, side: str) -> None:
-    monkeypatch.setattr(fast, side, lambda: False)
+    monkeypatch.setattr(fast_socket, side, lambda: False)
     assert socket_class() is AmqpSocket
 
 
@@ -48,15 +48,15 @@ def test_a_pika_that_cannot_be_checked(monkeypatch: pytest.MonkeyPatch, caplog: 
     def broken() -> bool:
         raise TypeError("other arguments")
 
-    monkeypatch.setattr(fast, "_writes_alike", broken)
+    monkeypatch.setattr(fast_socket, "_writes_alike", broken)
     assert socket_class() is AmqpSocket
     assert "cannot be checked: going without the fast way" in caplog.text
     assert "other arguments" in caplog.text
 
 
 def test_no_way_needs_what_the_other_checks() -> None:
-    assert not lacking(amqp._NEEDED)
-    assert not set(amqp._NEEDED[0][1]) & set(fast._USED[0][1])
+    assert not lacking(pika_socket._NEEDED)
+    assert not set(pika_socket._NEEDED[0][1]) & set(fast_socket._USED[0][1])
 
 
 def test_a_pika_whose_buffer_is_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:

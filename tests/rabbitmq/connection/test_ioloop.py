@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from jmsbridge.testing.suite.support import eventually
-from jmsbridge_rabbitmq.ioloop import EpollLoop, new_ioloop
+from jmsbridge_rabbitmq.connection.epoll_loop import EpollLoop, new_ioloop
 
 pytestmark = pytest.mark.skipif(not hasattr(select, "epoll"), reason="this system has no epoll")
 

@@ -10,7 +10,7 @@ import pytest
 
 from jmsbridge.spi import LinkLost
 from jmsbridge.testing.suite.support import eventually
-from jmsbridge_rabbitmq.loop import Loop, Mailbox
+from jmsbridge_rabbitmq.connection.io_thread import Loop, Mailbox
 
 
 class World:

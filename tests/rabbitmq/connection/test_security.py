@@ -9,8 +9,8 @@ from cryptography.hazmat.primitives import serialization
 from jmsbridge.config import resolve
 from jmsbridge.errors import ConfigurationError
 from jmsbridge.spi import ConnectFailed, Endpoint
-from jmsbridge_rabbitmq.options import RabbitOptions
-from jmsbridge_rabbitmq.security import parameters
+from jmsbridge_rabbitmq.connection.options import RabbitOptions
+from jmsbridge_rabbitmq.connection.parameters import parameters
 
 ENDPOINT = Endpoint(scheme="rabbitmqs", host="localhost")
 

@@ -9,9 +9,9 @@ import pytest
 from jmsbridge.spi import Address, BackendError, Interest, Native, Outcome
 from jmsbridge.testing.suite.contract.support import Answer, Box
 from jmsbridge_rabbitmq import RabbitOptions
-from jmsbridge_rabbitmq.flow import Flow, Source
-from jmsbridge_rabbitmq.frames import DELIVER, GET_OK, Content
-from jmsbridge_rabbitmq.subscription import Subscription
+from jmsbridge_rabbitmq.consuming.consumer_channel import ConsumerChannel, Source
+from jmsbridge_rabbitmq.consuming.subscription import Subscription
+from jmsbridge_rabbitmq.protocol.frames import DELIVER, GET_OK, Content
 
 
 class Wire:
@@ -131,7 +131,8 @@ class World:
         link = SimpleNamespace(
             loop=self.wire, consuming=self.wire, get_empty=None, broker="RabbitMQ", forget=lambda *_: None
         )
-        self.flow = Flow(link, Source("q", kind, eager=False), "queue:q", self.arrived.append, self.ends.append)  # type: ignore[arg-type]
+        source = Source("q", kind, eager=False)
+        self.flow = ConsumerChannel(link, source, "queue:q", self.arrived.append, self.ends.append)  # type: ignore[arg-type]
         self.flow.open(None, lambda error: None)
         self.flow.consume(2)
         self.wire.answer("consume")
@@ -183,7 +184,7 @@ def test_calm_waits_as_long_as_something_comes(world: World) -> None:
     world.flow.consume(100)
     world.wire.answer("consume")
     done: list[int] = []
-    world.flow.calm(lambda: done.append(len(world.order)))
+    world.flow.wait_quiescent(lambda: done.append(len(world.order)))
     for _ in range(3):
         world.wire.deliver(world.flow._tag or "")
         world.wire.answer("fence")
@@ -201,7 +202,7 @@ def test_acknowledgements_wait_while_messages_are_fetched(world: World) -> None:
     world.flow.holds_acks = False
     world.flow.write_acks()
     assert world.wire.written[1:] == [("ack", 1, False)]
-    assert world.flow.is_behind
+    assert world.flow.acks_may_be_unseen
 
 
 def test_a_new_consumer_has_a_window_of_its_own(world: World) -> None:
@@ -282,7 +283,7 @@ def test_a_consumer_that_does_not_start_is_ended(world: World) -> None:
 def test_answers_during_the_close_are_for_nobody(world: World) -> None:
     told: list[Any] = []
     world.flow.get(told.append)
-    world.flow.calm(lambda: told.append("calm"))
+    world.flow.wait_quiescent(lambda: told.append("calm"))
     world.flow.close(lambda: told.append("closed"))
     world.wire.answer("get")
     world.wire.answer("fence")

@@ -6,11 +6,12 @@ import msgspec
 import pytest
 
 from jmsbridge.spi import BodyKind, Envelope, Long, dead_letter_notes
-from jmsbridge_rabbitmq import wire
-from jmsbridge_rabbitmq.delays import name_of
-from jmsbridge_rabbitmq.fields import decode_table, encode_table, field
-from jmsbridge_rabbitmq.properties import Properties, copy_for, dead_copy, decode, encode, fresh_copy
-from jmsbridge_rabbitmq.wire import Dialect, Encoder
+from jmsbridge_rabbitmq.broker.delay_queues import name_of
+from jmsbridge_rabbitmq.messages import wire
+from jmsbridge_rabbitmq.messages.copying import copy_for, dead_copy, fresh_copy
+from jmsbridge_rabbitmq.messages.wire import Dialect, Encoder
+from jmsbridge_rabbitmq.protocol.fields import decode_table, encode_table, field
+from jmsbridge_rabbitmq.protocol.properties import Properties, decode, encode
 from tests.rabbitmq.messages.envelopes import HERE
 
 BOTH: tuple[Dialect, ...] = ("amqp", "jms")

@@ -10,11 +10,11 @@ import pytest
 from integration.interop.describing import describe
 from jmsbridge.messages.arriving import message_from_arrival
 from jmsbridge.spi import Address, BodyKind
-from jmsbridge_rabbitmq import javaread, wire
-from jmsbridge_rabbitmq.fields import Malformed
-from jmsbridge_rabbitmq.javabody import encode
-from jmsbridge_rabbitmq.javaread import decode
-from jmsbridge_rabbitmq.losses import LOSSES
+from jmsbridge_rabbitmq.messages import java_decoding, wire
+from jmsbridge_rabbitmq.messages.java_decoding import decode
+from jmsbridge_rabbitmq.messages.java_encoding import encode
+from jmsbridge_rabbitmq.messages.losses import LOSSES
+from jmsbridge_rabbitmq.protocol.fields import Malformed
 from tests.rabbitmq.messages.envelopes import typed
 
 HERE = Address("orders")
@@ -64,12 +64,12 @@ def test_every_cut_of_a_captured_body_is_an_error_or_whole(number: int) -> None:
 
 def entries(body: bytes) -> list[Any]:
     """What a body says: class, id, the client's own entries and the user's, each with its type, and the content."""
-    stream = javaread._Stream(body, 4)
+    stream = java_decoding._Stream(body, 4)
     name = stream.take(stream.number(2))
     found: list[Any] = [name, stream.utf()]
     for _ in range(2):
         found.append({stream.utf(): typed(deepcopy(stream.tagged(objects=True))) for _ in range(stream.count())})
-    return [*found, typed(javaread._read_content(javaread._KINDS[name], stream))]
+    return [*found, typed(java_decoding._read_content(java_decoding._KINDS[name], stream))]
 
 
 @pytest.mark.parametrize("number", range(len(CAPTURED["jms"])))

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from jmsbridge_rabbitmq.erlang_selector import FAULTS
-from jmsbridge_rabbitmq.losses import LOSSES
+from jmsbridge_rabbitmq.broker.erlang_selector import FAULTS
+from jmsbridge_rabbitmq.messages.losses import LOSSES
 
 PAGES = Path(__file__).parents[3] / "docs" / "backends"
 PAGE = PAGES / "rabbitmq-messages.md"

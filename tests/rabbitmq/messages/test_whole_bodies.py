@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from jmsbridge.spi import BodyKind, Envelope
-from jmsbridge_rabbitmq import wire
-from jmsbridge_rabbitmq.fields import encode_table
-from jmsbridge_rabbitmq.properties import Properties, encode
-from jmsbridge_rabbitmq.wire import Encoder, Inbound
+from jmsbridge_rabbitmq.messages import wire
+from jmsbridge_rabbitmq.messages.wire import Encoder, Inbound
+from jmsbridge_rabbitmq.protocol.fields import encode_table
+from jmsbridge_rabbitmq.protocol.properties import Properties, encode
 from tests.rabbitmq.messages.envelopes import HERE
 
 GOLDEN = Path(__file__).with_name("golden") / "jms.jsonl"

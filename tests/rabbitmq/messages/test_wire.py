@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jmsbridge.spi import Address, BodyKind, Byte, Char, Envelope, Float, Long, Short
-from jmsbridge_rabbitmq import wire
-from jmsbridge_rabbitmq.fields import Unencodable, decode_table, encode_table
-from jmsbridge_rabbitmq.headers import BROKER_HEADERS
-from jmsbridge_rabbitmq.javabody import encode as java_body
-from jmsbridge_rabbitmq.properties import Properties, decode, encode
-from jmsbridge_rabbitmq.wire import Dialect, Encoder, Inbound
+from jmsbridge_rabbitmq.messages import wire
+from jmsbridge_rabbitmq.messages.headers import BROKER_HEADERS
+from jmsbridge_rabbitmq.messages.java_encoding import encode as java_body
+from jmsbridge_rabbitmq.messages.wire import Dialect, Encoder, Inbound
+from jmsbridge_rabbitmq.protocol.fields import Unencodable, decode_table, encode_table
+from jmsbridge_rabbitmq.protocol.properties import Properties, decode, encode
 from tests.rabbitmq.messages.envelopes import HERE, envelopes, typed
 
 BOTH: tuple[Dialect, ...] = ("amqp", "jms")

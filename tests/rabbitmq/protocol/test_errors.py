@@ -19,7 +19,8 @@ from jmsbridge.spi import (
     NotSupported,
     SendRefused,
 )
-from jmsbridge_rabbitmq.errors import Refused, connect_error, is_exclusive_use, loss, oversize, refusal
+from jmsbridge_rabbitmq.connection.errors import connect_error, loss
+from jmsbridge_rabbitmq.protocol.errors import ChannelException, is_exclusive_use, oversize, refusal
 
 TIMED_OUT = (
     "PRECONDITION_FAILED - delivery acknowledgement on channel 1 timed out. Timeout value used: 1800000 ms. "
@@ -44,7 +45,7 @@ REFUSALS = [
 
 @pytest.mark.parametrize(("code", "text", "kind"), REFUSALS, ids=[f"{row[0]}-{row[2].__name__}" for row in REFUSALS])
 def test_a_refusal_names_operation_broker_and_remedy(code: int, text: str, kind: type[BackendError]) -> None:
-    no = Refused(code, text)
+    no = ChannelException(code, text)
     made = refusal(no, "consuming queue:q", "RabbitMQ 4.0.5")
     assert type(made) is kind
     assert str(made).startswith("consuming queue:q: RabbitMQ 4.0.5 refused")
@@ -55,14 +56,14 @@ def test_a_refusal_names_operation_broker_and_remedy(code: int, text: str, kind:
 
 
 def test_the_acknowledgement_timeout_is_explained() -> None:
-    assert "consumer_timeout" in str(refusal(Refused(406, TIMED_OUT), "consuming q", "RabbitMQ"))
+    assert "consumer_timeout" in str(refusal(ChannelException(406, TIMED_OUT), "consuming q", "RabbitMQ"))
 
 
 def test_details_of_refusals_are_read() -> None:
     assert oversize(OVERSIZE) == (17825792, 16777216)
     assert oversize(TIMED_OUT) is None
-    assert is_exclusive_use(Refused(403, "ACCESS_REFUSED - queue 'q' in vhost '/' in exclusive use"))
-    assert not is_exclusive_use(Refused(403, "ACCESS_REFUSED - read access to queue 'q'"))
+    assert is_exclusive_use(ChannelException(403, "ACCESS_REFUSED - queue 'q' in vhost '/' in exclusive use"))
+    assert not is_exclusive_use(ChannelException(403, "ACCESS_REFUSED - read access to queue 'q'"))
 
 
 @pytest.mark.parametrize(

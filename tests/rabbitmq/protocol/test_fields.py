@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pika import data as pika_data
 
 from jmsbridge.spi import Byte, Float, Long, Short
-from jmsbridge_rabbitmq import fields
-from jmsbridge_rabbitmq.fields import (
+from jmsbridge_rabbitmq.protocol import fields
+from jmsbridge_rabbitmq.protocol.fields import (
     Malformed,
     NotFinite,
     Unencodable,

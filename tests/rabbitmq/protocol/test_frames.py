@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pika import frame, spec
 
-from jmsbridge_rabbitmq.fields import Malformed, Unencodable
-from jmsbridge_rabbitmq.frames import (
+from jmsbridge_rabbitmq.protocol.fields import Malformed, Unencodable
+from jmsbridge_rabbitmq.protocol.frames import (
     DELIVER,
     GET_OK,
     RETURN,
@@ -22,7 +22,7 @@ from jmsbridge_rabbitmq.frames import (
     ack,
     nack,
 )
-from jmsbridge_rabbitmq.properties import Properties, decode, encode
+from jmsbridge_rabbitmq.protocol.properties import Properties, decode, encode
 
 PLAIN = encode(Properties(content_type="text/plain", delivery_mode=2))
 

@@ -5,9 +5,9 @@ import base64
 import pytest
 
 from jmsbridge.spi import AddressRefused, ClientIdRefused
-from jmsbridge_rabbitmq.control import Ask
-from jmsbridge_rabbitmq.names import DIRECT_REPLY, check, check_arguments, check_client_id, check_new
-from jmsbridge_rabbitmq.options import RabbitOptions, WithoutTls
+from jmsbridge_rabbitmq.broker.conversations import Ask
+from jmsbridge_rabbitmq.connection.options import RabbitOptions, WithoutTls
+from jmsbridge_rabbitmq.protocol.names import DIRECT_REPLY, check, check_arguments, check_client_id, check_new
 
 NODE = b"reply@1"
 TOKEN = base64.b64encode(bytes((131, 88, 118, 0, len(NODE))) + NODE + bytes(12)).decode()

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pika import spec
 
-from jmsbridge_rabbitmq.fields import Malformed, Unencodable, decode_table, encode_table
-from jmsbridge_rabbitmq.properties import Properties, copy_for, decode, encode
+from jmsbridge_rabbitmq.messages.copying import copy_for
+from jmsbridge_rabbitmq.protocol.fields import Malformed, Unencodable, decode_table, encode_table
+from jmsbridge_rabbitmq.protocol.properties import Properties, decode, encode
 
 SHORT = st.text(max_size=40)
 LISTS = st.builds(

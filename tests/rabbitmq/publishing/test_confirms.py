@@ -5,7 +5,7 @@ import weakref
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jmsbridge_rabbitmq.confirms import Confirms
+from jmsbridge_rabbitmq.publishing.confirms import Confirms
 
 Step = tuple[str, int, bool]
 STEPS = st.lists(

@@ -9,7 +9,7 @@ import pytest
 import jmsbridge_embedded
 from jmsbridge.spi import registry
 from jmsbridge.testing import Harness
-from jmsbridge_rabbitmq.native import NATIVE
+from jmsbridge_rabbitmq.broker.capabilities import NATIVE
 from tests.suites.masked.masked import LEAST, MaskedBackend
 
 _numbers = itertools.count(1)
