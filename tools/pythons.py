@@ -32,7 +32,7 @@ ELSEWHERE = {
     ),
     "they look at pages, sources and the build, not at what runs": ("docs", "laws", "project", "typing"),
     # Three quarters of an hour of CI have no room for these on each; suite_embedded and suite_file do run on each.
-    "they run the compliance suite three times more, through the same modules": ("sample_backend", "suite_masked"),
+    "they run the compliance suite again and again, through the same modules": ("suites", "suite_masked"),
     "minutes each, for `make test-long`": ("long",),
 }
 """Folders of tests that run on one Python only, by the reason; every other folder runs on each."""

@@ -1,7 +1,6 @@
 """How the compliance suite reaches a RabbitMQ: through a fault proxy for each test."""
 
 import jmsbridge_rabbitmq
-from jmsbridge import Queue
 from jmsbridge.spi import registry
 from jmsbridge.testing.proxy import ProxiedHarness
 
@@ -15,6 +14,5 @@ class RabbitHarness(ProxiedHarness):
     """Each test has a dead-letter queue of its own."""
 
     def __init__(self, url: str, **options: str) -> None:
-        self.dead_letters = Queue(self.name("dlq"))
-        options["dead_letter_queue"] = self.dead_letters.queue_name
+        self.dead_letters = options["dead_letter_queue"] = self.name("dlq")
         super().__init__(f"{url}?{'&'.join(f'{name}={value}' for name, value in options.items())}")
