@@ -22,6 +22,7 @@ from jmsbridge.testing.proxy import FaultProxy
 from jmsbridge.testing.rule_texts import RULES
 
 __all__ = [
+    "REFUSABLE",
     "fault_proxy",
     "pytest_addoption",
     "pytest_collection_modifyitems",
@@ -41,7 +42,7 @@ _MARKS = (
     "level(name): contract (the SPI alone) or semantics (through the facade)",
 )
 _PROPERTY = "jmsbridge"
-_REFUSABLE = Native.TRANSACTIONS | Native.BROWSE | Native.DURABLE | Native.SHARED | Native.SHARED_DURABLE
+REFUSABLE = Native.TRANSACTIONS | Native.BROWSE | Native.DURABLE | Native.SHARED | Native.SHARED_DURABLE
 """What a backend without it must refuse with ``NotSupported``; lacking another one breaks no promise of the SPI."""
 
 
@@ -156,7 +157,7 @@ def _outcome(harness: Harness, item: pytest.Item) -> tuple[str, Native]:
     if not missing:
         return "native", Native.NONE
     if _level(item) == "contract":
-        return ("refused" if missing & _REFUSABLE else "not applicable"), missing
+        return ("refused" if missing & REFUSABLE else "not applicable"), missing
     from jmsbridge.core import plan
 
     resolved = plan.resolve(harness.native, harness.emulation)

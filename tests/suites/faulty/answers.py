@@ -192,19 +192,15 @@ class LostOnClose(Fault):
 class Reconnects(Fault):
     """A dead link opens another one below itself."""
 
-    def lost(self, link: LayerLink, error: BackendError) -> None:
-        super().lost(link, error)
-        link.dead = False
-
     def channel(self, link: LayerLink, transacted: bool) -> Channel:
         try:
             return super().channel(link, transacted)
         except LinkLost:
-            link.inner = self.again(link)
+            link.inner = super().open(*self.opened_with, link)
             return super().channel(link, transacted)
 
     def open(self, backend: LayerBackend, endpoint: Endpoint, options: Any, link: LayerLink) -> Link:
-        self.again = lambda link: super(Reconnects, self).open(backend, endpoint, options, link)
+        self.opened_with = (backend, endpoint, options)
         return super().open(backend, endpoint, options, link)
 
 

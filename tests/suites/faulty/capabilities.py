@@ -1,6 +1,6 @@
 """Capabilities that are claimed and not kept."""
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -76,8 +76,7 @@ class _Changes(Fault):
         return super().subscribe(channel, self.interest(interest, channel.link), inbox)
 
 
-def _changed(data: Any, **changes: Any) -> Any:
-    return msgspec.structs.replace(data, **changes)
+_changed: Final = msgspec.structs.replace
 
 
 # -- what is sent

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from jmsbridge.spi import Arrival, Channel, Envelope, Link, Native, Outcome, Retires, Subscription
+from jmsbridge.spi import Arrival, Channel, Envelope, Interest, Link, Native, Outcome, Retires, Subscription
 from jmsbridge.testing.promises import Promise
 from tests.suites.faulty import answers, capabilities, flows
 from tests.suites.faulty.layer import Fault
@@ -46,7 +46,7 @@ _PROMISES = (
     _row(flows.DrainKeepsCredit, 4, "receive_drain_ends_the_credit"),
     _row(flows.ArrivesAfterClose, 4, "receive_close_ends_the_flow"),
     _row(flows.SettlesInReverse, 5, "settle_several_reach_one_that_waits_in_order"),
-    _row(flows.SettlesTheFirst, 5, "settle_several_is_one_step"),
+    _row(flows.SettlesTheFirst, 5, "settle_accepted_is_gone"),
     _row(answers.LostTwice, 6, "life_loss_is_said_once"),
     _row(answers.LosesInSilence, 6, "life_loss_is_said_once"),
     _row(answers.LostOnClose, Link.close, "life_close_is_idempotent_and_silent"),
@@ -69,6 +69,7 @@ _PROMISES = (
 
 _VERBS = (
     _row(flows.KeepsTopics, Channel.send, "topic_stores_only_what_somebody_wants"),
+    _row(capabilities.KeyIgnoresClient, Interest, "durable_key_belongs_to_its_client_id"),
     _row(flows.LosesHeaders, Envelope, "send_carries_headers"),
     _row(flows.BeginsRedelivered, Arrival, "receive_first_delivery_is_unflagged"),
     _row(flows.KeepsWhatChannelsHeld, Channel.close, "settle_channel_close_gives_back"),
@@ -92,7 +93,7 @@ _CAPABILITIES = (
     _row(capabilities.BodiesAreText, Native.BODY_KINDS, "send_carries_body_kinds"),
     _row(capabilities.EmptyIsNone, Native.BODY_KINDS, "send_carries_empty_bodies"),
     _row(capabilities.VisibleBeforeCommit, Native.TRANSACTIONS, "tx_commit_shows_sends_in_order"),
-    _row(capabilities.AcceptsThenSends, Native.TRANSACTIONS, "fate_of_a_commit_is_one"),
+    _row(capabilities.AcceptsThenSends, Native.TRANSACTIONS, "fate_of_a_commit[in]"),
     _row(capabilities.SendsThenAccepts, Native.TRANSACTIONS, "fate_of_a_commit_that_is_seen"),
     _row(capabilities.AcceptsOutsideTransactions, Native.TRANSACTIONS, "tx_rollback_unsettles", "tx_close_rolls_back"),
     _row(capabilities.TopicSelectorsIgnored, Native.TOPIC_SELECTORS, "topic_selector", "topic_selector_knows_types"),

@@ -18,7 +18,7 @@ from jmsbridge.testing.suite.contract.support import (
 
 
 @level("contract")
-@promise(Outcome.ACCEPTED)
+@promise(5, Outcome.ACCEPTED)
 def test_contract_settle_accepted_is_gone(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()

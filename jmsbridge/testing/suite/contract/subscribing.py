@@ -6,12 +6,21 @@ from typing import Any
 import pytest
 
 from jmsbridge.spi.backend import Channel, Link
-from jmsbridge.spi.envelope import Address
+from jmsbridge.spi.envelope import Address, Interest, Outcome
 from jmsbridge.spi.errors import AddressInUse, BackendError, ClientIdRefused, SubscriptionRefused, SubscriptionUnknown
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
 from jmsbridge.testing.marks import level, promise, requires
-from jmsbridge.testing.suite.contract.support import drain, envelope, fetch, peek, send, send_texts_to, subscribe
+from jmsbridge.testing.suite.contract.support import (
+    drain,
+    envelope,
+    fetch,
+    peek,
+    send,
+    send_texts_to,
+    settle,
+    subscribe,
+)
 from jmsbridge.testing.suite.support import eventually
 from jmsbridge.values import Long
 
@@ -134,6 +143,24 @@ def test_contract_durable_unshared_is_exclusive(harness: Harness) -> None:
     subscribe(link.channel(False), address, key=key, durable=True)
     with pytest.raises(SubscriptionRefused):
         subscribe(link.channel(False), address, key=key, durable=True)
+
+
+@level("contract")
+@promise(Interest)
+@requires(Native.DURABLE | Native.CLIENT_ID)
+def test_contract_durable_key_belongs_to_its_client_id(harness: Harness) -> None:
+    """Two clients that name their subscriptions alike have one each."""
+    address, key = harness.address(topic=True), harness.name("sub")
+    links = [harness.open_link(client_id=harness.name("client")) for _ in range(2)]
+    subscriptions = [subscribe(link.channel(False), address, 10, key=key, durable=True) for link in links]
+    send_texts_to(harness.open_link(), address, "a", "b")
+    for subscription, box in subscriptions:
+        assert [arrival.envelope.body for arrival in box.wait(2)] == ["a", "b"]
+        drain(subscription)
+        settle(subscription, box.tokens, Outcome.ACCEPTED)
+        subscription.close()
+    for link in links:
+        link.unsubscribe(key)
 
 
 @level("contract")
