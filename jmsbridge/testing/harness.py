@@ -20,7 +20,7 @@ from jmsbridge.spi.native import Native
 
 if TYPE_CHECKING:
     from jmsbridge import Connection, ConnectionFactory, JMSContext, Queue, Topic
-    from jmsbridge.testing.proxy import Direction
+    from jmsbridge.testing.proxy.relay import Direction
 
 __all__ = ["Harness", "LinkLog"]
 
