@@ -27,10 +27,11 @@ class SlowSampleHarness(SampleHarness):  # type: ignore[misc]  # a copy of the s
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """The sample runs everything, the embedded broker what the SPI alone is about."""
+    """The sample runs everything, what is above the contract in long runs; the embedded broker runs the contract."""
     if "harness" in metafunc.fixturenames:
         level: Any = next((mark.args[0] for mark in metafunc.definition.iter_markers("level")), "semantics")
-        schemes = ["sample", "embedded"] if level == "contract" else ["sample"]
+        sample: Any = "sample" if level == "contract" else pytest.param("sample", marks=pytest.mark.long)
+        schemes = [sample, "embedded"] if level == "contract" else [sample]
         metafunc.parametrize("harness", schemes, indirect=True)
 
 
