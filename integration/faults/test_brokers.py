@@ -1,4 +1,4 @@
-"""The fault run on real brokers, with cuts and kills: no confirmed message is lost, none comes twice without a doubt."""
+"""The fault run on real brokers, with cuts and kills: no confirmed message is lost, none comes twice without doubt."""
 
 import random
 from collections.abc import Iterator
