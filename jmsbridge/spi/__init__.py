@@ -4,7 +4,7 @@ A backend imports this package, ``jmsbridge.codecs`` and ``jmsbridge.selectors``
 """
 
 from jmsbridge.spi.admin import Admin, Place
-from jmsbridge.spi.backend import SPI_VERSION, Backend, Channel, Inbox, Link, LinkEvents, Retires, Subscription, Ticket
+from jmsbridge.spi.backend import Backend, Channel, Inbox, Link, LinkEvents, Retires, Subscription, Ticket
 from jmsbridge.spi.dead_letters import (
     DEAD_LETTER_DELIVERIES,
     DEAD_LETTER_EXPIRED,
@@ -45,7 +45,6 @@ __all__ = [
     "DEAD_LETTER_QUEUE",
     "DEAD_LETTER_REASON",
     "DEAD_LETTER_TIME",
-    "SPI_VERSION",
     "AccessDenied",
     "Address",
     "AddressInUse",

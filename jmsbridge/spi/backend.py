@@ -34,9 +34,7 @@ from jmsbridge.spi.envelope import Address, Arrival, Endpoint, Envelope, Interes
 from jmsbridge.spi.errors import BackendError
 from jmsbridge.spi.native import Native
 
-__all__ = ["SPI_VERSION", "Backend", "Channel", "Inbox", "Link", "LinkEvents", "Retires", "Subscription", "Ticket"]
-
-SPI_VERSION = 1
+__all__ = ["Backend", "Channel", "Inbox", "Link", "LinkEvents", "Retires", "Subscription", "Ticket"]
 
 
 class Ticket(Protocol):

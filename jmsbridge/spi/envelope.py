@@ -103,7 +103,6 @@ class Interest(msgspec.Struct, frozen=True, kw_only=True):
     a small one. ``deferred`` says that settlements come late (client acknowledgement, transactions): credit beyond
     the window is served nevertheless. ``presettled`` says that none will come at all: a backend whose broker has no
     flow control for that acknowledges at hand-over, as credit allows, so that nothing beyond the credit can be lost.
-    ``start`` is a position, on brokers that have them.
 
     ``dead_letters`` names the queue to which REJECTED moves messages of this subscription; None means the backend's
     own dead-letter queue. ``expired`` names the queue to which a message goes that arrives expired, expires while
@@ -122,7 +121,6 @@ class Interest(msgspec.Struct, frozen=True, kw_only=True):
     window: int = 250
     deferred: bool = False
     presettled: bool = False
-    start: Any = None
     dead_letters: str | None = None
     expired: str | None = None
 
