@@ -55,6 +55,7 @@ class ConnectionCore:
         self._reports: deque[JMSException] = deque()
         self._exceptions = SerialExecutor(f"jmsbridge-{self.name}-exceptions", self._tell_all)
         self._claim: tuple[str, ...] | None = None
+        self._topics: dict[str, Address] = {}  # of durable subscriptions, by name
         self.is_used = False
         self.is_forked = False
         self._numbers = itertools.count(1)
@@ -156,6 +157,11 @@ class ConnectionCore:
         if not claims.take(claim):
             raise IllegalStateException(f"the durable subscription {interest.key!r} has an active consumer")
         return claim
+
+    def subscribed(self, interest: Interest) -> None:
+        """A consumer exists: remember the topic of a durable subscription for ``unsubscribe``."""
+        if interest.durable and interest.key is not None:
+            self._topics[interest.key] = interest.address
 
     def release(self, claim: tuple[str, ...] | None) -> None:
         """Give a claim back; None is none."""
@@ -267,9 +273,10 @@ class ConnectionCore:
 
         def unsubscribe() -> None:
             try:
-                link.unsubscribe(name)
+                link.unsubscribe(name, self._topics.get(name))
             except BackendError as error:
                 raise translate(error) from error
+            self._topics.pop(name, None)
 
         wait_whole(unsubscribe)
 

@@ -293,6 +293,7 @@ class SessionCore:
         except BaseException:
             self.connection.release(receiver.claim)
             raise
+        self.connection.subscribed(interest)
         if self.connection.delivery.on:
             receiver.inbox.start()
         return kind(self, receiver, target)

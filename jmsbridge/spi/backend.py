@@ -183,8 +183,12 @@ class Link(Protocol):
     def delete(self, address: Address) -> None:
         """Remove a temporary destination (blocks); ``AddressInUse`` while it has consumers."""
 
-    def unsubscribe(self, key: str) -> None:
-        """Forget a durable subscription (blocks)."""
+    def unsubscribe(self, key: str, address: Address | None) -> None:
+        """Forget a durable subscription (blocks); ``SubscriptionUnknown`` where there is none.
+
+        ``address`` is the topic that the connection consumed under this key last, on this link or an earlier one. It is
+        None where it never did; a backend that cannot do without it asks the broker, or raises ``NotSupported``.
+        """
 
     def close(self) -> None:
         """End the link (blocks); idempotent, from any thread, also when dead. ``lost`` is not said."""

@@ -236,7 +236,7 @@ def test_a_consumer_that_never_started_holds_no_messages(client: Client, name: s
 
     def unsubscribed() -> bool:
         with contextlib.suppress(SubscriptionRefused):
-            client.link.unsubscribe(name)
+            client.link.unsubscribe(name, None)
             return True
         return False
 

@@ -55,9 +55,9 @@ class ScriptedLink:
         """Record it."""
         self.blocking("delete", address)
 
-    def unsubscribe(self, key: str) -> None:
+    def unsubscribe(self, key: str, address: Address | None) -> None:
         """Record it."""
-        self.blocking("unsubscribe", key)
+        self.blocking("unsubscribe", (key, address))
 
     def close(self) -> None:
         """End the link without ``lost``."""

@@ -100,7 +100,7 @@ def test_contract_durable_keeps_while_away(harness: Harness) -> None:
     send_texts_to(harness.open_link(), address, "a", "b")
     link = harness.open_link(client_id=client)
     assert fetch(link, address, 2, key=key, durable=True) == ["a", "b"]
-    link.unsubscribe(key)
+    link.unsubscribe(key, address)
 
 
 @level("contract")
@@ -113,9 +113,10 @@ def test_contract_unsubscribe_forgets(harness: Harness) -> None:
     drain(subscription)
     subscription.close()
     send_texts_to(link, address, "forgotten")
-    link.unsubscribe(key)
-    with pytest.raises(SubscriptionUnknown):
-        link.unsubscribe(key)
+    link.unsubscribe(key, address)
+    for known in (address, None):
+        with pytest.raises(SubscriptionUnknown):
+            link.unsubscribe(key, known)
     subscription, box = subscribe(channel, address, 1, key=key, durable=True)
     send_texts_to(link, address, "new")
     assert box.wait(1)[0].envelope.body == "new"
@@ -172,7 +173,7 @@ def test_contract_shared_durable_keeps_while_away(harness: Harness) -> None:
     send_texts_to(link, address, "a")
     link = harness.open_link()
     assert fetch(link, address, 1, key=key, shared=True, durable=True) == ["a"]
-    link.unsubscribe(key)
+    link.unsubscribe(key, None)
 
 
 @level("contract")
