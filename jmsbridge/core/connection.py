@@ -25,7 +25,7 @@ from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.translate import raise_first, translate
 from jmsbridge.destinations import TemporaryQueue, TemporaryTopic
 from jmsbridge.errors import IllegalStateException, InvalidClientIDException, JMSException
-from jmsbridge.spi import Address, Backend, BackendError, Interest, Link, LinkLost, Native, Subscription
+from jmsbridge.spi import Address, Backend, BackendError, Channel, Interest, Link, LinkLost, Native, Subscription
 
 if TYPE_CHECKING:
     from jmsbridge.core.session import SessionCore
@@ -286,6 +286,17 @@ class ConnectionCore:
         """Senders wait from this moment on."""
         for session in self.sessions:
             session.outgoing.suspend()
+
+    def on_channel_lost(self, channel: Channel) -> None:
+        """The senders of its session wait from this moment on."""
+        for session in self.sessions:
+            session.outgoing.leave(channel)
+
+    def on_channel_ended(self, channel: Channel, error: BackendError) -> None:
+        """Its session gets another one; the others do not notice."""
+        for session in self.sessions:
+            if session.channel.is_on(channel):
+                session.channel.remake(error)
 
     def on_interrupted(self, error: BackendError) -> None:
         """Phase one: nothing may be received or settled over the dead link."""

@@ -16,7 +16,7 @@ A backend promises, and ``jmsbridge.testing.suite`` tests:
    messages, the bounded prefetch;
 4. no arrival after ``drain``'s answer or ``close``;
 5. ``settle`` of several tokens is one step in that order;
-6. a link never reconnects: it dies once and says so once;
+6. a link never reconnects: it dies once and says so once; neither does a channel that dies alone;
 7. after death every verb fails fast with ``LinkLost``, those of a channel that died alone with ``ChannelLost``;
 8. no user code runs on its threads, which are daemon and named ``jmsbridge-…-io``;
 9. links share nothing but the broker;
@@ -69,7 +69,11 @@ class LinkEvents(Protocol):
         """The link is dead; said once, after every open ticket was answered."""
 
     def channel_lost(self, channel: "Channel", error: BackendError) -> None:
-        """One channel died alone, after its open tickets were answered; the facade makes the whole link anew.
+        """One channel died alone, with its subscriptions; said once, after its open tickets were answered.
+
+        What it held unsettled is with the broker again, its transaction is rolled back, and its verbs fail with
+        ``ChannelLost``. The facade opens another channel on the same link for the session that used it, and subscribes
+        again; the link and its other channels go on. The lost one needs no ``close``.
 
         A blocking verb that the broker refuses leaves its channel usable: a backend whose broker closes a channel to
         say no asks over another one.

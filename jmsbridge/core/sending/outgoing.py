@@ -15,6 +15,7 @@ from jmsbridge.core.naming import message_ids
 from jmsbridge.core.plan import Plan
 from jmsbridge.core.runtime.clock import Clock
 from jmsbridge.core.runtime.interrupts import main_thread
+from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.runtime.waiting import AnswerMissing, Waiter, WaitSet
 from jmsbridge.core.sending.group import Group, Member
 from jmsbridge.core.sending.ledger import Entry, Ledger
@@ -82,6 +83,7 @@ class Outgoing:
         self._plan: Plan | None = None
         self._lacks = False  # something that any send may need
         self._up = WaitSet()  # senders that wait for a channel
+        self._changing = ranked(Rank.LEAF)  # held to look at _channel and then change it
         self._channel: Channel | None = None
         self._down: JMSException | None = None
         self._delays = Delays(name, clock, options.emulation_limit, self._send_due)
@@ -100,12 +102,19 @@ class Outgoing:
         """Send over this channel from now on."""
         self._plan = plan
         self._lacks = bool(_NEEDED_TO_SEND & ~plan.native)
-        self._channel = channel
+        with self._changing:
+            self._channel = channel
         self._up.notify()
 
     def suspend(self) -> None:
         """The link died: sends wait from now on. Called under a backend's lock, so without one of ours."""
         self._channel = None
+
+    def leave(self, channel: Channel) -> None:
+        """This channel died alone: sends wait, unless they go over another one already."""
+        with self._changing:
+            if self._channel is channel:
+                self._channel = None
 
     def shut(self, error: JMSException) -> None:
         """There will be no link any more; senders fail with ``error``."""
@@ -125,6 +134,11 @@ class Outgoing:
         if down is not None:
             raise copy.copy(down) from down.__cause__  # each caller its own traceback
         raise JMSException(f"the connection was not restored within {self._timeout:g} s (option send_timeout)")
+
+    def wait_replaced(self, channel: Channel) -> None:
+        """Wait until there is another channel than this one, or will be none; JMSException after ``send_timeout``."""
+        if not self._up.wait_for(lambda: self._channel not in (None, channel) or self._down is not None, self._timeout):
+            raise JMSException(f"the session's channel was not replaced within {self._timeout:g} s")
 
     # ---- sending
 
@@ -435,6 +449,7 @@ class Outgoing:
     def abandon(self, error: JMSException) -> None:
         """In a forked child: locks may be held by threads that do not exist here."""
         self._up = WaitSet()
+        self._changing = ranked(Rank.LEAF)
         self._channel, self._down = None, error
 
     def finish(self, timeout: float, number: int | None = None) -> None:

@@ -31,6 +31,7 @@ class Question:
     ticket: Ticket | None
     effect: Callable[[], None]
     detail: Any = None
+    channel: Any = None
     _owner: "Script | None" = field(default=None, repr=False)
 
     def succeed(self) -> None:
@@ -82,11 +83,15 @@ class Script:
         with self._changed:
             self._policy.update(dict.fromkeys(verbs, policy))
 
-    def held(self, verb: str | None = None, link: int | None = None) -> list[Question]:
+    def held(self, verb: str | None = None, link: int | None = None, channel: Any = None) -> list[Question]:
         """Open questions in the order of asking."""
         with self._changed:
             return [
-                question for question in self._open if verb in (None, question.verb) and link in (None, question.link)
+                question
+                for question in self._open
+                if verb in (None, question.verb)
+                and link in (None, question.link)
+                and channel in (None, question.channel)
             ]
 
     def release(
