@@ -1,6 +1,6 @@
 """The one table of what is native, what the client emulates at which price, and what is refused.
 
-Production, ``jmsbridge backends``, the documentation and the compliance suite's marks all read it.
+Production, ``Connection.capabilities``, ``jmsbridge backends``, the documentation and the suite's marks all read it.
 """
 
 import logging
@@ -14,7 +14,7 @@ from jmsbridge.errors import ConfigurationError, EmulationWarning, UnsupportedFe
 from jmsbridge.spi import Native
 from jmsbridge.warning import warn
 
-__all__ = ["TABLE", "Feature", "Outcome", "Plan", "resolve"]
+__all__ = ["TABLE", "Capability", "Feature", "Outcome", "Plan", "resolve"]
 
 log = logging.getLogger("jmsbridge.plan")
 
@@ -36,6 +36,20 @@ class Feature(msgspec.Struct, frozen=True):
     default: Outcome
     warns: bool = False
     needs: Native = Native.NONE
+
+
+class Capability(msgspec.Struct, frozen=True):
+    """How one feature is had on a connection: ``outcome`` is "native" (by the broker), "emulated" (by the client) or
+    "refused" (UnsupportedFeature).
+
+    ``name`` is the feature's name in the option ``emulation``, ``text`` what it is. ``price`` says what the client does
+    instead and what that costs, or what is missed; empty where it is native.
+    """
+
+    name: str
+    text: str
+    outcome: Outcome
+    price: str
 
 
 def _row(
@@ -198,6 +212,15 @@ class Plan:
         if isinstance(self._settings, str):
             return self._settings
         return self._settings.get(name, self._settings.get("default", "default"))
+
+    def capabilities(self) -> dict[str, Capability]:
+        """Every feature of the table, by name and in its order."""
+        return {row.name: self._capability(row) for row in TABLE}
+
+    def _capability(self, row: Feature) -> Capability:
+        outcome = self.outcome(row.native)
+        price = "" if outcome == "native" else "; ".join(filter(None, (row.emulation, row.price)))
+        return Capability(row.name, row.text, outcome, price)
 
     def require(self, feature: Native) -> Outcome:
         """Use a feature: UnsupportedFeature where it is refused, an EmulationWarning once where that is due."""
