@@ -5,6 +5,7 @@ ends, because what its session consumed belongs together.
 """
 
 import uuid
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from jmsbridge.spi import (
@@ -53,6 +54,15 @@ class Channel:
         if self._lost is not None and ticket is None:
             raise ChannelLost(str(self._lost))
         self._publisher.send(envelope, ticket)
+
+    def cancel(self, tickets: Sequence[Ticket]) -> None:
+        """Take back what an alarm, or the making of a queue, holds up."""
+
+        def cancel(done: Done) -> None:
+            self._publisher.cancel(tickets)
+            done(None, None)
+
+        self._link.wait(cancel, "taking sends back")
 
     def commit(self, ticket: Ticket) -> None:
         """Not on this broker: what AMQP 0-9-1 calls a transaction is not atomic."""

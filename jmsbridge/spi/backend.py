@@ -11,7 +11,8 @@ locks and never call down again, so a backend may make them from any thread and 
 A backend promises, and ``jmsbridge.testing.suite`` tests:
 
 1. a ticket is answered exactly once, also when the link dies, and possibly before the verb returns;
-2. sends on one channel keep their order;
+2. sends on one channel to one address keep their order, with and without tickets (rules OR-1, OR-2); between addresses
+   none is promised (OR-3), and their tickets are answered in any order: the facade calls back in the order of sending;
 3. arrivals of a subscription keep broker order and never exceed credit, or, where the broker only counts unsettled
    messages, the bounded prefetch;
 4. no arrival after ``drain``'s answer or ``close``;
@@ -34,7 +35,7 @@ from jmsbridge.spi.envelope import Address, Arrival, Endpoint, Envelope, Interes
 from jmsbridge.spi.errors import BackendError
 from jmsbridge.spi.native import Native
 
-__all__ = ["Backend", "Channel", "Inbox", "Link", "LinkEvents", "Retires", "Subscription", "Ticket"]
+__all__ = ["Backend", "Cancels", "Channel", "Inbox", "Link", "LinkEvents", "Retires", "Subscription", "Ticket"]
 
 
 class Ticket(Protocol):
@@ -143,7 +144,7 @@ class Channel(Protocol):
     """An order and, when transacted, a transaction."""
 
     def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
-        """Send; reaches the broker in call order (path). No ticket: no confirmation asked.
+        """Send; to each address in call order (path). No ticket: no confirmation asked.
 
         A message that has nowhere to go is ``AddressRefused``, one that the broker will not take ``SendRefused``. On a
         transacted channel the ticket may be answered at once: ``commit`` confirms.
@@ -164,6 +165,21 @@ class Channel(Protocol):
 
     def close(self) -> None:
         """Roll back, give held tokens back to the broker as REQUEUED (blocks); idempotent."""
+
+
+@runtime_checkable
+class Cancels(Protocol):
+    """Optional for a Channel: to take back sends that it has not written yet.
+
+    For a backend that keeps sends back while the broker takes none: an alarm at RabbitMQ, no credit on AMQP 1.0.
+    """
+
+    def cancel(self, tickets: Sequence[Ticket]) -> None:
+        """Nobody waits for these sends any longer (blocks, but not for the broker).
+
+        Those of which nothing was written are never sent: their tickets have been answered with ``SendCancelled`` when
+        this returns. The others are answered as if nothing had been asked.
+        """
 
 
 class Link(Protocol):

@@ -12,6 +12,7 @@
     ├── SubscriptionRefused    in use, or defined otherwise by an active consumer
     ├── SubscriptionUnknown    no durable subscription of that name
     ├── SelectorRefused        the broker does not accept the selector
+    ├── SendCancelled          taken back before it was written: the message was never sent
     ├── SendRefused            the broker answered "no": the message is not there
     ├── TransactionRolledBack  the broker ended the transaction by rolling it back
     └── NotSupported           this broker cannot do it
@@ -32,6 +33,7 @@ __all__ = [
     "LinkLost",
     "NotSupported",
     "SelectorRefused",
+    "SendCancelled",
     "SendRefused",
     "SubscriptionRefused",
     "SubscriptionUnknown",
@@ -99,6 +101,10 @@ class SubscriptionUnknown(BackendError):
 
 class SelectorRefused(BackendError):
     """The broker does not accept this selector."""
+
+
+class SendCancelled(BackendError):
+    """The send was taken back before anything of it was written: the message is certainly not there."""
 
 
 class SendRefused(BackendError):

@@ -3,7 +3,7 @@
 import copy
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from threading import get_ident
 from typing import Any
@@ -17,6 +17,7 @@ from jmsbridge.core.runtime.clock import Clock
 from jmsbridge.core.runtime.interrupts import main_thread
 from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.runtime.waiting import AnswerMissing, Waiter, WaitSet
+from jmsbridge.core.sending.giving_up import cancel, give_up, missing
 from jmsbridge.core.sending.group import Group, Member
 from jmsbridge.core.sending.ledger import Entry, Ledger
 from jmsbridge.core.sending.tickets import (
@@ -27,7 +28,7 @@ from jmsbridge.core.sending.tickets import (
     TransactedSend,
     UnwatchedSend,
 )
-from jmsbridge.core.sending.watched import WatchedSends, give_up
+from jmsbridge.core.sending.watched import WatchedSends
 from jmsbridge.core.sending.weight import weigh
 from jmsbridge.core.transaction import SessionTransactions
 from jmsbridge.core.translate import translate
@@ -67,12 +68,12 @@ class Outgoing:
         on_failure: Callable[[JMSException], None],
     ) -> None:
         window, window_bytes = options.send_window, options.confirmation_window_size
-        self.ledger = Ledger(f"jmsbridge-{name}-complete", window, window_bytes)
+        self.ledger = Ledger(f"jmsbridge-{name}-complete", window, window_bytes, self._give_up)
         self.handler: Callable[[Any], None] | None = None
         self.group_ack_threshold = 1
         self.failed: deque[JMSException] = deque(maxlen=max(_KEPT_FAILURES, window))
         self._groups: dict[Group, None] = {}
-        self._watched = WatchedSends(window, window_bytes, options.send_timeout, self.report)
+        self._watched = WatchedSends(window, window_bytes, options.send_timeout, self.report, self._give_up)
         self._transactions = transactions
         self._clock = clock
         self._now_ms = clock.now_ms
@@ -248,10 +249,10 @@ class Outgoing:
     def _send_and_wait(self, envelope: Envelope, message: Any) -> None:
         deadline = self._clock.monotonic() + self._timeout
         while True:
-            waiter = Waiter()
+            ticket: Ticket = (waiter := Waiter())
             channel = self.wait_channel()
             if self.handler is not None:
-                self._hand_over(envelope, self._acknowledged(envelope, message, waiter))
+                self._hand_over(envelope, ticket := self._acknowledged(envelope, message, waiter))
             else:
                 channel.send(envelope, waiter)
             if waiter.answered and waiter.error is None:
@@ -260,18 +261,16 @@ class Outgoing:
                 waiter.wait_answer(self._timeout, "a send")
                 return
             except AnswerMissing as error:
-                raise translate(self._unanswered(envelope, error), (message,)) from error
+                cancel(channel, (ticket,))
+                if waiter.answered and waiter.error is None:
+                    return
+                alarm, last = self._throttle.is_active, waiter.error or error
+                raise translate(missing(envelope, self._timeout, self._plan, last, alarm=alarm), (message,)) from error
             except BackendError as error:
                 again = isinstance(error, LinkLost) and (self._options.resend or not error.in_doubt)
                 if not again or self._clock.monotonic() >= deadline:
                     raise translate(error, (message,)) from error
                 self._wait_replaced(channel, error, deadline)
-
-    def _unanswered(self, envelope: Envelope, error: AnswerMissing) -> AnswerMissing:
-        broker = self._plan.broker if self._plan is not None else "the broker"
-        alarm = "; it asks senders to pause, because an alarm of its memory or disk is on"
-        why = alarm if self._throttle.is_active else ""
-        return AnswerMissing(f"{envelope.address}: {broker} gave {error}{why}", in_doubt=True)
 
     def _wait_replaced(self, channel: Channel, error: BackendError, deadline: float) -> None:
         left = max(0.0, deadline - self._clock.monotonic())
@@ -364,7 +363,7 @@ class Outgoing:
     def _send_in_group(self, sender: Sender, envelope: Envelope, message: Any) -> None:
         group = sender._group
         if group is None:
-            group = sender._group = Group(self._timeout)
+            group = sender._group = Group(self._timeout, lambda tickets: cancel(self._channel, tickets))
         self._groups[group] = None
         channel = self.wait_channel()
         member = Member(group, envelope)
@@ -420,6 +419,9 @@ class Outgoing:
 
     # ---- failures
 
+    def _give_up(self, tickets: Sequence[Ticket]) -> None:
+        give_up(self._channel, tickets)
+
     def report(self, message: Any, error: BackendError) -> None:
         """A send that nobody waits for has failed: keep it, and tell the connection's exception listener."""
         lost, unknown = ((), (message,)) if error.in_doubt else ((message,), ())
@@ -460,7 +462,7 @@ class Outgoing:
         if number is None:
             self._watched.wait_all(timeout)
             number = self.ledger.last
-        self.ledger.wait_finished(number, max(0.0, deadline - self._clock.monotonic()), give_up)
+        self.ledger.wait_finished(number, max(0.0, deadline - self._clock.monotonic()))
 
     def close(self, timeout: float) -> None:
         """Finish everything, what callbacks send meanwhile included, and take no more sends.
@@ -475,7 +477,7 @@ class Outgoing:
         lost = self._delays.wait_close(left())
         self.finish(left())
         while not self.ledger.close(when_idle=left() > 0):
-            self.ledger.wait_finished(self.ledger.last, left(), give_up)
+            self.ledger.wait_finished(self.ledger.last, left())
         if lost:
             raise InDoubtException(
                 f"{len(lost)} delayed messages were never sent, since the session was closed before they were due",

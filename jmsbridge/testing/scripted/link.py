@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jmsbridge.spi.backend import Channel, Inbox, LinkEvents, Subscription, Ticket
 from jmsbridge.spi.envelope import Address, Arrival, Endpoint, Envelope, Interest, Outcome
-from jmsbridge.spi.errors import BackendError, ChannelLost, LinkLost
+from jmsbridge.spi.errors import BackendError, ChannelLost, LinkLost, SendCancelled
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.scripted.script import Call, Question
 
@@ -140,6 +140,13 @@ class ScriptedChannel:
         self.link.path(question)
         if ticket is None:
             question.succeed()
+
+    def cancel(self, tickets: Sequence[Ticket]) -> None:
+        """Take back what the script keeps from being written."""
+        self.link.blocking("cancel", len(tickets), self)
+        for question in self.link.backend.script.held("send", channel=self):
+            if question.ticket in tickets and not question.is_written:
+                question.fail(SendCancelled("the script kept it from being written"))
 
     def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
         """Start a subscription."""

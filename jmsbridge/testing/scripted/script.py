@@ -32,6 +32,7 @@ class Question:
     effect: Callable[[], None]
     detail: Any = None
     channel: Any = None
+    is_written: bool = True
     _owner: "Script | None" = field(default=None, repr=False)
 
     def succeed(self) -> None:
@@ -70,6 +71,10 @@ class Script:
     def hold(self, *verbs: str) -> None:
         """Keep answers of these verbs until ``release``."""
         self._set("held", verbs)
+
+    def keep(self, *verbs: str) -> None:
+        """The same for a backend that has not even written them: they can still be taken back."""
+        self._set("kept", verbs)
 
     def answer_later(self, *verbs: str) -> None:
         """Answer these verbs from the I/O thread."""
@@ -153,6 +158,7 @@ class Script:
         with self._changed:
             self._open.append(question)
             policy = self._policy.get(question.verb, "inline")
+            question.is_written = policy != "kept"
             self._changed.notify_all()
         if policy == "inline":
             question.succeed()
