@@ -158,7 +158,13 @@ class Channel(Protocol):
         """
 
     def commit(self, ticket: Ticket) -> None:
-        """Make sends and ACCEPTED settlements since the last commit effective (path)."""
+        """Make sends and ACCEPTED settlements since the last commit effective (path).
+
+        A refusal that is not ``in_doubt`` means that none of it is: the sends are forgotten, and the tokens are
+        unsettled as after ``rollback``, so that any outcome of a later ``settle`` counts. A backend whose broker
+        honours none after a refused commit gives the channel up: the answer is ``ChannelLost``, ``channel_lost``
+        follows, and the messages come again from the broker.
+        """
 
     def rollback(self, ticket: Ticket) -> None:
         """Forget sends since the last commit; accepted tokens become unsettled again (path)."""

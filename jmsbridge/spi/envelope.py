@@ -94,7 +94,11 @@ class Mode(Enum):
 class Interest(msgspec.Struct, frozen=True, kw_only=True):
     """What a consumer or browser wants.
 
-    ``key`` is the subscription's name (durable and shared ones); with the link's client id it is the identity.
+    ``key`` is the name of a subscription that is durable or shared. With ``durable`` and the link's client id, which
+    may be none, it is the subscription's identity: a durable and a non-durable one of the same name are two. A durable
+    one stays shared or unshared as it was made until ``unsubscribe``, also while nobody consumes it; asked for the
+    other way it is ``SubscriptionRefused``.
+
     Topic, ``selector`` and ``no_local`` are a subscription's definition, which the backend compares or remembers, and
     are always handed over. ``selector`` has been checked and is never empty. ``select`` says that the broker is to
     filter by it; otherwise the facade does, and the backend need not. ``no_local`` has an effect only with NO_LOCAL.

@@ -9,7 +9,7 @@
     ├── ClientIdRefused        invalid, or in use by another live link
     ├── AddressRefused         the destination is unknown, deleted or malformed; a send has nowhere to go
     ├── AddressInUse           it has consumers, or belongs to another connection
-    ├── SubscriptionRefused    in use, or defined otherwise by an active consumer
+    ├── SubscriptionRefused    in use, defined otherwise by an active consumer, or shared where unshared is wanted
     ├── SubscriptionUnknown    no durable subscription of that name
     ├── SelectorRefused        the broker does not accept the selector
     ├── SendCancelled          taken back before it was written: the message was never sent
@@ -92,7 +92,9 @@ class AddressInUse(BackendError):
 
 
 class SubscriptionRefused(BackendError):
-    """The subscription has an active consumer that excludes this one."""
+    """The subscription cannot be consumed like this: an active consumer excludes this one or defined it otherwise, or
+    it is durable and shared where an unshared one is wanted, or the other way round, whether it has a consumer or not.
+    """
 
 
 class SubscriptionUnknown(BackendError):

@@ -4,12 +4,21 @@ from typing import Any
 
 import pytest
 
-from jmsbridge.spi.envelope import Address
+from jmsbridge.spi.envelope import Address, Outcome
 from jmsbridge.spi.errors import AddressInUse, BackendError, ClientIdRefused, SubscriptionRefused, SubscriptionUnknown
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
-from jmsbridge.testing.marks import level, requires
-from jmsbridge.testing.suite.contract.support import drain, envelope, fetch, peek, send, send_texts_to, subscribe
+from jmsbridge.testing.marks import level, requires, rule
+from jmsbridge.testing.suite.contract.support import (
+    drain,
+    envelope,
+    fetch,
+    peek,
+    send,
+    send_texts_to,
+    settle,
+    subscribe,
+)
 from jmsbridge.testing.suite.support import eventually
 from jmsbridge.values import Long
 
@@ -130,6 +139,46 @@ def test_contract_durable_unshared_is_exclusive(harness: Harness) -> None:
     subscribe(link.channel(False), address, key=key, durable=True)
     with pytest.raises(SubscriptionRefused):
         subscribe(link.channel(False), address, key=key, durable=True)
+
+
+@level("contract")
+@rule("SU-2")
+@requires(Native.DURABLE | Native.SHARED_DURABLE)
+@pytest.mark.parametrize("shared", [False, True])
+def test_contract_durable_stays_shared_or_unshared(harness: Harness, shared: bool) -> None:
+    """Also while it has no consumer; what waits in it is kept, and the name is free again after unsubscribe."""
+    address, key = harness.address(topic=True), harness.name("sub")
+    link = harness.open_link(client_id=harness.name("client"))
+    channel = link.channel(False)
+    subscription, _ = subscribe(channel, address, key=key, durable=True, shared=shared)
+    drain(subscription)
+    subscription.close()
+    send_texts_to(link, address, "kept")
+    with pytest.raises(SubscriptionRefused):
+        subscribe(channel, address, key=key, durable=True, shared=not shared)
+    assert fetch(link, address, 1, key=key, durable=True, shared=shared) == ["kept"]
+    link.unsubscribe(key, address)
+    subscription, _ = subscribe(channel, address, key=key, durable=True, shared=not shared)
+    drain(subscription)
+    subscription.close()
+    link.unsubscribe(key, address)
+
+
+@level("contract")
+@requires(Native.DURABLE | Native.SHARED)
+def test_contract_durable_and_shared_names_are_apart(harness: Harness) -> None:
+    """A non-durable shared subscription may have the name of a durable one: each gets its own copy."""
+    address, key = harness.address(topic=True), harness.name("sub")
+    link = harness.open_link(client_id=harness.name("client"))
+    channel = link.channel(False)
+    durable, one = subscribe(channel, address, 10, key=key, durable=True)
+    _, two = subscribe(channel, address, 10, key=key, shared=True)
+    send_texts_to(link, address, "a")
+    assert [box.wait(1)[0].envelope.body for box in (one, two)] == ["a", "a"]
+    settle(durable, one.tokens, Outcome.ACCEPTED)
+    drain(durable)
+    durable.close()
+    link.unsubscribe(key, address)
 
 
 @level("contract")
