@@ -8,7 +8,7 @@ import typer
 from jmsbridge.cli.printing import print_json
 from jmsbridge.cli.running import OK
 from jmsbridge.cli.tables import print_rows
-from jmsbridge.config.backends import COMING, EXTRAS, install_hint
+from jmsbridge.config.backends import EXTRAS, install_hint
 from jmsbridge.core.plan import Capability, resolve
 from jmsbridge.spi import registry
 
@@ -54,9 +54,6 @@ def backends(
     for scheme in EXTRAS:
         if scheme not in found:
             missing.setdefault(scheme, install_hint(scheme))
-    for scheme, protocol in COMING.items():
-        if scheme not in found:
-            missing.setdefault(scheme, f"not in this version: {protocol} is to come")
     if as_json:
         print_json(
             {scheme: {name: row.outcome for name, row in rows.items()} for scheme, rows in found.items()}, indent=2

@@ -12,8 +12,7 @@ from typing import Protocol
 from jmsbridge.core.receiving.acknowledgement import tell_all
 from jmsbridge.core.receiving.delivery import Delivery
 from jmsbridge.core.runtime.locks import Rank, ranked
-from jmsbridge.core.runtime.waiting import AnswerMissing, Waiter
-from jmsbridge.core.sending.giving_up import cancel
+from jmsbridge.core.runtime.waiting import AnswerMissing, Waiter, cancel
 from jmsbridge.core.translate import translate
 from jmsbridge.errors import InDoubtException, TransactionRolledBackException
 from jmsbridge.message import message_from_arrival

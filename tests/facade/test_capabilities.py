@@ -1,64 +1,74 @@
-"""What a connection says of its broker: by feature native, emulated or refused, at which price."""
+"""What a broker lacks is refused where it is first needed; options that do not exist are refused."""
+
+from collections.abc import Callable
 
 import pytest
 
 import jmsbridge
-from jmsbridge import Connection, IllegalStateException, IllegalStateRuntimeException, JMSContext, UnsupportedFeature
-from jmsbridge.core.plan import TABLE
+from jmsbridge import Connection, Message, MessageProducer, Queue, Session, UnsupportedFeatureException
+from jmsbridge.errors import ConfigurationError
 from jmsbridge.spi import Native
 from jmsbridge.testing.scripted import ScriptedBackend
 
-
-def test_the_embedded_broker_does_everything_itself(connection: Connection, context: JMSContext) -> None:
-    capabilities = connection.capabilities
-    assert list(capabilities) == [row.name for row in TABLE]
-    assert {each.outcome for each in capabilities.values()} == {"native"}
-    assert {each.price for each in capabilities.values()} == {""}
-    assert context.capabilities == capabilities
+Connect = Callable[..., Connection]
+QUEUE = Queue("orders")
 
 
-def test_what_is_missing_is_emulated_or_refused_as_its_use_is() -> None:
-    lacks = Native.TRANSACTIONS | Native.DELAY | Native.NO_LOCAL
-    with ScriptedBackend(native=~lacks).installed(), jmsbridge.connect("scripted:") as connection:
-        told = connection.capabilities
-        assert {name: each.outcome for name, each in told.items() if each.outcome != "native"} == {
-            "transactions": "emulated",
-            "delivery_delay": "refused",
-            "no_local": "refused",
-        }
-        assert told["transactions"].text == "local transaction"
-        assert "not atomic" in told["transactions"].price
-        with pytest.warns(jmsbridge.EmulationWarning, match="not atomic"):
-            connection.create_session(transacted=True)
-        with pytest.raises(UnsupportedFeature, match="own messages come back"):
-            connection.create_session().create_consumer(jmsbridge.Topic("news"), None, True)
+def test_an_unknown_option_is_refused(backend: ScriptedBackend) -> None:
+    with pytest.raises(ConfigurationError, match="send_confirmation"):
+        jmsbridge.connect("scripted:", send_confirmation="group")
 
 
-def test_the_setting_of_the_connection_counts() -> None:
-    with (
-        ScriptedBackend(native=~(Native.DELAY | Native.BROWSE)).installed(),
-        jmsbridge.connect("scripted:", emulation={"delivery_delay": "allow", "browse": "refuse"}) as connection,
-    ):
-        told = connection.capabilities
-        assert (told["delivery_delay"].outcome, told["browse"].outcome) == ("emulated", "refused")
+@pytest.mark.parametrize(
+    "send",
+    [
+        lambda producer: producer.send("m"),
+        lambda producer: producer.send_async("m"),
+        lambda producer: producer.send("m", delivery_mode=3),
+        lambda producer: producer.send("m", delivery_mode=1, completion_listener=print),
+    ],
+)
+def test_confirmed_sends_need_confirmation(
+    backend: ScriptedBackend, connect: Connect, send: Callable[[MessageProducer], object]
+) -> None:
+    backend.lower(Native.SEND_CONFIRM)
+    producer = connect().create_session().create_producer(QUEUE)
+    with pytest.raises(UnsupportedFeatureException, match="send confirmation"):
+        send(producer)
+    producer.send("unconfirmed", delivery_mode=1)
+    assert [envelope.body for envelope in backend.accepted] == ["unconfirmed"]
 
 
-def test_a_reconnect_to_a_lesser_broker_shows() -> None:
-    with (
-        ScriptedBackend().installed() as backend,
-        jmsbridge.connect("scripted:", reconnect_delay=0.001) as connection,
-    ):
-        before = connection.capabilities["no_local"]
-        backend.lower(Native.NO_LOCAL)
-        backend.link.cut()
-        after = connection.capabilities["no_local"]
-        assert (before.outcome, after.outcome) == ("native", "refused")
+def test_a_send_acknowledgement_handler_needs_confirmation(backend: ScriptedBackend, connect: Connect) -> None:
+    backend.lower(Native.SEND_CONFIRM)
+    session = connect().create_session()
+    session.send_acknowledgement_handler = print
+    with pytest.raises(UnsupportedFeatureException, match="send confirmation"):
+        session.create_producer(QUEUE).send("m", delivery_mode=1)
+    assert backend.accepted == []
 
 
-def test_a_closed_connection_says_nothing(connection: Connection, context: JMSContext) -> None:
-    connection.close()
-    context.close()
-    with pytest.raises(IllegalStateException):
-        _ = connection.capabilities
-    with pytest.raises(IllegalStateRuntimeException):
-        _ = context.capabilities
+def _with_property(session: Session) -> Message:
+    message = session.create_text_message("m")
+    message.set_short_property("weight", 1)
+    return message
+
+
+@pytest.mark.parametrize(
+    ("feature", "make"),
+    [
+        (Native.TYPED_PROPERTIES, _with_property),
+        (Native.BODY_KINDS, lambda session: session.create_map_message()),
+        (Native.BODY_KINDS, lambda session: session.create_object_message([1])),
+    ],
+)
+def test_typed_content_needs_types(
+    backend: ScriptedBackend, connect: Connect, feature: Native, make: Callable[[Session], Message]
+) -> None:
+    backend.lower(feature)
+    session = connect().create_session()
+    producer = session.create_producer(QUEUE)
+    with pytest.raises(UnsupportedFeatureException):
+        producer.send(make(session))
+    producer.send("plain")
+    assert [envelope.body for envelope in backend.accepted] == ["plain"]

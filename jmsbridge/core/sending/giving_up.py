@@ -1,20 +1,12 @@
 """Sends that were waited for long enough: what was not written yet is never sent, of the rest nobody knows."""
 
-import contextlib
 from collections.abc import Sequence
 
 from jmsbridge.core.plan import Plan
-from jmsbridge.core.runtime.waiting import AnswerMissing
-from jmsbridge.spi import BackendError, Cancels, Channel, Envelope, SendCancelled, Ticket
+from jmsbridge.core.runtime.waiting import AnswerMissing, cancel
+from jmsbridge.spi import BackendError, Channel, Envelope, SendCancelled, Ticket
 
-__all__ = ["cancel", "give_up", "missing"]
-
-
-def cancel(channel: Channel | None, tickets: Sequence[Ticket]) -> None:
-    """Have those answered of which nothing was written, where the backend can take them back."""
-    if tickets and isinstance(channel, Cancels):
-        with contextlib.suppress(BackendError):  # a dead link answers all of them
-            channel.cancel(tickets)
+__all__ = ["give_up", "missing"]
 
 
 def give_up(channel: Channel | None, tickets: Sequence[Ticket]) -> None:

@@ -10,16 +10,16 @@ from typing import Any
 
 from jmsbridge.config import Options
 from jmsbridge.core.emulation.delaying import Delays
-from jmsbridge.core.links.throttle import Throttle
 from jmsbridge.core.naming import message_ids
 from jmsbridge.core.plan import Plan
 from jmsbridge.core.runtime.clock import Clock
 from jmsbridge.core.runtime.interrupts import main_thread
 from jmsbridge.core.runtime.locks import Rank, ranked
-from jmsbridge.core.runtime.waiting import AnswerMissing, Waiter, WaitSet
-from jmsbridge.core.sending.giving_up import cancel, give_up, missing
+from jmsbridge.core.runtime.waiting import AnswerMissing, Waiter, WaitSet, cancel
+from jmsbridge.core.sending.giving_up import give_up, missing
 from jmsbridge.core.sending.group import Group, Member
 from jmsbridge.core.sending.ledger import Entry, Ledger
+from jmsbridge.core.sending.throttle import Throttle
 from jmsbridge.core.sending.tickets import (
     AcknowledgedSend,
     AsyncSend,
