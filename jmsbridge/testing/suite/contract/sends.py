@@ -5,12 +5,12 @@ from typing import Any
 
 import msgspec
 
-from jmsbridge.spi.backend import Cancels
+from jmsbridge.spi.backend import Cancels, Channel
 from jmsbridge.spi.envelope import Address, Arrival, BodyKind, Envelope
 from jmsbridge.spi.errors import SendCancelled
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
-from jmsbridge.testing.marks import level, requires, rule
+from jmsbridge.testing.marks import level, promise, requires, rule
 from jmsbridge.testing.suite.contract.support import Answer, drain, envelope, fetch, peek, send, subscribe
 from jmsbridge.values import Byte, Char, Float, Long, Short
 
@@ -25,6 +25,7 @@ def _roundtrip(harness: Harness, sent: Envelope) -> Envelope:
 
 
 @level("contract")
+@promise(Channel.send)
 def test_contract_send_without_ticket_arrives(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
@@ -33,6 +34,7 @@ def test_contract_send_without_ticket_arrives(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(2)
 def test_contract_send_keeps_order(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
@@ -45,6 +47,7 @@ def test_contract_send_keeps_order(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(2)
 @rule("OR-1", "OR-3")
 def test_contract_send_keeps_order_per_address(harness: Harness) -> None:
     """Of sends to several destinations by turns, those to each arrive in order; none is promised between them."""
@@ -59,6 +62,7 @@ def test_contract_send_keeps_order_per_address(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Cancels.cancel)
 def test_contract_send_that_is_taken_back_is_not_sent(harness: Harness) -> None:
     """Whatever a backend that cancels says of each: sent and there once, in order, or never sent and not there."""
     address = harness.address()
@@ -80,6 +84,7 @@ def test_contract_send_that_is_taken_back_is_not_sent(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(1)
 def test_contract_send_answers_every_ticket_once(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
@@ -94,6 +99,7 @@ def test_contract_send_answers_every_ticket_once(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Envelope)
 def test_contract_send_carries_headers(harness: Harness) -> None:
     sent = envelope(
         harness.address(),
@@ -176,6 +182,7 @@ def _typed(value: Any) -> Any:
 
 
 @level("contract")
+@promise(Envelope)
 def test_contract_send_carries_a_large_body(harness: Harness) -> None:
     text = "0123456789abcdef" * 65_536
     assert _roundtrip(harness, envelope(harness.address(), text)).body == text

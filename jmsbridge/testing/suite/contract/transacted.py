@@ -5,7 +5,7 @@ from jmsbridge.spi.envelope import Address, Outcome
 from jmsbridge.spi.errors import ChannelLost
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness, LinkLog
-from jmsbridge.testing.marks import level, requires
+from jmsbridge.testing.marks import level, promise, requires
 from jmsbridge.testing.suite.contract.support import (
     Answer,
     drain,
@@ -46,6 +46,7 @@ def test_contract_tx_commit_shows_sends_in_order(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Channel.rollback)
 @requires(Native.TRANSACTIONS)
 def test_contract_tx_rollback_forgets_sends(harness: Harness) -> None:
     address = harness.address()
@@ -92,6 +93,7 @@ def test_contract_tx_accepted_joins(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Channel.rollback)
 @requires(Native.TRANSACTIONS)
 def test_contract_tx_rollback_unsettles(harness: Harness) -> None:
     address = harness.address()
@@ -111,6 +113,7 @@ def test_contract_tx_rollback_unsettles(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Channel.commit)
 @requires(Native.TRANSACTIONS | Native.TEMPORARY)
 def test_contract_tx_refused_commit_unsettles(harness: Harness) -> None:
     """What a refused commit had accepted takes any outcome later, unless the backend gives the channel up.
@@ -165,6 +168,7 @@ def test_contract_tx_other_outcomes_take_effect_at_once(harness: Harness) -> Non
 
 
 @level("contract")
+@promise(Channel.close)
 @requires(Native.TRANSACTIONS)
 def test_contract_tx_close_rolls_back(harness: Harness) -> None:
     address, replies = harness.address(), harness.address()
