@@ -28,6 +28,7 @@ from jmsbridge.spi import (
     NotSupported,
     SubscriptionRefused,
 )
+from jmsbridge.transport.io_thread import IoThread
 from jmsbridge_rabbitmq.broker import selector_exchanges, topology
 from jmsbridge_rabbitmq.broker.admin import RabbitAdmin
 from jmsbridge_rabbitmq.broker.capabilities import native_with
@@ -36,7 +37,6 @@ from jmsbridge_rabbitmq.broker.queue_kinds import QueueKinds
 from jmsbridge_rabbitmq.channel import Channel
 from jmsbridge_rabbitmq.connection.errors import connect_error, loss
 from jmsbridge_rabbitmq.connection.fast_socket import socket_class
-from jmsbridge_rabbitmq.connection.io_thread import Loop
 from jmsbridge_rabbitmq.connection.options import RabbitOptions
 from jmsbridge_rabbitmq.connection.parameters import parameters
 from jmsbridge_rabbitmq.consuming.consumer_channel import Source
@@ -99,7 +99,7 @@ class Link(RabbitAdmin):
         self._said = False
         self._parameters = parameters(endpoint, options)
         name = f"jmsbridge-rabbitmq-{self.number}-io"
-        self.loop = Loop(name, self._batch, lambda error: self._die(error))
+        self.loop = IoThread(name, self._batch, lambda error: self._die(error))
 
     # -- opening
 
@@ -147,7 +147,7 @@ class Link(RabbitAdmin):
             on_open_callback=opened,
             on_open_error_callback=failed,
             on_close_callback=self._on_closed,
-            custom_ioloop=self.loop.ioloop,
+            custom_ioloop=self.loop.loop,
         )
 
     def _find_plugin(self, deadline: float) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jmsbridge.spi import AddressRefused, BackendError, SubscriptionRefused
-from jmsbridge_rabbitmq.consuming.delivery_tags import DeliveryTags
+from jmsbridge.transport.acknowledgement_ranges import AcknowledgementRanges
 from jmsbridge_rabbitmq.protocol.errors import ChannelException, is_exclusive_use, out_of_channels, refusal
 from jmsbridge_rabbitmq.protocol.frames import Content
 
@@ -63,7 +63,7 @@ class ConsumerChannel:
         self._channel: Any = None
         self._opening: Callable[[BackendError | None], None] | None = None
         self._closing: Callable[[], None] | None = None
-        self._tags = DeliveryTags()
+        self._tags = AcknowledgementRanges()
         self._tag: str | None = None
         self._ending: dict[str, Callable[[], None]] = {}  # consumers that are to end; what was on its way still comes
         self._leaving: list[Callable[[], None]] = []  # to be done when no consumer is left

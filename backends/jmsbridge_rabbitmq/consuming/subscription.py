@@ -22,9 +22,9 @@ from jmsbridge.spi import (
     Outcome,
     Ticket,
 )
+from jmsbridge.transport.io_thread import Mailbox
 from jmsbridge_rabbitmq.broker.capabilities import of_kind
 from jmsbridge_rabbitmq.broker.conversations import Done
-from jmsbridge_rabbitmq.connection.io_thread import Mailbox
 from jmsbridge_rabbitmq.consuming.consumer_channel import MOST, ConsumerChannel, Source
 from jmsbridge_rabbitmq.consuming.copies import Copies
 from jmsbridge_rabbitmq.consuming.delivery_limit import DeliveryLimit

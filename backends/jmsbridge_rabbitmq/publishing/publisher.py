@@ -24,15 +24,15 @@ from jmsbridge.spi import (
     SendRefused,
     Ticket,
 )
+from jmsbridge.transport.io_thread import Mailbox
+from jmsbridge.transport.numbered_answers import NumberedAnswers
 from jmsbridge_rabbitmq.broker import delay_queues, topology
 from jmsbridge_rabbitmq.broker.conversations import Conversation
-from jmsbridge_rabbitmq.connection.io_thread import Mailbox
 from jmsbridge_rabbitmq.messages.wire import Outbound
 from jmsbridge_rabbitmq.protocol import names, properties
 from jmsbridge_rabbitmq.protocol.errors import ChannelException, out_of_channels, oversize, refusal
 from jmsbridge_rabbitmq.protocol.fields import Malformed, Unencodable
 from jmsbridge_rabbitmq.protocol.frames import Confirm, Content
-from jmsbridge_rabbitmq.publishing.confirms import Confirms
 
 if TYPE_CHECKING:
     from jmsbridge_rabbitmq.link import Link
@@ -103,7 +103,7 @@ class Publisher:
     def __init__(self, link: "Link") -> None:
         self._link = link
         self._outbox: Mailbox[Sending] = Mailbox(link.loop, self._flush, lambda each: each.fail(link.lost_early()))
-        self._confirms: Confirms[Sending] = Confirms()
+        self._confirms: NumberedAnswers[Sending] = NumberedAnswers()
         self._bytes = 0
         self._channel: Any = None
         self._opening = False
