@@ -14,7 +14,7 @@ from jmsbridge.spi import Link as LinkProtocol
 from jmsbridge_rabbitmq.broker.capabilities import NATIVE
 from jmsbridge_rabbitmq.connection.options import RabbitOptions, WithoutTls
 from jmsbridge_rabbitmq.connection.parameters import PORT, TLS_PORT
-from jmsbridge_rabbitmq.connection.pika_socket import quiet_pika
+from jmsbridge_rabbitmq.connection.pika_log import quiet_pika
 from jmsbridge_rabbitmq.link import Link
 from jmsbridge_rabbitmq.protocol.names import check_client_id
 

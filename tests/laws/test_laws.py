@@ -71,7 +71,7 @@ def test_forbidden_imports_are_seen(path: str, text: str) -> None:
         (BACKEND, "from jmsbridge.transport.loop import new_loop"),
         (
             "jmsbridge/transport/loop.py",
-            "import selectors, ssl\nfrom jmsbridge.spi import Ticket\nfrom jmsbridge import values",
+            "import selectors\nfrom jmsbridge.spi import Ticket\nfrom jmsbridge import values",
         ),
         ("jmsbridge/headers.py", "REASON = 'JMS_jmsbridge_dead_letter_reason'"),
     ],

@@ -37,7 +37,7 @@ def connect_error(error: BaseException, endpoint: Endpoint, login: str) -> Backe
         made = made or _from_login(each, endpoint, login) or _from_broker(each, endpoint)
     if made is None:
         reason = unreachable(chain, "RabbitMQ", TLS_PORT)
-        made = ConnectFailed(f"{endpoint}: {unreachable(chain, 'RabbitMQ', TLS_PORT)}")
+        made = ConnectFailed(f"{endpoint}: {reason}")
     made.__cause__ = error
     return made
 
