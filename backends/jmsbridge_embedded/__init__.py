@@ -12,7 +12,6 @@ brokers, and its inherited links are lost.
 Start reading at ``broker``, or at ``file``; ``queue`` decides who gets which message, ``backlog`` keeps the order.
 """
 
-import os
 import threading
 from typing import Annotated, Any
 
