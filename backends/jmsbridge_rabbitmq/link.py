@@ -41,6 +41,7 @@ class Link(RabbitAdmin):
 
     def __init__(self, endpoint: Endpoint, options: RabbitOptions, events: LinkEvents) -> None:
         self.native: Native = native_with(options)
+        self.broker = "RabbitMQ"
         self.pair = ConnectionPair(endpoint, options, events)
         self.known = KnownDestinations(QueueKinds(options.queue_type, options.delivery_limit))
         self._endpoint = endpoint
@@ -58,11 +59,6 @@ class Link(RabbitAdmin):
             self.pair, self._sources, self._publishers.copier, options, self.native, stamp, events
         )
 
-    @property
-    def broker(self) -> str:
-        """The broker's name and version."""
-        return self._life.broker
-
     # -- opening
 
     def connect(self) -> None:
@@ -70,6 +66,7 @@ class Link(RabbitAdmin):
         deadline = time.monotonic() + self._endpoint.connect_timeout
         try:
             self.pair.connect(self.known.kinds.learn)
+            self.broker = self._life.broker
             if self._options.topic_selectors == "broker":
                 self._find_plugin(deadline)
             if self._endpoint.client_id:

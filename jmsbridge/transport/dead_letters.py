@@ -27,20 +27,21 @@ PAUSE = 30.0
 """Seconds after which a message that could not be moved is delivered again."""
 
 T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
 
 
-class LetterWire(Protocol[T]):
+class LetterWire(Protocol[T_contra]):
     """What a backend does for its dead letters; I/O thread."""
 
-    def read(self, token: T) -> tuple[Envelope, int]:
+    def read(self, token: T_contra) -> tuple[Envelope, int]:
         """The headers and properties of a message, and its delivery count."""
 
     def copy_letter(
-        self, queue: str, token: T, notes: dict[str, Any], done: Callable[[BackendError | None], None]
+        self, queue: str, token: T_contra, notes: dict[str, Any], done: Callable[[BackendError | None], None]
     ) -> None:
         """Send a copy that does not expire, with ``notes`` among its properties, and tell its confirmation."""
 
-    def settle_original(self, token: T, error: BackendError | None, pause: float) -> BackendError | None:
+    def settle_original(self, token: T_contra, error: BackendError | None, pause: float) -> BackendError | None:
         """Accept the original, or after an error have it delivered again in ``pause`` seconds; what became of it."""
 
 

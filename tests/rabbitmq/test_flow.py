@@ -325,7 +325,7 @@ class Held(World):
         self.subscription.open(lambda error: None)
         self.subscription.grant(1)
         self.wire.answer("consume")
-        self.tag = self.subscription._flow._tag or ""
+        self.tag = self.subscription._channel._tag or ""
         for _ in range(3):
             self.wire.deliver(self.tag)
 

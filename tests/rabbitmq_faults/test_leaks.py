@@ -57,7 +57,7 @@ def test_many_cuts_leave_nothing(
 
     def links() -> int:
         gc.collect()
-        return sum(isinstance(one, Link) and one.endpoint.port == proxy.port for one in gc.get_objects())
+        return sum(isinstance(one, Link) and one.pair.endpoint.port == proxy.port for one in gc.get_objects())
 
     eventually(lambda: links() <= 2, 20.0)
     assert all(isinstance(message, TextMessage) for message in collector.messages)

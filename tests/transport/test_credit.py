@@ -4,15 +4,14 @@ import time
 
 import pytest
 
-from jmsbridge.spi import Address, Arrival, BodyKind, Envelope
-from jmsbridge.testing.suite.contract.support import Box
+from jmsbridge.spi import Address, Arrival
+from jmsbridge.testing.suite.contract.support import Box, envelope
 from jmsbridge.transport import expiry
 from jmsbridge.transport.credit import CreditGate
 
 
 def arrival(token: int, expiration: int = 0) -> Arrival:
-    envelope = Envelope(address=Address("q"), kind=BodyKind.NONE, body=None, expiration=expiration)
-    return Arrival(token, envelope)
+    return Arrival(token, envelope(Address("q"), "", expiration=expiration))
 
 
 def test_no_more_than_the_credit_is_handed_up_and_in_order() -> None:

@@ -12,13 +12,12 @@ from jmsbridge.spi import (
     DEAD_LETTER_REASON,
     Address,
     BackendError,
-    BodyKind,
     Envelope,
     Interest,
     LinkLost,
     NotSupported,
 )
-from jmsbridge.testing.suite.contract.support import Answer
+from jmsbridge.testing.suite.contract.support import Answer, envelope
 from jmsbridge.transport.copies import CopiesUnderWay
 from jmsbridge.transport.dead_letters import DeadLetters
 
@@ -33,8 +32,7 @@ class Wire:
         self.settled: list[tuple[int, BackendError | None]] = []
 
     def read(self, token: int) -> tuple[Envelope, int]:
-        envelope = Envelope(address=Address("q"), kind=BodyKind.NONE, body=None, expiration=token)
-        return envelope, 3
+        return envelope(Address("q"), "", expiration=token), 3
 
     def copy_letter(self, queue: str, token: int, notes: dict[str, Any], done: _Done) -> None:
         self.copies.append((queue, token, notes, done))

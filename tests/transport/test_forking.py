@@ -11,7 +11,7 @@ from jmsbridge.transport.forking import at_fork
 
 def test_without_fork_nothing_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "register_at_fork", raising=False)
-    at_fork(after_in_child=lambda: None)
+    assert at_fork(after_in_child=lambda: None) is None  # type: ignore[func-returns-value]
 
 
 _PROGRAM = """

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
-from jmsbridge.spi import Address, Arrival, BackendError, BodyKind, ChannelLost, Envelope
-from jmsbridge.testing.suite.contract.support import Answer, Box
+from jmsbridge.spi import Address, Arrival, BackendError, ChannelLost
+from jmsbridge.testing.suite.contract.support import Answer, Box, envelope
 from jmsbridge.testing.suite.support import eventually
 from jmsbridge.transport.polling import CreditPump
 
@@ -50,7 +50,7 @@ class Store:
             self._changed.notify_all()
 
 
-_ENVELOPE = Envelope(address=Address("q"), kind=BodyKind.NONE, body=None)
+_ENVELOPE = envelope(Address("q"), "")
 
 
 class World:

@@ -205,7 +205,7 @@ class Publisher:
                 self._outbox.items.popleft().fail(error)
             self._outbox.work()
 
-        self._self._control.ask(conversation, what or f"making {sending.where} for a send", done)
+        self._control.ask(conversation, what or f"making {sending.where} for a send", done)
 
     # -- the channel
 
