@@ -1,8 +1,8 @@
 """Everything that a broker counts or keeps twice, against what is counted anew."""
 
-from jmsbridge_embedded.backlog import View
-from jmsbridge_embedded.broker import Broker
-from jmsbridge_embedded.queue import Queue
+from jmsbridge_embedded.memory.broker import Broker
+from jmsbridge_embedded.memory.queues.backlog import View
+from jmsbridge_embedded.memory.queues.queue import Queue
 
 __all__ = ["all_queues", "audit"]
 

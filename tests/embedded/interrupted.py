@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jmsbridge.spi import Address, Arrival, BodyKind, Envelope, Interest, Mode, Outcome
-from jmsbridge_embedded.broker import Broker
+from jmsbridge_embedded.memory.broker import Broker
 from tests.embedded.auditing import audit
 from tests.embedded.support import Events, Reply
 

@@ -16,8 +16,8 @@ from jmsbridge.spi import (
     Outcome,
     Subscription,
 )
-from jmsbridge_embedded.broker import Broker
-from jmsbridge_embedded.link import Link
+from jmsbridge_embedded.memory.broker import Broker
+from jmsbridge_embedded.memory.link import Link
 
 __all__ = ["DEADLINE", "Box", "Events", "Reply", "User", "World", "bodies", "message", "queue", "topic"]
 

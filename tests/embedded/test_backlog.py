@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from jmsbridge_embedded import backlog
-from jmsbridge_embedded.backlog import GONE, SEQUENCE, Backlog, Entry, key_of
-from jmsbridge_embedded.walk import Walk
+from jmsbridge_embedded.memory.queues import backlog
+from jmsbridge_embedded.memory.queues.backlog import GONE, Backlog, Entry
+from jmsbridge_embedded.memory.queues.walk import Walk
+from jmsbridge_embedded.order import SEQUENCE, key_of
 from tests.embedded.support import message
 
 

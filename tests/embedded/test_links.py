@@ -24,7 +24,7 @@ from jmsbridge.spi import (
     SubscriptionUnknown,
 )
 from jmsbridge_embedded import EmbeddedOptions, backend
-from jmsbridge_embedded.link import Link
+from jmsbridge_embedded.memory.link import Link
 from tests.embedded.support import Box, Events, Reply, User, World, message, queue, topic
 
 

@@ -6,8 +6,8 @@ import tracemalloc
 from queue import SimpleQueue
 
 from jmsbridge.spi import Arrival, Interest, Outcome
-from jmsbridge_embedded.broker import Broker
-from jmsbridge_embedded.link import Link
+from jmsbridge_embedded.memory.broker import Broker
+from jmsbridge_embedded.memory.link import Link
 from tests.embedded.support import DEADLINE, Events, Reply, World, message, queue
 
 COUNT = 2000

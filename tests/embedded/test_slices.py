@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from jmsbridge.spi import Interest, LinkLost, Mode, Outcome
-from jmsbridge_embedded import walk
-from jmsbridge_embedded.link import Link
+from jmsbridge_embedded.memory.link import Link
+from jmsbridge_embedded.memory.queues import walk
 from tests.embedded.auditing import audit
 from tests.embedded.support import Box, User, World, message, queue, topic
 
@@ -35,7 +35,7 @@ class Pauses:
 def pauses(monkeypatch: pytest.MonkeyPatch) -> Pauses:
     made = Pauses()
     monkeypatch.setattr(walk, "_SLICE", 0.0)
-    monkeypatch.setattr("jmsbridge_embedded.walk.time.sleep", made.sleep)
+    monkeypatch.setattr("jmsbridge_embedded.memory.queues.walk.time.sleep", made.sleep)
     return made
 
 

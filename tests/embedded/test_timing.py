@@ -5,7 +5,7 @@ import time
 
 from jmsbridge.spi import Interest, Outcome
 from jmsbridge.testing.suite.support import eventually
-from jmsbridge_embedded.broker import Broker
+from jmsbridge_embedded.memory.broker import Broker
 from tests.embedded.support import DEADLINE, Box, Events, World, message, queue, topic
 
 

@@ -22,7 +22,8 @@ from jmsbridge.spi import (
     SendRefused,
     TransactionRolledBack,
 )
-from jmsbridge_embedded.file import schema, store
+from jmsbridge_embedded.file import store
+from jmsbridge_embedded.file.disk import schema
 from jmsbridge_embedded.file.link import FileLink
 from tests.file.conftest import Crew
 from tests.file.worker import FIRST, SECOND, Answer, Heard, Inbox, connect, message, receive, send

@@ -25,7 +25,7 @@ from jmsbridge.spi import (
     SendRefused,
     Short,
 )
-from jmsbridge_embedded.file.wire import Damaged, decode, encode
+from jmsbridge_embedded.file.disk.wire import Damaged, decode, encode
 from tests.file.worker import FIRST, SECOND, Answer, Inbox, connect, message, receive, send
 
 NEWS = Address("news", True)

@@ -8,8 +8,8 @@ import pytest
 
 from jmsbridge.spi import Address
 from jmsbridge.testing.suite.support import eventually
-from jmsbridge_embedded.file import log as module
-from jmsbridge_embedded.file.log import Log
+from jmsbridge_embedded.file.disk import log as module
+from jmsbridge_embedded.file.disk.log import Log
 from tests.file.worker import connect, message, receive, send
 
 

@@ -38,7 +38,7 @@ BACKEND = "backends/jmsbridge_stomp/link.py"
         (BACKEND, "from jmsbridge.session import Session"),
         (BACKEND, "from jmsbridge.spiced import x"),
         (BACKEND, "import pika"),
-        (BACKEND, "import jmsbridge_embedded.queue"),
+        (BACKEND, "import jmsbridge_embedded.memory.queues.queue"),
         (BACKEND, "def f():\n    from jmsbridge.core.lane import Lane"),
         ("jmsbridge/factory.py", "import jmsbridge_embedded"),
         ("jmsbridge/factory.py", "name = 'jmsbridge_stomp'"),

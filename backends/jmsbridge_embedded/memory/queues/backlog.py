@@ -13,10 +13,10 @@ from jmsbridge.spi import Envelope
 
 if TYPE_CHECKING:
     from jmsbridge.selectors import Selector
-    from jmsbridge_embedded.consumer import Consumer
-    from jmsbridge_embedded.walk import Walk
+    from jmsbridge_embedded.memory.consumer import Consumer
+    from jmsbridge_embedded.memory.queues.walk import Walk
 
-__all__ = ["BASES", "CHUNK", "GONE", "SEQUENCE", "Backlog", "Entry", "View", "key_of"]
+__all__ = ["CHUNK", "GONE", "Backlog", "Entry", "View"]
 
 GONE: Final = object()
 """``Entry.holder`` of a message that is settled, expired or moved."""
@@ -24,19 +24,7 @@ GONE: Final = object()
 CHUNK: Final = 64
 """So many messages are together in a piece of a backlog, up to twice as many after insertions."""
 
-_BITS: Final = 50
-SEQUENCE: Final = (1 << _BITS) - 1
-"""The part of a key that says when the message came."""
-
-BASES: Final = tuple((9 - priority) << _BITS for priority in range(10))
-"""The other part of the key of a message, by its priority."""
-
 _key: Final = attrgetter("key")
-
-
-def key_of(priority: int, sequence: int) -> int:
-    """The place of a message: higher priorities first, then the order in which they came."""
-    return BASES[priority] + sequence
 
 
 class Entry(msgspec.Struct, gc=False, eq=False):

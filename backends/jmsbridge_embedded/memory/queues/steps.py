@@ -10,14 +10,14 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from jmsbridge.spi import Arrival, Envelope
-from jmsbridge_embedded.backlog import GONE, Entry, View
+from jmsbridge_embedded.memory.queues.backlog import GONE, Entry, View
 
 if TYPE_CHECKING:
-    from jmsbridge_embedded.browser import Browser
-    from jmsbridge_embedded.channel import Channel
-    from jmsbridge_embedded.consumer import Consumer
-    from jmsbridge_embedded.duplicates import Window
-    from jmsbridge_embedded.queue import Queue
+    from jmsbridge_embedded.memory.browser import Browser
+    from jmsbridge_embedded.memory.channel import Channel
+    from jmsbridge_embedded.memory.consumer import Consumer
+    from jmsbridge_embedded.memory.queues.duplicates import Window
+    from jmsbridge_embedded.memory.queues.queue import Queue
 
 __all__ = [
     "accepted",

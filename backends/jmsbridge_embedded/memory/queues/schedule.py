@@ -10,11 +10,11 @@ from contextlib import suppress
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING
 
-from jmsbridge_embedded.walk import PAUSE, do_slice
+from jmsbridge_embedded.memory.queues.walk import PAUSE, do_slice
 
 if TYPE_CHECKING:
-    from jmsbridge_embedded.common import Common
-    from jmsbridge_embedded.contents import Contents
+    from jmsbridge_embedded.memory.queues.contents import Contents
+    from jmsbridge_embedded.memory.queues.state import Common
 
 __all__ = ["Alarm", "Schedule"]
 

@@ -5,16 +5,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from heapq import heappop
 from typing import TYPE_CHECKING, Final
 
-from jmsbridge_embedded.backlog import Backlog, Entry, View, key_of
-from jmsbridge_embedded.common import Common
 from jmsbridge_embedded.groups import GROUP
+from jmsbridge_embedded.memory.queues.backlog import Backlog, Entry, View
+from jmsbridge_embedded.memory.queues.schedule import Alarm
+from jmsbridge_embedded.memory.queues.state import Common
+from jmsbridge_embedded.memory.queues.steps import appeared, forgotten
+from jmsbridge_embedded.order import key_of
 from jmsbridge_embedded.rules import is_expired
-from jmsbridge_embedded.schedule import Alarm
-from jmsbridge_embedded.steps import appeared, forgotten
 
 if TYPE_CHECKING:
     from jmsbridge.selectors import Selector, SelectorIndex
-    from jmsbridge_embedded.consumer import Consumer
+    from jmsbridge_embedded.memory.consumer import Consumer
 
 __all__ = ["Contents"]
 

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from jmsbridge_embedded.schedule import Schedule
+from jmsbridge_embedded.memory.queues.schedule import Schedule
 
 __all__ = ["Common"]
 

@@ -5,18 +5,20 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from jmsbridge.spi import Arrival, Envelope
-from jmsbridge_embedded.backlog import BASES, CHUNK, GONE, Backlog, Entry, View, key_of
-from jmsbridge_embedded.common import Common
-from jmsbridge_embedded.contents import Contents
-from jmsbridge_embedded.duplicates import Window
-from jmsbridge_embedded.groups import GROUP, Groups
-from jmsbridge_embedded.steps import handed, kept, moved
-from jmsbridge_embedded.walk import Walk
+from jmsbridge_embedded.groups import GROUP
+from jmsbridge_embedded.memory.queues.backlog import CHUNK, GONE, Backlog, Entry, View
+from jmsbridge_embedded.memory.queues.contents import Contents
+from jmsbridge_embedded.memory.queues.duplicates import Window
+from jmsbridge_embedded.memory.queues.groups import Groups
+from jmsbridge_embedded.memory.queues.state import Common
+from jmsbridge_embedded.memory.queues.steps import handed, kept, moved
+from jmsbridge_embedded.memory.queues.walk import Walk
+from jmsbridge_embedded.order import BASES, key_of
 
 if TYPE_CHECKING:
     from jmsbridge.selectors import Selector
-    from jmsbridge_embedded.consumer import Consumer
-    from jmsbridge_embedded.link import Link
+    from jmsbridge_embedded.memory.consumer import Consumer
+    from jmsbridge_embedded.memory.link import Link
 
 __all__ = ["Queue"]
 

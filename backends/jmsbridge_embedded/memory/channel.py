@@ -16,16 +16,16 @@ from jmsbridge.spi import (
     Ticket,
     TransactionRolledBack,
 )
-from jmsbridge_embedded.backlog import Entry
-from jmsbridge_embedded.browser import Browser
-from jmsbridge_embedded.consumer import Consumer
+from jmsbridge_embedded.memory.browser import Browser
+from jmsbridge_embedded.memory.consumer import Consumer
+from jmsbridge_embedded.memory.queues.backlog import Entry
+from jmsbridge_embedded.memory.queues.steps import held
 from jmsbridge_embedded.rules import compiled
-from jmsbridge_embedded.steps import held
 
 if TYPE_CHECKING:
-    from jmsbridge_embedded.broker import Broker
-    from jmsbridge_embedded.link import Link
-    from jmsbridge_embedded.queue import Queue
+    from jmsbridge_embedded.memory.broker import Broker
+    from jmsbridge_embedded.memory.link import Link
+    from jmsbridge_embedded.memory.queues.queue import Queue
 
 __all__ = ["Channel", "end_channels"]
 

@@ -23,16 +23,16 @@ from jmsbridge.spi import (
     SendRefused,
     SubscriptionRefused,
 )
-from jmsbridge_embedded.backlog import Entry
-from jmsbridge_embedded.browser import Browser
-from jmsbridge_embedded.channel import Channel
-from jmsbridge_embedded.common import Common
-from jmsbridge_embedded.consumer import Consumer
-from jmsbridge_embedded.link import Link
-from jmsbridge_embedded.queue import Queue
+from jmsbridge_embedded.memory.browser import Browser
+from jmsbridge_embedded.memory.channel import Channel
+from jmsbridge_embedded.memory.consumer import Consumer
+from jmsbridge_embedded.memory.link import Link
+from jmsbridge_embedded.memory.queues.backlog import Entry
+from jmsbridge_embedded.memory.queues.queue import Queue
+from jmsbridge_embedded.memory.queues.state import Common
+from jmsbridge_embedded.memory.queues.steps import published, registering
+from jmsbridge_embedded.memory.topics import Topic, Topics
 from jmsbridge_embedded.rules import DEAD_LETTERS, check_creatable, check_owner, dead_letter
-from jmsbridge_embedded.steps import published, registering
-from jmsbridge_embedded.topics import Topic, Topics
 
 if TYPE_CHECKING:
     from jmsbridge.selectors import Selector

@@ -4,15 +4,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from jmsbridge.spi import Address, Envelope, Interest, SubscriptionRefused, SubscriptionUnknown
-from jmsbridge_embedded.common import Common
-from jmsbridge_embedded.duplicates import Window
-from jmsbridge_embedded.queue import Queue
+from jmsbridge_embedded.memory.queues.duplicates import Window
+from jmsbridge_embedded.memory.queues.queue import Queue
+from jmsbridge_embedded.memory.queues.state import Common
+from jmsbridge_embedded.memory.queues.steps import registering
 from jmsbridge_embedded.rules import check_creatable
-from jmsbridge_embedded.steps import registering
 
 if TYPE_CHECKING:
     from jmsbridge.selectors import Selector, SelectorIndex
-    from jmsbridge_embedded.link import Link
+    from jmsbridge_embedded.memory.link import Link
 
 __all__ = ["Identity", "Topic", "TopicSubscription", "Topics"]
 

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from jmsbridge.spi import Arrival, Inbox, LinkLost, Native, Outcome, Ticket
-from jmsbridge_embedded.backlog import Entry
+from jmsbridge_embedded.memory.queues.backlog import Entry
+from jmsbridge_embedded.memory.queues.queue import Queue
+from jmsbridge_embedded.memory.queues.steps import shown
+from jmsbridge_embedded.memory.queues.walk import Walk, in_slices
 from jmsbridge_embedded.native import NATIVE
-from jmsbridge_embedded.queue import Queue
-from jmsbridge_embedded.steps import shown
-from jmsbridge_embedded.walk import Walk, in_slices
 
 if TYPE_CHECKING:
     from jmsbridge.selectors import Selector
-    from jmsbridge_embedded.channel import Channel
+    from jmsbridge_embedded.memory.channel import Channel
 
 __all__ = ["Browser"]
 

@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from jmsbridge.spi import Address, AddressInUse, AddressRefused, NotSupported, Place
-from jmsbridge_embedded.backlog import Entry
-from jmsbridge_embedded.queue import Queue
+from jmsbridge_embedded.memory.queues.backlog import Entry
+from jmsbridge_embedded.memory.queues.queue import Queue
+from jmsbridge_embedded.memory.queues.walk import Walk, in_slices
+from jmsbridge_embedded.memory.topics import Topic
 from jmsbridge_embedded.rules import DEAD_LETTERS, compiled
-from jmsbridge_embedded.topics import Topic
-from jmsbridge_embedded.walk import Walk, in_slices
 
 if TYPE_CHECKING:
     from jmsbridge.selectors import Selector
-    from jmsbridge_embedded.broker import Broker
+    from jmsbridge_embedded.memory.broker import Broker
 
 __all__ = ["MemoryAdmin"]
 

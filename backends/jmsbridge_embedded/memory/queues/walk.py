@@ -5,10 +5,11 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
-from jmsbridge_embedded.backlog import SEQUENCE, Backlog, Entry
+from jmsbridge_embedded.memory.queues.backlog import Backlog, Entry
+from jmsbridge_embedded.order import SEQUENCE
 
 if TYPE_CHECKING:
-    from jmsbridge_embedded.common import Common
+    from jmsbridge_embedded.memory.queues.state import Common
 
 __all__ = ["PAUSE", "Walk", "do_slice", "in_slices"]
 

@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING
 
 from jmsbridge.spi import Address, BackendError, LinkEvents, LinkLost, Native
 from jmsbridge.spi import Channel as ChannelProtocol
-from jmsbridge_embedded.admin import MemoryAdmin
-from jmsbridge_embedded.channel import Channel, end_channels
+from jmsbridge_embedded.memory.admin import MemoryAdmin
+from jmsbridge_embedded.memory.channel import Channel, end_channels
 from jmsbridge_embedded.native import NATIVE
 
 if TYPE_CHECKING:
-    from jmsbridge_embedded.broker import Broker
+    from jmsbridge_embedded.memory.broker import Broker
 
 __all__ = ["Link"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from jmsbridge.spi import BackendError, ConnectFailed, LinkLost, SendRefused
-from jmsbridge_embedded.file.log import MOST
-from jmsbridge_embedded.file.wire import Damaged
+from jmsbridge_embedded.file.disk.log import MOST
+from jmsbridge_embedded.file.disk.wire import Damaged
 
 __all__ = [
     "LOCK_WAIT",

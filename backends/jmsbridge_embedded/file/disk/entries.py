@@ -11,14 +11,14 @@ from typing import Any, Final
 import msgspec
 
 from jmsbridge.spi import Envelope
-from jmsbridge_embedded.backlog import key_of
-from jmsbridge_embedded.file.wire import encode
+from jmsbridge_embedded.file.disk.wire import encode
 from jmsbridge_embedded.groups import GROUP, bucket_of
+from jmsbridge_embedded.order import key_of
 
 __all__ = ["BAND", "Entries", "Packed", "Row", "pack"]
 
 BAND: Final = 1 << 50
-"""Ranks per priority; see ``backlog.key_of``."""
+"""Ranks per priority; see ``order.key_of``."""
 
 Row = tuple[int, int, int, int, int | None, bytes, int]
 """id, rank, count, expires, bucket, body, failures."""

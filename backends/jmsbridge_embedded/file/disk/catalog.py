@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from jmsbridge.spi import Address, AddressRefused, Envelope, Interest, SubscriptionRefused, SubscriptionUnknown
-from jmsbridge_embedded.file.entries import Entries
-from jmsbridge_embedded.file.wire import Damaged
+from jmsbridge_embedded.file.disk.entries import Entries
+from jmsbridge_embedded.file.disk.wire import Damaged
 from jmsbridge_embedded.rules import check_creatable, compiled
 
 if TYPE_CHECKING:

@@ -15,15 +15,15 @@ from jmsbridge.spi import (
     Ticket,
     rejected_to,
 )
-from jmsbridge_embedded.backlog import GONE, Backlog, Entry, View
+from jmsbridge_embedded.memory.queues.backlog import GONE, Backlog, Entry, View
+from jmsbridge_embedded.memory.queues.queue import Queue
+from jmsbridge_embedded.memory.queues.steps import accepted, granted, paused
+from jmsbridge_embedded.memory.queues.walk import in_slices
 from jmsbridge_embedded.native import NATIVE
-from jmsbridge_embedded.queue import Queue
 from jmsbridge_embedded.rules import dead_letter, is_expired
-from jmsbridge_embedded.steps import accepted, granted, paused
-from jmsbridge_embedded.walk import in_slices
 
 if TYPE_CHECKING:
-    from jmsbridge_embedded.channel import Channel
+    from jmsbridge_embedded.memory.channel import Channel
 
 __all__ = ["Consumer"]
 
