@@ -13,23 +13,14 @@ from tools.laws.source import ROOT
 pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
 
 VARIANTS = sorted({row.name for row in TABLE})
-COMMAND = (
-    sys.executable,
-    "-m",
-    "pytest",
-    "tests/suites/faulty/whole.py",
-    "--level",
-    "contract",
-    "-q",
-    "-rf",
-    "--tb=no",
-)
+COMMAND = (sys.executable, "-m", "pytest", "tests/suites/faulty/whole.py", "--level", "contract")
+QUIET = ("-q", "-rf", "--tb=no", "-p", "no:cacheprovider")
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_contract_fails_where_the_table_says(variant: str) -> None:
     environment = os.environ | {"JMSBRIDGE_FAULTY": variant, "COLUMNS": "200"}
-    command = [*COMMAND, "-p", "no:cacheprovider"]
+    command = [*COMMAND, *QUIET]
     ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=590, check=False)
     failed = re.findall(r"^FAILED \S+::(test_\w+)(?:\[(\S+)\])?", ran.stdout, re.MULTILINE)
     assert failed, ran.stdout
