@@ -1,6 +1,13 @@
-"""One session's ordering domain: a publisher and its subscriptions."""
+"""One session's ordering domain: a publisher and its subscriptions.
 
-from jmsbridge.spi import BackendError, Envelope, Inbox, Interest, NotSupported, Ticket
+Each has an AMQP channel of its own. When the broker closes that of a consumer for what happened on it, the whole domain
+ends, because what its session consumed belongs together.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from jmsbridge.spi import BackendError, ChannelLost, Envelope, Inbox, Interest, LinkEvents, NotSupported, Ticket
 from jmsbridge.transport.link_life import Done, LinkLife
 from jmsbridge_rabbitmq.consuming.subscription import Subscription
 from jmsbridge_rabbitmq.consuming.subscriptions import Subscriptions
@@ -12,23 +19,49 @@ __all__ = ["Channel"]
 class Channel:
     """The SPI's Channel."""
 
-    def __init__(self, life: LinkLife, publishers: Publishers, subscriptions: Subscriptions) -> None:
+    def __init__(
+        self, life: LinkLife, publishers: Publishers, subscriptions: Subscriptions, events: LinkEvents
+    ) -> None:
         self._life = life
+        self._events = events
         self._publishers = publishers
         self._publisher = publishers.make()
         self._subscriptions = subscriptions
         self._mine: list[Subscription] = []
         self._closed = False
+        self._lost: BackendError | None = None
 
     def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
         """Send one message."""
+        if self._lost is not None and ticket is None:
+            raise ChannelLost(str(self._lost))
         self._publisher.send(envelope, ticket)
 
     def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
         """Find or make what is consumed, and a consumer with zero credit."""
-        made = self._subscriptions.subscribe(interest, inbox)
+        self._check()
+        made = self._subscriptions.subscribe(interest, inbox, self._lose)
         self._mine = [*(each for each in self._mine if not each.is_closed), made]
+        try:
+            self._check()  # once it is there: a loss that comes later finds it
+        except ChannelLost:
+            made.close()
+            raise
         return made
+
+    def _check(self) -> None:
+        self._life.check()
+        if self._lost is not None:
+            raise ChannelLost(str(self._lost))
+
+    def cancel(self, tickets: Sequence[Ticket]) -> None:
+        """Take back what an alarm, or the making of a queue, holds up."""
+
+        def cancel(done: Done) -> None:
+            self._publisher.cancel(tickets)
+            done(None, None)
+
+        self._life.wait(cancel, "taking sends back")
 
     def commit(self, ticket: Ticket) -> None:
         """Not on this broker: what AMQP 0-9-1 calls a transaction is not atomic."""
@@ -40,6 +73,26 @@ class Channel:
 
     def _no_transactions(self) -> BackendError:
         return NotSupported(f"{self._life.broker} has no atomic transactions")
+
+    def _lose(self, error: BackendError) -> None:
+        """The broker closed the AMQP channel of one of its consumers: end the others and the publisher, answer what is
+        open, then say so. I/O thread.
+        """
+        if self._lost is not None or self._closed:
+            return
+        self._lost = error
+        subscriptions = self._mine
+        left = len(subscriptions) + 1
+
+        def ended(_: Any, __: BackendError | None) -> None:
+            nonlocal left
+            left -= 1
+            if not left:
+                self._events.channel_lost(self, error)
+
+        for subscription in subscriptions:
+            subscription.give_up(error, ended)
+        self._close_publisher(ended)
 
     def close(self) -> None:
         """Close everything of it; what is unsettled goes back."""

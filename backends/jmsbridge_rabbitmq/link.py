@@ -44,7 +44,8 @@ class Link(RabbitAdmin):
         self.broker = "RabbitMQ"
         self.pair = ConnectionPair(endpoint, options, events)
         self.known = KnownDestinations(QueueKinds(options.queue_type, options.delivery_limit))
-        self._endpoint = endpoint
+        self.endpoint = endpoint
+        self._events = events
         self._options = options
         super().__init__(self.pair.life, Control(self.pair), self.known.kinds, options.dead_letter_queue)
         java = options.subscription_names == "java" or (not options.subscription_names and options.dialect == "jms")
@@ -63,17 +64,17 @@ class Link(RabbitAdmin):
 
     def connect(self) -> None:
         """Connect and authenticate, and take the client id; leaves nothing behind when that fails."""
-        deadline = time.monotonic() + self._endpoint.connect_timeout
+        deadline = time.monotonic() + self.endpoint.connect_timeout
         try:
             self.pair.connect(self.known.kinds.learn)
             self.broker = self._life.broker
             if self._options.topic_selectors == "broker":
                 self._find_plugin(deadline)
-            if self._endpoint.client_id:
-                self._take_client_id(self._endpoint.client_id, deadline)
+            if self.endpoint.client_id:
+                self._take_client_id(self.endpoint.client_id, deadline)
         except LinkLost as error:
             self.close()
-            raise ConnectFailed(f"{self._endpoint}: {error}") from error
+            raise ConnectFailed(f"{self.endpoint}: {error}") from error
         except BaseException:
             self.close()
             raise
@@ -87,7 +88,7 @@ class Link(RabbitAdmin):
                 raise
             plugin = selector_exchanges.PLUGIN
             raise NotSupported(
-                f"topic_selectors=broker needs the plugin {plugin} of {self._endpoint}: enable it there"
+                f"topic_selectors=broker needs the plugin {plugin} of {self.endpoint}: enable it there"
                 f" (rabbitmq-plugins enable {plugin}), or leave topic_selectors at client"
             ) from error
         self._life.is_private = False
@@ -101,8 +102,7 @@ class Link(RabbitAdmin):
             except AddressInUse as error:
                 if time.monotonic() >= patience:
                     raise ClientIdRefused(
-                        f"client id {client_id!r} is in use on {self._endpoint}; choose another or close that "
-                        "connection"
+                        f"client id {client_id!r} is in use on {self.endpoint}; choose another or close that connection"
                     ) from error
                 time.sleep(0.1)  # sleep: the broker does not tell when it has noticed
 
@@ -117,7 +117,7 @@ class Link(RabbitAdmin):
         self._life.check()
         if transacted:
             raise NotSupported(f"{self.broker} has no atomic transactions")
-        return Channel(self._life, self._publishers, self.subscriptions)
+        return Channel(self._life, self._publishers, self.subscriptions, self._events)
 
     def declare(self, address: Address) -> Address:
         """Make a temporary destination; AddressInUse while another connection has it."""
@@ -139,7 +139,7 @@ class Link(RabbitAdmin):
         self._life.wait_closing(start, what, optional=False)
         self._sources.temporaries.discard(address)
 
-    def unsubscribe(self, key: str) -> None:
+    def unsubscribe(self, key: str, address: Address | None) -> None:
         """Forget a durable subscription."""
         self._life.check()
         queue = self._names.durable(key)

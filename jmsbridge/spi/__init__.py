@@ -5,7 +5,7 @@ else of jmsbridge.
 """
 
 from jmsbridge.spi.admin import Admin, Place
-from jmsbridge.spi.backend import SPI_VERSION, Backend, Channel, Inbox, Link, LinkEvents, Retires, Subscription, Ticket
+from jmsbridge.spi.backend import Backend, Cancels, Channel, Inbox, Link, LinkEvents, Retires, Subscription, Ticket
 from jmsbridge.spi.dead_letters import (
     DEAD_LETTER_DELIVERIES,
     DEAD_LETTER_EXPIRED,
@@ -30,6 +30,7 @@ from jmsbridge.spi.errors import (
     LinkLost,
     NotSupported,
     SelectorRefused,
+    SendCancelled,
     SendRefused,
     SubscriptionRefused,
     SubscriptionUnknown,
@@ -46,7 +47,6 @@ __all__ = [
     "DEAD_LETTER_QUEUE",
     "DEAD_LETTER_REASON",
     "DEAD_LETTER_TIME",
-    "SPI_VERSION",
     "AccessDenied",
     "Address",
     "AddressInUse",
@@ -58,6 +58,7 @@ __all__ = [
     "BackendError",
     "BodyKind",
     "Byte",
+    "Cancels",
     "Channel",
     "ChannelLost",
     "Char",
@@ -79,6 +80,7 @@ __all__ = [
     "Place",
     "Retires",
     "SelectorRefused",
+    "SendCancelled",
     "SendRefused",
     "Short",
     "Subscription",

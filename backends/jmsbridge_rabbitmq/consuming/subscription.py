@@ -17,7 +17,6 @@ from jmsbridge.spi import (
     Inbox,
     Interest,
     LinkEvents,
-    LinkLost,
     Native,
     Outcome,
     Ticket,
@@ -62,6 +61,7 @@ class Subscription:
         interest: Interest,
         inbox: Inbox,
         source: Source,
+        lose: Callable[[BackendError], None],
     ) -> None:
         self.native: Native = of_kind(facts.native, source.kind, facts.options)
         if interest.dead_letters:
@@ -72,6 +72,7 @@ class Subscription:
         self._facts = facts
         self._interest = interest
         self._source = source
+        self._lose = lose
         self._channel = ConsumerChannel(pair, sources, source, str(interest.address), self._arrived, self._ended)
         self._limit = DeliveryLimit(source.limit)
         dead_letters = facts.options.dead_letter_queue
@@ -398,11 +399,22 @@ class Subscription:
         self._copies.wait_no_longer()
 
     def _ended(self, error: BackendError) -> None:
-        """The broker ended it, the link lives on."""
-        self._lost = error if isinstance(error, LinkLost) else ChannelLost(str(error))
-        self._fail_drains(self._lost)
+        """The broker ended it, the link lives on. What is not about its queue is told as the end of its channel."""
+        self._mark_lost(error if isinstance(error, ChannelLost) else ChannelLost(str(error)))
+        if isinstance(error, ChannelLost):
+            self._lose(error)
+        else:
+            self._facts.events.subscription_lost(self, error)
+
+    def _mark_lost(self, error: BackendError) -> None:
+        self._lost = error
+        self._fail_drains(error)
         self._go_on_after_drain()
-        self._facts.events.subscription_lost(self, error)
+
+    def give_up(self, error: BackendError, done: Done) -> None:
+        """Its channel is lost: end it, with everything that it holds; I/O thread."""
+        self._mark_lost(self._lost or error)
+        self._finish(done)
 
     def _fail_drains(self, error: BackendError) -> None:
         tickets, self._drains = self._drains, deque()

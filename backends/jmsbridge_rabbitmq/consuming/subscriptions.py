@@ -39,15 +39,14 @@ class Subscriptions:
         pair.when_lost.append(self._end)
         pair.when_blocked.append(self._blocked)
 
-    def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
-        """Find or make what is consumed, and a consumer with zero credit."""
-        self._pair.life.check()
+    def subscribe(self, interest: Interest, inbox: Inbox, lose: Callable[[BackendError], None]) -> Subscription:
+        """Find or make what is consumed, and a consumer with zero credit; ``lose`` is told when its channel is lost."""
         self._refuse(interest)
         tries = _TRIES if interest.shared and not interest.durable else 1
         while True:
             tries -= 1
             try:
-                return self._subscribe(interest, inbox)
+                return self._subscribe(interest, inbox, lose)
             except AddressRefused:  # its last consumer has just left, and taken it along
                 if not tries:
                     raise
@@ -59,9 +58,9 @@ class Subscriptions:
         if interest.selector is not None and interest.select and not (interest.address.topic and self._selects):
             raise NotSupported(f"{broker} cannot select by message properties")
 
-    def _subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
+    def _subscribe(self, interest: Interest, inbox: Inbox, lose: Callable[[BackendError], None]) -> Subscription:
         source = self._sources.find(interest)
-        made = Subscription(self._pair, self._sources, self._copier, self._facts, interest, inbox, source)
+        made = Subscription(self._pair, self._sources, self._copier, self._facts, interest, inbox, source, lose)
         self.open.add(made)
         try:
             what = f"consuming {interest.address}"

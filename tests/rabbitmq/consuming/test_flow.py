@@ -320,7 +320,7 @@ class Held(World):
         source = Source("q", "classic", eager=False)
         self.box = Box()
         self.subscription = Subscription(
-            pair, sources, events, facts, Interest(address=Address("q"), window=3), self.box, source
+            pair, sources, events, facts, Interest(address=Address("q"), window=3), self.box, source, lambda error: None
         )
         self.subscription.open(lambda error: None)
         self.subscription.grant(1)
