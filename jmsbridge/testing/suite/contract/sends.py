@@ -5,10 +5,11 @@ from typing import Any
 
 import msgspec
 
+from jmsbridge.spi.backend import Channel
 from jmsbridge.spi.envelope import Address, Arrival, BodyKind, Envelope
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
-from jmsbridge.testing.marks import level, requires
+from jmsbridge.testing.marks import level, promise, requires
 from jmsbridge.testing.suite.contract.support import Answer, drain, envelope, fetch, peek, send, subscribe
 from jmsbridge.values import Byte, Char, Float, Long, Short
 
@@ -23,6 +24,7 @@ def _roundtrip(harness: Harness, sent: Envelope) -> Envelope:
 
 
 @level("contract")
+@promise(Channel.send)
 def test_contract_send_without_ticket_arrives(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
@@ -31,6 +33,7 @@ def test_contract_send_without_ticket_arrives(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(2)
 def test_contract_send_keeps_order(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
@@ -43,6 +46,7 @@ def test_contract_send_keeps_order(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(1)
 def test_contract_send_answers_every_ticket_once(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
@@ -57,6 +61,7 @@ def test_contract_send_answers_every_ticket_once(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Envelope)
 def test_contract_send_carries_headers(harness: Harness) -> None:
     sent = envelope(
         harness.address(),
@@ -139,6 +144,7 @@ def _typed(value: Any) -> Any:
 
 
 @level("contract")
+@promise(Envelope)
 def test_contract_send_carries_a_large_body(harness: Harness) -> None:
     text = "0123456789abcdef" * 65_536
     assert _roundtrip(harness, envelope(harness.address(), text)).body == text

@@ -4,7 +4,7 @@ from jmsbridge.spi.backend import Channel
 from jmsbridge.spi.envelope import Outcome
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
-from jmsbridge.testing.marks import level, requires
+from jmsbridge.testing.marks import level, promise, requires
 from jmsbridge.testing.suite.contract.support import (
     Answer,
     drain,
@@ -44,6 +44,7 @@ def test_contract_tx_commit_shows_sends_in_order(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Channel.rollback)
 @requires(Native.TRANSACTIONS)
 def test_contract_tx_rollback_forgets_sends(harness: Harness) -> None:
     address = harness.address()
@@ -90,6 +91,7 @@ def test_contract_tx_accepted_joins(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Channel.rollback)
 @requires(Native.TRANSACTIONS)
 def test_contract_tx_rollback_unsettles(harness: Harness) -> None:
     address = harness.address()
@@ -123,6 +125,7 @@ def test_contract_tx_other_outcomes_take_effect_at_once(harness: Harness) -> Non
 
 
 @level("contract")
+@promise(Channel.close)
 @requires(Native.TRANSACTIONS)
 def test_contract_tx_close_rolls_back(harness: Harness) -> None:
     address, replies = harness.address(), harness.address()
