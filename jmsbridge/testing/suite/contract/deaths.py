@@ -100,7 +100,7 @@ def test_contract_death_makes_verbs_fail_fast(harness: Harness) -> None:
     with pytest.raises(LinkLost):
         link.channel(False)
     with pytest.raises(LinkLost):
-        link.unsubscribe("sub")
+        link.unsubscribe("sub", None)
     assert time.monotonic() - begun < 1.0
     assert isinstance(error, LinkLost)
     assert not error.in_doubt

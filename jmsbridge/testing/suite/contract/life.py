@@ -108,7 +108,7 @@ def test_contract_life_blocking_verbs_fail_after_death(harness: Harness) -> None
     with pytest.raises(LinkLost):
         link.delete(Address("temp", temporary=True))
     with pytest.raises(LinkLost):
-        link.unsubscribe("sub")
+        link.unsubscribe("sub", None)
     with pytest.raises(LinkLost):
         channel.subscribe(Interest(address=harness.address()), Box())
 

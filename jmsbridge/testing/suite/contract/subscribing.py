@@ -10,7 +10,7 @@ from jmsbridge.spi.envelope import Address, Interest, Outcome
 from jmsbridge.spi.errors import AddressInUse, BackendError, ClientIdRefused, SubscriptionRefused, SubscriptionUnknown
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
-from jmsbridge.testing.marks import level, promise, requires
+from jmsbridge.testing.marks import level, promise, requires, rule
 from jmsbridge.testing.suite.contract.support import (
     drain,
     envelope,
@@ -113,7 +113,7 @@ def test_contract_durable_keeps_while_away(harness: Harness) -> None:
     send_texts_to(harness.open_link(), address, "a", "b")
     link = harness.open_link(client_id=client)
     assert fetch(link, address, 2, key=key, durable=True) == ["a", "b"]
-    link.unsubscribe(key)
+    link.unsubscribe(key, address)
 
 
 @level("contract")
@@ -127,9 +127,10 @@ def test_contract_unsubscribe_forgets(harness: Harness) -> None:
     drain(subscription)
     subscription.close()
     send_texts_to(link, address, "forgotten")
-    link.unsubscribe(key)
-    with pytest.raises(SubscriptionUnknown):
-        link.unsubscribe(key)
+    link.unsubscribe(key, address)
+    for known in (address, None):
+        with pytest.raises(SubscriptionUnknown):
+            link.unsubscribe(key, known)
     subscription, box = subscribe(channel, address, 1, key=key, durable=True)
     send_texts_to(link, address, "new")
     assert box.wait(1)[0].envelope.body == "new"
@@ -147,6 +148,48 @@ def test_contract_durable_unshared_is_exclusive(harness: Harness) -> None:
 
 @level("contract")
 @promise(Interest)
+@rule("SU-2")
+@requires(Native.DURABLE | Native.SHARED_DURABLE)
+@pytest.mark.parametrize("shared", [False, True])
+def test_contract_durable_stays_shared_or_unshared(harness: Harness, shared: bool) -> None:
+    """Also while it has no consumer; what waits in it is kept, and the name is free again after unsubscribe."""
+    address, key = harness.address(topic=True), harness.name("sub")
+    link = harness.open_link(client_id=harness.name("client"))
+    channel = link.channel(False)
+    subscription, _ = subscribe(channel, address, key=key, durable=True, shared=shared)
+    drain(subscription)
+    subscription.close()
+    send_texts_to(link, address, "kept")
+    with pytest.raises(SubscriptionRefused):
+        subscribe(channel, address, key=key, durable=True, shared=not shared)
+    assert fetch(link, address, 1, key=key, durable=True, shared=shared) == ["kept"]
+    link.unsubscribe(key, address)
+    subscription, _ = subscribe(channel, address, key=key, durable=True, shared=not shared)
+    drain(subscription)
+    subscription.close()
+    link.unsubscribe(key, address)
+
+
+@level("contract")
+@promise(Interest)
+@requires(Native.DURABLE | Native.SHARED)
+def test_contract_durable_and_shared_names_are_apart(harness: Harness) -> None:
+    """A non-durable shared subscription may have the name of a durable one: each gets its own copy."""
+    address, key = harness.address(topic=True), harness.name("sub")
+    link = harness.open_link(client_id=harness.name("client"))
+    channel = link.channel(False)
+    durable, one = subscribe(channel, address, 10, key=key, durable=True)
+    _, two = subscribe(channel, address, 10, key=key, shared=True)
+    send_texts_to(link, address, "a")
+    assert [box.wait(1)[0].envelope.body for box in (one, two)] == ["a", "a"]
+    settle(durable, one.tokens, Outcome.ACCEPTED)
+    drain(durable)
+    durable.close()
+    link.unsubscribe(key, address)
+
+
+@level("contract")
+@promise(Interest)
 @requires(Native.DURABLE | Native.CLIENT_ID)
 def test_contract_durable_key_belongs_to_its_client_id(harness: Harness) -> None:
     """Two clients that name their subscriptions alike have one each."""
@@ -160,7 +203,7 @@ def test_contract_durable_key_belongs_to_its_client_id(harness: Harness) -> None
         settle(subscription, box.tokens, Outcome.ACCEPTED)
         subscription.close()
     for link in links:
-        link.unsubscribe(key)
+        link.unsubscribe(key, address)
 
 
 @level("contract")
@@ -219,7 +262,7 @@ def test_contract_shared_durable_keeps_while_away(harness: Harness) -> None:
     send_texts_to(link, address, "a")
     link = harness.open_link()
     assert fetch(link, address, 1, key=key, shared=True, durable=True) == ["a"]
-    link.unsubscribe(key)
+    link.unsubscribe(key, None)
 
 
 @level("contract")
