@@ -62,7 +62,7 @@ def _clients(comparison: Comparison) -> Iterator[str]:
 
 
 def _of(bar: Bar) -> str:
-    return f"{bar.reached:.2f} of {bar.wanted:.2f}"
+    return f"{bar.reached:.2f}, {'at least' if bar.at_least else 'at most'} {bar.wanted:.2f}"
 
 
 def _grouped(figures: Sequence[Figure]) -> dict[str, list[Figure]]:
