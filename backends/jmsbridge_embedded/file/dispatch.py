@@ -1,26 +1,34 @@
 """Who of this process gets which message: the consumers of each line, and the claims that are made for them."""
 
 from collections import deque
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable
+from typing import Final
 
-from jmsbridge.spi import DEAD_LETTER_EXPIRED, Arrival, Envelope
+import msgspec
+
+from jmsbridge.spi import DEAD_LETTER_EXPIRED, Arrival, Envelope, Inbox, Interest
 from jmsbridge_embedded.file.batch import Batch
-from jmsbridge_embedded.file.disk.catalog import Line, selector_of
+from jmsbridge_embedded.file.disk.catalog import QueueRow, selector_of
 from jmsbridge_embedded.file.disk.entries import BAND, Row
 from jmsbridge_embedded.file.disk.wire import decode
-from jmsbridge_embedded.file.token import Token
 
-if TYPE_CHECKING:
-    from jmsbridge_embedded.file.consumer import FileConsumer
-
-__all__ = ["Dispatcher", "Local", "View"]
+__all__ = ["Dispatcher", "Local", "Taker", "Token", "View"]
 
 _BANDS: Final = 10
 _LAST: Final = _BANDS * BAND
 _PAGE: Final = 250
 _AT_ONCE: Final = 2000
 """Messages looked at for one line in one transaction; others have their turn before it goes on."""
+
+
+class Token(msgspec.Struct, frozen=True, gc=False, eq=False):
+    """One claimed message: its row, its place, its deliveries that are over, those that failed, and what it says."""
+
+    id: int
+    rank: int
+    count: int
+    failures: int
+    envelope: Envelope
 
 
 class View:
@@ -36,20 +44,42 @@ class View:
         self.floors = [band * BAND for band in range(_BANDS)]
 
 
+class Taker:
+    """A consumer of this process as its queue sees it; ``expired`` names the queue for messages that expire here."""
+
+    def __init__(self, line: QueueRow, number: int, interest: Interest, inbox: Inbox) -> None:
+        self.line = line
+        self.id = number
+        self.put = inbox.put
+        self.presettled = interest.presettled
+        self.expired = interest.expired or None
+        self.credit = 0
+        self.held: dict[int, Token] = {}
+        self.view: View | None = None
+
+    def may_have(self, envelope: Envelope) -> bool:
+        """Whether its selector matches."""
+        return self.view is None or self.view.selector.matches_envelope(envelope)
+
+    def forget(self, number: int) -> None:
+        """A claim was rolled back."""
+        self.held.pop(number, None)
+
+
 class Local:
     """The consumers that one line has in this process.
 
     ``ring`` holds those with credit, the next one first; ``heirs`` those that name a queue for what expires.
     """
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: QueueRow) -> None:
         self.line = line
         self.address = line.address
-        self.ring: deque[FileConsumer] = deque()
-        self.consumers: dict[int, FileConsumer] = {}
+        self.ring: deque[Taker] = deque()
+        self.consumers: dict[int, Taker] = {}
         self.views: dict[str, View] = {}
         self.returns = -1
-        self.heirs: list[FileConsumer] = []
+        self.heirs: list[Taker] = []
 
     def saved(self) -> Callable[[], None]:
         """How to get back to what is now."""
@@ -72,10 +102,10 @@ class Local:
             envelope = decode(row[5], self.address)
             heir = next((one for one in self.heirs if one.may_have(envelope)), None)
             if heir is not None:
-                batch.bury(envelope, heir.expired, self.line.origin, row[2], DEAD_LETTER_EXPIRED)
+                batch.dead_letter(envelope, heir.expired, self.line.origin, row[2], DEAD_LETTER_EXPIRED)
         batch.entries.forget((row[0],))
 
-    def pause(self, consumer: "FileConsumer") -> None:
+    def pause(self, consumer: Taker) -> None:
         """The consumer has no credit any more."""
         consumer.credit = 0
         if consumer in self.ring:
@@ -88,7 +118,7 @@ class Dispatcher:
     def __init__(self) -> None:
         self.locals: dict[int, Local] = {}
 
-    def join(self, line: Line, consumer: "FileConsumer", selector: str | None) -> None:
+    def join(self, line: QueueRow, consumer: Taker, selector: str | None) -> None:
         """A consumer comes, without credit."""
         local = self.locals.get(line.id) or self.locals.setdefault(line.id, Local(line))
         local.consumers[consumer.id] = consumer
@@ -99,7 +129,7 @@ class Dispatcher:
             view.users += 1
             consumer.view = view
 
-    def leave(self, consumer: "FileConsumer") -> None:
+    def leave(self, consumer: Taker) -> None:
         """A consumer goes."""
         local = self.locals.get(consumer.line.id)
         if local is None or local.consumers.pop(consumer.id, None) is None:
@@ -112,16 +142,49 @@ class Dispatcher:
         if not local.consumers:
             del self.locals[consumer.line.id]
 
-    def returned(self, line: int, ranks: list[int]) -> None:
-        """Messages with these ranks wait again."""
+    def grant(self, batch: Batch, consumer: Taker, count: int) -> None:
+        """A consumer may have more, unless it has ended or was retired."""
+        local = self.locals.get(consumer.line.id)
+        if local is None or consumer.id not in local.consumers:
+            return
+        self._save(batch, local)
+        if not consumer.credit:
+            local.ring.append(consumer)
+        consumer.credit += count
+        batch.hungry.add(consumer.line.id)
+
+    def pause(self, batch: Batch, consumer: Taker) -> None:
+        """The consumer has no credit any more."""
+        local = self.locals.get(consumer.line.id)
+        if local is not None:
+            self._save(batch, local)
+            local.pause(consumer)
+
+    def give_back(
+        self, batch: Batch, line: int, tokens: Iterable[Token], deliveries: int | None, failures: int
+    ) -> None:
+        """Messages wait again in their places, each counting that many of both; None means a death."""
+        held = [(token.id, token.rank) for token in tokens]
+        if not held:
+            return
+        batch.entries.give_back([number for number, _ in held], deliveries, failures)
+        batch.catalog.returned(line)
+        batch.available.add(line)
         local = self.locals.get(line)
         if local is None:
             return
+        self._save(batch, local)
         local.returns += 1
         for view in local.views.values():
-            for rank in ranks:
+            for _, rank in held:
                 band = rank // BAND
                 view.floors[band] = min(view.floors[band], rank - 1)
+
+    def _save(self, batch: Batch, local: Local) -> None:
+        """Credit or order of the consumers of a queue will change: ``Batch.undo`` restores them."""
+        if local.line.id not in batch.saved:
+            batch.saved.add(local.line.id)
+            batch.on_undo(local.saved())
 
     def sweep(self, batch: Batch) -> bool:
         """Drop what has expired and nobody holds, or put it aside; False when there is more to look at.
@@ -137,7 +200,7 @@ class Dispatcher:
         return len(rows) < _AT_ONCE
 
     def is_hungry(self, line: int) -> bool:
-        """Whether somebody here would take a message of this line."""
+        """Whether a consumer of this process would take a message of this queue."""
         local = self.locals.get(line)
         return local is not None and bool(local.ring)
 
@@ -146,7 +209,7 @@ class Dispatcher:
         local = self.locals.get(line)
         if local is None or not local.ring:
             return True
-        batch.touch(line)
+        self._save(batch, local)
         scan = _Scan(batch, local)
         try:
             return scan.run()
@@ -224,7 +287,7 @@ class _Scan:
         if consumer is not None:
             self._hand(consumer, row, envelope)
 
-    def _choose(self, envelope: Envelope, bucket: int | None, band: int, rank: int) -> "FileConsumer | None":
+    def _choose(self, envelope: Envelope, bucket: int | None, band: int, rank: int) -> Taker | None:
         """Who is to get it: its group's owner, or the first who wants it, who becomes the owner."""
         taker = next((one for one in self._local.ring if self._wants(one.view, envelope, band, rank)), None)
         if bucket is None:
@@ -253,7 +316,7 @@ class _Scan:
             self._known[view] = known
         return known
 
-    def _hand(self, consumer: "FileConsumer", row: Row, envelope: Envelope) -> None:
+    def _hand(self, consumer: Taker, row: Row, envelope: Envelope) -> None:
         number, rank, count = row[:3]
         ring = self._local.ring
         consumer.credit -= 1

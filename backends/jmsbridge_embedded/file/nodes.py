@@ -2,11 +2,12 @@
 
 import sqlite3
 
-from jmsbridge.spi import Address, ClientIdRefused
+from jmsbridge.spi import Address
 from jmsbridge_embedded.file.batch import Batch
 from jmsbridge_embedded.file.disk.catalog import Catalog, Peer
 from jmsbridge_embedded.file.disk.entries import Entries
 from jmsbridge_embedded.file.presence import Presence
+from jmsbridge_embedded.rules import check_client_id
 
 __all__ = ["Nodes"]
 
@@ -23,7 +24,7 @@ class Nodes:
     def register(self, batch: Batch, pid: int) -> None:
         """This process has the file open."""
         for peer in self.dead():
-            self.bury(batch, peer)
+            self.clear(batch, peer)
         if not self._catalog.peers:
             self._entries.drop_unkept()
         number = self._catalog.node = self._entries.number()
@@ -38,8 +39,8 @@ class Nodes:
         """Other processes that were here and have died."""
         return [peer for peer in self._catalog.peers.values() if not self._presence.is_alive(peer.token)]
 
-    def bury(self, batch: Batch, peer: Peer) -> None:
-        """Give back what a dead process had."""
+    def clear(self, batch: Batch, peer: Peer) -> None:
+        """Give back what a dead process had, and forget it."""
         self._clear(batch, peer.id)
         self._catalog.peers.pop(peer.id, None)
         for nodes in self._catalog.foreign.values():
@@ -50,7 +51,7 @@ class Nodes:
     def leave(self, batch: Batch) -> None:
         """This process closes the file; what the dead left is tidied by whoever goes last, if not before."""
         for peer in self.dead():
-            self.bury(batch, peer)
+            self.clear(batch, peer)
         self._clear(batch, self._catalog.node)
 
     def _clear(self, batch: Batch, node: int) -> None:
@@ -67,20 +68,15 @@ class Nodes:
 
     # -- links ---------------------------------------------------------------------------------------------------
 
-    def add_link(self, batch: Batch, client_id: str | None, where: str) -> int:
+    def add_link(self, batch: Batch, client_id: str | None) -> int:
         """A link of this process; a client id belongs to one live link at a time (section 6.1.2)."""
         if client_id is not None:
-            if not client_id:
-                raise ClientIdRefused("the client id is empty; leave it out or give it a name")
             row = self._sql.execute("SELECT node FROM link WHERE client = ?", (client_id,)).fetchone()
             peer = None if row is None else self._catalog.peers.get(row[0])
-            if row is not None and (peer is None or self._presence.is_alive(peer.token)):
-                raise ClientIdRefused(
-                    f"client id {client_id!r} is in use by another connection to {where}; close that one or use "
-                    "another id"
-                )
+            in_use = row is not None and (peer is None or self._presence.is_alive(peer.token))
+            check_client_id(client_id, in_use, str(batch.path))
             if peer is not None:
-                self.bury(batch, peer)
+                self.clear(batch, peer)
         number = self._entries.number()
         self._sql.execute("INSERT INTO link VALUES (?, ?, ?)", (number, self._catalog.node, client_id))
         return number

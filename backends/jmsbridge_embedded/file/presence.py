@@ -1,11 +1,10 @@
-"""That this process lives, where others see it; and the way to wake each other.
+"""Process liveness and cross-process wake-up.
 
 A folder beside the file holds one lock file per process, locked as long as the process lives, and a datagram socket.
 POSIX locks, as SQLite's own, die with the process and are not inherited by its children.
 """
 
 import contextlib
-import fcntl
 import os
 import random
 import socket
@@ -18,7 +17,14 @@ from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
-__all__ = ["Presence"]
+try:
+    import fcntl
+except ImportError:  # Windows
+    HAS_LOCKS = False
+else:
+    HAS_LOCKS = hasattr(socket, "AF_UNIX")
+
+__all__ = ["HAS_LOCKS", "Presence"]
 
 _LONGEST: Final = 100  # bytes of a socket's path; the system's limit is 104 to 108
 _MOST_LINES: Final = 500

@@ -15,11 +15,11 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from jmsbridge.spi import BackendError, ConnectFailed, LinkLost
+from jmsbridge_embedded.client import Client
 from jmsbridge_embedded.file.batch import Batch, Operation
 from jmsbridge_embedded.file.disk.catalog import Catalog
 from jmsbridge_embedded.file.disk.entries import Entries
@@ -36,12 +36,13 @@ from jmsbridge_embedded.file.disk.schema import (
 )
 from jmsbridge_embedded.file.dispatch import Dispatcher
 from jmsbridge_embedded.file.intake import Intake
-from jmsbridge_embedded.file.link import FileLink
 from jmsbridge_embedded.file.nodes import Nodes
-from jmsbridge_embedded.file.operations import Call, End, Woken
+from jmsbridge_embedded.file.operations import Call, End, Verb
 from jmsbridge_embedded.file.presence import Presence
+from jmsbridge_embedded.native import product
+from jmsbridge_embedded.rules import now as _now
 
-__all__ = ["Store"]
+__all__ = ["Attached", "Store"]
 
 _log = logging.getLogger("jmsbridge.embedded")
 _numbers = itertools.count(1)
@@ -55,15 +56,19 @@ _LONGEST_WAIT: Final = 30.0  # seconds; the wall clock may be set while the thre
 _sync = getattr(os, "fdatasync", os.fsync)
 
 
-def _now() -> int:
-    return time.time_ns() // 1_000_000
+class Attached(Protocol):
+    """A link as its store sees it; all but ``tell`` is for the store's thread."""
 
+    client: Client
 
-def _product() -> str:
-    try:
-        return f"jmsbridge embedded broker {version('jmsbridge')}"
-    except PackageNotFoundError:
-        return "jmsbridge embedded broker"
+    def end(self, batch: Batch, lost: str, *, death: bool = False) -> None:
+        """Give everything back."""
+
+    def abandon(self, lost: str) -> None:
+        """The store is dead, or stayed in another process."""
+
+    def tell(self, error: BackendError) -> None:
+        """Say that the link is dead."""
 
 
 class Store:
@@ -75,8 +80,8 @@ class Store:
     def __init__(self, path: Path, verify: bool, released: Callable[["Store"], None]) -> None:
         self.path = path
         self.damaged = False
-        self.product = _product()
-        self.links: set[FileLink] = set()
+        self.product = product()
+        self.links: set[Attached] = set()
         self.death: BackendError | None = None
         self.dispatcher = Dispatcher()
         self._verify = verify
@@ -136,11 +141,11 @@ class Store:
                 _log.warning("%s did not answer within %g s; what was closed ends when it does", self.path, timeout)
         return call
 
-    def enter(self, link: FileLink, timeout: float) -> None:
+    def enter(self, link: Attached, timeout: float) -> None:
         """A new link."""
 
         def add(batch: Batch) -> None:
-            link.id = self.nodes.add_link(batch, link.client_id, str(self.path))
+            link.client.number = self.nodes.add_link(batch, link.client.client_id)
             self.links.add(link)
             batch.on_undo(lambda: self.links.discard(link))
 
@@ -158,7 +163,7 @@ class Store:
 
     def cut(self, reason: str) -> None:
         """Kill every link."""
-        ended: list[FileLink] = []
+        ended: list[Attached] = []
 
         def act(batch: Batch) -> None:
             ended.extend(self.links)
@@ -180,7 +185,7 @@ class Store:
         with contextlib.suppress(BackendError):  # whoever opens the file next cleans up
             self.call(act)
         self._stopping = True
-        self.submit(Woken(()))
+        self.submit(_look(()))
         self._thread.join(_PATIENCE)
 
     def abandon(self, lost: str) -> None:
@@ -196,7 +201,7 @@ class Store:
         hungry = [line for line in list(self.dispatcher.locals) if self.dispatcher.is_hungry(line)]
         named = hungry if lines is None else [line for line in lines if line in hungry]
         if named or not lines:
-            self.submit(Woken(named))
+            self.submit(_look(named))
 
     # -- the thread ----------------------------------------------------------------------------------------------
 
@@ -300,7 +305,7 @@ class Store:
         self._looked = _now()
         self.presence.wake_again()
         made, self._later = self._later, []
-        made += [Call(partial(self._bury, peer.id)) for peer in self.nodes.dead()]
+        made += [Call(partial(self._clear, peer.id)) for peer in self.nodes.dead()]
         try:
             changed = int(self._sql.execute("PRAGMA data_version").fetchone()[0])
             if changed != self._seen_version:
@@ -313,18 +318,18 @@ class Store:
             self._seen_version = changed
             hungry = [line for line in self.dispatcher.locals if self.dispatcher.is_hungry(line)]
             if hungry:
-                made.append(Woken(hungry))
+                made.append(_look(hungry))
         return made
 
-    def _bury(self, node: int, batch: Batch) -> None:
+    def _clear(self, node: int, batch: Batch) -> None:
         peer = self.catalog.peers.get(node)
         if peer is not None:
-            self.nodes.bury(batch, peer)
+            self.nodes.clear(batch, peer)
 
     # -- transactions --------------------------------------------------------------------------------------------
 
     def _execute(self, operations: list[Operation]) -> None:
-        batch = Batch(self, _now())
+        batch = Batch(self.entries, self.catalog, self.path, _now())
         try:
             self._check_file()
             begin(self._sql, time.monotonic() + LOCK_WAIT)
@@ -471,3 +476,12 @@ class Store:
 
     def _refusal(self) -> BackendError:
         return self.death or LinkLost(f"the connection to {self.path} was closed")
+
+
+def _look(lines: Sequence[int]) -> Verb:
+    """Look at these queues, where another process made something available."""
+
+    def act(batch: Batch) -> None:
+        batch.hungry.update(lines)
+
+    return Verb(act, failed=lambda error: _log.debug("nothing was claimed: %s", error))

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from jmsbridge.spi import Address, AddressRefused, Envelope, Interest, SubscriptionRefused, SubscriptionUnknown
+from jmsbridge.spi import Address, Envelope, Interest
 from jmsbridge_embedded.file.disk.entries import Entries
 from jmsbridge_embedded.file.disk.wire import Damaged
-from jmsbridge_embedded.rules import check_creatable, compiled
+from jmsbridge_embedded.rules import check_creatable, check_reusable, check_unsubscribe, compiled
 
 if TYPE_CHECKING:
     from jmsbridge.selectors import Selector
 
-__all__ = ["Catalog", "Line", "Peer", "selector_of"]
+__all__ = ["Catalog", "Peer", "QueueRow", "selector_of"]
 
 
-class Line(msgspec.Struct, frozen=True):
+class QueueRow(msgspec.Struct, frozen=True):
     """A queue, or the backlog of one subscription of a topic."""
 
     id: int
@@ -90,8 +90,8 @@ class Catalog:
         """Which other nodes have consumers on a line."""
         self._sql = connection
         self._entries = entries
-        self._queues: dict[str, Line] = {}
-        self._subscriptions: dict[str, list[Line]] = {}
+        self._queues: dict[str, QueueRow] = {}
+        self._subscriptions: dict[str, list[QueueRow]] = {}
 
     # -- memory --------------------------------------------------------------------------------------------------
 
@@ -126,7 +126,7 @@ class Catalog:
 
     # -- queues and topics ---------------------------------------------------------------------------------------
 
-    def find_queue(self, name: str) -> Line | None:
+    def find_queue(self, name: str) -> QueueRow | None:
         """The queue of that name."""
         found = self._queues.get(name)
         if found is None:
@@ -135,12 +135,12 @@ class Catalog:
                 self._queues[name] = found
         return found
 
-    def queue(self, address: Address) -> Line:
+    def queue(self, address: Address) -> QueueRow:
         """The queue of that name, made on first use unless it is a temporary one."""
         found = self.find_queue(address.name)
         if found is None:
             check_creatable(address)
-            found = self.add(Line(0, False, address.name, False))
+            found = self.add(QueueRow(0, False, address.name, False))
         return found
 
     def topic_owner(self, address: Address) -> int:
@@ -150,6 +150,20 @@ class Catalog:
             check_creatable(address)
             return 0
         return int(row[0])
+
+    def temporary_owner(self, address: Address) -> int:
+        """The link that made this temporary destination, 0 for one that is none, or is not there."""
+        if not address.topic:
+            found = self.find_queue(address.name)
+            return found.owner if found else 0
+        row = self._sql.execute("SELECT owner FROM topic WHERE name = ?", (address.name,)).fetchone()
+        return int(row[0]) if row else 0
+
+    def is_consumed(self, address: Address) -> bool:
+        """Whether a queue, or a subscription of a topic, has consumers."""
+        found = None if address.topic else self.find_queue(address.name)
+        lines = self.subscriptions(address.name) if address.topic else [found] if found else []
+        return any(self.consumers(line.id) for line in lines)
 
     def is_taken(self, address: Address) -> bool:
         """Whether there is such a queue or topic."""
@@ -179,7 +193,7 @@ class Catalog:
 
     # -- lines ---------------------------------------------------------------------------------------------------
 
-    def add(self, line: Line) -> Line:
+    def add(self, line: QueueRow) -> QueueRow:
         """A new line."""
         made = msgspec.structs.replace(line, id=self._entries.number())
         values = msgspec.structs.astuple(made)
@@ -187,14 +201,14 @@ class Catalog:
         self.changed()
         return made
 
-    def drop(self, line: Line) -> None:
+    def drop(self, line: QueueRow) -> None:
         """A line goes, with its messages."""
         self._entries.drop_line(line.id, self.nodes)
         self._sql.execute("DELETE FROM grouping WHERE line = ?", (line.id,))
         self._sql.execute("DELETE FROM line WHERE id = ?", (line.id,))
         self.changed()
 
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[QueueRow]:
         """All queues and subscriptions."""
         return [_to_line(row) for row in self._sql.execute(f"SELECT {_LINE} FROM line ORDER BY name, key").fetchall()]
 
@@ -205,7 +219,7 @@ class Catalog:
         ).fetchall()
         return [Address(name, True, bool(temporary)) for name, temporary in rows]
 
-    def by_id(self, line: int) -> Line | None:
+    def by_id(self, line: int) -> QueueRow | None:
         """The line with this number, if it is there still."""
         return self._line("id = ?", line)
 
@@ -218,13 +232,13 @@ class Catalog:
         """Messages were given back."""
         self._sql.execute("UPDATE line SET returns = returns + 1 WHERE id = ?", (line,))
 
-    def _line(self, where: str, *values: object) -> Line | None:
+    def _line(self, where: str, *values: object) -> QueueRow | None:
         row = self._sql.execute(f"SELECT {_LINE} FROM line WHERE {where}", values).fetchone()
         return None if row is None else _to_line(row)
 
     # -- subscriptions -------------------------------------------------------------------------------------------
 
-    def subscriptions(self, topic: str) -> list[Line]:
+    def subscriptions(self, topic: str) -> list[QueueRow]:
         """All subscriptions of a topic."""
         found = self._subscriptions.get(topic)
         if found is None:
@@ -232,23 +246,26 @@ class Catalog:
             found = self._subscriptions[topic] = [_to_line(row) for row in rows]
         return found
 
-    def find_key(self, client: str | None, key: str, durable: bool) -> Line | None:
+    def find_key(self, client: str | None, key: str, durable: bool) -> QueueRow | None:
         """The subscription of that name within a client id."""
         return self._line("client = ? AND key = ? AND durable = ?", client or "", key, durable)
 
-    def subscribe(self, interest: Interest, link: int, client: str | None) -> Line:
+    def subscribe(self, interest: Interest, link: int, client: str | None) -> QueueRow:
         """Find or make the subscription that this interest names."""
         named = interest.key is not None and (interest.durable or interest.shared)
         if named and interest.key is not None:
             found = self.find_key(client, interest.key, interest.durable)
             if found is not None:
-                if self._may_take_up(found, interest):
+                defined = (found.address, found.selector, found.no_local)
+                same = defined == (interest.address, interest.selector, interest.no_local)
+                check_reusable(interest, found.address, found.shared, same, self.consumers(found.id) > 0)
+                if same:
                     self._sql.execute("UPDATE line SET link = ? WHERE id = ?", (link, found.id))
                     self.changed()
                     return msgspec.structs.replace(found, link=link)
                 self.drop(found)
         return self.add(
-            Line(
+            QueueRow(
                 0,
                 True,
                 interest.address.name,
@@ -263,36 +280,14 @@ class Catalog:
             )
         )
 
-    def _may_take_up(self, found: Line, interest: Interest) -> bool:
-        """Whether this is the same subscription; an error where it must not be replaced."""
-        name = f"subscription {interest.key!r} on {found.address}"
-        if found.shared != interest.shared:
-            kind = "shared" if found.shared else "unshared"
-            text = f"{name} is a {kind} durable subscription; unsubscribe it first or use another name"
-            raise SubscriptionRefused(text)
-        defined = (found.address, found.selector, found.no_local)
-        same = defined == (interest.address, interest.selector, interest.no_local)
-        if self.consumers(found.id):
-            if not found.shared:
-                raise SubscriptionRefused(f"{name} has an active consumer; close it first")
-            if not same:
-                raise SubscriptionRefused(f"{name} has active consumers with another topic or selector")
-        return same
-
     def unsubscribe(self, client: str | None, key: str) -> None:
         """Forget a durable subscription."""
         found = self.find_key(client, key, True)
-        name = repr(key) if client is None else f"{key!r} of client id {client!r}"
-        if found is None:
-            raise SubscriptionUnknown(f"the embedded broker has no durable subscription {name}")
-        if self.consumers(found.id):
-            raise SubscriptionRefused(f"subscription {name} has an active consumer; close it first")
-        if self._entries.is_held(found.id, self.nodes):
-            raise SubscriptionRefused(
-                f"subscription {name} has messages that the session of a closed consumer has not yet acknowledged or "
-                "committed; do that first, or roll back"
-            )
-        self.drop(found)
+        consumers = found is not None and self.consumers(found.id) > 0
+        unsettled = found is not None and self._entries.is_held(found.id, self.nodes)
+        check_unsubscribe(client, key, found is not None, consumers, unsettled)
+        if found is not None:
+            self.drop(found)
 
     # -- consumers and groups ------------------------------------------------------------------------------------
 
@@ -343,24 +338,12 @@ class Catalog:
         self._sql.execute("DELETE FROM duplicate WHERE place = ? AND number <= ?", (place, last + 1 - window))
         return False
 
-    def check_temporary(self, address: Address, link: int) -> bool:
-        """Whether this link made the temporary destination; ``AddressRefused`` when nobody did."""
-        if address.topic:
-            row = self._sql.execute("SELECT owner FROM topic WHERE name = ?", (address.name,)).fetchone()
-            owner = row[0] if row else 0
-        else:
-            found = self.find_queue(address.name)
-            owner = found.owner if found else 0
-        if not owner:
-            raise AddressRefused(f"{address} is no temporary destination of this embedded broker")
-        return bool(owner == link)
-
 
 def _plain(address: Address) -> Address:
     return Address(address.name, address.topic)
 
 
-def _to_line(row: tuple[Any, ...]) -> Line:
+def _to_line(row: tuple[Any, ...]) -> QueueRow:
     number, topic, name, temporary, owner, client, key, durable, shared, selector, no_local, link = row
     kind = (bool(durable), bool(shared), selector, bool(no_local), link)
-    return Line(number, bool(topic), name, bool(temporary), owner, client, key, *kind)
+    return QueueRow(number, bool(topic), name, bool(temporary), owner, client, key, *kind)
