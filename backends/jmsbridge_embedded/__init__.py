@@ -19,6 +19,7 @@ import msgspec
 
 from jmsbridge.spi import AuthenticationFailed, Backend, Endpoint, Link, LinkEvents, Native, NotSupported
 from jmsbridge_embedded import file, memory
+from jmsbridge_embedded.memory import discard
 from jmsbridge_embedded.native import NATIVE
 
 __all__ = ["EmbeddedBackend", "EmbeddedOptions", "backend", "cut", "discard"]
@@ -78,11 +79,6 @@ def cut(name: str = "default", path: str | None = None) -> None:
         memory.cut(name)
     else:
         file.cut(path)
-
-
-def discard(name: str = "default") -> None:
-    """Drop a broker with everything in it; links to it are lost. The next ``open`` makes an empty one. For tests."""
-    memory.discard(name)
 
 
 def _authenticate(endpoint: Endpoint, credentials: dict[str, str] | str) -> None:

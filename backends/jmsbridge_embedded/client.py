@@ -1,4 +1,4 @@
-"""Who is connected to a broker."""
+"""A broker's view of one connection."""
 
 import sys
 from typing import Final

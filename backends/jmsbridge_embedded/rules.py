@@ -168,7 +168,7 @@ def check_unsubscribe(client_id: str | None, key: str, exists: bool, consumers: 
 def dead_letter(
     envelope: Envelope, to: Address, origin: str, deliveries: int, now: int, reason: str | None = None
 ) -> Envelope:
-    """A message as it lies in the queue where it is put aside: it says why, when and whence, and does not expire.
+    """A message as it lies in the queue where it is put aside: it says why, when and from where, and does not expire.
 
     Without a ``reason`` it was rejected.
     """

@@ -44,7 +44,7 @@ class FileAdmin:
         self.access.call(lambda batch: _remove(batch, address), sync=True)
 
     def purge(self, address: Address, selector: str | None = None) -> int:
-        """Delete the messages of a queue that match and that nobody holds; how many it were."""
+        """Delete the messages of a queue that match and that no consumer holds; how many it were."""
 
         def drop(batch: Batch, rows: list[Row]) -> None:
             batch.entries.forget([row[0] for row in rows])
@@ -52,14 +52,14 @@ class FileAdmin:
         return self._walk(address, selector, None, drop)
 
     def move(self, source: Address, target: Address, selector: str | None = None, limit: int | None = None) -> int:
-        """Move messages that match and that nobody holds, in order, each in one step; how many it were."""
+        """Move messages that match and that no consumer holds, in order, each in one step; how many it were."""
         if target.topic:
             raise NotSupported(f"{target} is a topic; messages are moved to queues")
 
         def put(batch: Batch, rows: list[Row]) -> None:
-            line = batch.catalog.queue(target)
-            batch.entries.move([(row[0], row[1]) for row in rows], line.id)
-            batch.available.add(line.id)
+            queue = batch.catalog.queue(target)
+            batch.entries.move([(row[0], row[1]) for row in rows], queue.id)
+            batch.available.add(queue.id)
 
         return self._walk(source, selector, limit, put)
 
@@ -92,13 +92,13 @@ class _Walk:
 
     def step(self, batch: Batch) -> bool:
         """Take the next page; whether there may be more. Called again after a transaction that was rolled back."""
-        line = _queue(batch, self._address)
+        queue = _queue(batch, self._address)
         count, after = self.count, self._after
         batch.on_undo(lambda: self._go_back(count, after))
         if self._last < 0:
             self._last = batch.entries.sequence
-        rows = batch.entries.page(line.id, self._after, 10 * BAND, _PAGE)
-        found = [row for row in rows if row[1] % BAND <= self._last and self._matches(row, line)]
+        rows = batch.entries.page(queue.id, self._after, 10 * BAND, _PAGE)
+        found = [row for row in rows if row[1] % BAND <= self._last and self._matches(row, queue)]
         if self._limit is not None:
             found = found[: max(0, self._limit - self.count)]
         if found:
@@ -108,8 +108,8 @@ class _Walk:
             self._after = rows[-1][1]
         return len(rows) == _PAGE and (self._limit is None or self.count < self._limit)
 
-    def _matches(self, row: Row, line: QueueRow) -> bool:
-        return self._selector is None or self._selector.matches_envelope(decode(row[5], line.address))
+    def _matches(self, row: Row, queue: QueueRow) -> bool:
+        return self._selector is None or self._selector.matches_envelope(decode(row[5], queue.address))
 
     def _go_back(self, count: int, after: int) -> None:
         self.count, self._after = count, after
@@ -125,18 +125,18 @@ def _queue(batch: Batch, address: Address) -> QueueRow:
 def _places(batch: Batch) -> list[Place]:
     catalog = batch.catalog
     found = [Place(address=address, depth=0, consumers=0) for address in catalog.topics()]
-    for line in catalog.lines():
-        if line.topic and line.key is None:
+    for queue in catalog.queues():
+        if queue.topic and queue.key is None:
             continue  # a subscription without a name exists only for its consumer
-        depth, oldest = batch.entries.depth(line.id, catalog.nodes)
+        depth, oldest = batch.entries.depth(queue.id, catalog.nodes)
         found.append(
             Place(
-                address=line.address,
+                address=queue.address,
                 depth=depth,
-                consumers=catalog.consumers(line.id),
+                consumers=catalog.consumers(queue.id),
                 oldest=oldest,
-                subscription=line.key,
-                client_id=line.client or None,
+                subscription=queue.key,
+                client_id=queue.client or None,
             )
         )
     return sorted(found, key=lambda place: (place.address.name, place.address.topic, place.subscription or ""))

@@ -70,30 +70,30 @@ class Batch:
         envelope = packed.envelope
         address = envelope.address
         if not address.topic:
-            line = self.catalog.queue(address)
+            queue = self.catalog.queue(address)
             self.check_room(client, 1)
             if self._is_duplicate(packed, client):
                 return
-            if self.entries.add(line.id, packed, self.now):
-                self.available.add(line.id)
+            if self.entries.add(queue.id, packed, self.now):
+                self.available.add(queue.id)
             return
         self.check_topic(packed, client)
         if self._is_duplicate(packed, client):
             return
-        for line in self.catalog.subscriptions(address.name):
-            if line.wants(envelope, client.number, client.client_id) and self.entries.add(line.id, packed, self.now):
-                self.available.add(line.id)
+        for queue in self.catalog.subscriptions(address.name):
+            if queue.wants(envelope, client.number, client.client_id) and self.entries.add(queue.id, packed, self.now):
+                self.available.add(queue.id)
 
     def dead_letter(
         self, envelope: Envelope, to: str | None, origin: str, deliveries: int, reason: str | None = None
     ) -> None:
         """Put a message into that queue, or with the dead letters; it needs no room of its own."""
         target = Address(to) if to else DEAD_LETTERS
-        line = self.catalog.queue(target)
+        queue = self.catalog.queue(target)
         made = dead_letter(envelope, target, origin, deliveries, self.now, reason)
-        self.entries.add(line.id, pack(made), self.now)
-        self.available.add(line.id)
-        self.fed.add(line.id)
+        self.entries.add(queue.id, pack(made), self.now)
+        self.available.add(queue.id)
+        self.fed.add(queue.id)
 
     def check(self, packed: Packed, client: Client) -> None:
         """Raise where the message has nowhere to go."""
@@ -106,10 +106,10 @@ class Batch:
     def check_topic(self, packed: Packed, client: Client) -> None:
         """Raise where the message has nowhere to go, or its copies no room."""
         address = packed.envelope.address
-        lines = self.catalog.subscriptions(address.name)
-        if address.temporary or not lines:
+        queues = self.catalog.subscriptions(address.name)
+        if address.temporary or not queues:
             self.catalog.topic_owner(address)
-        self.check_room(client, len(lines))
+        self.check_room(client, len(queues))
 
     def check_room(self, client: Client, more: int) -> None:
         """Raise where the file may not take so many messages more."""

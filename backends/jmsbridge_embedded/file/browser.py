@@ -29,7 +29,7 @@ class FileBrowser:
     def __init__(
         self,
         access: Access,
-        line: QueueRow | None,
+        queue: QueueRow | None,
         selector: str | None,
         inbox: Inbox,
         last: int,
@@ -38,7 +38,7 @@ class FileBrowser:
         self.native: Native = NATIVE
         self.lost: str | None = None
         self._access = access
-        self._line = line
+        self._find = queue
         self._selector = None if selector is None else selector_of(selector)
         self._put = inbox.put
         self._on_close = on_close
@@ -90,12 +90,12 @@ class FileBrowser:
         if self.lost is not None:
             raise LinkLost(self.lost)
         self._remember(batch)
-        line, budget = self._line, _AT_ONCE
-        while line is not None and self._credit > 0:
+        queue, budget = self._find, _AT_ONCE
+        while queue is not None and self._credit > 0:
             if budget <= 0:
                 return True
             wanted = _PAGE if self._selector is not None else min(_PAGE, self._credit)
-            rows = batch.entries.page(line.id, self._after, 10 * BAND, wanted)
+            rows = batch.entries.page(queue.id, self._after, 10 * BAND, wanted)
             budget -= len(rows)
             for _, rank, over, expires, _, body, failures in rows:
                 if self._credit <= 0:
@@ -103,7 +103,7 @@ class FileBrowser:
                 self._after = rank
                 if rank % BAND > self._last or (expires and expires <= batch.now):
                     continue
-                envelope = decode(body, line.address)
+                envelope = decode(body, queue.address)
                 if self._selector is None or self._selector.matches_envelope(envelope):
                     self._credit -= 1
                     batch.effects.append((self._put, Arrival(None, envelope, over > 0, over + 1, failures)))

@@ -26,7 +26,7 @@ from jmsbridge_embedded.file.consumer import Accepted, FileConsumer
 from jmsbridge_embedded.file.disk.entries import Packed, pack
 from jmsbridge_embedded.file.dispatch import Token
 from jmsbridge_embedded.file.operations import Verb
-from jmsbridge_embedded.rules import check_creatable, check_interest, check_owner, compiled
+from jmsbridge_embedded.rules import answer, check_creatable, check_interest, check_owner, compiled
 
 __all__ = ["FileChannel", "end_channels"]
 
@@ -56,9 +56,7 @@ class FileChannel:
     def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
         """Send, or hold until commit."""
         if self.lost is not None:
-            if ticket is None:
-                raise LinkLost(self.lost)
-            ticket.fail(LinkLost(self.lost))
+            answer(ticket, self.lost)
             return
         try:
             packed = pack(envelope)
@@ -194,13 +192,13 @@ class FileChannel:
 
     def _browse(self, batch: Batch, interest: Interest, inbox: Inbox) -> FileBrowser:
         self._check()
-        line = batch.catalog.find_queue(interest.address.name)
-        if line is None:
+        queue = batch.catalog.find_queue(interest.address.name)
+        if queue is None:
             check_creatable(interest.address)
         else:
-            self._check_owner(interest, line.owner)
+            self._check_owner(interest, queue.owner)
         last = batch.entries.sequence
-        browser = FileBrowser(self._access, line, interest.selector, inbox, last, self.subscriptions.discard)
+        browser = FileBrowser(self._access, queue, interest.selector, inbox, last, self.subscriptions.discard)
         self.subscriptions.add(browser)
         return browser
 
@@ -209,14 +207,14 @@ class FileChannel:
         catalog, address, dispatcher = batch.catalog, interest.address, self._store.dispatcher
         if address.topic:
             self._check_owner(interest, catalog.topic_owner(address))
-            line = catalog.subscribe(interest, self._client.number, self._client.client_id)
+            queue = catalog.subscribe(interest, self._client.number, self._client.client_id)
         else:
-            line = catalog.queue(address)
-            self._check_owner(interest, line.owner)
+            queue = catalog.queue(address)
+            self._check_owner(interest, queue.owner)
         selector = None if address.topic else interest.selector
-        number, on_close = catalog.join(line.id, selector), self.subscriptions.discard
-        consumer = FileConsumer(self._access, line, number, interest, inbox, self.accepted, on_close)
-        dispatcher.join(line, consumer, selector)
+        number, on_close = catalog.join(queue.id, selector), self.subscriptions.discard
+        consumer = FileConsumer(self._access, queue, number, interest, inbox, self.accepted, on_close)
+        dispatcher.join(queue, consumer, selector)
         self.subscriptions.add(consumer)
         batch.on_undo(lambda: self.subscriptions.discard(consumer))
         batch.on_undo(lambda: dispatcher.leave(consumer))

@@ -43,14 +43,14 @@ class FileConsumer(Taker):
     def __init__(
         self,
         access: Access,
-        line: QueueRow,
+        queue: QueueRow,
         number: int,
         interest: Interest,
         inbox: Inbox,
         transaction: Accepted | None,
         on_close: "Callable[[FileConsumer], None]",
     ) -> None:
-        super().__init__(line, number, interest, inbox)
+        super().__init__(queue, number, interest, inbox)
         self.native: Native = NATIVE
         self.ended = False
         self.lost: str | None = None
@@ -117,7 +117,7 @@ class FileConsumer(Taker):
     def _drain(self, batch: Batch) -> bool:
         """What is there comes, then no more."""
         self._check()
-        if self.credit and not self._store.dispatcher.dispatch(batch, self.line.id):
+        if self.credit and not self._store.dispatcher.dispatch(batch, self.queue.id):
             return True
         self._store.dispatcher.pause(batch, self)
         return False
@@ -147,7 +147,7 @@ class FileConsumer(Taker):
         elif outcome is Outcome.REJECTED:
             for token in mine.values():
                 to, reason = rejected_to(self._interest, token.envelope, batch.now)
-                batch.dead_letter(token.envelope, to, self.line.origin, token.count + failures, reason)
+                batch.dead_letter(token.envelope, to, self.queue.origin, token.count + failures, reason)
             batch.entries.forget(mine)
         else:
             failures = 0 if outcome is Outcome.RELEASED else failures
@@ -174,8 +174,8 @@ class FileConsumer(Taker):
             return
         self._retired = True
         batch.on_undo(self._not_left)
-        if not batch.catalog.leave(self.id, self.line.id):
-            batch.available.add(self.line.id)  # its groups are free
+        if not batch.catalog.leave(self.id, self.queue.id):
+            batch.available.add(self.queue.id)  # its groups are free
 
     def _not_left(self) -> None:
         self._retired = False
@@ -185,16 +185,16 @@ class FileConsumer(Taker):
 
         Those that expired meanwhile go where this consumer wants such messages, unless their queue is gone.
         """
-        line = self.line
+        queue = self.queue
         back: list[Token] = []
         late: list[Token] = []
         for token in tokens:
             is_late = self.expired is not None and is_expired(token.envelope, batch.now)
             (late if is_late else back).append(token)
-        self._store.dispatcher.give_back(batch, line.id, back, deliveries, failures)
-        if late and batch.catalog.by_id(line.id) is not None:
+        self._store.dispatcher.give_back(batch, queue.id, back, deliveries, failures)
+        if late and batch.catalog.by_id(queue.id) is not None:
             for token in late:
-                batch.dead_letter(token.envelope, self.expired, line.origin, token.count, DEAD_LETTER_EXPIRED)
+                batch.dead_letter(token.envelope, self.expired, queue.origin, token.count, DEAD_LETTER_EXPIRED)
         batch.entries.forget(token.id for token in late)
 
     def stop(self, lost: str) -> None:

@@ -1,4 +1,4 @@
-"""Processes and links in the file: who came, who went, and what becomes of what the dead had."""
+"""Processes and links in the file: how they come and go, and what becomes of what a dead process held."""
 
 import sqlite3
 
@@ -49,18 +49,18 @@ class Nodes:
         batch.effects.append((lambda address: self._presence.remove(peer.token, address), peer.socket))
 
     def leave(self, batch: Batch) -> None:
-        """This process closes the file; what the dead left is tidied by whoever goes last, if not before."""
+        """This process closes the file; what dead processes left is cleared now, if no other has done so."""
         for peer in self.dead():
             self.clear(batch, peer)
         self._clear(batch, self._catalog.node)
 
     def _clear(self, batch: Batch, node: int) -> None:
-        for line in self._entries.give_back_all(node):
-            self._catalog.returned(line)
-            batch.available.add(line)
-        for consumer, line in self._sql.execute("SELECT id, line FROM consumer WHERE node = ?", (node,)).fetchall():
-            if not self._catalog.leave(consumer, line):
-                batch.available.add(line)
+        for queue in self._entries.give_back_all(node):
+            self._catalog.returned(queue)
+            batch.available.add(queue)
+        for consumer, queue in self._sql.execute("SELECT id, line FROM consumer WHERE node = ?", (node,)).fetchall():
+            if not self._catalog.leave(consumer, queue):
+                batch.available.add(queue)
         for (link,) in self._sql.execute("SELECT id FROM link WHERE node = ?", (node,)).fetchall():
             self.end_link(link)
         self._sql.execute("DELETE FROM node WHERE id = ?", (node,))

@@ -2,7 +2,7 @@
 
 It takes all operations that wait and runs them in one transaction, so that they share one fsync; tickets are answered
 after COMMIT. The WAL is synced here rather than by SQLite, after the transaction has ended and other processes can
-write again: only where somebody waits for a confirmation, and before that somebody hears of it.
+write again: only where a confirmation was asked for, and before it is given.
 """
 
 import contextlib
@@ -176,13 +176,13 @@ class Store:
         self._released(self)
 
     def stop(self) -> None:
-        """Close the file; called when there is no link any more."""
+        """Close the file; called after the last link has ended."""
 
         def act(batch: Batch) -> None:
             self.nodes.leave(batch)
             self._stopping = True
 
-        with contextlib.suppress(BackendError):  # whoever opens the file next cleans up
+        with contextlib.suppress(BackendError):  # the next process that opens the file cleans up
             self.call(act)
         self._stopping = True
         self.submit(_look(()))
@@ -196,11 +196,11 @@ class Store:
             link.abandon(lost)
         self.presence.abandon()
 
-    def heard(self, lines: Sequence[int] | None) -> None:
+    def heard(self, queues: Sequence[int] | None) -> None:
         """Another process says that something is available."""
-        hungry = [line for line in list(self.dispatcher.locals) if self.dispatcher.is_hungry(line)]
-        named = hungry if lines is None else [line for line in lines if line in hungry]
-        if named or not lines:
+        hungry = [queue for queue in list(self.dispatcher.locals) if self.dispatcher.is_hungry(queue)]
+        named = hungry if queues is None else [queue for queue in queues if queue in hungry]
+        if named or not queues:
             self.submit(_look(named))
 
     # -- the thread ----------------------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ class Store:
     def _run(self, timeout: float) -> None:
         try:
             self._open(timeout)
-        except Exception as error:  # whatever it is, the one who opens gets it
+        except Exception as error:  # whatever it is, ``start`` raises it
             self._intake.close()
             failure = error if isinstance(error, BackendError) else ConnectFailed(f"{self.path}: {error}")
             if failure is not error:
@@ -316,7 +316,7 @@ class Store:
             return made  # another process puts in order what a killed one was about to write: the next look sees it
         if changed != self._seen_version:
             self._seen_version = changed
-            hungry = [line for line in self.dispatcher.locals if self.dispatcher.is_hungry(line)]
+            hungry = [queue for queue in self.dispatcher.locals if self.dispatcher.is_hungry(queue)]
             if hungry:
                 made.append(_look(hungry))
         return made
@@ -354,7 +354,7 @@ class Store:
         row = self._sql.execute("SELECT seq, stored, topology FROM state WHERE one = 1").fetchone()
         self.entries.begin(*row)
         self.catalog.begin(row[2])
-        if self.catalog.is_buried:
+        if self.catalog.is_declared_dead:
             raise LinkLost(
                 f"{self.path}: other processes took this one for dead, for its lock file in {self.presence.folder} is "
                 "gone; leave that folder alone while the file is open"
@@ -372,11 +372,11 @@ class Store:
                 operation.run(batch)
             except BackendError as error:
                 batch.effects.append(partial(operation.fail, error))
-        lines, self._unfinished = batch.available | batch.hungry | self._unfinished, set()
-        while lines:
+        queues, self._unfinished = batch.available | batch.hungry | self._unfinished, set()
+        while queues:
             batch.fed = set()
-            self._unfinished |= {line for line in lines if not self.dispatcher.dispatch(batch, line)}
-            lines = batch.fed
+            self._unfinished |= {queue for queue in queues if not self.dispatcher.dispatch(batch, queue)}
+            queues = batch.fed
         entries.finish(self.catalog.topology)
 
     def _after(self, batch: Batch) -> None:
@@ -389,13 +389,13 @@ class Store:
                 effect()  # type: ignore[operator]
         foreign, targets = self.catalog.foreign, dict[int, set[int]]()
         if foreign:
-            for line in batch.available:
-                for node in foreign.get(line, ()):
-                    targets.setdefault(node, set()).add(line)
-            for node, lines in targets.items():
+            for queue in batch.available:
+                for node in foreign.get(queue, ()):
+                    targets.setdefault(node, set()).add(queue)
+            for node, queues in targets.items():
                 peer = self.catalog.peers.get(node)
                 if peer is not None:
-                    self.presence.wake(peer.socket, lines)
+                    self.presence.wake(peer.socket, queues)
 
     def _check_file(self) -> None:
         try:
@@ -416,7 +416,7 @@ class Store:
             shared = os.stat(f"{self.path}-shm").st_ino
         except FileNotFoundError:
             shared = None
-        if shared != self._shm:  # who opens the file now makes another one, and neither sees what the other writes
+        if shared != self._shm:  # a later process makes another one: neither sees the other's writes
             raise LinkLost(
                 f"{self.path}-shm was deleted while {self.path} was open, and with it the locks that other processes "
                 "respect; leave it to the broker"
@@ -478,10 +478,10 @@ class Store:
         return self.death or LinkLost(f"the connection to {self.path} was closed")
 
 
-def _look(lines: Sequence[int]) -> Verb:
+def _look(queues: Sequence[int]) -> Verb:
     """Look at these queues, where another process made something available."""
 
     def act(batch: Batch) -> None:
-        batch.hungry.update(lines)
+        batch.hungry.update(queues)
 
     return Verb(act, failed=lambda error: _log.debug("nothing was claimed: %s", error))

@@ -1,6 +1,6 @@
 """Administration of a broker in memory."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import msgspec
 
@@ -12,9 +12,6 @@ from jmsbridge_embedded.memory.queues.queue import Queue
 from jmsbridge_embedded.memory.queues.slices import in_slices
 from jmsbridge_embedded.memory.queues.walk import Walk
 from jmsbridge_embedded.rules import DEAD_LETTERS, compiled
-
-if TYPE_CHECKING:
-    from jmsbridge.selectors import Selector
 
 __all__ = ["MemoryAdmin"]
 
@@ -79,43 +76,50 @@ class MemoryAdmin:
             home.remove_unused(address, place, "removing")
 
     def purge(self, address: Address, selector: str | None = None) -> int:
-        """Delete the messages of a queue that match and that nobody holds; how many it were."""
-        queue, wanted, walk = self._begin(address, selector)
-        count = 0
-
-        def some() -> bool:
-            nonlocal count
-            self._check()
-            entries = _matching(queue, wanted, walk)
-            if entries:
-                queue.forget(entries)
-                count += len(entries)
-            if walk.done:
-                queue.rest()
-            return not walk.done
-
-        in_slices(self._state, some)
-        return count
+        """Delete the messages of a queue that match and that no consumer holds; how many it were."""
+        return self._walk(address, selector, None, lambda queue, entries: queue.forget(entries))
 
     def move(self, source: Address, target: Address, selector: str | None = None, limit: int | None = None) -> int:
-        """Move messages that match and that nobody holds, in order, each in one step; how many it were."""
+        """Move messages that match and that no consumer holds, in order, each in one step; how many it were."""
         if target.topic:
             raise NotSupported(f"{target} is a topic; messages are moved to queues")
-        queue, wanted, walk = self._begin(source, selector)
-        count = 0
 
-        def some() -> bool:
-            nonlocal count
-            self._check()
-            entries = _matching(queue, wanted, walk)
-            if limit is not None:
-                entries = entries[: limit - count]
+        def move(queue: Queue, entries: list[Entry]) -> None:
             to = self._destinations.queue(target)
             for entry in entries:
                 queue.forget((entry,))
                 moved = msgspec.structs.replace(entry.envelope, address=target)
                 to.add(moved, at_once=False, count=entry.count, failures=entry.failures)
             to.dispatch()
+
+        return self._walk(source, selector, limit, move)
+
+    def _check(self) -> None:
+        self._state.mend()
+        self.client.check()
+
+    def _walk(
+        self, address: Address, selector: str | None, limit: int | None, act: Callable[[Queue, list[Entry]], None]
+    ) -> int:
+        """Do something with the messages that wait when this begins, page by page; to how many it was done."""
+        with self._state.lock:
+            self._check()
+            queue = None if address.topic else self._destinations.queues.get(address.name)
+            if queue is None:
+                raise AddressRefused(f"there is no {address} in {self._destinations.where}")
+        wanted = compiled(selector)
+        in_slices(self._state, queue.catch_up)
+        walk, count = Walk(queue.sequence), 0
+
+        def some() -> bool:
+            nonlocal count
+            self._check()
+            page = walk.page(queue.backlogs())
+            entries = [entry for entry in page if wanted is None or wanted.matches_envelope(entry.envelope)]
+            if limit is not None:
+                entries = entries[: limit - count]
+            if entries:
+                act(queue, entries)
             count += len(entries)
             more = not walk.done and count != limit
             if not more:
@@ -124,21 +128,6 @@ class MemoryAdmin:
 
         in_slices(self._state, some)
         return count
-
-    def _check(self) -> None:
-        self._state.mend()
-        self.client.check()
-
-    def _begin(self, address: Address, selector: str | None) -> "tuple[Queue, Selector | None, Walk]":
-        with self._state.lock:
-            self._check()
-            queue = None if address.topic else self._destinations.queues.get(address.name)
-            if queue is None:
-                raise AddressRefused(f"there is no {address} in {self._destinations.where}")
-        wanted = compiled(selector)
-        in_slices(self._state, queue.catch_up)
-        with self._state.lock:
-            return queue, wanted, Walk(queue.sequence)
 
     def _oldest(self, queue: Queue) -> int | None:
         """When the oldest message that waits or is held was sent."""
@@ -158,10 +147,6 @@ class MemoryAdmin:
 
         in_slices(self._state, some)
         return oldest
-
-
-def _matching(queue: Queue, wanted: "Selector | None", walk: Walk) -> list[Entry]:
-    return [entry for entry in walk.page(queue.backlogs()) if wanted is None or wanted.matches_envelope(entry.envelope)]
 
 
 def _place(address: Address, queue: Queue, key: str | None = None, client_id: str | None = None) -> Place:

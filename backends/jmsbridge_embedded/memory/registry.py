@@ -29,8 +29,8 @@ def cut(name: str) -> None:
         broker.cut(f"the connection to embedded broker {name!r} was cut")
 
 
-def discard(name: str) -> None:
-    """Drop a broker with everything in it; links to it are lost."""
+def discard(name: str = "default") -> None:
+    """Drop a broker with everything in it; links to it are lost. The next ``open`` makes an empty one. For tests."""
     with _lock:
         broker = _registry.pop(name, None)
     if broker is not None:

@@ -1,6 +1,6 @@
 """What there is besides messages: queues, subscriptions, consumers, other processes; and a memory of it.
 
-All of it is in the file; what is remembered here is forgotten whenever ``topology`` shows that somebody, this process
+All of it is in the file; what is remembered here is forgotten whenever ``topology`` shows that a process, this one
 included, changed something, or when a transaction is rolled back.
 """
 
@@ -44,7 +44,7 @@ class QueueRow(msgspec.Struct, frozen=True):
 
     @property
     def origin(self) -> str:
-        """What a dead letter says about whence it came."""
+        """What a dead letter says about where it came from."""
         return f"{self.address}/{self.key}" if self.topic and self.key is not None else str(self.address)
 
     def wants(self, envelope: Envelope, link: int, client: str | None) -> bool:
@@ -74,7 +74,7 @@ def selector_of(text: str) -> "Selector":
     return made
 
 
-_LINE = "id, topic, name, temporary, owner, client, key, durable, shared, selector, no_local, link"
+_COLUMNS = "id, topic, name, temporary, owner, client, key, durable, shared, selector, no_local, link"
 
 
 class Catalog:
@@ -83,11 +83,11 @@ class Catalog:
     def __init__(self, connection: sqlite3.Connection, entries: Entries) -> None:
         self.topology = 0
         self.node = 0
-        self.is_buried = False
+        self.is_declared_dead = False
         """Whether others took this process for dead and gave back what it had."""
         self.peers: dict[int, Peer] = {}
         self.foreign: dict[int, set[int]] = {}
-        """Which other nodes have consumers on a line."""
+        """Which other nodes have consumers on a queue."""
         self._sql = connection
         self._entries = entries
         self._queues: dict[str, QueueRow] = {}
@@ -101,17 +101,17 @@ class Catalog:
             self.topology = topology
             self._forget()
             self.peers = {row[0]: Peer(*row) for row in self._sql.execute("SELECT id, token, socket FROM node")}
-            self.is_buried = self.node != 0 and self.peers.pop(self.node, None) is None
+            self.is_declared_dead = self.node != 0 and self.peers.pop(self.node, None) is None
             self.foreign = {}
-            for line, node in self._sql.execute("SELECT line, node FROM consumer WHERE node <> ?", (self.node,)):
-                self.foreign.setdefault(line, set()).add(node)
+            for queue, node in self._sql.execute("SELECT line, node FROM consumer WHERE node <> ?", (self.node,)):
+                self.foreign.setdefault(queue, set()).add(node)
 
     def rolled_back(self) -> None:
         """What was remembered may never have been."""
         self.topology = 0
 
     def changed(self) -> None:
-        """Something was changed in this transaction: everybody is to forget."""
+        """Something was changed in this transaction: every process is to forget what it remembers."""
         self.topology += 1
         self._forget()
 
@@ -130,7 +130,7 @@ class Catalog:
         """The queue of that name."""
         found = self._queues.get(name)
         if found is None:
-            found = self._line("topic = 0 AND name = ?", name)
+            found = self._find("topic = 0 AND name = ?", name)
             if found is not None:
                 self._queues[name] = found
         return found
@@ -144,7 +144,7 @@ class Catalog:
         return found
 
     def topic_owner(self, address: Address) -> int:
-        """The link whose temporary topic this is, 0 for one that is everybody's."""
+        """The link that owns this temporary topic, 0 for a topic without owner."""
         row = self._sql.execute("SELECT owner FROM topic WHERE name = ?", (address.name,)).fetchone()
         if row is None:
             check_creatable(address)
@@ -162,8 +162,8 @@ class Catalog:
     def is_consumed(self, address: Address) -> bool:
         """Whether a queue, or a subscription of a topic, has consumers."""
         found = None if address.topic else self.find_queue(address.name)
-        lines = self.subscriptions(address.name) if address.topic else [found] if found else []
-        return any(self.consumers(line.id) for line in lines)
+        queues = self.subscriptions(address.name) if address.topic else [found] if found else []
+        return any(self.consumers(queue.id) for queue in queues)
 
     def is_taken(self, address: Address) -> bool:
         """Whether there is such a queue or topic."""
@@ -173,7 +173,7 @@ class Catalog:
         return known is not None or bool(self.subscriptions(address.name))
 
     def make_topic(self, address: Address, owner: int = 0) -> None:
-        """Remember a topic although nobody subscribes to it."""
+        """Remember a topic although it has no subscription."""
         values = (address.name, address.temporary, owner)
         self._sql.execute("INSERT OR IGNORE INTO topic VALUES (?, ?, ?)", values)
         self.changed()
@@ -185,56 +185,56 @@ class Catalog:
             if found is not None:
                 self.drop(found)
         else:
-            for line in self.subscriptions(address.name):
-                self.drop(line)
+            for queue in self.subscriptions(address.name):
+                self.drop(queue)
             self._sql.execute("DELETE FROM topic WHERE name = ?", (address.name,))
         self._sql.execute("DELETE FROM duplicate WHERE place = ?", (str(_plain(address)),))
         self.changed()
 
-    # -- lines ---------------------------------------------------------------------------------------------------
+    # -- queues ---------------------------------------------------------------------------------------------------
 
-    def add(self, line: QueueRow) -> QueueRow:
-        """A new line."""
-        made = msgspec.structs.replace(line, id=self._entries.number())
+    def add(self, queue: QueueRow) -> QueueRow:
+        """A new queue."""
+        made = msgspec.structs.replace(queue, id=self._entries.number())
         values = msgspec.structs.astuple(made)
-        self._sql.execute(f"INSERT INTO line({_LINE}) VALUES ({','.join('?' * len(values))})", values)
+        self._sql.execute(f"INSERT INTO line({_COLUMNS}) VALUES ({','.join('?' * len(values))})", values)
         self.changed()
         return made
 
-    def drop(self, line: QueueRow) -> None:
-        """A line goes, with its messages."""
-        self._entries.drop_line(line.id, self.nodes)
-        self._sql.execute("DELETE FROM grouping WHERE line = ?", (line.id,))
-        self._sql.execute("DELETE FROM line WHERE id = ?", (line.id,))
+    def drop(self, queue: QueueRow) -> None:
+        """A queue goes, with its messages."""
+        self._entries.drop_queue(queue.id, self.nodes)
+        self._sql.execute("DELETE FROM grouping WHERE line = ?", (queue.id,))
+        self._sql.execute("DELETE FROM line WHERE id = ?", (queue.id,))
         self.changed()
 
-    def lines(self) -> list[QueueRow]:
+    def queues(self) -> list[QueueRow]:
         """All queues and subscriptions."""
-        return [_to_line(row) for row in self._sql.execute(f"SELECT {_LINE} FROM line ORDER BY name, key").fetchall()]
+        return [_to_row(row) for row in self._sql.execute(f"SELECT {_COLUMNS} FROM line ORDER BY name, key").fetchall()]
 
     def topics(self) -> list[Address]:
-        """All topics that somebody subscribes to, made, or made temporarily."""
+        """All topics that have a subscription or were made, temporary ones included."""
         rows = self._sql.execute(
             "SELECT name, temporary FROM topic UNION SELECT name, temporary FROM line WHERE topic = 1"
         ).fetchall()
         return [Address(name, True, bool(temporary)) for name, temporary in rows]
 
-    def by_id(self, line: int) -> QueueRow | None:
-        """The line with this number, if it is there still."""
-        return self._line("id = ?", line)
+    def by_id(self, queue: int) -> QueueRow | None:
+        """The queue with this number, if it is there still."""
+        return self._find("id = ?", queue)
 
-    def returns(self, line: int) -> int:
-        """How often messages were given back to a line: what was looked at before may be there again."""
-        row = self._sql.execute("SELECT returns FROM line WHERE id = ?", (line,)).fetchone()
+    def returns(self, queue: int) -> int:
+        """How often messages were given back to a queue: what was looked at before may be there again."""
+        row = self._sql.execute("SELECT returns FROM line WHERE id = ?", (queue,)).fetchone()
         return int(row[0]) if row else 0
 
-    def returned(self, line: int) -> None:
+    def returned(self, queue: int) -> None:
         """Messages were given back."""
-        self._sql.execute("UPDATE line SET returns = returns + 1 WHERE id = ?", (line,))
+        self._sql.execute("UPDATE line SET returns = returns + 1 WHERE id = ?", (queue,))
 
-    def _line(self, where: str, *values: object) -> QueueRow | None:
-        row = self._sql.execute(f"SELECT {_LINE} FROM line WHERE {where}", values).fetchone()
-        return None if row is None else _to_line(row)
+    def _find(self, where: str, *values: object) -> QueueRow | None:
+        row = self._sql.execute(f"SELECT {_COLUMNS} FROM line WHERE {where}", values).fetchone()
+        return None if row is None else _to_row(row)
 
     # -- subscriptions -------------------------------------------------------------------------------------------
 
@@ -242,13 +242,13 @@ class Catalog:
         """All subscriptions of a topic."""
         found = self._subscriptions.get(topic)
         if found is None:
-            rows = self._sql.execute(f"SELECT {_LINE} FROM line WHERE topic = 1 AND name = ?", (topic,)).fetchall()
-            found = self._subscriptions[topic] = [_to_line(row) for row in rows]
+            rows = self._sql.execute(f"SELECT {_COLUMNS} FROM line WHERE topic = 1 AND name = ?", (topic,)).fetchall()
+            found = self._subscriptions[topic] = [_to_row(row) for row in rows]
         return found
 
     def find_key(self, client: str | None, key: str, durable: bool) -> QueueRow | None:
         """The subscription of that name within a client id."""
-        return self._line("client = ? AND key = ? AND durable = ?", client or "", key, durable)
+        return self._find("client = ? AND key = ? AND durable = ?", client or "", key, durable)
 
     def subscribe(self, interest: Interest, link: int, client: str | None) -> QueueRow:
         """Find or make the subscription that this interest names."""
@@ -291,40 +291,40 @@ class Catalog:
 
     # -- consumers and groups ------------------------------------------------------------------------------------
 
-    def consumers(self, line: int) -> int:
-        """How many consumers a line has, in all processes."""
-        return int(self._sql.execute("SELECT count(*) FROM consumer WHERE line = ?", (line,)).fetchone()[0])
+    def consumers(self, queue: int) -> int:
+        """How many consumers a queue has, in all processes."""
+        return int(self._sql.execute("SELECT count(*) FROM consumer WHERE line = ?", (queue,)).fetchone()[0])
 
-    def join(self, line: int, selector: str | None) -> int:
+    def join(self, queue: int, selector: str | None) -> int:
         """A consumer of this process comes."""
         made = self._entries.number()
-        self._sql.execute("INSERT INTO consumer VALUES (?, ?, ?, ?)", (made, line, self.node, selector))
+        self._sql.execute("INSERT INTO consumer VALUES (?, ?, ?, ?)", (made, queue, self.node, selector))
         self.changed()
         return made
 
-    def leave(self, consumer: int, line: int) -> bool:
-        """A consumer goes, and with the last one the line, if it lives only as long; whether that was so."""
+    def leave(self, consumer: int, queue: int) -> bool:
+        """A consumer goes, and with the last one the queue, if it lives only as long; whether that was so."""
         self._sql.execute("DELETE FROM consumer WHERE id = ?", (consumer,))
         self._sql.execute("DELETE FROM grouping WHERE consumer = ?", (consumer,))
         self.changed()
-        found = self.by_id(line)
-        if found is None or not found.topic or found.durable or self.consumers(line):
+        found = self.by_id(queue)
+        if found is None or not found.topic or found.durable or self.consumers(queue):
             return found is None
         self.drop(found)
         return True
 
-    def group_owner(self, line: int, bucket: int) -> tuple[int, int, str | None] | None:
-        """Who has a group: consumer, node and selector."""
+    def group_owner(self, queue: int, bucket: int) -> tuple[int, int, str | None] | None:
+        """The owner of a group: consumer, node and selector."""
         row: tuple[int, int, str | None] | None = self._sql.execute(
             "SELECT c.id, c.node, c.selector FROM grouping g JOIN consumer c ON c.id = g.consumer "
             "WHERE g.line = ? AND g.bucket = ?",
-            (line, bucket),
+            (queue, bucket),
         ).fetchone()
         return row
 
-    def own_group(self, line: int, bucket: int, consumer: int) -> None:
+    def own_group(self, queue: int, bucket: int, consumer: int) -> None:
         """This consumer gets the group's messages from now on."""
-        self._sql.execute("INSERT OR REPLACE INTO grouping VALUES (?, ?, ?)", (line, bucket, consumer))
+        self._sql.execute("INSERT OR REPLACE INTO grouping VALUES (?, ?, ?)", (queue, bucket, consumer))
 
     # -- duplicates ----------------------------------------------------------------------------------------------
 
@@ -343,7 +343,7 @@ def _plain(address: Address) -> Address:
     return Address(address.name, address.topic)
 
 
-def _to_line(row: tuple[Any, ...]) -> QueueRow:
+def _to_row(row: tuple[Any, ...]) -> QueueRow:
     number, topic, name, temporary, owner, client, key, durable, shared, selector, no_local, link = row
     kind = (bool(durable), bool(shared), selector, bool(no_local), link)
     return QueueRow(number, bool(topic), name, bool(temporary), owner, client, key, *kind)

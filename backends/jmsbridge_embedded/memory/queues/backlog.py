@@ -46,11 +46,11 @@ def _last_key(chunk: Sequence[Entry]) -> int:
 class Backlog:
     """Entries by their keys, each once. No lock of its own.
 
-    They are in pieces (``chunks``), so that every step is short however many there are, and so that somebody who walks
-    through finds the way back after others had their turn. No piece is empty, but one that is alone. The first and
-    the last are deques; those between are tuples, which the garbage collector looks at once and no more. An entry that
-    does not wait any more may be left behind; whoever meets it drops it. Every change is a single operation of a list
-    or deque, and none does harm when it is made again: an interrupt leaves no half of one.
+    They are in pieces (``chunks``), so that every step is short however many there are, and so that a walk finds its
+    place again after other threads had their turn. No piece is empty, but one that is alone. The first and the last are
+    deques; those between are tuples, which the garbage collector looks at only once. An entry that does not wait any
+    more may be left behind; the next look at it drops it. Every change is a single operation of a list or deque, and
+    may be repeated, so that an interrupt leaves none half done.
     """
 
     __slots__ = ("chunks",)

@@ -1,4 +1,4 @@
-"""Who gets which message of a queue."""
+"""Which consumer gets which message of a queue."""
 
 from collections.abc import Callable, Sequence
 from operator import attrgetter

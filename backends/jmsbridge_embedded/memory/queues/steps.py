@@ -14,27 +14,11 @@ from jmsbridge_embedded.memory.queues.backlog import GONE, Entry
 from jmsbridge_embedded.memory.queues.contents import Contents
 from jmsbridge_embedded.memory.queues.takers import Taker, View
 
-__all__ = [
-    "accepted",
-    "appeared",
-    "forgotten",
-    "granted",
-    "handed",
-    "kept",
-    "moved",
-    "paused",
-    "registering",
-]
+__all__ = ["accepted", "appeared", "forgotten", "granted", "handed", "kept", "moved", "paused", "registering"]
 
 
 def kept(
-    again: bool,
-    queue: Contents,
-    entry: Entry,
-    due: int,
-    size: int,
-    stored: int,
-    views: Sequence[View] | None = None,
+    again: bool, queue: Contents, entry: Entry, due: int, size: int, stored: int, views: Sequence[View] | None = None
 ) -> None:
     """A new message waits in a queue, or for the time when it is ``due`` there."""
     queue.size = size
@@ -52,14 +36,7 @@ def registering(again: bool) -> None:
 
 
 def handed(
-    again: bool,
-    queue: Contents,
-    consumer: Taker,
-    entry: Entry,
-    arrival: Arrival,
-    credit: int,
-    size: int,
-    stored: int,
+    again: bool, queue: Contents, consumer: Taker, entry: Entry, arrival: Arrival, credit: int, size: int, stored: int
 ) -> None:
     """A consumer has a message."""
     consumer.credit = credit

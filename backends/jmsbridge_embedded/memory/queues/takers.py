@@ -1,4 +1,4 @@
-"""Who takes messages from a queue: consumers, the views that their selectors define, and the owners of groups."""
+"""What takes messages from a queue: consumers, the views that their selectors define, and the owners of groups."""
 
 from collections import deque
 from typing import TYPE_CHECKING
@@ -35,7 +35,7 @@ class Taker:
 
 
 class View(Backlog):
-    """What a selector matches, or everything, and those who take from it.
+    """What a selector matches, or everything, and the consumers that take from it.
 
     ``ring`` holds the consumers with credit, the next one first; ``walk`` says how far the messages that waited before
     have been looked at, and is None when all have.
@@ -51,7 +51,7 @@ class View(Backlog):
         self.walk = walk
 
     def wants(self, entry: Entry) -> bool:
-        """Whether the message belongs in this view, and nobody is going to look at it later."""
+        """Whether the message belongs in this view, and its walk is not going to look at it later."""
         if self.walk is not None and not self.walk.has_passed(entry):
             return False
         return self.matches(entry.envelope)
@@ -70,9 +70,9 @@ class Groups:
         self._owners: dict[int, Taker] = {}
 
     def owner(self, envelope: Envelope, asking: Taker) -> Taker:
-        """Who is to get this message: its group's owner, or else the one who asks, who becomes the owner.
+        """Which consumer gets this message: its group's owner, or else the one that asks, which becomes the owner.
 
-        A message that the owner's selector does not match goes to the one who asks.
+        A message that the owner's selector does not match goes to the one that asks.
         """
         bucket = bucket_of(envelope)
         if bucket is None:
