@@ -27,7 +27,6 @@ from jmsbridge.browser import QueueBrowser
 from jmsbridge.codecs.javaserial import JavaObject
 from jmsbridge.connection import Connection
 from jmsbridge.consumer import MessageConsumer
-from jmsbridge.context import JMSContext
 from jmsbridge.core.modes import (
     AUTO_ACKNOWLEDGE,
     CLIENT_ACKNOWLEDGE,
@@ -42,13 +41,14 @@ from jmsbridge.destinations import Destination, Queue, TemporaryQueue, Temporary
 from jmsbridge.errors import *  # noqa: F403
 from jmsbridge.errors import __all__ as _errors
 from jmsbridge.factory import ConnectionFactory, connect, context
-from jmsbridge.jmsconsumer import JMSConsumer
-from jmsbridge.jmsproducer import JMSProducer
 from jmsbridge.listeners import CompletionListener, ExceptionListener, MessageListener
 from jmsbridge.message import BytesMessage, MapMessage, Message, ObjectMessage, StreamMessage, TextMessage
 from jmsbridge.metadata import ConnectionMetaData
 from jmsbridge.producer import MessageProducer
 from jmsbridge.session import Session
+from jmsbridge.simplified.consumer import JMSConsumer
+from jmsbridge.simplified.context import JMSContext
+from jmsbridge.simplified.producer import JMSProducer
 from jmsbridge.values import Byte, Char, Double, FieldValue, Float, Int, JavaValue, Long, PropertyValue, Short
 
 try:

@@ -40,22 +40,22 @@ class _Page:
 class QueueBrowser(Closing, Strict):
     """Each iteration shows the queue anew, in the order of receiving; on a stopped connection too."""
 
-    __slots__ = ("__weakref__", "_closed", "_engine", "_is_cut", "_open", "_queue", "_selector", "_session")
+    __slots__ = ("__weakref__", "_closed", "_core", "_is_cut", "_open", "_queue", "_selector", "_session")
     _session: object
 
-    def __init__(self, engine: SessionCore, queue: Queue, selector: str | None) -> None:
-        self._engine = engine
+    def __init__(self, core: SessionCore, queue: Queue, selector: str | None) -> None:
+        self._core = core
         self._queue = queue
         self._selector = selector
         self._closed = False
         self._is_cut = False
         self._open: set[Subscription] = set()  # of iterations that have not ended
-        engine.add_child(self)
+        core.add_child(self)
 
     def _check(self) -> None:
         if self._closed:
             raise IllegalStateException("the browser is closed")
-        self._engine.check_open()
+        self._core.check_open()
 
     @property
     def queue(self) -> Queue:
@@ -84,9 +84,9 @@ class QueueBrowser(Closing, Strict):
         return self.enumeration
 
     def _browse(self) -> Iterator[Message]:
-        plan = self._engine.plan()
+        plan = self._core.plan()
         shown = self._browse_natively() if plan.require(Native.BROWSE) == "native" else self._browse_copies()
-        now = self._engine.connection.clock.now_ms
+        now = self._core.connection.clock.now_ms
         selector = None if Native.QUEUE_SELECTORS in plan.native else optional_selector(self._selector)
         with contextlib.closing(shown):
             for arrival in shown:
@@ -96,9 +96,9 @@ class QueueBrowser(Closing, Strict):
                     yield message_from_arrival(envelope, arrival.redelivered, arrival.delivery_count, None)
 
     def _browse_copies(self) -> Generator[Arrival, None, None]:
-        options = self._engine.connection.options
+        options = self._core.connection.options
         try:
-            link = self._engine.connection.wait_link()[0]
+            link = self._core.connection.wait_link()[0]
             copies, self._is_cut = look(link, self._queue.address, options.emulation_limit, options.send_timeout)
         except BackendError as error:
             raise translate(error) from error
@@ -107,14 +107,14 @@ class QueueBrowser(Closing, Strict):
             yield arrival
 
     def _browse_natively(self) -> Generator[Arrival, None, None]:
-        timeout = self._engine.connection.options.send_timeout
-        selects = Native.QUEUE_SELECTORS in self._engine.incoming.native
+        timeout = self._core.connection.options.send_timeout
+        selects = Native.QUEUE_SELECTORS in self._core.incoming.native
         interest = Interest(
             address=self._queue.address, mode=Mode.BROWSE, selector=self._selector, select=selects, window=_STEP
         )
         page = _Page()
         try:
-            subscription = self._engine.channel.wait_current()[0].subscribe(interest, page)
+            subscription = self._core.channel.wait_current()[0].subscribe(interest, page)
         except BackendError as error:
             raise translate(error) from error
         self._open.add(subscription)
@@ -139,7 +139,7 @@ class QueueBrowser(Closing, Strict):
     def close(self) -> None:
         """End browsing, unfinished iterations included; idempotent."""
         if not self._closed:
-            self._engine.forget_child(self)
+            self._core.forget_child(self)
             self._shut()
 
     def _shut(self) -> None:

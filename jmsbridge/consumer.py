@@ -12,9 +12,8 @@ from jmsbridge.core.runtime.closing import CloseState
 from jmsbridge.core.runtime.interrupts import wait_whole
 from jmsbridge.core.runtime.locks import Rank
 from jmsbridge.core.session import SessionCore
-from jmsbridge.core.translate import translate
 from jmsbridge.destinations import Destination, Queue, Topic
-from jmsbridge.errors import IllegalStateException, JMSException
+from jmsbridge.errors import IllegalStateException
 from jmsbridge.listeners import MESSAGE_LISTENER_NAMES, AnyMessageListener, as_message
 from jmsbridge.message import Message
 from jmsbridge.strict import Strict
@@ -31,24 +30,24 @@ class MessageConsumer(Closing, Strict):
     until the consumer is closed.
     """
 
-    __slots__ = ("__weakref__", "_closed", "_destination", "_engine", "_life", "_listener", "_receiver", "_session")
+    __slots__ = ("__weakref__", "_closed", "_core", "_destination", "_life", "_listener", "_receiver", "_session")
     _session: object
     _meant: ClassVar[dict[str, str]] = MESSAGE_LISTENER_NAMES
     _listener: AnyMessageListener | None
 
-    def __init__(self, engine: SessionCore, receiver: Receiver, destination: Destination) -> None:
-        self._engine = engine
+    def __init__(self, core: SessionCore, receiver: Receiver, destination: Destination) -> None:
+        self._core = core
         self._receiver = receiver
         self._destination = destination
         self._listener = None
         self._closed = False
         self._life = CloseState(Rank.CONSUMER)
-        engine.add_child(self)
+        core.add_child(self)
 
     def _check(self) -> None:
         if self._closed:
             raise IllegalStateException("the consumer is closed")
-        self._engine.check_open()
+        self._core.check_open()
 
     @property
     def message_selector(self) -> str | None:
@@ -75,7 +74,7 @@ class MessageConsumer(Closing, Strict):
     @message_listener.setter
     def message_listener(self, listener: AnyMessageListener | None) -> None:
         self._check()
-        self._engine.listen(self._receiver, as_message(listener))
+        self._core.listen(self._receiver, as_message(listener))
         self._listener = listener
 
     # ---- receiving
@@ -99,22 +98,13 @@ class MessageConsumer(Closing, Strict):
     def _take(self, timeout: float | timedelta | None, read: Callable[[Message], Any] | None = None) -> Any:
         if self._closed:
             self._check()
-        engine = self._engine
-        engine.begin()
+        core = self._core
+        core.begin()
         if timeout is not None:
             timeout = arguments.seconds(timeout)
             if timeout == math.inf:
                 timeout = None
-        return engine.receive(self._receiver, timeout, read, self._check_alive)
-
-    def _check_alive(self) -> None:
-        broken = self._engine.broken
-        if self._closed:
-            return
-        if broken is not None:
-            raise JMSException(f"the connection is lost: {broken}") from broken
-        if self._receiver.error is not None:
-            raise translate(self._receiver.error)
+        return core.receive(self._receiver, timeout, read)
 
     def __iter__(self) -> Iterator[Message]:
         """Receive until the consumer is closed."""
@@ -132,11 +122,11 @@ class MessageConsumer(Closing, Strict):
         From any thread; waits for a receive or listener of this consumer that is in progress, except from that
         listener itself, which then completes normally. Idempotent.
         """
-        engine = self._engine
-        if engine.connection.is_forked:
+        core = self._core
+        if core.connection.is_forked:
             self._closed = True
             return
-        patient = not engine.incoming.listening.executor.is_current()
+        patient = not core.incoming.listening.executor.is_current()
         wait_whole(lambda: self._close(wait=patient), to_the_end=True)
 
     def _close(self, *, wait: bool) -> None:
@@ -144,8 +134,8 @@ class MessageConsumer(Closing, Strict):
             return
         self._closed = True
         try:
-            self._engine.forget_child(self)
-            self._engine.close_receiver(self._receiver)
+            self._core.forget_child(self)
+            self._core.close_receiver(self._receiver)
         finally:
             self._life.end_close()
 

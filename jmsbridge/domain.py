@@ -87,13 +87,13 @@ class QueueSession(_DomainSession):
     def create_sender(self, queue: Queue | None) -> QueueSender:
         """A producer for a queue; anonymous for None."""
         self._check_open()
-        return self._kept(QueueSender(self._engine, None if queue is None else arguments.queue(queue)))
+        return self._kept(QueueSender(self._core, None if queue is None else arguments.queue(queue)))
 
     def create_receiver(self, queue: Queue, message_selector: str | None = None) -> QueueReceiver:
         """A consumer of a queue."""
         self._check_open()
         target = arguments.queue(queue)
-        return self._kept(self._engine.consume(self._interest(target, message_selector, None), QueueReceiver, target))
+        return self._kept(self._core.consume(self._interest(target, message_selector, None), QueueReceiver, target))
 
     def create_durable_subscriber(self, *_: Any, **__: Any) -> NoReturn:
         """Belongs to topics."""
@@ -132,7 +132,7 @@ class TopicSession(_DomainSession):
     def create_publisher(self, topic: Topic | None) -> TopicPublisher:
         """A producer for a topic; anonymous for None."""
         self._check_open()
-        return self._kept(TopicPublisher(self._engine, None if topic is None else arguments.topic(topic)))
+        return self._kept(TopicPublisher(self._core, None if topic is None else arguments.topic(topic)))
 
     def create_subscriber(
         self, topic: Topic, message_selector: str | None = None, no_local: bool = False
@@ -141,7 +141,7 @@ class TopicSession(_DomainSession):
         self._check_open()
         target = arguments.topic(topic)
         interest = self._interest(target, message_selector, None, no_local=no_local)
-        return self._kept(self._engine.consume(interest, TopicSubscriber, target))
+        return self._kept(self._core.consume(interest, TopicSubscriber, target))
 
     def create_browser(self, *_: Any, **__: Any) -> NoReturn:
         """Belongs to queues."""
@@ -256,11 +256,11 @@ class _Requestor(Closing, Strict):
 
 
 def _check_requestor(session: Session, destination: Any) -> None:
-    engine: SessionCore = session._engine
-    engine.check_open()
+    core: SessionCore = session._core
+    core.check_open()
     if destination is None:
         raise InvalidDestinationException("a requestor needs a destination")
-    if not engine.incoming.policy.automatic:
+    if not core.incoming.policy.automatic:
         raise IllegalStateException("a requestor needs a session that acknowledges by itself")
 
 

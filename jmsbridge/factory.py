@@ -5,10 +5,10 @@ from typing import Any, Never, NoReturn, overload
 
 from jmsbridge.config import Target, resolve
 from jmsbridge.connection import Connection
-from jmsbridge.context import JMSContext
 from jmsbridge.core.modes import AUTO_ACKNOWLEDGE
 from jmsbridge.errors import InvalidCall, JMSException, UnsupportedFeatureException, unchecked
 from jmsbridge.modes import MISSING, chosen_mode, split_login
+from jmsbridge.simplified.context import JMSContext
 from jmsbridge.spi import registry
 from jmsbridge.strict import Strict
 

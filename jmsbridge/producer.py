@@ -27,7 +27,7 @@ class MessageProducer(Closing, Strict):
     OR-1).
     """
 
-    __slots__ = ("__weakref__", "_closed", "_destination", "_engine", "_outgoing", "_session", "_settings")
+    __slots__ = ("__weakref__", "_closed", "_core", "_destination", "_outgoing", "_session", "_settings")
     _session: object
     _meant: ClassVar[dict[str, str]] = {
         "ttl": "write time_to_live",
@@ -38,17 +38,17 @@ class MessageProducer(Closing, Strict):
         "on_completion": "write send(message, completion_listener=…)",
     }
 
-    def __init__(self, engine: SessionCore, destination: Destination | None) -> None:
-        self._engine = engine
+    def __init__(self, core: SessionCore, destination: Destination | None) -> None:
+        self._core = core
         self._destination = destination
         self._closed = False
         self._settings = SendSettings(unchecked=False)
-        engine.add_child(self)
+        core.add_child(self)
 
     def _check(self) -> None:
         if self._closed:
             raise IllegalStateException("the producer is closed")
-        self._engine.check_open()
+        self._core.check_open()
 
     # ---- attributes
 
@@ -178,7 +178,7 @@ class MessageProducer(Closing, Strict):
         """
         if self._closed:
             self._check()
-        self._engine.begin()
+        self._core.begin()
         listener = None if completion_listener is MISSING else as_completion(completion_listener)
         if second is MISSING:
             destination, message = self._destination, first
@@ -201,7 +201,7 @@ class MessageProducer(Closing, Strict):
             message, foreign = own_message(message, objects=False)
         if duplicate_id is not None and not isinstance(duplicate_id, str):
             raise ValueError(f"duplicate_id is text, not {duplicate_id!r}")
-        self._engine.send(
+        self._core.send(
             settings, destination, message, foreign, mode, level, ttl, settings.delay, listener, duplicate_id
         )
 
@@ -263,20 +263,20 @@ class MessageProducer(Closing, Strict):
 
         IllegalState from a completion listener of the own session (rule CL-9).
         """
-        if self._closed or self._engine.connection.is_forked:
+        if self._closed or self._core.connection.is_forked:
             self._closed = True
             return
-        self._engine.forbid_in_completion("close")
+        self._core.forbid_in_completion("close")
         wait_whole(self._close, to_the_end=True)
 
     def _close(self) -> None:
-        engine, group = self._engine, self._settings._group
-        timeout = engine.connection.options.close_timeout
-        engine.outgoing.finish(timeout, self._settings._last_async)
-        engine.forget_child(self)
+        core, group = self._core, self._settings._group
+        timeout = core.connection.options.close_timeout
+        core.outgoing.finish(timeout, self._settings._last_async)
+        core.forget_child(self)
         self._closed = True
         if group is not None:
-            engine.outgoing.forget_group(group)
+            core.outgoing.forget_group(group)
             group.wait_confirmed(timeout)
 
     def _shut(self) -> None:

@@ -57,18 +57,18 @@ class Session(Closing, Creating, SessionModes, Strict):
     from any thread (section 6.2.5). Every method of a closed session raises IllegalStateException.
     """
 
-    __slots__ = ("__weakref__", "_connection", "_engine")
+    __slots__ = ("__weakref__", "_connection", "_core")
 
     def __init__(self, connection: "Connection", settings: SessionSettings) -> None:
         self._connection = connection
-        self._engine = SessionCore(connection._core, settings)
-        self._engine.open()
+        self._core = SessionCore(connection._core, settings)
+        self._core.open()
         connection._core.use()
 
     # ---- state
 
     def _check_open(self) -> None:
-        self._engine.check_open()
+        self._core.check_open()
 
     @property
     def connection(self) -> "Connection":
@@ -79,13 +79,13 @@ class Session(Closing, Creating, SessionModes, Strict):
     def transacted(self) -> bool:
         """Whether sends and receipts take effect at ``commit``."""
         self._check_open()
-        return self._engine.transacted
+        return self._core.transacted
 
     @property
     def acknowledge_mode(self) -> int:
         """The session mode; SESSION_TRANSACTED when transacted, however it was created."""
         self._check_open()
-        return self._engine.mode
+        return self._core.mode
 
     @property
     def message_listener(self) -> None:
@@ -113,14 +113,14 @@ class Session(Closing, Creating, SessionModes, Strict):
     def group_ack_threshold(self) -> int:
         """After how many PERSISTENT_GROUPACK messages a producer waits for their confirmation."""
         self._check_open()
-        return self._engine.outgoing.group_ack_threshold
+        return self._core.outgoing.group_ack_threshold
 
     @group_ack_threshold.setter
     def group_ack_threshold(self, threshold: int) -> None:
         self._check_open()
         if arguments.count(threshold, "group_ack_threshold") < 1:
             raise InvalidArgumentException("group_ack_threshold is 1 or more")
-        self._engine.outgoing.group_ack_threshold = threshold
+        self._core.outgoing.group_ack_threshold = threshold
 
     @property
     def send_acknowledgement_handler(self) -> Callable[[Message], object] | None:
@@ -129,7 +129,7 @@ class Session(Closing, Creating, SessionModes, Strict):
         For sends without completion listener outside a transaction.
         """
         self._check_open()
-        return self._engine.outgoing.handler
+        return self._core.outgoing.handler
 
     @send_acknowledgement_handler.setter
     def send_acknowledgement_handler(self, handler: AnySendAcknowledgementHandler | None) -> None:
@@ -138,17 +138,17 @@ class Session(Closing, Creating, SessionModes, Strict):
         call: Callable[[Message], Any] | None = getattr(given, "send_acknowledged", given)
         if call is not None and not callable(call):
             raise ValueError(f"{handler!r} is no handler: send_acknowledged, or a callable")
-        self._engine.outgoing.handler = call
+        self._core.outgoing.handler = call
 
     @property
     def failed_sends(self) -> tuple[JMSException, ...]:
         """Sends that nobody waited for and that failed afterwards, oldest first; the last 1000."""
         self._check_open()
-        return tuple(self._engine.outgoing.failed)
+        return tuple(self._core.outgoing.failed)
 
     def acknowledge(self) -> None:
         """Acknowledge all that this session consumed; without effect unless the mode is a client's (rule AC-4)."""
-        self._engine.acknowledge(None)
+        self._core.acknowledge(None)
 
     # ---- transaction and recovery
 
@@ -158,15 +158,15 @@ class Session(Closing, Creating, SessionModes, Strict):
         Waits for incomplete asynchronous sends and their callbacks first. TransactionRolledBackException when it ended
         in a rollback, InDoubtException when nobody knows.
         """
-        self._engine.commit()
+        self._core.commit()
 
     def rollback(self) -> None:
         """Undo the transaction: sends vanish, consumed messages come again, in order, marked as redelivered."""
-        self._engine.rollback()
+        self._core.rollback()
 
     def recover(self) -> None:
         """Deliver all unacknowledged messages again, in order, marked as redelivered (section 6.2.11)."""
-        self._engine.recover()
+        self._core.recover()
 
     # ---- producers and consumers
 
@@ -180,7 +180,7 @@ class Session(Closing, Creating, SessionModes, Strict):
         self._check_open()
         if destination is not None:
             arguments.destination(destination)
-        return self._kept(MessageProducer(self._engine, destination))
+        return self._kept(MessageProducer(self._core, destination))
 
     def create_consumer(
         self,
@@ -197,7 +197,7 @@ class Session(Closing, Creating, SessionModes, Strict):
         self._check_open()
         target = arguments.destination(destination)
         interest = self._interest(target, message_selector, prefetch, no_local=no_local and isinstance(target, Topic))
-        return self._kept(self._engine.consume(interest, MessageConsumer, target))
+        return self._kept(self._core.consume(interest, MessageConsumer, target))
 
     def create_shared_consumer(
         self, topic: Topic, name: str, message_selector: str | None = None, *, prefetch: int | None = None
@@ -206,7 +206,7 @@ class Session(Closing, Creating, SessionModes, Strict):
         self._check_open()
         target = arguments.topic(topic)
         interest = self._interest(target, message_selector, prefetch, key=name, shared=True)
-        return self._kept(self._engine.consume(interest, MessageConsumer, target))
+        return self._kept(self._core.consume(interest, MessageConsumer, target))
 
     def create_durable_consumer(
         self,
@@ -248,7 +248,7 @@ class Session(Closing, Creating, SessionModes, Strict):
         interest = self._interest(target, message_selector, prefetch, key=name, durable=True, no_local=no_local)
         if not self._connection._core.client_id:
             raise IllegalStateException("an unshared durable subscription needs a client id (connection.client_id)")
-        return self._kept(self._engine.consume(interest, kind, target))
+        return self._kept(self._core.consume(interest, kind, target))
 
     def create_shared_durable_consumer(
         self, topic: Topic, name: str, message_selector: str | None = None, *, prefetch: int | None = None
@@ -257,7 +257,7 @@ class Session(Closing, Creating, SessionModes, Strict):
         self._check_open()
         target = arguments.topic(topic)
         interest = self._interest(target, message_selector, prefetch, key=name, durable=True, shared=True)
-        return self._kept(self._engine.consume(interest, MessageConsumer, target))
+        return self._kept(self._core.consume(interest, MessageConsumer, target))
 
     def _interest(
         self,
@@ -275,7 +275,7 @@ class Session(Closing, Creating, SessionModes, Strict):
             arguments.subscription_name(key)
             if target.address.temporary and durable:
                 raise InvalidDestinationException(f"a durable subscription on {target!r} would outlive its topic")
-        policy = self._engine.incoming.policy
+        policy = self._core.incoming.policy
         return Interest(
             address=target.address,
             key=key,
@@ -283,7 +283,7 @@ class Session(Closing, Creating, SessionModes, Strict):
             shared=shared,
             selector=text,
             no_local=no_local,
-            window=self._engine.prefetch if prefetch is None else arguments.count(prefetch, "prefetch"),
+            window=self._core.prefetch if prefetch is None else arguments.count(prefetch, "prefetch"),
             deferred=policy.deferred,
             presettled=policy.presettled,
         )
@@ -293,8 +293,8 @@ class Session(Closing, Creating, SessionModes, Strict):
         self._check_open()
         target = arguments.queue(queue)
         text = arguments.selector(message_selector)
-        self._engine.plan().require(Native.BROWSE)
-        return self._kept(QueueBrowser(self._engine, target, text))
+        self._core.plan().require(Native.BROWSE)
+        return self._kept(QueueBrowser(self._core, target, text))
 
     def create_temporary_queue(self) -> TemporaryQueue:
         """A queue that lives as long as the connection and is consumed only by it."""
@@ -321,7 +321,7 @@ class Session(Closing, Creating, SessionModes, Strict):
         Waits for a receive or listener in progress, for incomplete asynchronous sends and their callbacks. IllegalState
         from the session's own listener or completion listener. From any thread; idempotent.
         """
-        self._engine.close()
+        self._core.close()
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._engine.name} {self._engine.life.state.name.lower()}>"
+        return f"<{type(self).__name__} {self._core.name} {self._core.life.state.name.lower()}>"

@@ -23,7 +23,7 @@ from jmsbridge.codecs.javatext import (
 from jmsbridge.errors import MessageFormatException, NullValueError, NumberFormatError
 
 if TYPE_CHECKING:
-    from jmsbridge.codecs.javaserial import JavaObject
+    from jmsbridge.codecs._serial_common import JavaObject
 
 __all__ = [
     "Byte",

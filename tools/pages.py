@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from jmsbridge.core.plan import TABLE, Feature
+from jmsbridge.config.features import FEATURES, Feature
 from jmsbridge.spi import Native
 from jmsbridge.testing import rules
 from tools.laws.source import ROOT
@@ -30,8 +30,8 @@ The option `emulation` changes that: `allow` emulates everything that can be, `r
 def capabilities() -> str:
     """The page of capabilities: promises, and what is done where one is missing."""
     text = promises()
-    rows = [_row(text[row.native], row) for row in TABLE]
-    described = {row.native for row in TABLE}
+    rows = [_row(text[row.native], row) for row in FEATURES]
+    described = {row.native for row in FEATURES}
     others = [f"- `{flag.name}`: {text[flag]}." for flag in Native if flag not in described]
     return "\n".join(
         [

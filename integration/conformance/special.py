@@ -14,7 +14,7 @@ def close_connection(faces: Any, target: Any) -> None:
     target.close()
     core = getattr(target, "_connection", target)._core
     # A context's connection stays open while there are others on it, and so do their threads.
-    threads.wait_ended(core.name if core.life.state is State.CLOSED else target._session._engine.name)
+    threads.wait_ended(core.name if core.life.state is State.CLOSED else target._session._core.name)
 
 
 def read_bytes(faces: Any, target: Any, array: Any, length: int | None = None) -> int:

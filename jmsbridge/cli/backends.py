@@ -9,7 +9,8 @@ import typer
 from jmsbridge.cli.printing import print_json
 from jmsbridge.cli.running import OK
 from jmsbridge.cli.tables import print_rows
-from jmsbridge.config.backends import COMING, EXTRAS, install_hint
+from jmsbridge.config.backends import EXTRAS, install_hint
+from jmsbridge.config.features import FEATURES
 from jmsbridge.core import plan
 from jmsbridge.spi import registry
 from jmsbridge.spi.native import Native
@@ -32,7 +33,7 @@ def capabilities(native: Native, emulation: str | Mapping[str, str] = "default")
     """Every feature as the plan of production decides it."""
     decided = plan.resolve(native, emulation)
     rows = []
-    for feature in plan.TABLE:
+    for feature in FEATURES:
         outcome = decided.outcome(feature.native)
         price = "" if outcome == "native" else "; ".join(filter(None, (feature.emulation, feature.price)))
         rows.append(Row(feature.name, feature.text, outcome, price))
@@ -76,9 +77,6 @@ def backends(
     for scheme in EXTRAS:
         if scheme not in found:
             missing.setdefault(scheme, install_hint(scheme))
-    for scheme, protocol in COMING.items():
-        if scheme not in found:
-            missing.setdefault(scheme, f"not in this version: {protocol} is to come")
     if as_json:
         print_json({scheme: {row.name: row.outcome for row in rows} for scheme, rows in found.items()}, indent=2)
         return OK

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from jmsbridge.config.backends import NETWORKED, backend_for, refuse_java_url
+from jmsbridge.config.features import FEATURES
 from jmsbridge.config.kinds import convert_option
 from jmsbridge.config.layers import Given, given, merged, nested
 from jmsbridge.config.masking import MASK, is_secret, masked_fields
@@ -15,7 +16,6 @@ from jmsbridge.config.policies import read_policies
 from jmsbridge.config.profiles import Profile, find_profile
 from jmsbridge.config.suggest import nearest
 from jmsbridge.config.urls import ParsedURL, looks_like_url, parse_url, scheme_of, split_urls
-from jmsbridge.core.plan import TABLE
 from jmsbridge.errors import ConfigurationError
 from jmsbridge.spi.backend import Backend
 from jmsbridge.spi.envelope import Endpoint
@@ -196,7 +196,7 @@ def _typed(
 
 
 def _check_features(emulation: Mapping[str, str]) -> None:
-    known = ["default", *(feature.name for feature in TABLE)]
+    known = ["default", *(feature.name for feature in FEATURES)]
     for name in emulation:
         if name not in known:
             raise ConfigurationError(

@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import NoReturn
 
+from jmsbridge.core.runtime.warning import warn
 from jmsbridge.destinations import Destination, Queue, Topic
 from jmsbridge.errors import (
     DurationWarning,
@@ -13,7 +14,6 @@ from jmsbridge.errors import (
     JMSException,
 )
 from jmsbridge.selectors import SelectorError, compile_selector
-from jmsbridge.warning import warn
 
 __all__ = [
     "count",

@@ -90,7 +90,6 @@ class SessionCore:
         self.channel = SessionChannel(connection, self.incoming, self.outgoing, self.transactions)
         self._lock = ranked(Rank.SESSION)  # guards _children
         self._children: weakref.WeakSet[Child] = weakref.WeakSet()  # the application's, which may forget them
-        self.broken: JMSException | None = None
         self._acknowledge_any = functools.partial(self.acknowledge, None)
 
     def _new_incoming(self, settings: SessionSettings) -> Incoming:
@@ -193,10 +192,9 @@ class SessionCore:
 
     def failed(self, error: JMSException) -> None:
         """There will be no link any more: senders fail, receivers wake and fail."""
-        self.broken = error
         self.outgoing.shut(error)
         for receiver in self.incoming.receivers:
-            receiver.close()
+            receiver.end(error)
 
     # ---- messages
 
@@ -225,16 +223,14 @@ class SessionCore:
         if main:
             self.calls.under_way = False
 
-    def receive(
-        self, receiver: Receiver, timeout: float | None, read: Callable[[Any], Any] | None, ended: Callable[[], None]
-    ) -> Any:
+    def receive(self, receiver: Receiver, timeout: float | None, read: Callable[[Any], Any] | None) -> Any:
         """The next message, or what ``read`` makes of it: see ``Incoming.receive``."""
         main = get_ident() == self.calls.main
         incoming = self.incoming
         if main:
             self.calls.under_way = True
         try:
-            result = incoming.receive(receiver, timeout, read, ended)
+            result = incoming.receive(receiver, timeout, read)
         except BackendError as error:
             raise translate(error) from error
         if main:  # no call from here on: what interrupted it would take the message with it
@@ -455,7 +451,6 @@ class SessionCore:
 
     def abandon(self, error: JMSException) -> None:
         """In a forked child: nothing of the parent's link works here."""
-        self.broken = error
         for receiver in self.incoming.receivers:
-            receiver.abandon()
+            receiver.abandon(error)
         self.outgoing.abandon(error)

@@ -9,6 +9,7 @@ from typer.testing import Result
 
 from jmsbridge import Connection, Message, Queue, TextMessage, Topic
 from jmsbridge.cli import app
+from jmsbridge.config.features import FEATURES
 from jmsbridge.core import plan
 from jmsbridge.spi import registry
 
@@ -253,9 +254,9 @@ def test_backends_prints_the_table_of_production(run: Run) -> None:
     result = run("backends", "--json")
     document = json.loads(result.stdout)
     native = registry.load("embedded").native
-    assert document["embedded"] == {row.name: plan.resolve(native).outcome(row.native) for row in plan.TABLE}
+    assert document["embedded"] == {row.name: plan.resolve(native).outcome(row.native) for row in FEATURES}
     text = run("backends").stdout
-    assert all(row.text in text for row in plan.TABLE)
+    assert all(row.text in text for row in FEATURES)
 
 
 def test_every_command_has_help_with_examples(run: Run) -> None:

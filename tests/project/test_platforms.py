@@ -40,7 +40,7 @@ with jmsbridge.context("embedded:") as context:
 
 @pytest.mark.timeout(120)
 def test_the_memory_broker_keeps_the_contract() -> None:
-    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "tests/suite_embedded", "-k", "contract"]
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "tests/suites/memory", "--level", "contract"]
     found = run(f"import pytest; sys.exit(pytest.main({options}))")
     assert found.returncode == 0, found.stdout + found.stderr
     assert " passed" in found.stdout

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from tools.laws import exports, imports, naming, packages, places, size, testing
+from tools.laws import exports, imports, naming, packages, places, size, structure, testing
 from tools.laws.source import Source, Violation, python_sources, sources
 
 __all__ = ["PYTHON_LAWS", "TEXT_LAWS", "Violation", "violations"]
@@ -30,4 +30,6 @@ def violations(law: str | None = None) -> list[Violation]:
                 found += (violation for source in among for violation in check(source))
     if law in (None, "packages"):
         found += packages.check()
+    if law in (None, "structure"):
+        found += structure.check(python)
     return sorted(found, key=lambda violation: (violation.path, violation.line))

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from jmsbridge.config import Options
-from jmsbridge.core.links.throttle import Throttle
 from jmsbridge.core.plan import Plan, resolve
 from jmsbridge.core.runtime.clock import Clock
 from jmsbridge.core.runtime.executor import SerialExecutor
 from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.runtime.waiting import WaitSet
+from jmsbridge.core.sending.throttle import Throttle
 from jmsbridge.spi import AuthenticationFailed, Backend, BackendError, Channel, Endpoint, Link, LinkLost, Subscription
 
 __all__ = ["Supervised", "Supervisor"]

@@ -12,6 +12,7 @@ from typing import Any
 from jmsbridge.config import RedeliveryPolicy
 from jmsbridge.core.emulation.unmatched import UnmatchedBuffer
 from jmsbridge.core.receiving.acknowledgement import AcknowledgePolicy, DupsOkPolicy, by_inbox
+from jmsbridge.core.receiving.checks import ArrivalChecks, Report
 from jmsbridge.core.receiving.delivery import Delivery, DeliveryState, DeliverySwitch, Hand
 from jmsbridge.core.receiving.inbox import Inbox, InboxSettings
 from jmsbridge.core.receiving.listening import Listening
@@ -45,25 +46,6 @@ _NO_DEAD_LETTERS = 30.0  # seconds between further redeliveries where the broker
 _HANDED = DeliveryState.HANDED
 
 _MakeMessage = Callable[[Delivery], Any]
-_Report = Callable[[JMSException], None]
-
-
-class _DeadLetter:
-    """The ticket of a message that goes to the queue for such: a failure is told to the application."""
-
-    def __init__(self, what: str, report: _Report) -> None:
-        self._what = what
-        self._report = report
-
-    def succeed(self) -> None:
-        """It is there."""
-
-    def fail(self, error: BackendError) -> None:
-        """It is not; a link that died has a cause of its own, of which the application hears."""
-        if not isinstance(error, LinkLost):
-            failure = JMSException(f"{self._what} and comes again, since it cannot go to its queue: {error}")
-            failure.__cause__ = error
-            self._report(failure)
 
 
 class Incoming:
@@ -77,7 +59,7 @@ class Incoming:
         policy: AcknowledgePolicy,
         make_message: _MakeMessage,
         unmatched_limit: int,
-        report: _Report,
+        report: Report,
         calls: MainThreadCalls,
     ) -> None:
         self.policy = policy
@@ -89,7 +71,7 @@ class Incoming:
         self._clock = clock
         self._switch = switch
         self._make_message = make_message
-        self._report = report
+        self._checks = ArrivalChecks(clock, policy, self.hand, report)
         self._calls = calls
         self._quiet = WaitSet()  # notified when a receive or a listener has ended
         self._receivers: dict[Receiver, None] = {}
@@ -106,7 +88,7 @@ class Incoming:
     def new_receiver(self, interest: Interest, redelivery: RedeliveryPolicy) -> Receiver:
         """A receiver that is not yet part of the session; ``add`` makes it so once it is subscribed."""
         settings = InboxSettings(interest.window, redelivery, self._clock, self._switch, self.hand, self._is_unsettled)
-        return Receiver(interest, settings, self._accept, self._new_buffer)
+        return Receiver(interest, settings, self._checks, self._new_buffer)
 
     def _new_buffer(self, selector: Selector) -> UnmatchedBuffer:
         return UnmatchedBuffer(selector, self._unmatched_limit, self._clock, self.upkeep.wake)
@@ -135,59 +117,12 @@ class Incoming:
             return True
         return any(delivery.arrival is arrival for delivery in self.policy.unsettled())
 
-    # ---- checks on every arrival
-
-    def _accept(self, delivery: Delivery) -> bool:
-        envelope = delivery.arrival.envelope
-        if envelope.expiration and envelope.expiration <= self._clock.now_ms():
-            self._expire(delivery)
-            return False
-        if delivery.failures and self._is_dead(delivery):
-            delivery.inbox.spend(delivery)
-            wait_whole(lambda: self._dead_letter(delivery))
-            self.hand.delivery = None
-            return False
-        selector = delivery.inbox.selector
-        if selector is not None and not selector.matches_envelope(envelope):
-            self._drop(delivery)
-            return False
-        return True
-
-    def _is_dead(self, delivery: Delivery) -> bool:
-        return delivery.inbox.can_reject and delivery.inbox.redelivery.is_exhausted(delivery.failures)
-
-    def _dead_letter(self, delivery: Delivery) -> None:
-        envelope = delivery.arrival.envelope
-        times = "once" if delivery.failures == 1 else f"{delivery.failures} times"
-        what = f"message {envelope.message_id} of {envelope.address} failed {times}"
-        log.warning("%s: it goes to the dead-letter queue", what)
-        delivery.inbox.settle((delivery,), Outcome.REJECTED, _DeadLetter(what, self._report))
-
-    def _expire(self, delivery: Delivery) -> None:
-        if delivery.inbox.redelivery.expiry_queue is None:
-            self._drop(delivery)
-            return
-        delivery.inbox.spend(delivery)
-        what = f"message {delivery.arrival.envelope.message_id} of {delivery.arrival.envelope.address} has expired"
-        wait_whole(lambda: delivery.inbox.settle((delivery,), Outcome.REJECTED, _DeadLetter(what, self._report)))
-        self.hand.delivery = None
-
-    def _drop(self, delivery: Delivery) -> None:
-        delivery.inbox.spend(delivery)
-        if self.policy.transacted:
-            self.policy.handing(delivery)  # it goes when the transaction commits
-        else:
-            delivery.inbox.settle((delivery,), Outcome.ACCEPTED)
-        self.hand.delivery = None
-
     # ---- receive
 
-    def receive(
-        self, receiver: Receiver, timeout: float | None, read: Callable[[Any], Any] | None, ended: Callable[[], None]
-    ) -> Any:
+    def receive(self, receiver: Receiver, timeout: float | None, read: Callable[[Any], Any] | None) -> Any:
         """The next message, or what ``read`` makes of it; None when there is none within ``timeout`` seconds.
 
-        ``ended`` raises where None would hide why. A message that ``read`` refuses is first in line again in the modes
+        A message that ``read`` refuses is first in line again in the modes
         that acknowledge by themselves, and counts as received in the others (rule BO-18).
         """
         self._thread = self._check_receive()
@@ -203,7 +138,7 @@ class Incoming:
                 except LinkLost:
                     continue  # an acknowledgement that had to be confirmed was not: the message comes again
                 return result
-            ended()
+            receiver.check_alive()
             return None
         finally:
             self._receiving = self._thread = None  # no call here: what interrupted it would take the message with it
@@ -322,8 +257,8 @@ class Incoming:
         for delivery in deliveries:
             if inbox.retired:
                 inbox.settle((delivery,), Outcome.FAILED)
-            elif self._is_dead(delivery):
-                self._dead_letter(delivery)
+            elif self._checks.is_dead(delivery):
+                self._checks.dead_letter(delivery)
             else:
                 again.append(delivery)
         if again:

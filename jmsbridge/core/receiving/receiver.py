@@ -7,10 +7,12 @@ from typing import Any
 import msgspec
 
 from jmsbridge.core.emulation.unmatched import UnmatchedBuffer
+from jmsbridge.core.receiving.checks import ArrivalChecks
 from jmsbridge.core.receiving.delivery import Delivery
 from jmsbridge.core.receiving.inbox import Inbox, InboxSettings, NoDelivery
 from jmsbridge.core.runtime.waiting import Waiter
 from jmsbridge.core.translate import translate
+from jmsbridge.errors import JMSException
 from jmsbridge.selectors import Selector, compile_selector
 from jmsbridge.spi import BackendError, Interest, LinkLost, Native, NotSupported, Outcome, Subscription
 
@@ -27,7 +29,6 @@ _ONCE_MORE = (NoDelivery.LINK_LOST, NoDelivery.NO_CREDIT)
 class Receiver:
     """The facade's side of one subscription, over all links that it lives on.
 
-    ``accept`` is asked for each delivery before the application sees it; where it says no it has settled the delivery.
     ``new_buffer`` makes the place for what an emulated selector on a queue does not match.
     """
 
@@ -35,14 +36,14 @@ class Receiver:
         self,
         interest: Interest,
         settings: InboxSettings,
-        accept: Callable[[Delivery], bool],
+        checks: ArrivalChecks,
         new_buffer: Callable[[Selector], UnmatchedBuffer],
     ) -> None:
         self.interest = interest
         self.listener: Callable[[Any], None] | None = None
         self._settings = settings
         self._clock = settings.clock
-        self._accept = accept
+        self._passes = checks.passes
         self._new_buffer = new_buffer
         self._on_message: Callable[[], None] | None = None
         self._drains = True
@@ -52,8 +53,7 @@ class Receiver:
         """The turn for which it stands in line."""
         self.closed = False
         self.claim: tuple[str, ...] | None = None  # what it holds in the process, see ``claims``
-        self.error: BackendError | None = None
-        """Why the broker ended it."""
+        self._ended: BackendError | JMSException | None = None  # why there will be no more messages
         self.inbox = self._new_inbox()
 
     def _new_inbox(self) -> Inbox:
@@ -125,19 +125,31 @@ class Receiver:
         old.lose()
 
     def close(self) -> None:
-        """No more messages, on this link or a later one; a blocked ``next`` returns None."""
+        """The application closed it: no more messages, on this link or a later one; a blocked ``next`` returns None."""
+        self._ended = None
+        self._shut()
+
+    def _shut(self) -> None:
         self.closed = True  # before the inbox is looked up: ``interrupted`` may be changing it
         self.inbox.close()
 
-    def end(self, error: BackendError) -> None:
-        """The broker ended it: receives say why."""
-        self.error = error
-        self.close()
+    def end(self, error: BackendError | JMSException) -> None:
+        """The broker ended it, or the connection was lost for good: receives say why."""
+        self._ended = error
+        self._shut()
 
-    def abandon(self) -> None:
+    def check_alive(self) -> None:
+        """Raise why there will be no more messages; nothing where the application closed the consumer."""
+        error = self._ended
+        if isinstance(error, BackendError):
+            raise translate(error)
+        if error is not None:
+            raise JMSException(f"the connection is lost: {error}") from error
+
+    def abandon(self, error: JMSException) -> None:
         """In a forked child: locks may be held by threads that do not exist here."""
         self.inbox = self._new_inbox()
-        self.close()
+        self.end(error)
 
     # ---- taking
 
@@ -151,7 +163,7 @@ class Receiver:
             if found is NoDelivery.TIMEOUT:
                 found = inbox.wait_next(deadline)
             if isinstance(found, Delivery):
-                if self._accept(found):
+                if self._passes(found):
                     return found
                 continue
             if found in _ONCE_MORE:
@@ -177,7 +189,7 @@ class Receiver:
                 inbox.fetch()
             found = inbox.take()
             if isinstance(found, Delivery):
-                if self._accept(found):
+                if self._passes(found):
                     return found
             elif found not in _ONCE_MORE:
                 return None
@@ -205,7 +217,7 @@ class Receiver:
 
     def _first(self, inbox: Inbox) -> Delivery | None:
         while isinstance(found := inbox.take(), Delivery):
-            if self._accept(found):
+            if self._passes(found):
                 return found
         return None
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from jmsbridge.config import Options
 from jmsbridge.core.emulation.delaying import Delays
-from jmsbridge.core.links.throttle import Throttle
 from jmsbridge.core.naming import message_ids
 from jmsbridge.core.plan import Plan
 from jmsbridge.core.runtime.clock import Clock
@@ -18,6 +17,7 @@ from jmsbridge.core.runtime.interrupts import main_thread
 from jmsbridge.core.runtime.waiting import AnswerMissing, Waiter, WaitSet
 from jmsbridge.core.sending.group import Group, Member
 from jmsbridge.core.sending.ledger import Entry, Ledger
+from jmsbridge.core.sending.throttle import Throttle
 from jmsbridge.core.sending.tickets import (
     AcknowledgedSend,
     AsyncSend,

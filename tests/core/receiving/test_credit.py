@@ -5,7 +5,7 @@ from collections.abc import Callable
 from jmsbridge import Connection, Queue
 from jmsbridge.testing.marks import rule
 from jmsbridge.testing.suite.support import LONG, receive_texts, run_thread, send_texts
-from tests.review.support import Embedded
+from tests.core.support import Embedded
 
 Connect = Callable[..., Connection]
 QUEUE = Queue("orders")
@@ -35,7 +35,7 @@ def test_credit_that_is_counted_anew_leaves_room_for_what_was_put_back(broker: E
     first = receiver.next(None)
     assert first is not None
     receiver.inbox.put_back(first)  # as an interrupted receive does
-    session._engine.incoming.hand.delivery = None
+    session._core.incoming.hand.delivery = None
     receiver.inbox.unsure = True
     receiver.make_sure()
     others = broker.connect().create_session().create_consumer(QUEUE, prefetch=3)

@@ -13,7 +13,7 @@ from jmsbridge.spi import Address, Outcome
 from jmsbridge.testing.marks import rule
 from jmsbridge.testing.scripted import ScriptedBackend, text_envelope
 from jmsbridge.testing.suite.support import LONG, eventually, receive_texts, run_thread, send_texts, text_of
-from tests.review.support import Embedded, Gate
+from tests.core.support import Embedded, Gate
 
 Connect = Callable[..., Connection]
 QUEUE = Queue("orders")
@@ -135,7 +135,7 @@ def test_a_listener_that_was_served_while_an_arrival_told_of_itself_is_served_ag
         if heard == ["first"]:
             gate()
 
-    listening = session._engine.incoming.listening
+    listening = session._core.incoming.listening
     line = listening._line = SlowLine()
     session.create_consumer(QUEUE).message_listener = listener
     backend.subscription.deliver(text_envelope(Address("orders"), "first"))

@@ -89,7 +89,7 @@ def test_a_closed_producer_leaves_no_group_behind(backend: ScriptedBackend, conn
         with session.create_producer(QUEUE) as producer:
             producer.delivery_mode = DeliveryMode.PERSISTENT_GROUPACK
             producer.send("m")
-    assert not session._engine.outgoing._groups
+    assert not session._core.outgoing._groups
 
 
 def test_a_blocking_send_with_a_handler_is_sent_again_where_that_is_allowed(

@@ -1,0 +1,93 @@
+"""What every arrival passes before the application sees it: expiry, the limit of redeliveries, an emulated selector."""
+
+import logging
+from collections.abc import Callable
+from typing import TypeAlias
+
+from jmsbridge.core.receiving.acknowledgement import AcknowledgePolicy
+from jmsbridge.core.receiving.delivery import Delivery, Hand
+from jmsbridge.core.runtime.clock import Clock
+from jmsbridge.core.runtime.interrupts import wait_whole
+from jmsbridge.errors import JMSException
+from jmsbridge.spi import BackendError, LinkLost, Outcome
+
+__all__ = ["ArrivalChecks", "Report"]
+
+log = logging.getLogger("jmsbridge.receive")
+
+Report: TypeAlias = Callable[[JMSException], None]
+"""Tells the connection's exception listener."""
+
+
+class _DeadLetter:
+    """The ticket of a message that goes to a queue for dead letters; the application is told of a failure."""
+
+    def __init__(self, what: str, report: Report) -> None:
+        self._what = what
+        self._report = report
+
+    def succeed(self) -> None:
+        """It is there."""
+
+    def fail(self, error: BackendError) -> None:
+        """It is not. The loss of a link is not reported: the application hears of that anyway."""
+        if not isinstance(error, LinkLost):
+            failure = JMSException(f"{self._what} and comes again, since it cannot go to its queue: {error}")
+            failure.__cause__ = error
+            self._report(failure)
+
+
+class ArrivalChecks:
+    """The checks of one session. A delivery that does not pass has been settled, and is no longer in its hand."""
+
+    def __init__(self, clock: Clock, policy: AcknowledgePolicy, hand: Hand, report: Report) -> None:
+        self._clock = clock
+        self._policy = policy
+        self._hand = hand
+        self._report = report
+
+    def passes(self, delivery: Delivery) -> bool:
+        """Whether the application gets this delivery."""
+        envelope = delivery.arrival.envelope
+        if envelope.expiration and envelope.expiration <= self._clock.now_ms():
+            self._expire(delivery)
+            return False
+        if delivery.failures and self.is_dead(delivery):
+            delivery.inbox.spend(delivery)
+            wait_whole(lambda: self.dead_letter(delivery))
+            self._hand.delivery = None
+            return False
+        selector = delivery.inbox.selector
+        if selector is not None and not selector.matches_envelope(envelope):
+            self._drop(delivery)
+            return False
+        return True
+
+    def is_dead(self, delivery: Delivery) -> bool:
+        """Whether it has failed as often as the redelivery policy allows, and has a queue to go to."""
+        return delivery.inbox.can_reject and delivery.inbox.redelivery.is_exhausted(delivery.failures)
+
+    def dead_letter(self, delivery: Delivery) -> None:
+        """Move it to the dead-letter queue."""
+        envelope = delivery.arrival.envelope
+        times = "once" if delivery.failures == 1 else f"{delivery.failures} times"
+        what = f"message {envelope.message_id} of {envelope.address} failed {times}"
+        log.warning("%s: it goes to the dead-letter queue", what)
+        delivery.inbox.settle((delivery,), Outcome.REJECTED, _DeadLetter(what, self._report))
+
+    def _expire(self, delivery: Delivery) -> None:
+        if delivery.inbox.redelivery.expiry_queue is None:
+            self._drop(delivery)
+            return
+        delivery.inbox.spend(delivery)
+        what = f"message {delivery.arrival.envelope.message_id} of {delivery.arrival.envelope.address} has expired"
+        wait_whole(lambda: delivery.inbox.settle((delivery,), Outcome.REJECTED, _DeadLetter(what, self._report)))
+        self._hand.delivery = None
+
+    def _drop(self, delivery: Delivery) -> None:
+        delivery.inbox.spend(delivery)
+        if self._policy.transacted:
+            self._policy.handing(delivery)  # it goes when the transaction commits
+        else:
+            delivery.inbox.settle((delivery,), Outcome.ACCEPTED)
+        self._hand.delivery = None
