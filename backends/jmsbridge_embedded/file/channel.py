@@ -18,7 +18,7 @@ from jmsbridge.spi import (
     Ticket,
     TransactionRolledBack,
 )
-from jmsbridge_embedded.client import UNLIMITED
+from jmsbridge_embedded.client import UNLIMITED, Client
 from jmsbridge_embedded.file.access import Access
 from jmsbridge_embedded.file.batch import Batch
 from jmsbridge_embedded.file.browser import FileBrowser
@@ -65,9 +65,7 @@ class FileChannel:
                 ticket.fail(SendRefused(f"the message cannot be written down: {error}"))
             return
         if self.accepted is None:
-            sync, size = ticket is not None and envelope.persistent, len(packed.body)
-            failed = _refused if ticket is None else None
-            self._store.submit(Verb(partial(self._publish, packed), ticket, failed, sync=sync, size=size))
+            self._store.submit(_Send(self._client, packed, ticket))
             return
         if envelope.address.temporary or self._client.max_messages != UNLIMITED or not envelope.address.name:
             refusal = self._refusal(packed)
@@ -133,10 +131,6 @@ class FileChannel:
         return False
 
     # -- in a transaction of the file ----------------------------------------------------------------------------
-
-    def _publish(self, packed: Packed, batch: Batch) -> None:
-        self._client.check()
-        batch.publish(packed, self._client)
 
     def _commit(self, sends: list[Packed], batch: Batch) -> None:
         """All of it, in one transaction with whatever else is in it."""
@@ -287,6 +281,33 @@ def end_channels(batch: Batch, channels: Sequence[FileChannel], lost: str, *, de
         channel.empty(batch)
 
 
+class _Send:
+    """One message, outside a transaction; a ``Verb`` would cost a sixth of a send."""
+
+    __slots__ = ("_client", "_packed", "_ticket", "lazy", "size", "sync")
+
+    def __init__(self, client: Client, packed: Packed, ticket: Ticket | None) -> None:
+        self.sync = ticket is not None and packed.envelope.persistent
+        self.lazy = False
+        self.size = len(packed.body)
+        self._client = client
+        self._packed = packed
+        self._ticket = ticket
+
+    def run(self, batch: Batch) -> None:
+        if self._client.lost is not None:
+            raise LinkLost(self._client.lost)
+        batch.publish(self._packed, self._client)
+        if self._ticket is not None:
+            batch.effects.append(self._ticket.succeed)
+
+    def fail(self, error: BackendError) -> None:
+        if self._ticket is not None:
+            self._ticket.fail(error)
+        else:
+            _log.debug("a send without confirmation was refused: %s", error)
+
+
 class _Failing:
     """A ticket that is answered with an error in any case."""
 
@@ -299,10 +320,6 @@ class _Failing:
 
     def fail(self, error: BackendError) -> None:
         self._ticket.fail(error if isinstance(error, LinkLost) else self._error)
-
-
-def _refused(error: BackendError) -> None:
-    _log.debug("a send without confirmation was refused: %s", error)
 
 
 def _check_names(*names: str | None) -> None:

@@ -3,16 +3,17 @@
 import logging
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from jmsbridge.spi import BackendError, LinkLost, SendRefused, Ticket
 from jmsbridge_embedded.file.batch import Batch, Operation
 
-__all__ = ["Call", "End", "Verb"]
+__all__ = ["SMALL", "Call", "End", "Verb"]
 
 _log = logging.getLogger("jmsbridge.embedded")
 _T = TypeVar("_T")
-_SMALL = 64  # bytes
+SMALL: Final = 64
+"""Bytes of an operation without a message."""
 
 
 class Verb:
@@ -32,7 +33,7 @@ class Verb:
         *,
         sync: bool = False,
         lazy: bool = False,
-        size: int = _SMALL,
+        size: int = SMALL,
     ) -> None:
         self.sync = sync
         self.lazy = lazy
@@ -62,7 +63,7 @@ class Call(Generic[_T]):
     def __init__(self, act: Callable[[Batch], _T], *, sync: bool = False) -> None:
         self.sync = sync
         self.lazy = False
-        self.size = _SMALL
+        self.size = SMALL
         self.future: Future[_T] = Future()
         self._act = act
 
