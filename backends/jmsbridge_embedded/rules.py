@@ -119,16 +119,13 @@ def full(where: str, stored: int, limit: int) -> SendRefused:
 # -- subscriptions -----------------------------------------------------------------------------------------------
 
 
-def check_interest(interest: Interest, client_id: str | None, where: str) -> None:
-    """What can be subscribed to at all."""
+def check_interest(interest: Interest, client_id: str | None) -> None:
+    """Raise for a topic that is to be browsed, and for a durable subscription that has no owner."""
     address = interest.address
-    if interest.start is not None:
-        raise NotSupported(f"{where} has no positions in {address} to start from")
-    if address.topic:
-        if interest.mode is Mode.BROWSE:
-            raise NotSupported(f"{address} is a topic; only queues can be browsed")
-        if interest.durable and not interest.shared and client_id is None:
-            raise SubscriptionRefused(f"durable subscription {interest.key!r} needs a client id, or must be shared")
+    if address.topic and interest.mode is Mode.BROWSE:
+        raise NotSupported(f"{address} is a topic; only queues can be browsed")
+    if address.topic and interest.durable and not interest.shared and client_id is None:
+        raise SubscriptionRefused(f"durable subscription {interest.key!r} needs a client id, or must be shared")
 
 
 def check_reusable(interest: Interest, found: Address, shared: bool, same: bool, consumers: bool) -> None:

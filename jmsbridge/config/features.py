@@ -1,7 +1,7 @@
 """The one table of features: what the client emulates at which price, and what is refused, where a broker lacks them.
 
-Production, ``jmsbridge backends``, the documentation and the compliance suite's marks all read it. A row's name is its
-name in the option ``emulation``.
+Production, ``Connection.capabilities``, ``jmsbridge backends``, the documentation and the compliance suite's marks read
+it. A row's name is its name in the option ``emulation``.
 """
 
 from typing import Literal

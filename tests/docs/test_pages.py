@@ -10,6 +10,7 @@ import pytest
 from jmsbridge import errors, values
 from jmsbridge.config import policy_for, profile_names, resolve
 from jmsbridge.spi import Native
+from jmsbridge.testing.promises import capabilities
 from jmsbridge.testing.rules import CHOICES, RULES
 from jmsbridge.values import Byte, Char, Float, Long, Short
 from tests.docs.pages import DOCS, loggers, page
@@ -49,7 +50,7 @@ def test_the_page_of_capabilities_is_up_to_date() -> None:
 
 
 def test_every_capability_has_its_promise() -> None:
-    assert set(pages.promises()) == set(Native)
+    assert set(capabilities()) == set(Native)
 
 
 def test_the_page_of_rules_is_up_to_date_but_for_the_newest_tests() -> None:

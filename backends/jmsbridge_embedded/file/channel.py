@@ -97,7 +97,7 @@ class FileChannel:
             raise LinkLost(self.lost)
         compiled(interest.selector)
         _check_names(interest.dead_letters, interest.expired)
-        check_interest(interest, self._client.client_id, self._store.product)
+        check_interest(interest, self._client.client_id)
         if interest.mode is Mode.BROWSE:
             return self._access.call(lambda batch: self._browse(batch, interest, inbox))
         return self._access.call(lambda batch: self._consume(batch, interest, inbox), sync=interest.durable)

@@ -75,7 +75,7 @@ class FileLink(FileAdmin):
         check_unused(address, catalog.is_consumed(address), "deleting")
         catalog.remove(address)
 
-    def unsubscribe(self, key: str) -> None:
+    def unsubscribe(self, key: str, address: Address | None) -> None:
         """Forget a durable subscription of this link's client id."""
         self.access.call(lambda batch: batch.catalog.unsubscribe(self.client.client_id, key), sync=True)
 

@@ -108,7 +108,7 @@ class Destinations:
     def consumable(self, interest: Interest, selector: "Selector | None", client: Client) -> Queue:
         """What a consumer with this interest takes from."""
         address = interest.address
-        check_interest(interest, client.client_id, self.where)
+        check_interest(interest, client.client_id)
         if address.topic:
             check_owner(address, self.topics.find(address).owner not in (None, client))
             return self.topics.subscribe(interest, selector, client).queue
@@ -118,7 +118,7 @@ class Destinations:
 
     def browsable(self, interest: Interest, client: Client) -> Queue:
         """The queue of that name; one that is only looked at is not remembered."""
-        check_interest(interest, client.client_id, self.where)
+        check_interest(interest, client.client_id)
         address = interest.address
         queue = self.queues.get(address.name) or self._new_queue(address)
         check_owner(address, queue.owner not in (None, client))

@@ -50,7 +50,7 @@ class Link(MemoryAdmin):
             self._destinations.delete(address, self.client)
             self._temporaries.discard(address)
 
-    def unsubscribe(self, key: str) -> None:
+    def unsubscribe(self, key: str, address: Address | None) -> None:
         """Forget a durable subscription of this link's client id."""
         with self._state.lock:
             self._check()
