@@ -12,12 +12,12 @@ brokers, and its inherited links are lost.
 Start reading at the package ``memory``, or at ``file``; what both refuse, and in which words, is in ``rules``.
 """
 
-import os
 from typing import Annotated, Any
 
 import msgspec
 
 from jmsbridge.spi import AuthenticationFailed, Backend, Endpoint, Link, LinkEvents, Native, NotSupported
+from jmsbridge.transport.forking import at_fork
 from jmsbridge_embedded import file, memory
 from jmsbridge_embedded.memory import discard
 from jmsbridge_embedded.native import NATIVE
@@ -109,5 +109,4 @@ def _after_fork_in_child() -> None:
     _after_fork()
 
 
-if hasattr(os, "register_at_fork"):  # not on Windows, where processes do not fork
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child)
+at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child)
