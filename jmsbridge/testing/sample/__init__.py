@@ -1,4 +1,4 @@
-"""A complete backend in 250 lines, to begin one's own with: ``python -m jmsbridge.testing.sample FOLDER`` copies it.
+"""A complete, small backend to begin one's own with: ``python -m jmsbridge.testing.sample FOLDER`` copies it.
 
 It connects jmsbridge to a broker that is a dictionary, and passes the whole compliance suite.
 ``docs/backend-authors.md`` explains it step by step.

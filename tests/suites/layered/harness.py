@@ -11,7 +11,7 @@ from jmsbridge.testing.harness import LinkLog
 from jmsbridge.testing.proxy import Direction
 from tests.suites.layered.slow import SlowBackend
 
-__all__ = ["EmbeddedHarness"]
+__all__ = ["EmbeddedHarness", "stored_at"]
 
 _numbers = itertools.count(1)
 
@@ -60,12 +60,7 @@ class EmbeddedHarness(Harness):
 
     def stored(self) -> int:
         """What is in queues and subscriptions."""
-        endpoint = Endpoint(scheme="embedded")
-        link = jmsbridge_embedded.backend.open(endpoint, self.options, LinkLog())
-        assert isinstance(link, Admin)
-        depths = [place.depth for place in link.places()]
-        link.close()
-        return sum(depths)
+        return stored_at(Endpoint(scheme="embedded"), self.options)
 
     def open_link(self, events: LinkEvents | None = None, *, client_id: str | None = None) -> Link:
         """A link of its own, closed at the end."""
@@ -80,6 +75,15 @@ class EmbeddedHarness(Harness):
             super().close()
         finally:
             jmsbridge_embedded.discard(self._broker)
+
+
+def stored_at(endpoint: Endpoint, options: Any) -> int:
+    """How many messages are in the queues and subscriptions of an embedded broker."""
+    link = jmsbridge_embedded.backend.open(endpoint, options, LinkLog())
+    assert isinstance(link, Admin)
+    depths = [place.depth for place in link.places()]
+    link.close()
+    return sum(depths)
 
 
 def _innermost(link: Any) -> Any:
