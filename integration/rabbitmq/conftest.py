@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from integration.lab.broker import Broker
+from integration.lab.connections import connect
 from integration.lab.external import External
 from integration.lab.fixtures import unavailable
 from integration.rabbitmq.support import Client
 
-__all__ = ["broker", "client", "clients", "name"]
+__all__ = ["broker", "client", "clients", "connect", "name"]
 
 _numbers = itertools.count(1)
 
