@@ -11,6 +11,7 @@ from integration.lab.broker import Broker
 from integration.lab.connections import connect
 from integration.lab.external import External
 from integration.lab.fixtures import unavailable
+from integration.networked.conftest import connect
 from integration.rabbitmq.support import Client
 
 __all__ = ["broker", "client", "clients", "connect", "name"]
