@@ -2,16 +2,19 @@
 
 import itertools
 import os
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
+import jmsbridge
 from integration.lab.broker import Broker
-from integration.lab.connections import connect
 from integration.lab.external import External
 from integration.lab.fixtures import unavailable
 from integration.networked.schemes import SCHEMES, Scheme
-
-__all__ = ["broker", "connect", "name", "scheme"]
+from jmsbridge import Connection
+from jmsbridge.testing.suite.support import eventually
 
 _numbers = itertools.count(1)
 
@@ -41,3 +44,21 @@ def broker(scheme: Scheme, request: pytest.FixtureRequest) -> Broker:
 def name() -> str:
     """A name that nobody used before."""
     return f"networked-{os.getpid()}-{os.urandom(3).hex()}-{next(_numbers)}"
+
+
+@pytest.fixture
+def connect() -> Iterator[Callable[..., Connection]]:
+    """Makes started connections; at the end they close, and no thread of theirs is left."""
+    before = set(threading.enumerate())
+    made: list[Connection] = []
+
+    def begin(to: Broker | str, **options: Any) -> Connection:
+        url = to if isinstance(to, str) else to.url()
+        made.append(jmsbridge.connect(url, **{"reconnect_delay": 0.05, "send_timeout": 20.0, **options}))
+        made[-1].start()
+        return made[-1]
+
+    yield begin
+    for each in made:
+        each.close()
+    eventually(lambda: not [one for one in threading.enumerate() if one not in before and "jmsbridge-" in one.name], 15)

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from integration.lab.broker import Broker
-from integration.lab.connections import connect
 from integration.lab.external import External
 from integration.lab.fixtures import unavailable
 from integration.networked.conftest import connect
