@@ -1,4 +1,4 @@
-"""``jmsbridge backends``: what is installed, and what each can do."""
+"""``jmsbridge backends``: the installed backends and their capabilities."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -21,7 +21,7 @@ _STYLES = {"emulated": "yellow", "refused": "red"}
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One feature: what it is called, how it is had, and at which price."""
+    """One feature: its name, its option, whether it is native, emulated or refused, and the price."""
 
     name: str
     text: str
@@ -30,7 +30,7 @@ class Row(msgspec.Struct, frozen=True):
 
 
 def capabilities(native: Native, emulation: str | Mapping[str, str] = "default") -> list[Row]:
-    """Every feature as the plan of production decides it."""
+    """Every feature, as decided by the plan that connections use."""
     decided = plan.resolve(native, emulation)
     rows = []
     for feature in FEATURES:
@@ -41,10 +41,10 @@ def capabilities(native: Native, emulation: str | Mapping[str, str] = "default")
 
 
 def print_capabilities(rows: list[Row], title: str, lead: str) -> None:
-    """The features, one a row."""
+    """Print the features, one per row."""
     cells = [(row.text, row.name, row.outcome, row.price) for row in rows]
     print_rows(
-        ("feature", "option name", "how", "price"),
+        ("feature", "option name", "support", "price"),
         cells,
         title=title,
         lead=lead,
@@ -55,11 +55,11 @@ def print_capabilities(rows: list[Row], title: str, lead: str) -> None:
 def backends(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> int:
-    """Show the backends that are installed and what each of them can do.
+    """Show the installed backends and what each of them supports.
 
-    "native" is the broker's own doing, "emulated" the client's at the price that is named, "refused" raises
-    UnsupportedFeature. It is the most that the family of brokers offers; `doctor` asks one broker. In a pipe a line has
-    these fields, separated by tabs: scheme, feature, its option, how it is had, price.
+    "native" is done by the broker, "emulated" by the client at the given price, "refused" raises UnsupportedFeature. A
+    broker may offer less than its backend supports; `doctor` asks one broker. In a pipe, each line has these fields,
+    separated by tabs: scheme, feature, option name, support, price.
 
     Examples:
 
@@ -79,7 +79,7 @@ def backends(
             missing.setdefault(scheme, install_hint(scheme))
     for scheme, protocol in COMING.items():
         if scheme not in found:
-            missing.setdefault(scheme, f"not in this version: {protocol} is to come")
+            missing.setdefault(scheme, f"not in this version: {protocol} is planned")
     if as_json:
         print_json({scheme: {row.name: row.outcome for row in rows} for scheme, rows in found.items()}, indent=2)
         return OK
