@@ -9,7 +9,7 @@ PIP := $(PY) -m pip --quiet --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test test-pythons test-long brokers conformance check format bench bench-brokers docs rules clean
+.PHONY: help venv demo test test-brokers test-pythons test-long brokers conformance check format bench bench-brokers docs rules clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,8 +19,11 @@ venv: $(VENV)/.stamp-dev  ## the environment for development
 demo: $(VENV)/.stamp-run  ## the main job, on the embedded broker or on JMSBRIDGE_URL
 	@$(PY) -m jmsbridge.demo $(ARGS)
 
-test: $(VENV)/.stamp-dev  ## every test that this machine can run, in a few minutes
-	@$(PY) -m pytest -q -n 4 --dist worksteal -p tools.unrun -m "not long" $(ARGS)
+test: $(VENV)/.stamp-dev  ## the tests that need no server, and the contract level on brokers that were fetched
+	@$(PY) -m pytest -q -n 4 --dist worksteal -p tools.unrun -m "not long and not server" $(ARGS)
+
+test-brokers: $(VENV)/.stamp-dev  ## the rest: whole suites on real brokers, Java, networks that fail
+	@$(PY) -m pytest -q -n 4 --dist worksteal -p tools.unrun -m "server and not long" integration $(ARGS)
 
 test-pythons: $(VENV)/.stamp-dev  ## the tests that need no server, on every other Python that is found: 3.11 to 3.14, two at least
 	@$(PY) -m tools.pythons $(ARGS)
@@ -28,11 +31,11 @@ test-pythons: $(VENV)/.stamp-dev  ## the tests that need no server, on every oth
 test-long: $(VENV)/.stamp-dev  ## the long runs: repetition, faults, soak
 	@$(PY) -m pytest -v -p tools.unrun -m long --durations 0 $(ARGS)
 
-brokers: $(VENV)/.stamp-dev  ## fetch the real brokers, start each, see that it answers, stop it; `make test` then uses them
-	@$(PY) -m integration.brokers check $(ARGS)
+brokers: $(VENV)/.stamp-dev  ## fetch the real brokers, start each, see that it answers, stop it; the tests then use them
+	@$(PY) -m integration.lab check $(ARGS)
 
 conformance: $(VENV)/.stamp-dev  ## Java's tests: Joram's JMS suite on every broker that is at hand
-	@$(PY) -m pytest -q -p tools.unrun tests/conformance $(ARGS)
+	@$(PY) -m pytest -q -p tools.unrun integration/conformance $(ARGS)
 
 check: $(VENV)/.stamp-dev  ## ruff, mypy strict, the laws of the design, a test for every rule
 	@$(BIN)/ruff check .

@@ -72,7 +72,7 @@ def try_out(mutation: Mutation, copy: Path, evidence: Evidence, *, others: bool 
     try:
         verdict = _run(copy, _nodes(mutation.rule, copy, evidence), "killed")
         if verdict.word == "survived" and others:
-            verdict = _run(copy, ["tests/suite_embedded", "tests/scripted", "tests/embedded"], "killed by others", 6)
+            verdict = _run(copy, ["tests/suites/memory", "tests/core", "tests/embedded/memory"], "killed by others", 6)
     finally:
         source.write_text(text, encoding="utf-8")
     return verdict
@@ -86,7 +86,7 @@ def _nodes(rule: str, copy: Path, evidence: Evidence) -> list[str]:
     nodes = []
     for name in names:
         module, _, test = name.partition("::")
-        home = "suite_embedded/test_suite" if (suite / f"{module}.py").is_file() else module
+        home = "suites/memory/test_suite" if (suite / f"{module}.py").is_file() else module
         nodes.append(f"tests/{home}.py::{test}")
     return nodes
 

@@ -24,18 +24,11 @@ SUPPORTED = ("3.11", "3.12", "3.13", "3.14")
 """What is tested where the machine has it; those that every release is tested on are declared in pyproject.toml."""
 
 ELSEWHERE = {
-    "a broker is needed": ("faults", "interop", "rabbitmq_faults", "rabbitmq_live", "suite_rabbitmq*"),
-    "they try the brokers, the Java programs and the benchmarks of this checkout": (
-        "brokers",
-        "brokers_bench",
-        "conformance",
-    ),
-    "they look at pages, sources and the build, not at what runs": ("docs", "laws", "project", "typing"),
-    # Three quarters of an hour of CI have no room for these on each; suite_embedded and suite_file do run on each.
-    "they run the compliance suite three times more, through the same modules": ("sample_backend", "suite_masked"),
-    "minutes each, for `make test-long`": ("long",),
+    "they look at pages, sources and the build, not at what runs": ("docs", "project", "typing"),
+    # Three quarters of an hour of CI have no room for these on each; suites/memory and suites/file do run on each.
+    "they run the compliance suite three times more, through the same modules": ("sample_backend", "suites/masked"),
 }
-"""Folders of tests that run on one Python only, by the reason; every other folder runs on each."""
+"""Folders below ``tests/`` that run on one Python only, by the reason; every other one runs on each."""
 
 _LEAST = 2  # versions, or what runs on one Python would pass for what runs on all
 _PATIENCE = 20.0  # seconds for an interrupted run to end by itself
@@ -107,12 +100,18 @@ def _pyenv() -> list[Path]:
 
 def folders(tests: Path) -> list[Path]:
     """The folders of tests that run on every Python."""
-    elsewhere = [pattern for patterns in ELSEWHERE.values() for pattern in patterns]
-    return [
-        folder
-        for folder in sorted(tests.iterdir())
-        if any(folder.rglob("test_*.py")) and not any(folder.match(pattern) for pattern in elsewhere)
-    ]
+    elsewhere = [tests / name for names in ELSEWHERE.values() for name in names]
+    return list(_folders(tests, elsewhere))
+
+
+def _folders(within: Path, elsewhere: Sequence[Path]) -> Iterator[Path]:
+    for folder in sorted(path for path in within.iterdir() if path.is_dir()):
+        if folder in elsewhere or not any(folder.rglob("test_*.py")):
+            continue
+        if any(each.is_relative_to(folder) for each in elsewhere):
+            yield from _folders(folder, elsewhere)
+        else:
+            yield folder
 
 
 def chosen(every: Sequence[Interpreter], primary: Interpreter, only: Sequence[str] = ()) -> list[Interpreter]:

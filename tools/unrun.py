@@ -1,44 +1,57 @@
 """A pytest plugin of this checkout: at the end of a run, what this machine did not run and what would make it run."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
 
+from integration.lab.fixtures import reachable
+from integration.lab.table import KINDS
 from jmsbridge.config.backends import install_hint
 from jmsbridge.spi import registry
 
-__all__ = ["Unrun", "not_run", "pytest_configure"]
+__all__ = ["LANES", "Unrun", "not_run", "pytest_configure"]
 
-_KEY = "jmsbridge-long"
+_KEY = "jmsbridge-left-out"
+
+LANES = {
+    "server": "tests on real brokers and with Java: make test-brokers",
+    "long": "long runs (repetition, faults, soak): make test-long",
+}
+"""Marks of tests that a run leaves out on purpose, and what runs them; a test with both belongs to the last."""
+
+_INAPPLICABLE = "no promise depends on it here"
 
 
 class Unrun:
     """Counts what was left out and says so; one per run, and one per worker of pytest-xdist."""
 
     def __init__(self) -> None:
-        self.long = 0
+        self.left_out: dict[str, int] = {}
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
         """Remember what was left out on purpose."""
-        self.long += sum(item.get_closest_marker("long") is not None for item in items)
+        found = Counter(lane for item in items for lane in [_lane(item)] if lane)
+        self.left_out = dict(Counter(self.left_out) + found)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """In a worker: hand over to the run that started it."""
         output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
         if output is not None:
-            output[_KEY] = self.long
+            output[_KEY] = self.left_out
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Take over: every worker leaves out the same."""
-        self.long = max(self.long, getattr(node, "workeroutput", {}).get(_KEY, 0))
+        self.left_out = getattr(node, "workeroutput", {}).get(_KEY, self.left_out)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say it, above pytest's closing line."""
         terminalreporter.section("not run on this machine")
         skipped = _reasons(terminalreporter.stats.get("skipped", []))
-        for line in list(not_run(skipped, self.long)) or ["nothing: every test that exists was run"]:
+        absent = [each.title for each in KINDS.values() if not reachable(each.name)]
+        for line in list(not_run(skipped, self.left_out, absent)) or ["nothing: every test that exists was run"]:
             terminalreporter.write_line(line)
 
 
@@ -47,24 +60,35 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Unrun(), "jmsbridge-unrun")
 
 
-def not_run(skipped: dict[str, int], long: int) -> Iterator[str]:
+def not_run(skipped: dict[str, int], left_out: dict[str, int], absent: Iterable[str] = ()) -> Iterator[str]:
     """One line for each thing that was not run: what, and what would make it run."""
+    brokers = ", ".join(absent)
+    if brokers:
+        yield f"everything on {brokers}: `make brokers` fetches what can be had here"
+    inapplicable = sum(count for reason, count in skipped.items() if reason.endswith(_INAPPLICABLE))
+    if inapplicable:
+        yield f"{inapplicable} cases of the compliance suite that do not apply to their broker: listed under compliance"
     for reason, count in sorted(skipped.items()):
-        yield f"{count} skipped: {reason}"
+        if not reason.endswith(_INAPPLICABLE):
+            yield f"{count} skipped: {reason}"
     for scheme in registry.names():
         try:
             registry.load(scheme)
         except ImportError as error:
             yield f"everything on {scheme}: {error.name or error} is missing; {install_hint(scheme)}"
-    if long:
-        yield f"{long} long runs (repetition, faults, soak): make test-long"
+    for lane, what in LANES.items():
+        if left_out.get(lane):
+            yield f"{left_out[lane]} {what}"
+
+
+def _lane(item: pytest.Item) -> str | None:
+    return next((lane for lane in reversed(LANES) if item.get_closest_marker(lane)), None)
 
 
 def _reasons(reports: list[pytest.TestReport]) -> dict[str, int]:
-    reasons: dict[str, int] = {}
+    reasons: Counter[str] = Counter()
     for report in reports:
         # A skip's longrepr is (path, line, "Skipped: reason").
         detail = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
-        reason = detail.removeprefix("Skipped: ")
-        reasons[reason] = reasons.get(reason, 0) + 1
-    return reasons
+        reasons[detail.removeprefix("Skipped: ")] += 1
+    return dict(reasons)

@@ -1,7 +1,7 @@
 """The embedded broker: Jakarta Messaging without a server, in the memory of this process or in a file.
 
-``embedded:PATH`` is a broker in a file, which processes of one host share; it is in the package ``file``. All below is
-about the one in memory.
+``embedded:PATH`` is a broker in a file, which the processes of one host share; it is in the package ``file``. The rest
+of this text is about the one in memory, in the package ``memory``.
 
 ``embedded:`` is one broker for the whole process; ``embedded:?broker=NAME`` is another one per name. Queues, topics
 and durable subscriptions are made on first use and live, with their messages, as long as the process does, whoever
@@ -9,7 +9,8 @@ is connected; ``discard`` drops them. There is no I/O thread: sending, settling 
 thread under the broker's one lock, so every answer is there when the call returns. A forked child starts with empty
 brokers, and its inherited links are lost.
 
-Start reading at ``broker``, or at ``file``; ``queue`` decides who gets which message, ``backlog`` keeps the order.
+Start reading at ``memory.broker``, or at ``file``; ``memory.queues.queue`` decides who gets which message,
+``memory.queues.backlog`` keeps the order.
 """
 
 import os
@@ -20,7 +21,7 @@ import msgspec
 
 from jmsbridge.spi import AuthenticationFailed, Backend, Endpoint, Link, LinkEvents, Native, NotSupported
 from jmsbridge_embedded import file
-from jmsbridge_embedded.broker import Broker, brokers
+from jmsbridge_embedded.memory.broker import Broker, brokers
 from jmsbridge_embedded.native import NATIVE
 
 __all__ = ["EmbeddedBackend", "EmbeddedOptions", "backend", "cut", "discard"]

@@ -15,7 +15,7 @@ from jmsbridge.spi import (
 
 if TYPE_CHECKING:
     from jmsbridge.selectors import Selector
-    from jmsbridge_embedded.link import Link
+    from jmsbridge_embedded.memory.link import Link
 
 __all__ = [
     "DEAD_LETTERS",

@@ -1,7 +1,8 @@
 """RabbitMQ over AMQP 0-9-1 with publisher confirms: ``rabbitmq://host/vhost``, with TLS ``rabbitmqs://``.
 
-Start reading at ``link``; ``topology`` says what stands for queues, topics and subscriptions on the broker,
-``subscription`` and ``publisher`` are the two ways, ``wire`` is what a message looks like.
+Start reading at ``link``. ``broker.topology`` says what stands for queues, topics and subscriptions on the broker,
+``publishing.publisher`` is the way out, ``consuming.subscription`` the way in, ``messages.wire`` shows what a message
+looks like.
 """
 
 from typing import Any
@@ -10,11 +11,11 @@ import msgspec
 
 from jmsbridge.spi import Backend, ConnectFailed, Endpoint, LinkEvents, Native
 from jmsbridge.spi import Link as LinkProtocol
-from jmsbridge_rabbitmq.amqp import quiet_pika
+from jmsbridge_rabbitmq.broker.capabilities import NATIVE
+from jmsbridge_rabbitmq.connection.options import RabbitOptions, WithoutTls
+from jmsbridge_rabbitmq.connection.pika_socket import quiet_pika
 from jmsbridge_rabbitmq.link import Link
-from jmsbridge_rabbitmq.names import check_client_id
-from jmsbridge_rabbitmq.native import NATIVE
-from jmsbridge_rabbitmq.options import RabbitOptions, WithoutTls
+from jmsbridge_rabbitmq.protocol.names import check_client_id
 
 __all__ = ["RabbitBackend", "RabbitOptions", "backend", "tls_backend"]
 

@@ -16,13 +16,13 @@ from jmsbridge.spi import (
     SubscriptionRefused,
     Ticket,
 )
-from jmsbridge_rabbitmq import topology
-from jmsbridge_rabbitmq.control import Conversation, Done
-from jmsbridge_rabbitmq.erlang_selector import erlang_selector
-from jmsbridge_rabbitmq.flow import Source
-from jmsbridge_rabbitmq.kinds import warn_of_limit
-from jmsbridge_rabbitmq.publisher import Publisher
-from jmsbridge_rabbitmq.subscription import Subscription
+from jmsbridge_rabbitmq.broker import topology
+from jmsbridge_rabbitmq.broker.conversations import Conversation, Done
+from jmsbridge_rabbitmq.broker.erlang_selector import erlang_selector
+from jmsbridge_rabbitmq.broker.queue_kinds import warn_of_limit
+from jmsbridge_rabbitmq.consuming.consumer_channel import Source
+from jmsbridge_rabbitmq.consuming.subscription import Subscription
+from jmsbridge_rabbitmq.publishing.publisher import Publisher
 
 if TYPE_CHECKING:
     from jmsbridge_rabbitmq.link import Link

@@ -28,21 +28,21 @@ from jmsbridge.spi import (
     NotSupported,
     SubscriptionRefused,
 )
-from jmsbridge_rabbitmq import selectors, topology
-from jmsbridge_rabbitmq.admin import RabbitAdmin
+from jmsbridge_rabbitmq.broker import selector_exchanges, topology
+from jmsbridge_rabbitmq.broker.admin import RabbitAdmin
+from jmsbridge_rabbitmq.broker.capabilities import native_with
+from jmsbridge_rabbitmq.broker.conversations import Control, Conversation, Done
+from jmsbridge_rabbitmq.broker.queue_kinds import QueueKinds
 from jmsbridge_rabbitmq.channel import Channel
-from jmsbridge_rabbitmq.control import Control, Conversation, Done
-from jmsbridge_rabbitmq.errors import connect_error, loss
-from jmsbridge_rabbitmq.fast import socket_class
-from jmsbridge_rabbitmq.flow import Source
-from jmsbridge_rabbitmq.kinds import Kinds
-from jmsbridge_rabbitmq.loop import Loop
-from jmsbridge_rabbitmq.native import native_with
-from jmsbridge_rabbitmq.options import RabbitOptions
-from jmsbridge_rabbitmq.publisher import Publisher
-from jmsbridge_rabbitmq.security import parameters
-from jmsbridge_rabbitmq.subscription import Subscription
-from jmsbridge_rabbitmq.wire import Encoder
+from jmsbridge_rabbitmq.connection.errors import connect_error, loss
+from jmsbridge_rabbitmq.connection.fast_socket import socket_class
+from jmsbridge_rabbitmq.connection.io_thread import Loop
+from jmsbridge_rabbitmq.connection.options import RabbitOptions
+from jmsbridge_rabbitmq.connection.parameters import parameters
+from jmsbridge_rabbitmq.consuming.consumer_channel import Source
+from jmsbridge_rabbitmq.consuming.subscription import Subscription
+from jmsbridge_rabbitmq.messages.wire import Encoder
+from jmsbridge_rabbitmq.publishing.publisher import Publisher
 
 __all__ = ["Link"]
 
@@ -79,7 +79,7 @@ class Link(RabbitAdmin):
         self.blocked = False
         self.queues: set[str] = set()
         self.exchanges: set[str] = set()
-        self.kinds = Kinds(options.queue_type, options.delivery_limit)
+        self.kinds = QueueKinds(options.queue_type, options.delivery_limit)
         self.proven: set[str] = set()  # queues to which a send was confirmed
         self.waiting: dict[tuple[int, str, bool], float] = {}
         self.locks: set[str] = set()
@@ -153,13 +153,13 @@ class Link(RabbitAdmin):
     def _find_plugin(self, deadline: float) -> None:
         self._probing = True  # without the plugin the broker may close the connection, and nobody has the link yet
         try:
-            self.ask(selectors.probe(), "looking for the plugin that selects", deadline)
+            self.ask(selector_exchanges.probe(), "looking for the plugin that selects", deadline)
         except BackendError as error:
             if "exchange type" not in str(error):
                 raise
             raise NotSupported(
-                f"topic_selectors=broker needs the plugin {selectors.PLUGIN} of {self.endpoint}: enable it there"
-                f" (rabbitmq-plugins enable {selectors.PLUGIN}), or leave topic_selectors at client"
+                f"topic_selectors=broker needs the plugin {selector_exchanges.PLUGIN} of {self.endpoint}: enable it"
+                f" there (rabbitmq-plugins enable {selector_exchanges.PLUGIN}), or leave topic_selectors at client"
             ) from error
         self._probing = False
 

@@ -1,4 +1,10 @@
-"""Measure jmsbridge and its peers on one broker: ``python -m integration.bench --help``."""
+"""The facade beside its peers: the same messages through the same broker, in turn, in one run.
+
+    python -m integration.bench rabbitmq            # a broker of this run's own, from python -m integration.lab
+    python -m integration.bench --write rabbitmq    # and keep the figures in docs/performance-rabbitmq.md
+
+Needs the extra ``bench``; the Java client takes part where a JDK and Maven are.
+"""
 
 import contextlib
 import os
@@ -9,19 +15,20 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from integration import brokers
 from integration.bench import report
 from integration.bench.bars import bars
 from integration.bench.java_peer import class_path
 from integration.bench.rows import chosen
 from integration.bench.turns import Figure, measure
+from integration.lab.errors import BrokerUnavailable
+from integration.lab.starting import start
 
 _DELAYS = (0.0, 0.02)
 _DELAYED = ["jmsbridge, completion listener", "jmsbridge, send()", "pika SelectConnection, own"]
 
 
 def main(
-    broker: Annotated[str, typer.Argument(help="a name of python -m integration.brokers")] = "rabbitmq",
+    broker: Annotated[str, typer.Argument(help="a name of python -m integration.lab")] = "rabbitmq",
     only: Annotated[list[str] | None, typer.Option(help="rows whose name or group contains this; repeatable")] = None,
     queues: Annotated[str, typer.Option(help="types of queues")] = "classic,quorum",
     delayed: Annotated[bool, typer.Option(help="also through a proxy that adds 20 ms of round trip")] = True,
@@ -35,7 +42,7 @@ def main(
     load = os.getloadavg()[0]
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jmsbridge-bench-")))
-        running = stack.enter_context(brokers.start(broker))
+        running = stack.enter_context(start(broker))
         status = stack.enter_context(console.status("starting"))
         without = _without_java(console)
         for queue_type in filter(None, queues.split(",")):
@@ -58,7 +65,7 @@ def main(
 def _without_java(console: Console) -> str:
     try:
         class_path()
-    except brokers.BrokerUnavailable as missing:
+    except BrokerUnavailable as missing:
         console.print(str(missing))
         return "java"
     return ""

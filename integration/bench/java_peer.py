@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from integration.java import program
+from integration.interop import program
 
 __all__ = ["class_path"]
 

@@ -15,8 +15,8 @@ import msgspec
 
 from integration.bench.java_peer import class_path
 from integration.bench.rows import LOADER, OURS, Row
-from integration.brokers.admin import Rest
-from integration.brokers.java import java
+from integration.lab.admin.rest import Rest
+from integration.lab.fetching.java import java
 from jmsbridge.testing.proxy import FaultProxy
 
 __all__ = ["WINDOWS", "Figure", "measure"]

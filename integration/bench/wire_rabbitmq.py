@@ -9,8 +9,8 @@ from collections.abc import Callable
 from functools import partial
 
 from jmsbridge.spi import Address, BodyKind, Envelope, Long
-from jmsbridge_rabbitmq.frames import FrameReader, Publisher
-from jmsbridge_rabbitmq.wire import Dialect, Encoder, decode
+from jmsbridge_rabbitmq.messages.wire import Dialect, Encoder, decode
+from jmsbridge_rabbitmq.protocol.frames import FrameReader, PublishFrames
 
 __all__ = ["BARS", "main"]
 
@@ -46,7 +46,7 @@ def main() -> None:
         assert decode(_ORDERS, sent.properties, sent.body).envelope == _MESSAGE
         figures[f"{dialect} encode"] = _best(partial(encoder.encode, _MESSAGE, 0))
         figures[f"{dialect} decode"] = _best(partial(decode, _ORDERS, sent.properties, sent.body))
-    publisher, reader = Publisher(1, 131072), FrameReader()
+    publisher, reader = PublishFrames(1, 131072), FrameReader()
     sent = Encoder().encode(_MESSAGE, 0)
     figures["publish frames"] = _best(lambda: publisher.frames("", "orders", True, sent.properties, sent.body))
     hundred = _delivered(publisher.frames("", "orders", True, sent.properties, sent.body)) * 100

@@ -13,7 +13,7 @@ from integration.conformance.foreign import Foreign
 from integration.conformance.listeners import Listeners
 from integration.conformance.rows import Row, rows
 from integration.conformance.sequences import Sequences
-from integration.conformance.table import INTERFACES
+from integration.conformance.table.interfaces import INTERFACES
 from integration.conformance.values import Converter, Values
 from jmsbridge import Connection, JMSContext
 

@@ -6,7 +6,7 @@ from typing import Any
 import jpype
 
 from integration.conformance.rows import Row, rows
-from integration.conformance.table import INTERFACES
+from integration.conformance.table.interfaces import INTERFACES
 from integration.conformance.threads import Held
 
 __all__ = ["Foreign"]

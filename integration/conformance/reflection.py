@@ -14,7 +14,7 @@ from integration.conformance import machine
 from integration.conformance.faces import Faces, signature
 from integration.conformance.jars import classpath
 from integration.conformance.run import listed
-from integration.conformance.table import INTERFACES, LEFT_OUT
+from integration.conformance.table.interfaces import INTERFACES, LEFT_OUT
 
 __all__ = ["compare", "main"]
 

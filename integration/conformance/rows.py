@@ -8,7 +8,7 @@ from functools import cache, partial
 from typing import Any
 
 from integration.conformance import special
-from integration.conformance.table import INTERFACES
+from integration.conformance.table.interfaces import INTERFACES
 
 __all__ = ["Row", "rows"]
 

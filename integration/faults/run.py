@@ -13,11 +13,12 @@ from urllib.parse import urlsplit
 import msgspec
 
 import jmsbridge
-from integration import brokers
 from integration.faults import chaos
 from integration.faults.ledger import Entry, Reader, Step
 from integration.faults.part import Settings, consume
 from integration.faults.verdict import Disturbance, Verdict, judge
+from integration.lab.broker import Broker
+from integration.lab.starting import start
 from jmsbridge.testing.proxy import FaultProxy
 
 __all__ = ["FaultRunError", "Plan", "Report", "run"]
@@ -92,13 +93,13 @@ def _with_options(url: str, plan: Plan) -> str:
     return url + ("&" if "?" in url else "?") + plan.options if plan.options else url
 
 
-def _broker(plan: Plan, folder: Path, stack: contextlib.ExitStack) -> brokers.Broker | None:
+def _broker(plan: Plan, folder: Path, stack: contextlib.ExitStack) -> Broker | None:
     """The broker that this run starts; None where there is a URL."""
     if ":" in plan.broker:
         if plan.kills:
             raise FaultRunError("only a broker that this run started can be killed: give its name, not a URL")
         return None
-    broker = stack.enter_context(brokers.start(plan.broker))
+    broker = stack.enter_context(start(plan.broker))
     stack.callback(lambda: (folder / "broker.log").write_text(broker.log()))
     return broker
 
@@ -215,7 +216,7 @@ class _Director:
         plan: Plan,
         cast: _Cast,
         proxy: FaultProxy | None,
-        broker: brokers.Broker | None,
+        broker: Broker | None,
         say: Callable[[str], None],
     ) -> None:
         self._plan = plan

@@ -9,7 +9,7 @@ import typer
 from jmsbridge.cli.printing import print_json
 from jmsbridge.cli.running import OK
 from jmsbridge.cli.tables import print_rows
-from jmsbridge.config.backends import COMING, EXTRAS, install_hint
+from jmsbridge.config.backends import EXTRAS, install_hint
 from jmsbridge.config.features import FEATURES
 from jmsbridge.core import plan
 from jmsbridge.spi import registry
@@ -77,9 +77,6 @@ def backends(
     for scheme in EXTRAS:
         if scheme not in found:
             missing.setdefault(scheme, install_hint(scheme))
-    for scheme, protocol in COMING.items():
-        if scheme not in found:
-            missing.setdefault(scheme, f"not in this version: {protocol} is planned")
     if as_json:
         print_json({scheme: {row.name: row.outcome for row in rows} for scheme, rows in found.items()}, indent=2)
         return OK

@@ -148,6 +148,11 @@ class Harness(Closing, ABC):
         return self.url.partition(":")[0]
 
     @property
+    def label(self) -> str:
+        """What the summary and skipped cases call this broker: the scheme, unless a subclass says more."""
+        return self.scheme
+
+    @property
     def backend(self) -> Backend:
         """The backend under test."""
         return registry.load(self.scheme)

@@ -97,9 +97,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
         return (yield)
     outcome, because = _outcome(harness, pyfuncitem)
     reason = f"{_names(because)} {outcome}" if because else ""
-    pyfuncitem.user_properties.append((_PROPERTY, (harness.scheme, outcome, reason)))
+    pyfuncitem.user_properties.append((_PROPERTY, (harness.label, outcome, reason)))
     if outcome == "not applicable":
-        pytest.skip(f"{harness.scheme} lacks {_names(because)}, and no promise depends on it here")
+        pytest.skip(f"{harness.label} lacks {_names(because)}, and no promise depends on it here")
     if outcome != "refused":
         return (yield)
     expected = NotSupported if _level(pyfuncitem) == "contract" else UnsupportedFeature
@@ -107,7 +107,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
         yield
     except expected:
         return True
-    pytest.fail(f"{_names(because)} is refused on {harness.scheme}, yet the case did not end in {expected.__name__}")
+    pytest.fail(f"{_names(because)} is refused on {harness.label}, yet the case did not end in {expected.__name__}")
 
 
 def _required(item: pytest.Item, *, only_native: bool = False) -> Native:

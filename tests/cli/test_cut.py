@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from tests.emulate.support import Broker
+from tests.core.emulation.support import Broker
 
 Run = Callable[..., Result]
 

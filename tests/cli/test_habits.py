@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 from jmsbridge import Connection, Topic
 from jmsbridge.cli import app
 from jmsbridge.cli.receive import Tally
-from tests.emulate.support import Broker
+from tests.core.emulation.support import Broker
 
 Run = Callable[..., Result]
 

@@ -12,8 +12,8 @@ from jmsbridge import Connection, Queue
 from jmsbridge.cli import asking, moving
 from jmsbridge.errors import UnsupportedFeatureException
 from jmsbridge.spi import Address, NotSupported
-from jmsbridge_embedded.admin import MemoryAdmin
 from jmsbridge_embedded.file.admin import FileAdmin
+from jmsbridge_embedded.memory.admin import MemoryAdmin
 
 Run = Callable[..., Result]
 

@@ -60,8 +60,7 @@ def test_every_command_says_that_a_backend_is_missing(run: Run, tmp_path: Path, 
         assert result.exit_code == 2
         assert f"has no backend for {COMING[scheme]} ({scheme}:); it has " in result.stderr
         assert "pip install" not in result.stderr
-    (row,) = [line for line in run("backends").stdout.splitlines() if line.startswith(f"not installed\t{scheme}\t")]
-    assert row.endswith("is planned")
+    assert f"\t{scheme}\t" not in run("backends").stdout
 
 
 def test_a_wrong_profile_is_told_by_json_too(run: Run, tmp_path: Path) -> None:

@@ -8,6 +8,9 @@ import pytest
 import jmsbridge
 import jmsbridge_embedded
 from jmsbridge import Connection, ConnectionFactory, JMSContext, Session
+from tests.core.conftest import backend, broker, connect
+
+__all__ = ["backend", "broker", "connect", "connection", "context", "factory", "message", "session"]
 
 _names = itertools.count(1)
 

@@ -14,7 +14,7 @@ from jmsbridge import SESSION_TRANSACTED, Connection, EmulationWarning, Message
 from jmsbridge.core.runtime.executor import SerialExecutor
 from jmsbridge.core.runtime.warning import warn
 from jmsbridge.testing.suite.support import LONG, eventually, send_texts
-from tests.emulate.support import QUEUE, Broker
+from tests.core.emulation.support import QUEUE, Broker
 
 
 @pytest.fixture

@@ -73,35 +73,56 @@ def test_a_machine_without_python_is_told_what_to_do(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("skipped", "long", "expected"),
+    ("skipped", "left_out", "absent", "expected"),
     [
-        ({}, 0, []),
-        ({"no JDK": 3}, 0, ["3 skipped: no JDK"]),
-        ({}, 7, ["7 long runs (repetition, faults, soak): make test-long"]),
+        ({}, {}, [], []),
+        ({"no JDK": 3}, {}, [], ["3 skipped: no JDK"]),
+        (
+            {"a lacks X, and no promise depends on it here": 2, "b lacks Y, and no promise depends on it here": 3},
+            {},
+            [],
+            ["5 cases of the compliance suite that do not apply to their broker: listed under compliance"],
+        ),
+        ({}, {"long": 7}, [], ["7 long runs (repetition, faults, soak): make test-long"]),
+        ({}, {"server": 5}, [], ["5 tests on real brokers and with Java: make test-brokers"]),
+        ({}, {}, ["One", "Two"], ["everything on One, Two: `make brokers` fetches what can be had here"]),
     ],
 )
-def test_what_was_not_run_is_named(skipped: dict[str, int], long: int, expected: list[str]) -> None:
-    assert list(not_run(skipped, long)) == expected
+def test_what_was_not_run_is_named(
+    skipped: dict[str, int], left_out: dict[str, int], absent: list[str], expected: list[str]
+) -> None:
+    assert list(not_run(skipped, left_out, absent)) == expected
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
 def test_what_was_left_out_and_why_comes_before_the_closing_line(
     pytester: pytest.Pytester, workers: tuple[str, ...]
 ) -> None:
-    pytester.makeini("[pytest]\nmarkers = long")
+    pytester.makeini("[pytest]\nmarkers =\n  long\n  server")
     pytester.makepyfile(
         """
         import pytest
         @pytest.mark.long
+        @pytest.mark.server
         @pytest.mark.parametrize("n", range(3))
         def test_long(n): assert False
+        @pytest.mark.server
+        @pytest.mark.parametrize("n", range(4))
+        def test_server(n): assert False
         @pytest.mark.skip(reason="no JDK")
         @pytest.mark.parametrize("n", range(2))
         def test_skipped(n): assert False
         def test_quick(): assert True
         """
     )
-    ran = pytester.runpytest_subprocess("-q", "-p", "tools.unrun", "-m", "not long", *workers)
-    ran.assert_outcomes(passed=1, skipped=2)
-    ran.stdout.fnmatch_lines(["2 skipped: no JDK", "3 long runs *: make test-long", "1 passed, 2 skipped* in *s"])
+    ran = pytester.runpytest_subprocess("-q", "-p", "tools.unrun", "-m", "not long and not server", *workers)
+    ran.assert_outcomes(passed=1, skipped=2, deselected=None if workers else 7)
+    ran.stdout.fnmatch_lines(
+        [
+            "2 skipped: no JDK",
+            "4 tests on real brokers *: make test-brokers",
+            "3 long runs *: make test-long",
+            "1 passed, 2 skipped* in *s",
+        ]
+    )
     assert " in " in [line for line in ran.outlines if line][-1]

@@ -16,7 +16,7 @@ _ASSERTING = {"receive_texts", "eventually", "wait"}
 
 def check(source: Source) -> Iterator[Violation]:
     """Tests assert; nothing sleeps without ``# sleep: reason``; an ``except`` that does nothing says why."""
-    if source.within("tests", "jmsbridge/testing/suite"):
+    if source.within("tests", "integration", "jmsbridge/testing/suite"):
         yield from _tests(source)
     yield from _sleeps(source)
     yield from _silence(source)
@@ -41,7 +41,7 @@ def _imported(source: Source) -> dict[str, ast.AST]:
     for _, name in source.imports():
         module, _, wanted = name.rpartition(".")
         path = ROOT / (module.replace(".", "/") + ".py")
-        if module.startswith(("tests.", "jmsbridge.testing.")) and path.is_file():
+        if module.startswith(("tests.", "integration.", "jmsbridge.testing.")) and path.is_file():
             found |= {key: node for key, node in _defined_in(path).items() if key == wanted}
     return found
 

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from jmsbridge.spi import Address, AddressInUse, AddressRefused, NotSupported, Place
 from jmsbridge_embedded.file.batch import Batch
-from jmsbridge_embedded.file.catalog import Line
-from jmsbridge_embedded.file.entries import BAND, Row
-from jmsbridge_embedded.file.wire import decode
+from jmsbridge_embedded.file.disk.catalog import Line
+from jmsbridge_embedded.file.disk.entries import BAND, Row
+from jmsbridge_embedded.file.disk.wire import decode
 from jmsbridge_embedded.rules import DEAD_LETTERS, check_creatable, compiled
 
 if TYPE_CHECKING:

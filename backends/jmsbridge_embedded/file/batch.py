@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jmsbridge.spi import Address, BackendError, Envelope, SendRefused
-from jmsbridge_embedded.file.entries import Packed, pack
+from jmsbridge_embedded.file.disk.entries import Packed, pack
 from jmsbridge_embedded.rules import DEAD_LETTERS, dead_letter
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jmsbridge.spi import Arrival, Inbox, LinkLost, Native, Outcome, Ticket
 from jmsbridge_embedded.file.batch import Batch
-from jmsbridge_embedded.file.catalog import Line, selector_of
-from jmsbridge_embedded.file.entries import BAND
+from jmsbridge_embedded.file.disk.catalog import Line, selector_of
+from jmsbridge_embedded.file.disk.entries import BAND
+from jmsbridge_embedded.file.disk.wire import decode
 from jmsbridge_embedded.file.operations import Browse
-from jmsbridge_embedded.file.wire import decode
 from jmsbridge_embedded.native import NATIVE
 
 if TYPE_CHECKING:

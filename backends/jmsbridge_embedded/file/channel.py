@@ -19,9 +19,9 @@ from jmsbridge.spi import (
 )
 from jmsbridge_embedded.file.batch import Batch
 from jmsbridge_embedded.file.browser import FileBrowser
-from jmsbridge_embedded.file.catalog import Line
 from jmsbridge_embedded.file.consumer import FileConsumer
-from jmsbridge_embedded.file.entries import Packed, pack
+from jmsbridge_embedded.file.disk.catalog import Line
+from jmsbridge_embedded.file.disk.entries import Packed, pack
 from jmsbridge_embedded.file.operations import Commit, Rollback, Send
 from jmsbridge_embedded.file.token import Token
 from jmsbridge_embedded.rules import check_creatable, compiled

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from jmsbridge.spi import DEAD_LETTER_EXPIRED, Envelope, Inbox, Interest, LinkLost, Native, Outcome, Ticket, rejected_to
 from jmsbridge_embedded.file.batch import Batch
-from jmsbridge_embedded.file.catalog import Line
+from jmsbridge_embedded.file.disk.catalog import Line
 from jmsbridge_embedded.file.operations import Drain, Grant, Settle
 from jmsbridge_embedded.file.token import Token
 from jmsbridge_embedded.native import NATIVE

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from jmsbridge.spi import DEAD_LETTER_EXPIRED, Arrival, Envelope
 from jmsbridge_embedded.file.batch import Batch
-from jmsbridge_embedded.file.catalog import Line, selector_of
-from jmsbridge_embedded.file.entries import BAND, Row
+from jmsbridge_embedded.file.disk.catalog import Line, selector_of
+from jmsbridge_embedded.file.disk.entries import BAND, Row
+from jmsbridge_embedded.file.disk.wire import decode
 from jmsbridge_embedded.file.token import Token
-from jmsbridge_embedded.file.wire import decode
 
 if TYPE_CHECKING:
     from jmsbridge_embedded.file.consumer import FileConsumer

@@ -10,9 +10,9 @@ from jmsbridge.spi import Address, AddressInUse, AddressRefused, BackendError, E
 from jmsbridge.spi import Channel as ChannelProtocol
 from jmsbridge_embedded.file.admin import FileAdmin
 from jmsbridge_embedded.file.batch import Batch
-from jmsbridge_embedded.file.catalog import Line
 from jmsbridge_embedded.file.channel import FileChannel
 from jmsbridge_embedded.file.consumer import FileConsumer
+from jmsbridge_embedded.file.disk.catalog import Line
 from jmsbridge_embedded.file.token import Token
 from jmsbridge_embedded.native import NATIVE
 

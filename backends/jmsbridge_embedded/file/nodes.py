@@ -4,8 +4,8 @@ import sqlite3
 
 from jmsbridge.spi import Address, ClientIdRefused
 from jmsbridge_embedded.file.batch import Batch
-from jmsbridge_embedded.file.catalog import Catalog, Peer
-from jmsbridge_embedded.file.entries import Entries
+from jmsbridge_embedded.file.disk.catalog import Catalog, Peer
+from jmsbridge_embedded.file.disk.entries import Entries
 from jmsbridge_embedded.file.presence import Presence
 
 __all__ = ["Nodes"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from jmsbridge.spi import BackendError, LinkLost, Outcome, SendRefused, Ticket, TransactionRolledBack
 from jmsbridge_embedded.file.batch import Batch, Operation
-from jmsbridge_embedded.file.entries import Packed
+from jmsbridge_embedded.file.disk.entries import Packed
 from jmsbridge_embedded.file.token import Token
 
 if TYPE_CHECKING:

@@ -21,16 +21,10 @@ from typing import Final, TypeVar
 
 from jmsbridge.spi import BackendError, ConnectFailed, LinkLost
 from jmsbridge_embedded.file.batch import Batch, Operation
-from jmsbridge_embedded.file.catalog import Catalog
-from jmsbridge_embedded.file.dispatch import Dispatcher
-from jmsbridge_embedded.file.entries import Entries
-from jmsbridge_embedded.file.intake import Intake
-from jmsbridge_embedded.file.link import FileLink
-from jmsbridge_embedded.file.log import Log
-from jmsbridge_embedded.file.nodes import Nodes
-from jmsbridge_embedded.file.operations import Call, End, Woken
-from jmsbridge_embedded.file.presence import Presence
-from jmsbridge_embedded.file.schema import (
+from jmsbridge_embedded.file.disk.catalog import Catalog
+from jmsbridge_embedded.file.disk.entries import Entries
+from jmsbridge_embedded.file.disk.log import Log
+from jmsbridge_embedded.file.disk.schema import (
     LOCK_WAIT,
     begin,
     explained,
@@ -40,6 +34,12 @@ from jmsbridge_embedded.file.schema import (
     is_unknown,
     open_file,
 )
+from jmsbridge_embedded.file.dispatch import Dispatcher
+from jmsbridge_embedded.file.intake import Intake
+from jmsbridge_embedded.file.link import FileLink
+from jmsbridge_embedded.file.nodes import Nodes
+from jmsbridge_embedded.file.operations import Call, End, Woken
+from jmsbridge_embedded.file.presence import Presence
 
 __all__ = ["Store"]
 

@@ -8,7 +8,7 @@ from jmsbridge.config import Options
 from jmsbridge.config.java import CLIENTS, Imported, import_text
 from jmsbridge.config.java.tables import java_tables
 from jmsbridge.errors import ConfigurationError
-from jmsbridge_rabbitmq.options import RabbitOptions
+from jmsbridge_rabbitmq.connection.options import RabbitOptions
 
 
 def url(text: str, **more: Any) -> Imported:

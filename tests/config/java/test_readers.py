@@ -143,7 +143,7 @@ PULSAR: list[Row] = [
      {"consumerConfig.deadLetterPolicy.deadLetterTopic": ("changed", "all queues and topics")}),
     ("consumerConfig.deadLetterPolicy.retryLetterTopic=again", {},
      {"consumerConfig.deadLetterPolicy.retryLetterTopic": ("dropped", "waits in its consumer")}),
-    ("consumerConfig.ackTimeoutMillis=1000", {}, {"consumerConfig.ackTimeoutMillis": ("dropped", "when their consumer closes")}),
+    ("consumerConfig.ackTimeoutMillis=1000", {}, {"consumerConfig.ackTimeoutMillis": ("dropped", "consumer closes")}),
     ("producerConfig.sendTimeoutMs=0", {}, {"producerConfig.sendTimeoutMs": ENDLESS}),
     ("producerConfig.maxPendingMessages=0", {}, {"producerConfig.maxPendingMessages": UNLIMITED}),
     ("consumerConfig.reciverQueueSize=3", {},

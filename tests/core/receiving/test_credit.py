@@ -5,7 +5,7 @@ from collections.abc import Callable
 from jmsbridge import Connection, Queue
 from jmsbridge.testing.marks import rule
 from jmsbridge.testing.suite.support import LONG, receive_texts, run_thread, send_texts
-from tests.review.support import Embedded
+from tests.core.support import Embedded
 
 Connect = Callable[..., Connection]
 QUEUE = Queue("orders")

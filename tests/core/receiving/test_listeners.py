@@ -13,7 +13,7 @@ from jmsbridge.spi import Address, Outcome
 from jmsbridge.testing.marks import rule
 from jmsbridge.testing.scripted import ScriptedBackend, text_envelope
 from jmsbridge.testing.suite.support import LONG, eventually, receive_texts, run_thread, send_texts, text_of
-from tests.review.support import Embedded, Gate
+from tests.core.support import Embedded, Gate
 
 Connect = Callable[..., Connection]
 QUEUE = Queue("orders")

@@ -1,0 +1,271 @@
+"""The messages in the file: the SQL about ``entry``, collected so that a transaction takes few statements.
+
+While a statement runs, the interpreter's lock is free; getting it back from a busy thread may take milliseconds. So
+what is the same for many messages is one statement: rows go in by the dozen, ids travel as one JSON text.
+"""
+
+import sqlite3
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+
+from jmsbridge.spi import Envelope
+from jmsbridge_embedded.file.disk.wire import encode
+from jmsbridge_embedded.groups import GROUP, bucket_of
+from jmsbridge_embedded.order import key_of
+
+__all__ = ["BAND", "Entries", "Packed", "Row", "pack"]
+
+BAND: Final = 1 << 50
+"""Ranks per priority; see ``order.key_of``."""
+
+Row = tuple[int, int, int, int, int | None, bytes, int]
+"""id, rank, count, expires, bucket, body, failures."""
+
+_LARGE: Final = 2000
+_LONG: Final = 1 << 63
+_COLUMNS: Final = "INSERT INTO entry(id, line, rank, count, due, expires, bucket, kept, stamp, content, body) VALUES "
+_SIZES: Final = (128, 32, 8, 1)
+_INSERT: Final = {size: _COLUMNS + ",".join(["(?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?)"] * size) for size in _SIZES}
+_FIELDS: Final = 10
+_DEATH: Final = "max(count, 1)"
+"""Nobody knows what a dead link or process had seen of what it held: marked as redelivered, but deaths alone never use
+up the redeliveries of a message."""
+_LIST: Final = "(SELECT value FROM json_each(?))"
+_PAGE: Final = """
+    SELECT id, rank, count, expires, bucket, coalesce(body, (SELECT data FROM body WHERE id = content)), failures
+    FROM entry INDEXED BY entry_ready
+    WHERE line = ? AND owner IS NULL AND due = 0 AND rank > ? AND rank < ? ORDER BY rank LIMIT ?"""
+
+_EXPIRED: Final = f"""
+    SELECT line, id, rank, count, expires, bucket, coalesce(body, (SELECT data FROM body WHERE id = content)), failures
+    FROM entry WHERE expires > 0 AND expires <= ? AND owner IS NULL AND line IN {_LIST} ORDER BY rank LIMIT ?"""
+
+
+class Packed(msgspec.Struct, frozen=True, gc=False):
+    """One message as it goes into the file."""
+
+    envelope: Envelope
+    body: bytes
+    bucket: int | None
+
+
+def pack(envelope: Envelope) -> Packed:
+    """Encode in the caller's thread; ``OverflowError`` for a time that no Java long holds."""
+    for moment in (envelope.timestamp, envelope.expiration, envelope.delivery_time):
+        if not -_LONG <= moment < _LONG:
+            raise OverflowError(f"{moment} is no time in milliseconds")
+    return Packed(envelope, encode(envelope), bucket_of(envelope) if GROUP in envelope.properties else None)
+
+
+class Entries:
+    """What one connection does to the messages, transaction by transaction.
+
+    ``sequence`` numbers messages and everything else; ``stored`` counts the messages in the file. Both are read at the
+    beginning of a transaction and written at its end. ``next_due`` and ``next_expiry`` are when to look for such.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.sql = connection
+        self.sequence = 0
+        self.stored = 0
+        self.next_due = 0
+        self.next_expiry = 0
+        self._begun = (0, 0, 0)
+        self._large: tuple[Packed, int] | None = None
+        self._rows: list[Any] = []
+        self._gone: list[int] = []
+
+    def begin(self, sequence: int, stored: int, topology: int) -> None:
+        """A transaction has begun."""
+        self.sequence, self.stored = sequence, stored
+        self._begun = (sequence, stored, topology)
+        self._large = None
+        self._rows = []
+        self._gone = []
+
+    def number(self) -> int:
+        """A number that nothing in the file had before."""
+        self.sequence += 1
+        return self.sequence
+
+    # -- in and out ----------------------------------------------------------------------------------------------
+
+    def add(self, line: int, packed: Packed, now: int) -> bool:
+        """A new message at the end of a line; whether it is there now, rather than later or not at all."""
+        envelope = packed.envelope
+        due, expires = envelope.delivery_time, envelope.expiration
+        if due <= now:
+            due = 0
+        if expires:
+            if expires <= (due or now):
+                return False
+            if not self.next_expiry or expires < self.next_expiry:
+                self.next_expiry = expires
+        if due and (not self.next_due or due < self.next_due):
+            self.next_due = due
+        self.sequence = number = self.sequence + 1
+        body, content = packed.body if len(packed.body) <= _LARGE else None, None
+        if body is None:
+            content = self._content(packed, number)
+        self.stored += 1
+        self._rows += (
+            number,
+            line,
+            key_of(envelope.priority, number),
+            due,
+            expires,
+            packed.bucket,
+            envelope.persistent,
+            envelope.timestamp,
+            content,
+            body,
+        )
+        return not due
+
+    def _content(self, packed: Packed, number: int) -> int:
+        """Where a large body lies; the copies for all subscriptions of a topic share it."""
+        if self._large is None or self._large[0] is not packed:
+            self._large = (packed, number)
+            self.sql.execute("INSERT INTO body VALUES (?, ?)", (number, packed.body))
+        return self._large[1]
+
+    def flush(self) -> None:
+        """Write what ``add`` and ``forget`` collected."""
+        rows = self._rows
+        if rows:
+            self._rows = []
+            start, left = 0, len(rows) // _FIELDS
+            for size in _SIZES:
+                while left >= size:
+                    end = start + size * _FIELDS
+                    self.sql.execute(_INSERT[size], rows[start:end])
+                    start, left = end, left - size
+        if self._gone:
+            gone, self._gone = self._gone, []
+            self.stored -= self._changes(f"DELETE FROM entry WHERE id IN {_LIST}", _json(gone))
+
+    def forget(self, ids: Iterable[int]) -> None:
+        """These messages are done with; written by the next ``flush``."""
+        self._gone.extend(ids)
+
+    def finish(self, topology: int) -> None:
+        """Write the counters, at the end of a transaction."""
+        self.flush()
+        state = (self.sequence, self.stored, topology)
+        if state != self._begun:  # what changes nothing writes nothing, and so needs no room on the disk
+            self.sql.execute("UPDATE state SET seq = ?, stored = ?, topology = ? WHERE one = 1", state)
+
+    def move(self, messages: list[tuple[int, int]], line: int) -> None:
+        """Put waiting messages, given by id and rank, at the end of another line."""
+        self.flush()
+        for number, rank in messages:
+            place = rank // BAND * BAND + self.number()
+            self.sql.execute("UPDATE entry SET line = ?, rank = ? WHERE id = ?", (line, place, number)).fetchall()
+
+    # -- claims --------------------------------------------------------------------------------------------------
+
+    def page(self, line: int, after: int, before: int, limit: int) -> list[Row]:
+        """The first waiting messages of a line with a rank between these two."""
+        self.flush()
+        return self.sql.execute(_PAGE, (line, after, before, limit)).fetchall()
+
+    def claim(self, ids: list[int], node: int) -> None:
+        """A node holds these from now on."""
+        self.sql.execute(f"UPDATE entry SET owner = ? WHERE id IN {_LIST}", (node, _json(ids))).fetchall()
+
+    def give_back(self, ids: list[int], deliveries: int | None, failures: int) -> None:
+        """These wait again, in their places, each counting that many of both; None is a death, see ``_DEATH``."""
+        self.flush()
+        count = _DEATH if deliveries is None else f"count + {int(deliveries)}"
+        numbers = f"count = {count}, failures = failures + {int(failures)}"
+        self.sql.execute(f"UPDATE entry SET owner = NULL, {numbers} WHERE id IN {_LIST}", (_json(ids),))
+
+    def give_back_all(self, node: int) -> list[int]:
+        """Everything that a dead node held waits again; the lines where that happened."""
+        self.flush()
+        lines = self.sql.execute("SELECT DISTINCT line FROM entry WHERE owner = ?", (node,)).fetchall()
+        self.sql.execute(f"UPDATE entry SET owner = NULL, count = {_DEATH} WHERE owner = ?", (node,))
+        return [line for (line,) in lines]
+
+    # -- time ----------------------------------------------------------------------------------------------------
+
+    def look(self) -> None:
+        """Find out when the next delayed or expiring message is to be looked at."""
+        self.next_due = self._one("SELECT coalesce(min(due), 0) FROM entry WHERE due > 0")
+        self.next_expiry = self._one("SELECT coalesce(min(expires), 0) FROM entry WHERE expires > 0")
+
+    def appear(self, now: int) -> set[int]:
+        """Delayed messages that are due take their places behind those that are there; the lines where they do."""
+        self.flush()
+        rows = self.sql.execute("SELECT id, line, rank FROM entry WHERE due > 0 AND due <= ? ORDER BY due, id", (now,))
+        changed = set()
+        for number, line, rank in rows.fetchall():
+            place = rank // BAND * BAND + self.number()
+            self.sql.execute("UPDATE entry SET due = 0, rank = ? WHERE id = ?", (place, number)).fetchall()
+            changed.add(line)
+        self.next_due = self._one("SELECT coalesce(min(due), 0) FROM entry WHERE due > 0")
+        return changed
+
+    def expired(self, lines: list[int], now: int, limit: int) -> list[tuple[int, Row]]:
+        """What has expired in these lines and nobody holds, each with its line."""
+        self.flush()
+        rows = self.sql.execute(_EXPIRED, (now, _json(lines), limit)).fetchall()
+        return [(row[0], row[1:]) for row in rows]
+
+    def sweep(self, now: int, but: list[int]) -> None:
+        """Drop what has expired and nobody holds, in all lines but these."""
+        self.flush()
+        where = f"expires > 0 AND expires <= ? AND owner IS NULL AND line NOT IN {_LIST}"
+        self.stored -= self._changes(f"DELETE FROM entry WHERE {where}", now, _json(but))
+        self.next_expiry = self._one(
+            "SELECT coalesce(min(expires), 0) FROM entry WHERE expires > 0 AND owner IS NULL AND expires > ?", now
+        )
+
+    def drop_unkept(self) -> None:
+        """Drop what was sent NON_PERSISTENT: all processes that knew of it are gone."""
+        self.stored -= self._changes("DELETE FROM entry WHERE kept = 0")
+
+    # -- lines ---------------------------------------------------------------------------------------------------
+
+    def drop_line(self, line: int, nodes: Iterable[int]) -> None:
+        """Delete all messages of a line, those that these nodes hold included."""
+        self.flush()
+        where = "DELETE FROM entry WHERE line = ? AND "
+        self.stored -= self._changes(f"{where} owner IS NULL AND due = 0", line)
+        self.stored -= self._changes(f"{where} due > 0", line)
+        for node in nodes:
+            self.stored -= self._changes(f"{where} owner = {int(node)}", line)
+
+    def depth(self, line: int, nodes: Iterable[int]) -> tuple[int, int | None]:
+        """How many messages there are, delayed and held ones included, and the JMSTimestamp of the first."""
+        self.flush()
+        ready, stamp = "line = ? AND owner IS NULL AND due = 0", None
+        count = self._one(f"SELECT count(*) FROM entry WHERE {ready}", line)
+        first = self.sql.execute(f"SELECT id, stamp FROM entry WHERE {ready} ORDER BY rank LIMIT 1", (line,)).fetchone()
+        count += self._one("SELECT count(*) FROM entry WHERE due > 0 AND line = ?", line)
+        oldest = [first] if first else []
+        for node in nodes:
+            held = "FROM entry WHERE owner = ? AND line = ?"
+            count += self.sql.execute(f"SELECT count(*) {held}", (node, line)).fetchone()[0]
+            oldest += self.sql.execute(f"SELECT id, stamp {held} ORDER BY id LIMIT 1", (node, line)).fetchall()
+        if oldest:
+            stamp = min(oldest)[1]
+        return count, stamp
+
+    def is_held(self, line: int, nodes: Iterable[int]) -> bool:
+        """Whether one of these nodes holds a message of the line."""
+        self.flush()
+        query = "SELECT 1 FROM entry WHERE owner = ? AND line = ? LIMIT 1"
+        return any(self.sql.execute(query, (node, line)).fetchone() for node in nodes)
+
+    def _changes(self, statement: str, *values: Any) -> int:
+        return self.sql.execute(statement, values).rowcount
+
+    def _one(self, query: str, *values: Any) -> int:
+        return int(self.sql.execute(query, values).fetchone()[0])
+
+
+def _json(ids: list[int]) -> str:
+    return msgspec.json.encode(ids).decode()

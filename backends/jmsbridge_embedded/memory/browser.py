@@ -1,0 +1,136 @@
+"""A look at a queue that takes nothing."""
+
+from _thread import start_new_thread
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from jmsbridge.spi import Arrival, Inbox, LinkLost, Native, Outcome, Ticket
+from jmsbridge_embedded.memory.queues.backlog import Entry
+from jmsbridge_embedded.memory.queues.queue import Queue
+from jmsbridge_embedded.memory.queues.steps import shown
+from jmsbridge_embedded.memory.queues.walk import Walk, in_slices
+from jmsbridge_embedded.native import NATIVE
+
+if TYPE_CHECKING:
+    from jmsbridge.selectors import Selector
+    from jmsbridge_embedded.memory.channel import Channel
+
+__all__ = ["Browser"]
+
+
+class Browser:
+    """The SPI's Subscription for BROWSE interests; guarded by the broker's lock.
+
+    Shows the messages that waited when it was made and that wait when their turn comes, in order. The end is a
+    ``drain`` answered after fewer arrivals than were granted. Its tokens need no settlement.
+    """
+
+    def __init__(self, channel: "Channel", queue: Queue, selector: "Selector | None", inbox: Inbox) -> None:
+        self.native: Native = NATIVE
+        self.lost: str | None = None
+        self.credit = 0
+        self.page: deque[Entry] = deque()
+        self.put = inbox.put
+        self.put_again = inbox.put_again
+        self._channel = channel
+        self._common = queue.common
+        self._queue = queue
+        self._selector = selector
+        self._walk = Walk(queue.sequence)
+
+    def prepare(self) -> None:
+        """Let appear what is due; nothing is looked at before somebody wants to see it. Without the broker's lock."""
+        if self._queue.delayed:
+            in_slices(self._common, self._catch_up)
+
+    def _catch_up(self) -> bool:
+        if self.lost is None and self._queue.catch_up():
+            return True
+        self._walk = Walk(self._queue.sequence)
+        return False
+
+    def grant(self, count: int) -> None:
+        """Show that many more."""
+        common = self._common
+        try:
+            with common.lock:
+                common.mend()
+                lost = self.lost
+                self.credit += max(0, count)
+            if lost is None:
+                in_slices(common, self._show)
+        except BaseException:  # an interrupt: others need not wait for the next verb
+            start_new_thread(common.mend_now, ())
+            raise
+        if lost is not None:
+            raise LinkLost(lost)
+
+    def settle(self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1) -> None:
+        """Nothing was taken, so nothing changes."""
+        self._answer(ticket)
+
+    def drain(self, ticket: Ticket) -> None:
+        """Answered when what was granted has arrived."""
+        common = self._common
+        try:
+            in_slices(common, self._show)
+            with common.lock:
+                common.mend()
+                self.credit = 0
+        except BaseException:  # an interrupt: others need not wait for the next verb
+            start_new_thread(common.mend_now, ())
+            raise
+        self._answer(ticket)
+
+    def close(self) -> None:
+        """End it."""
+        with self._common.lock:
+            self._common.mend()
+            if self.lost is None:
+                self.stop("the browser was closed")
+                self._channel.subscriptions.discard(self)
+
+    def stop(self, lost: str) -> None:
+        """Show nothing more; every verb says ``lost`` from now on. With the broker's lock held."""
+        self.lost = lost
+        self.page.clear()
+
+    def release(self, *, death: bool = False) -> None:
+        """Nothing to give back."""
+
+    def leave(self) -> None:
+        """Nobody waits for it."""
+
+    def _show(self) -> bool:
+        """Look at some more messages; whether there is more to do. With the broker's lock held."""
+        if self.lost is not None or self.credit <= 0:
+            return False
+        if not self.page:
+            self.page.extend(self._walk.page(self._queue.backlogs()))
+            return not self._walk.done
+        now = self._common.clock()
+        while self.page and self.credit > 0:
+            entry = self.page[0]
+            if self._is_to_be_shown(entry, now):
+                arrival = Arrival(None, entry.envelope, entry.count > 0, entry.count + 1, entry.failures)
+                self._common.do(shown, self, arrival, self.credit - 1, len(self.page) - 1)
+            else:
+                self.page.popleft()
+        return self.credit > 0
+
+    def _is_to_be_shown(self, entry: Entry, now: int) -> bool:
+        envelope = entry.envelope
+        if entry.holder is not None or 0 < envelope.expiration <= now:
+            return False
+        return self._selector is None or self._selector.matches_envelope(envelope)
+
+    def _answer(self, ticket: Ticket | None) -> None:
+        lost = self.lost
+        if ticket is None:
+            if lost is not None:
+                raise LinkLost(lost)
+        elif lost is None:
+            ticket.succeed()
+        else:
+            ticket.fail(LinkLost(lost))

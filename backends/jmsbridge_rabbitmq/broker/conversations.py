@@ -1,0 +1,159 @@
+"""Conversations with the broker: generators that yield questions and get the answers.
+
+A broker refuses a request by closing the channel on which it was asked. So requests go over a channel of their own,
+which is opened again after each refusal; the conversation gets the refusal as a ``ChannelException`` and may go on.
+Everything runs on the I/O thread.
+"""
+
+from collections import deque
+from collections.abc import Callable, Generator
+from typing import Any, NamedTuple
+
+from jmsbridge.spi import BackendError
+from jmsbridge_rabbitmq.protocol import names
+from jmsbridge_rabbitmq.protocol.errors import ChannelException, out_of_channels, refusal
+
+__all__ = ["Ask", "Control", "Conversation", "Done", "Pause"]
+
+
+class Ask(NamedTuple):
+    """One question: the name of a method of pika's channel and its arguments."""
+
+    method: str
+    arguments: dict[str, Any]
+
+
+class Pause(NamedTuple):
+    """Not a question: go on after so many seconds."""
+
+    seconds: float
+
+
+Conversation = Generator["Ask | Pause", Any, Any]
+"""Yields questions, is sent the answering methods, and returns its result."""
+
+Done = Callable[[Any, BackendError | None], None]
+"""Gets the result, or the error."""
+
+
+class _Talk:
+    """A conversation under way."""
+
+    def __init__(self, conversation: Conversation, what: str, done: Done) -> None:
+        self.conversation = conversation
+        self.what = what
+        self.done = done
+        self.next: Ask | Pause | None = None
+
+    def go_on(self, answer: Any = None, no: ChannelException | None = None) -> bool:
+        """One step further; false when it is over and ``outcome`` says how."""
+        try:
+            self.next = self.conversation.send(answer) if no is None else self.conversation.throw(no)
+            if isinstance(self.next, Ask):
+                names.check_arguments(self.next.arguments)
+        except StopIteration as end:
+            self.outcome: tuple[Any, BaseException | None] = (end.value, None)
+            return False
+        except (ChannelException, BackendError) as error:
+            self.outcome = (None, error)
+            return False
+        return True
+
+
+class Control:
+    """The throw-away channel of a connection; one conversation at a time, in order.
+
+    ``connection`` gives the connection, ``name_of`` the broker's name for texts, ``lost`` the error for what was open
+    when the connection ended; ``call_later`` is the loop's.
+    """
+
+    def __init__(
+        self,
+        connection: Callable[[], Any],
+        name_of: Callable[[], str],
+        lost: Callable[[], BackendError],
+        call_later: Callable[[float, Callable[[], None]], Any],
+    ) -> None:
+        self._call_later = call_later
+        self._connection = connection
+        self._name_of = name_of
+        self._lost = lost
+        self._channel: Any = None
+        self._opening = False
+        self._waiting: deque[_Talk] = deque()
+        self._talk: _Talk | None = None
+
+    def ask(self, conversation: Conversation, what: str, done: Done) -> None:
+        """Hold a conversation; ``done`` is called once, on the I/O thread."""
+        self._waiting.append(_Talk(conversation, what, done))
+        self._begin()
+
+    def _begin(self) -> None:
+        while self._talk is None and self._waiting:
+            talk = self._talk = self._waiting.popleft()
+            if talk.go_on():
+                self._put()
+            else:
+                self._end()
+
+    def _put(self) -> None:
+        talk = self._talk
+        if talk is None or talk.next is None:
+            return
+        if isinstance(talk.next, Pause):
+            seconds, talk.next = talk.next.seconds, None
+            self._call_later(seconds, lambda: self._step(None, None) if self._talk is talk else None)
+            return
+        if self._channel is None:
+            if not self._opening:
+                self._opening = self._connection().open_channel(self._opened)
+                if not self._opening:
+                    talk.conversation.close()
+                    talk.outcome = (None, out_of_channels(talk.what, self._name_of()))
+                    self._end()
+                    self._begin()
+            return
+        question, talk.next = talk.next, None
+        getattr(self._channel, question.method)(callback=self._answered, **question.arguments)
+
+    def _opened(self, channel: Any) -> None:
+        self._opening = False
+        self._channel = channel
+        channel.add_on_close_callback(self._closed)
+        self._put()
+
+    def _answered(self, frame: Any) -> None:
+        if self._talk is not None:
+            self._step(frame.method, None)
+
+    def _closed(self, channel: Any, reason: BaseException) -> None:
+        if channel is self._channel:
+            self._channel = None
+        if self._talk is None or not self._connection().is_open:
+            return
+        self._step(None, ChannelException(getattr(reason, "reply_code", 0), getattr(reason, "reply_text", str(reason))))
+
+    def _step(self, answer: Any, no: ChannelException | None) -> None:
+        assert self._talk is not None
+        if self._talk.go_on(answer, no):
+            self._put()
+        else:
+            self._end()
+            self._begin()
+
+    def _end(self) -> None:
+        talk, self._talk = self._talk, None
+        assert talk is not None
+        result, error = talk.outcome
+        if isinstance(error, ChannelException):
+            error = refusal(error, talk.what, self._name_of())
+        talk.done(result, error)  # type: ignore[arg-type]
+
+    def end(self) -> None:
+        """The connection is gone: answer what was asked."""
+        talks = [*([self._talk] if self._talk is not None else ()), *self._waiting]
+        self._talk = None
+        self._waiting.clear()
+        for talk in talks:
+            talk.conversation.close()
+            talk.done(None, self._lost())

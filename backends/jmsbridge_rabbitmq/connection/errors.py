@@ -1,0 +1,114 @@
+"""Why a connection was not made or ended, as errors of the border; each names the broker and a remedy."""
+
+import ssl
+
+from pika import exceptions as pika_errors
+
+from jmsbridge.spi import AccessDenied, AuthenticationFailed, BackendError, ConnectFailed, Endpoint, LinkLost
+
+__all__ = ["connect_error", "loss"]
+
+
+def loss(error: BaseException | None, where: str) -> LinkLost:
+    """Why a connection ended, for those who had questions open."""
+    code, text = getattr(error, "reply_code", None), getattr(error, "reply_text", "")
+    if code == 320:
+        reason = f"the broker closed it ({code} {text}): it is shutting down, or an operator closed the connection"
+    elif code in (501, 502, 503, 504, 505):
+        reason = f"the broker reports a protocol error ({code} {text}); does a proxy alter the stream?"
+    elif code == 541:
+        reason = f"the broker failed ({code} {text}); see its log"
+    elif code is not None:
+        reason = f"the broker closed it ({code} {text})"
+    elif isinstance(error, pika_errors.AMQPHeartbeatTimeout):
+        reason = "nothing was heard from the broker for two heart-beats"
+    else:
+        reason = f"the connection broke ({_plain(error)})"
+    lost = LinkLost(f"the link to {where} is lost: {reason}")
+    lost.__cause__ = error
+    return lost
+
+
+def connect_error(error: BaseException, endpoint: Endpoint, login: str) -> BackendError:
+    """Why no link could be made."""
+    chain = list(_chain(error))
+    made: BackendError | None = None
+    for each in chain:
+        made = made or _from_login(each, endpoint, login) or _from_broker(each, endpoint)
+    if made is None:
+        made = ConnectFailed(f"{endpoint}: {_unreachable(chain)}")
+    made.__cause__ = error
+    return made
+
+
+def _from_login(error: BaseException, endpoint: Endpoint, login: str) -> BackendError | None:
+    kinds = (pika_errors.AuthenticationError, pika_errors.ProbableAuthenticationError)
+    if not isinstance(error, kinds) or _is_cut(error):
+        return None
+    who = f"user {endpoint.user or 'guest'!r}" if login == "plain" else "the client certificate"
+    hint = "check user and password; the user guest may connect from the broker's own host only"
+    if login != "plain" or "EXTERNAL" in str(error):
+        hint = "login=external needs the plugin rabbitmq_auth_mechanism_ssl, and a user named as the certificate"
+    return AuthenticationFailed(f"{endpoint} refused {who}: {hint}")
+
+
+def _is_cut(error: BaseException) -> bool:
+    """Whether pika only guesses from where the connection broke; a broker that refuses says so before it closes."""
+    return "StreamLostError" in str(error)
+
+
+def _from_broker(error: BaseException, endpoint: Endpoint) -> BackendError | None:
+    if isinstance(error, pika_errors.ConnectionClosedByBroker):
+        code, text = error.reply_code, error.reply_text
+        if code == 403:
+            return AuthenticationFailed(f"{endpoint} refused user {endpoint.user or 'guest'!r} ({code} {text})")
+        if code == 530:
+            hint = "the path of the URL is the virtual host: check that it exists and that the user may use it"
+            return AccessDenied(f"{endpoint}: {hint} ({code} {text})")
+        return ConnectFailed(f"{endpoint}: the broker closed the connection ({code} {text})")
+    if isinstance(error, pika_errors.ProbableAccessDeniedError | pika_errors.ProbableAuthenticationError):
+        if _is_cut(error):
+            return ConnectFailed(f"{endpoint}: the connection broke while logging in; does the broker stop or start?")
+        return AccessDenied(
+            f"{endpoint}: the virtual host was refused: check that it exists and that the user may use it"
+        )
+    if isinstance(error, pika_errors.IncompatibleProtocolError | pika_errors.ProtocolVersionMismatch):
+        return ConnectFailed(
+            f"{endpoint}: what listens there did not answer in AMQP 0-9-1: is it RabbitMQ? Its usual port is 5672, "
+            "with TLS 5671"
+        )
+    return None
+
+
+def _unreachable(chain: list[BaseException]) -> str:
+    for each in chain:
+        if isinstance(each, ssl.SSLCertVerificationError):
+            return (
+                f"its certificate is not trusted: {each.verify_message}; ca_file names the authority that signed it, "
+                "server_name the name that it was made for"
+            )
+        if isinstance(each, ssl.SSLError):
+            return (
+                f"TLS fails ({getattr(each, 'reason', None) or each}); does that port speak TLS? 5671 is the usual one"
+            )
+        if isinstance(each, OSError) and not isinstance(each, TimeoutError):
+            return f"no connection: {each.strerror or each}; is the broker running, and are host and port right?"
+    if any("Timeout" in type(each).__name__ or "Timeout" in str(each) for each in chain):
+        return "no answer in time: is it RabbitMQ, and is it listening there?"
+    return f"no connection: {_plain(chain[-1] if chain else None)}"
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """The error and what pika wrapped into it, innermost last."""
+    found: list[BaseException] = []
+    todo: list[BaseException] = [error]
+    while todo and len(found) < 20:
+        each = todo.pop(0)
+        found.append(each)
+        inside = [*getattr(each, "exceptions", ()), getattr(each, "exception", None), each.__cause__, *each.args]
+        todo += [one for one in inside if isinstance(one, BaseException) and one not in found]
+    return found
+
+
+def _plain(error: BaseException | None) -> str:
+    return f"{type(error).__name__}: {error}" if error is not None and str(error) else type(error).__name__

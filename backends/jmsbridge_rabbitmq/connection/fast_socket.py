@@ -1,0 +1,159 @@
+"""The same connection with the hot ways past pika: own frames out, own parser in.
+
+pika writes three frames per message and builds three objects per delivery. Here a publish is one string of bytes, and
+deliveries and confirmations go from the parser to their channel; pika keeps everything else. It rests on names inside
+pika, so it is used only where ``is_sound`` finds them all and both sides write the same bytes.
+"""
+
+import functools
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pika
+from pika import frame as pika_frame
+from pika import spec
+
+from jmsbridge_rabbitmq.connection.pika_socket import AmqpSocket, Names, lacking
+from jmsbridge_rabbitmq.protocol import frames
+from jmsbridge_rabbitmq.protocol.frames import Confirm, Content, FrameReader
+
+__all__ = ["FastSocket", "is_sound", "socket_class"]
+
+log = logging.getLogger("jmsbridge.rabbitmq")
+
+_RECEIVE = 64 * 1024
+_FRAME_MAX = 131072
+
+
+class FastSocket(AmqpSocket):
+    """Use it as ``AmqpSocket``."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self._reader = FrameReader(_FRAME_MAX)
+        self._is_direct = False
+        self._publishers: dict[int, frames.PublishFrames] = {}
+        self._on_content: dict[int, Callable[[Content], None]] = {}
+        self._on_confirm: dict[int, Callable[[Confirm], None]] = {}
+        super().__init__(*arguments, **options)
+
+    def _proto_connection_made(self, transport: Any) -> None:
+        if hasattr(transport, "_MAX_RECV_BYTES"):
+            transport._MAX_RECV_BYTES = _RECEIVE
+        if type(transport).__name__ == "_AsyncPlaintextTransport" and hasattr(transport, "_MAX_CONSUME_BYTES"):
+            transport._MAX_CONSUME_BYTES = 1  # one read for each time that there is something to read
+            self._is_direct = all(hasattr(transport, name) for name in ("_sock", "_tx_buffers"))
+        super()._proto_connection_made(transport)
+
+    def _adapter_emit_data(self, data: bytes) -> None:
+        """Write at once what the socket takes; pika would first ask whether it takes something."""
+        transport = self._transport
+        if self._is_direct and transport is not None and not transport._tx_buffers and transport._sock is not None:
+            try:
+                sent = transport._sock.send(data)
+            except OSError:  # full, or broken: pika meets the same and deals with it
+                sent = 0
+            if sent == len(data):
+                return
+            data = data[sent:]
+        super()._adapter_emit_data(data)
+
+    def _take(self, data: bytes) -> None:
+        self.bytes_received += len(data)
+        contents = self._on_content
+        for event in self._reader.feed(data):
+            if isinstance(event, Content):
+                contents[event.channel](event)
+            elif isinstance(event, Confirm):
+                self._on_confirm[event.channel](event)
+            else:
+                self._process_frame(pika_frame.decode_frame(event.frame)[1])
+
+    def listen(
+        self, channel: Any, on_content: Callable[[Content], None], on_confirm: Callable[[Confirm], None] | None = None
+    ) -> None:
+        """Say who gets the messages, returns and confirmations of a channel."""
+        number = channel.channel_number
+        channel.add_on_close_callback(lambda *_: self._forget(number))
+        self._on_content[number] = on_content
+        if on_confirm is not None:
+            self._on_confirm[number] = on_confirm
+            self._publishers[number] = frames.PublishFrames(number, self.params.frame_max or _FRAME_MAX)
+
+    def _forget(self, number: int) -> None:
+        self._on_content.pop(number, None)
+        self._on_confirm.pop(number, None)
+        self._publishers.pop(number, None)
+
+    def get(self, channel: Any, queue: str) -> None:
+        """Ask for one message."""
+        self._send_method(channel.channel_number, spec.Basic.Get(queue=queue))
+
+    def publish(
+        self, channel: Any, exchange: str, routing_key: str, mandatory: bool, properties: bytes, body: bytes
+    ) -> None:
+        """Publish one message; Unencodable where its header exceeds a frame."""
+        if self.asked is None:
+            self.expect()
+        publisher = self._publishers[channel.channel_number]
+        self._put(publisher.frames(exchange, routing_key, mandatory, properties, body))
+
+    def ack(self, channel: Any, tag: int, multiple: bool) -> None:
+        """Acknowledge."""
+        self._put(frames.ack(channel.channel_number, tag, multiple))
+
+    def give_back(self, channel: Any, tag: int) -> None:
+        """Hand a message back to its queue."""
+        self._put(frames.nack(channel.channel_number, tag))
+
+
+_USED: Names = (  # beside what ``AmqpSocket`` cannot do without
+    (pika.SelectConnection, ("_proto_connection_made", "_process_frame", "_send_method")),
+    (pika_frame, ("decode_frame",)),
+)
+
+
+def is_sound() -> bool:
+    """Whether this pika has what is used of its inside, and writes and reads what our frames do."""
+    return not lacking(_USED) and _writes_alike() and _reads_alike()
+
+
+def _message(method: Any, properties: Any, body: bytes) -> bytes:
+    parts = (
+        pika_frame.Method(7, method),
+        pika_frame.Header(7, len(body), properties),
+        pika_frame.Body(7, body),
+    )
+    return b"".join(part.marshal() for part in parts)
+
+
+def _writes_alike() -> bool:
+    properties = spec.BasicProperties(message_id="ID:1", delivery_mode=2)
+    theirs = _message(spec.Basic.Publish(exchange="e", routing_key="k", mandatory=True), properties, b"body")
+    ours = frames.PublishFrames(7, _FRAME_MAX).frames("e", "k", True, b"".join(properties.encode()), b"body")
+    ack = pika_frame.Method(7, spec.Basic.Ack(9, True)).marshal()
+    nack = pika_frame.Method(7, spec.Basic.Nack(9, requeue=True)).marshal()
+    return ours == theirs and frames.ack(7, 9, True) == ack and frames.nack(7, 9) == nack
+
+
+def _reads_alike() -> bool:
+    properties = spec.BasicProperties(message_id="ID:1")
+    method = spec.Basic.Deliver(consumer_tag="c", delivery_tag=3, exchange="e", routing_key="k")
+    close = pika_frame.Method(7, spec.Channel.CloseOk()).marshal()
+    confirm = pika_frame.Method(7, spec.Basic.Ack(9, True)).marshal()
+    events = FrameReader(_FRAME_MAX).feed(_message(method, properties, b"body") + confirm + close)
+    raw = b"".join(properties.encode())
+    content = Content(frames.DELIVER, 7, "c", 3, False, "e", "k", 0, "", raw, b"body")
+    return events == [content, Confirm(7, 9, True, True), frames.Raw(close)]
+
+
+@functools.cache
+def socket_class() -> type[AmqpSocket]:
+    """The fast connection, or the plain one where it would not be sound; found out once."""
+    try:
+        if is_sound():
+            return FastSocket
+        log.warning("pika %s differs inside from what is known: going without the fast way", pika.__version__)
+    except Exception:
+        log.warning("pika %s cannot be checked: going without the fast way", pika.__version__, exc_info=True)
+    return AmqpSocket

@@ -1,0 +1,86 @@
+"""Deliveries of one channel that are not settled, so that acknowledgements can be put together. Pure.
+
+An acknowledgement up to a number also settles what lies before it and was never handed out; so it is used only where
+nothing before it is open.
+"""
+
+from typing import Final
+
+__all__ = ["DeliveryTags"]
+
+_GONE: Final = 0
+_OPEN: Final = 1
+_ACCEPTED: Final = 2
+
+_COMPACT = 1024
+
+
+class DeliveryTags:
+    """Delivery tags count from 1 on each channel, without gaps."""
+
+    def __init__(self) -> None:
+        self._first = 1
+        self._head = 0
+        self._states = bytearray()
+        self._accepted: list[int] = []
+        self._open = 0
+
+    def __len__(self) -> int:
+        """How many are open."""
+        return self._open
+
+    def arrived(self, tag: int) -> None:
+        """The broker delivered it."""
+        states = self._states
+        missing = tag - self._first - len(states)
+        if missing > 0:
+            states += bytes(missing)
+        states.append(_OPEN)
+        self._open += 1
+
+    def accept(self, tag: int) -> bool:
+        """Acknowledge it with the next ``take``; false when it is not open."""
+        index = tag - self._first
+        if not 0 <= index < len(self._states) or self._states[index] != _OPEN:
+            return False
+        self._states[index] = _ACCEPTED
+        self._accepted.append(tag)
+        self._open -= 1
+        return True
+
+    def is_open(self, tag: int) -> bool:
+        """Whether it arrived and is not settled."""
+        index = tag - self._first
+        return 0 <= index < len(self._states) and self._states[index] == _OPEN
+
+    def drop(self, tag: int) -> bool:
+        """It goes back, or is dead otherwise; false when it is not open."""
+        index = tag - self._first
+        if not 0 <= index < len(self._states) or self._states[index] != _OPEN:
+            return False
+        self._states[index] = _GONE
+        self._open -= 1
+        return True
+
+    def take(self) -> list[tuple[int, bool]]:
+        """The acknowledgements to write: tag, and whether it settles all before it as well."""
+        if not self._accepted:
+            return []
+        states, head = self._states, self._head
+        last, count = 0, 0
+        while head < len(states) and states[head] != _OPEN:
+            if states[head] == _ACCEPTED:
+                states[head] = _GONE
+                last, count = self._first + head, count + 1
+            head += 1
+        self._head = head
+        singles = sorted(tag for tag in self._accepted if tag > last)
+        self._accepted.clear()
+        for tag in singles:
+            states[tag - self._first] = _GONE
+        if head >= _COMPACT and head * 2 > len(states):
+            del states[:head]
+            self._first += head
+            self._head = 0
+        found = [(last, count > 1)] if count else []
+        return found + [(tag, False) for tag in singles]

@@ -1,0 +1,3 @@
+"""The whole compliance suite, on every target."""
+
+from jmsbridge.testing.suite import *  # noqa: F403

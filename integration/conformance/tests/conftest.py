@@ -1,0 +1,78 @@
+"""What the Java tests run on, and the last line for each backend: how many of Joram's tests it passes."""
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from integration.conformance.harness import END, JavaTest, Suite, outcome
+from integration.lab.fixtures import rabbitmq, rabbitmq3
+from jmsbridge.spi import registry
+
+__all__ = ["java_test", "pytest_terminal_summary", "rabbitmq", "rabbitmq3"]
+
+_EMBEDDED = {"embedded": "embedded:?broker=conformance", "embedded-file": "embedded:{folder}/conformance.db"}
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """A JDK is needed, which ``make test`` does not ask for."""
+    item.add_marker(pytest.mark.server)
+
+
+@pytest.fixture
+def java_test(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    record_property: Callable[[str, Any], None],
+) -> JavaTest:
+    """Runs a Java test on a backend; every failure is pytest's."""
+    folder = tmp_path_factory.getbasetemp()
+    if hasattr(request.config, "workerinput"):
+        folder = folder.parent  # all workers of a run share it
+
+    def run(suite: Suite, backend: str, test: str) -> None:
+        url = _url(request, backend, folder)
+        record = outcome(suite, test, url, backend, _wanted(request, suite, backend), folder)
+        if test != END:
+            record_property(suite.name, (backend, not record["trace"]))
+        if record["trace"]:
+            pytest.fail(record["trace"], pytrace=False)
+
+    return run
+
+
+def _url(request: pytest.FixtureRequest, backend: str, folder: Path) -> str:
+    if backend in _EMBEDDED:
+        return _EMBEDDED[backend].format(folder=folder)
+    url: str = request.getfixturevalue(backend).url()
+    registry.load(url.partition(":")[0])
+    return f"{url}?emulation.message_groups=allow"  # the suite sends JMSXGroupID to look whether it arrives
+
+
+def _wanted(request: pytest.FixtureRequest, suite: Suite, backend: str) -> list[str]:
+    """The tests of this run that need the same Java process."""
+    found = []
+    for item in request.session.items:
+        given = getattr(item, "callspec", None)
+        if given is not None and (given.params.get("suite"), given.params.get("backend")) == (suite.name, backend):
+            found.append(given.params["test"])
+    return [test for test in found if test != END] or list(suite.tests)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say it."""
+    passed: Counter[str] = Counter()
+    run: Counter[str] = Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            for key, value in getattr(report, "user_properties", ()):
+                if key == "joram" and getattr(report, "when", "") == "call":
+                    run[value[0]] += 1
+                    passed[value[0]] += value[1]
+    if run:
+        terminalreporter.section("Joram's JMS tests")
+    for backend in sorted(run):
+        terminalreporter.write_line(f"{backend}: {passed[backend]} of {run[backend]}")

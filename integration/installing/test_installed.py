@@ -1,0 +1,100 @@
+"""The wheel and the source archive, installed into an empty environment and used outside the checkout."""
+
+import os
+import subprocess
+import sys
+import venv
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from integration.lab.fixtures import unavailable
+from tools.laws.source import ROOT
+
+pytestmark = [pytest.mark.server, pytest.mark.timeout(400)]  # pip may have to fetch what jmsbridge requires
+
+_PAGE = """
+pytest_plugins = ["jmsbridge.testing.broker"]
+"""
+_TEST = """
+def test_an_order(jms_broker):
+    context = jms_broker.context()
+    orders = context.create_queue("orders")
+    context.create_producer().send(orders, "two of everything")
+    assert context.create_consumer(orders).receive_body(str, timeout=5) == "two of everything"
+"""
+
+
+@dataclass(frozen=True)
+class Installed:
+    """An environment that has jmsbridge, and an empty folder to work in."""
+
+    environment: Path
+    folder: Path
+
+    def run(self, program: str, *arguments: str) -> str:
+        """What a program of the environment prints; it must succeed."""
+        kept = {
+            name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "JMSBRIDGE", "VIRT"))
+        }
+        command = [str(self.environment / "bin" / program), *arguments]
+        ran = subprocess.run(
+            command, cwd=self.folder, env=kept, capture_output=True, text=True, timeout=120, check=False
+        )
+        assert ran.returncode == 0, f"{command}\n{ran.stdout}{ran.stderr}"
+        return ran.stdout
+
+
+def _build(kind: str, folder: Path) -> Path:
+    command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=60)
+    (built,) = folder.glob("jmsbridge-*")
+    return built
+
+
+@pytest.fixture(scope="module", params=["wheel", "sdist"])
+def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """Built here and installed by pip, with everything that it requires and nothing else."""
+    folder = tmp_path_factory.mktemp(request.param)
+    built = _build(request.param, folder)
+    environment = folder / "environment"
+    venv.create(environment, with_pip=True)
+    command = [str(environment / "bin" / "python"), "-m", "pip", "install", "--quiet", f"{built}[rabbitmq,testing]"]
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    if "No matching distribution" in ran.stderr or "Could not find a version" in ran.stderr:
+        unavailable("pip cannot install here what jmsbridge requires")
+    assert ran.returncode == 0, ran.stderr
+    work = folder / "work"
+    work.mkdir()
+    return Installed(environment, work)
+
+
+def test_it_is_what_was_installed(installed: Installed) -> None:
+    where = "import jmsbridge, jmsbridge_embedded, jmsbridge_rabbitmq as r; print(jmsbridge.__file__, r.__file__)"
+    assert all(
+        Path(file).is_relative_to(installed.environment) for file in installed.run("python", "-c", where).split()
+    )
+
+
+def test_the_demo_runs(installed: Installed) -> None:
+    (installed.folder / "lines.txt").write_text("one\ntwo\n", encoding="utf-8")
+    assert "identical" in installed.run("python", "-m", "jmsbridge.demo", str(installed.folder))
+
+
+def test_the_commands_run(installed: Installed) -> None:
+    url = f"embedded:{installed.folder}/orders.db"
+    installed.run("jmsbridge", "send", "-t", url, "orders", "hello")
+    assert installed.run("jmsbridge", "receive", "-t", url, "orders", "-n", "1", "--format", "text") == "hello\n"
+    assert "embedded" in installed.run("jmsbridge", "doctor", url)
+
+
+def test_every_backend_is_there_and_none_is_advised(installed: Installed) -> None:
+    told = installed.run("jmsbridge", "backends")
+    assert {line.split("\t")[0] for line in told.splitlines()} == {"embedded", "rabbitmq", "rabbitmqs"}
+
+
+def test_the_fixture_for_applications_works(installed: Installed) -> None:
+    (installed.folder / "conftest.py").write_text(_PAGE, encoding="utf-8")
+    (installed.folder / "test_order.py").write_text(_TEST, encoding="utf-8")
+    assert "1 passed" in installed.run("python", "-m", "pytest", "-q", "test_order.py")

@@ -1,0 +1,45 @@
+"""A broker in a container, for JMSBRIDGE_BROKERS=docker: the same ports, users and settings."""
+
+from collections.abc import Iterator
+
+from integration.lab.broker import Broker
+from integration.lab.errors import BrokerError
+from integration.lab.running import docker
+from integration.lab.running.probes import Probe
+from integration.lab.servers.rabbitmq import RabbitMQ
+from integration.lab.servers.server import Run
+
+__all__ = ["Contained"]
+
+
+class Contained(Broker):
+    """One real broker that Docker runs; data are in a volume, which goes with it."""
+
+    def terminate(self) -> None:
+        """End it in good order; data stay."""
+        docker.compose(self.folder, "stop")
+
+    def ctl(self, *arguments: str) -> str:
+        """What rabbitmqctl prints. RabbitMQ only."""
+        if not isinstance(self._server, RabbitMQ):
+            raise BrokerError(f"{self.kind.title} has no rabbitmqctl")
+        return docker.compose(self.folder, "exec", "--no-TTY", self.kind.name, "rabbitmqctl", *arguments)
+
+    def log(self) -> str:
+        """Everything that it has printed."""
+        return docker.compose(self.folder, "logs", "--no-color", "--no-log-prefix")
+
+    def follow(self, lines: int) -> Iterator[str]:
+        """The last lines of what it has printed, and what it prints, line by line, until it is stopped."""
+        shown = ["--no-color", "--no-log-prefix", "--tail", str(lines)]
+        yield from docker.follow(self.folder, "logs", "--follow", *shown)
+
+    def _bring_up(self, run: Run) -> None:
+        self._configure(docker.container_run(self.ports, sync=run.sync, server=self._server))
+        text = docker.compose_text({self._server: (self.ports, run.etc, run.tls)})
+        (run.folder / "compose.yaml").write_text(text)
+        docker.compose(self.folder, "up", "--detach")
+
+    def _probes(self) -> dict[str, Probe]:
+        offered = docker.published(self._server, self.ports)
+        return {name: probe for name, probe in super()._probes().items() if name not in self.ports or name in offered}

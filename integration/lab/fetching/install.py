@@ -1,0 +1,50 @@
+"""Installing something once for this user: made aside, checked, and only then used."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from integration.lab.running import places
+
+__all__ = ["Say", "install", "installed"]
+
+Say = Callable[[str], None]
+"""Told in a few words what is going on."""
+
+_DONE = "complete.txt"
+
+
+def installed(name: str) -> Path | None:
+    """The folder of a complete installation, or None; one that was moved does not count, it may name its old place."""
+    folder = places.installations() / name
+    marker = folder / _DONE
+    return folder if marker.is_file() and marker.read_text() == str(folder) else None
+
+
+def install(name: str, make: Callable[[Path, Path], None], check: Callable[[Path], None] = lambda folder: None) -> Path:
+    """The folder of an installation, made now if need be.
+
+    `make(aside, folder)` fills `aside`, which then becomes `folder`; `check(folder)` raises if it is no good. An
+    attempt that was interrupted leaves nothing that a later one would use.
+    """
+    with places.file_lock(f"install-{name}"):
+        folder = installed(name)
+        if folder is not None:
+            return folder
+        folder = places.installations() / name
+        aside = folder.with_name(f".{name}.part")
+        for leftover in (aside, folder):
+            if leftover.exists():
+                shutil.rmtree(leftover)
+        aside.mkdir(mode=0o700)
+        try:
+            make(aside, folder)
+            aside.rename(folder)
+            check(folder)
+            (folder / f"{_DONE}.part").write_text(str(folder))
+            (folder / f"{_DONE}.part").rename(folder / _DONE)
+        except BaseException:
+            for leftover in (aside, folder):
+                shutil.rmtree(leftover, ignore_errors=True)
+            raise
+        return folder

@@ -1,0 +1,147 @@
+"""The same brokers in containers: `docker/compose.yaml`, and what JMSBRIDGE_BROKERS=docker runs."""
+
+import os
+import shlex
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from integration.lab.errors import BrokerError
+from integration.lab.fetching.tools import need, run
+from integration.lab.servers.server import Run, Server
+from integration.lab.table import HOST
+
+__all__ = ["CONTAINER", "compose", "compose_text", "container_run", "engine_wanted", "follow", "published", "pull"]
+
+CONTAINER = "container"
+"""What a state says instead of a place of installation."""
+
+_INSIDE = Path("/jb")  # the folder of a broker in its container: what `Run.folder` is outside
+
+_WHY = "JMSBRIDGE_BROKERS=docker wants Docker with its compose plugin"
+
+
+@dataclass(frozen=True)
+class _Image:
+    """How a broker's own image is made to run with our configuration."""
+
+    name: str
+    home: str = "/"
+    environment: Mapping[str, str] = field(default_factory=dict)
+    command: tuple[str, ...] = ()
+    """Instead of what the launcher runs outside."""
+    before: str = ""
+    """A shell command that goes before."""
+    missing: frozenset[str] = frozenset()
+    """Listeners that the image has not the means for."""
+
+
+_RABBITMQ = {
+    "RABBITMQ_CONFIG_FILE": "/jb/etc/rabbitmq.conf",
+    "RABBITMQ_ENABLED_PLUGINS_FILE": "/jb/etc/enabled_plugins",
+    "RABBITMQ_NODENAME": "jb@localhost",
+    "RABBITMQ_MNESIA_BASE": "/jb/data",
+    "RABBITMQ_LOGS": "-",
+}
+_IMAGES = {
+    "rabbitmq": _Image("rabbitmq", environment=_RABBITMQ, command=("rabbitmq-server",)),
+    "rabbitmq3": _Image("rabbitmq", environment=_RABBITMQ, command=("rabbitmq-server",)),
+    "activemq": _Image("apache/activemq-classic", "/opt/apache-activemq", missing=frozenset({"admin"})),
+    "artemis": _Image("apache/artemis", "/opt/home", before="ln -sfn /opt/*artemis* /opt/home"),
+    "pulsar": _Image(
+        "apachepulsar/pulsar",
+        "/pulsar",
+        before="cat /pulsar/conf/standalone.conf /jb/etc/standalone.properties > /jb/tmp/standalone.conf",
+    ),
+}
+
+
+def engine_wanted() -> bool:
+    """Whether brokers are to run in containers; BrokerError for a setting that means nothing."""
+    wanted = os.environ.get("JMSBRIDGE_BROKERS", "")
+    if wanted not in ("", "docker"):
+        raise BrokerError(f"JMSBRIDGE_BROKERS may be docker or nothing, not {wanted!r}")
+    return wanted == "docker"
+
+
+def pull(server: Server) -> None:
+    """Fetch the image of a broker."""
+    run([need("docker", _WHY), "pull", "--quiet", f"{_IMAGES[server.kind.name].name}:{server.kind.version}"])
+
+
+def container_run(ports: dict[str, int], *, sync: bool = True, server: Server) -> Run:
+    """A broker as its container sees it."""
+    return Run(Path(_IMAGES[server.kind.name].home), _INSIDE, ports, sync, host="0.0.0.0")
+
+
+def compose(folder: Path, *arguments: str) -> str:
+    """What `docker compose` prints for the file in a folder; the project is called as the folder."""
+    return run(_compose(folder, *arguments))
+
+
+def follow(folder: Path, *arguments: str) -> Iterator[str]:
+    """What `docker compose` prints, line by line, until it ends or the caller wants no more."""
+    with subprocess.Popen(_compose(folder, *arguments), stdout=subprocess.PIPE, text=True, errors="replace") as process:
+        assert process.stdout is not None
+        try:
+            yield from process.stdout
+        finally:
+            process.terminate()
+
+
+def _compose(folder: Path, *arguments: str) -> list[str]:
+    named = ["--project-name", f"jmsbridge-{folder.name}", "--file", str(folder / "compose.yaml")]
+    return [need("docker", _WHY), "compose", *named, *arguments]
+
+
+def compose_text(services: Mapping[Server, tuple[dict[str, int], Path, Path]]) -> str:
+    """A compose file for brokers, each with its ports and its folders of configuration and certificates."""
+    made = {server.kind.name: _service(server, *details) for server, details in services.items()}
+    volumes: dict[str, Any] = {f"{name}-data": {} for name in made}
+    text: str = yaml.safe_dump({"services": made, "volumes": volumes}, sort_keys=False, width=200)
+    return text
+
+
+def published(server: Server, ports: dict[str, int]) -> dict[str, int]:
+    """The listeners that a container offers to the host."""
+    hidden = server.kind.internal | _IMAGES[server.kind.name].missing
+    return {listener: port for listener, port in ports.items() if listener not in hidden}
+
+
+def _service(server: Server, ports: dict[str, int], etc: Path, tls: Path) -> dict[str, Any]:
+    image = _IMAGES[server.kind.name]
+    open_ports = published(server, ports)
+    listening = " ".join(str(port) for port in open_ports.values())
+    asks = f"for port in {listening}; do (: > /dev/tcp/{HOST}/$$port) || exit 1; done"
+    return {
+        "image": f"{image.name}:{server.kind.version}",
+        "user": "0:0",  # the keys are readable for their owner alone
+        "entrypoint": _entrypoint(server, image, container_run(ports, server=server)),
+        **({"environment": dict(image.environment)} if image.environment else {}),
+        "ports": [f"{HOST}:{port}:{port}" for port in open_ports.values()],
+        "volumes": [f"{_mount(etc)}:/jb/etc:ro", f"{_mount(tls)}:/jb/tls:ro", f"{server.kind.name}-data:/jb/data"],
+        "tmpfs": ["/jb/tmp", "/jb/logs"],
+        "healthcheck": {
+            "test": ["CMD", "bash", "-c", asks],
+            "interval": "2s",
+            "timeout": "5s",
+            "retries": 60,
+        },
+    }
+
+
+def _entrypoint(server: Server, image: _Image, site: Run) -> list[str]:
+    if image.command:
+        return list(image.command)
+    words = ["java", *(str(part) for part in server.command(site)[1:])]
+    if not image.before:
+        return words
+    return ["sh", "-c", f"{image.before} && exec {shlex.join(words)}".replace("$", "$$")]
+
+
+def _mount(path: Path) -> str:
+    return str(path) if path.is_absolute() else f"./{path}"

@@ -1,0 +1,105 @@
+"""ActiveMQ Classic, from its module jars: its distribution is not to be had in this version."""
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+from integration.lab.admin.rest import Rest
+from integration.lab.errors import BrokerFailed
+from integration.lab.fetching import maven
+from integration.lab.fetching.install import Say, install
+from integration.lab.fetching.java import check_java, small
+from integration.lab.running import probes
+from integration.lab.servers.server import Run, Server, render
+from integration.lab.table import HOST, KINDS, PASSWORD, USER, Kind
+
+__all__ = ["ActiveMQ"]
+
+_MODULES = ("broker", "kahadb-store", "amqp", "stomp", "openwire-legacy", "spring", "jaas", "console")
+_AGENT = "org.jolokia:jolokia-agent-jvm:2.6.0:jar:javaagent"
+_BROKER = "org.apache.activemq:type=Broker,brokerName=jb"
+
+
+class ActiveMQ(Server):
+    """ActiveMQ Classic."""
+
+    kind: ClassVar[Kind] = KINDS["activemq"]
+
+    def fetch(self, say: Say) -> Path:
+        """Its jars, Spring's for the configuration, and an agent that gives JSON administration."""
+
+        def make(aside: Path, folder: Path) -> None:
+            check_java()
+            say("jars")
+            own = [f"org.apache.activemq:activemq-{module}:{self.kind.version}" for module in _MODULES]
+            more = ["org.springframework:spring-context:7.0.8", "org.slf4j:slf4j-simple:2.0.18"]
+            maven.copy_with_dependencies([*own, *more], aside / "lib")
+            say("agent for administration")
+            maven.copy(_AGENT, aside).rename(aside / "jolokia.jar")
+
+        return install(self.place, make)
+
+    def files(self, run: Run) -> dict[str, str]:
+        """Its configuration."""
+        return render("activemq", run, strategy="always" if run.sync else "never")
+
+    def command(self, run: Run) -> list[str | Path]:
+        """Java, with the agent where it was fetched: a container's image has none."""
+        agent = f"host={HOST},port={run.ports['admin']},discoveryEnabled=false,user={USER},password={PASSWORD}"
+        return [
+            *small(run),
+            *([f"-javaagent:{run.home}/jolokia.jar={agent}"] if run.host == HOST else []),
+            "-Dorg.slf4j.simpleLogger.showDateTime=true",
+            f"-Dactivemq.home={run.home}",
+            f"-Dactivemq.base={run.folder}",
+            f"-Dactivemq.conf={run.etc}",
+            f"-Dactivemq.data={run.data}",
+            *("-cp", f"{run.home}/lib/*:{run.home}/lib/optional/*"),
+            *("org.apache.activemq.console.command.ShellCommand", "start", f"xbean:file:{run.etc}/activemq.xml"),
+        ]
+
+    def probes(self, run: Run) -> dict[str, probes.Probe]:
+        """One for each listener."""
+        ca, ports = run.certificates.ca, run.ports
+        return {
+            "openwire": probes.openwire(ports["openwire"]),
+            "amqp": probes.amqp_1_0(ports["amqp"]),
+            "amqps": probes.amqp_1_0(ports["amqps"], ca),
+            "stomp": probes.stomp(ports["stomp"]),
+            "stomps": probes.stomp(ports["stomps"], ca),
+            "admin": probes.rest(_rest(run), "/jolokia/version"),
+        }
+
+    def purge(self, run: Run) -> None:
+        """Remove inactive durable subscribers, queues, topics and scheduled messages."""
+        rest = _rest(run)
+        listed = {"type": "read", "mbean": _BROKER, "attribute": "InactiveDurableTopicSubscribers"}
+        for name in _answer(rest, listed):
+            bean = _answer(
+                rest, {"type": "read", "mbean": name["objectName"], "attribute": ["ClientId", "SubscriptionName"]}
+            )
+            _execute(rest, "destroyDurableSubscriber", bean["ClientId"], bean["SubscriptionName"])
+        for kind in ("Queue", "Topic"):
+            pattern = f"{_BROKER},destinationType={kind},destinationName=*"
+            found = _answer(rest, {"type": "read", "mbean": pattern, "attribute": "Name"}, empty={})
+            for value in found.values():
+                if not value["Name"].startswith("ActiveMQ.Advisory."):
+                    _execute(rest, f"remove{kind}", value["Name"])
+        scheduler = f"{_BROKER},service=JobScheduler,name=JMS"
+        _answer(rest, {"type": "exec", "mbean": scheduler, "operation": "removeAllJobs()"})
+
+
+def _execute(rest: Rest, operation: str, *arguments: str) -> None:
+    _answer(rest, {"type": "exec", "mbean": _BROKER, "operation": operation, "arguments": list(arguments)})
+
+
+def _answer(rest: Rest, request: dict[str, Any], *, empty: Any = None) -> Any:
+    answer = rest.post("/jolokia/", request)
+    if answer["status"] == 404 and empty is not None:
+        return empty  # a pattern that nothing matches
+    if answer["status"] != 200:
+        raise BrokerFailed(f"ActiveMQ refused {request['type']} on {request['mbean']}: {answer.get('error')}")
+    return answer["value"]
+
+
+def _rest(run: Run) -> Rest:
+    return Rest(f"http://{HOST}:{run.ports['admin']}", USER, PASSWORD)

@@ -1,0 +1,84 @@
+"""ActiveMQ Artemis, from its distribution; Java is started directly, so that the process is the broker's."""
+
+from pathlib import Path
+from typing import ClassVar
+
+from integration.lab.admin.management import Management
+from integration.lab.admin.stomp import Stomp
+from integration.lab.fetching import maven
+from integration.lab.fetching.install import Say, install
+from integration.lab.fetching.java import check_java, small
+from integration.lab.running import probes
+from integration.lab.servers.server import Run, Server, Starter, render
+from integration.lab.table import KINDS, PASSWORD, Kind
+
+__all__ = ["Artemis"]
+
+
+class Artemis(Server):
+    """ActiveMQ Artemis."""
+
+    kind: ClassVar[Kind] = KINDS["artemis"]
+
+    def fetch(self, say: Say) -> Path:
+        """Its distribution."""
+
+        def make(aside: Path, folder: Path) -> None:
+            check_java()
+            say("distribution")
+            artifact = f"org.apache.artemis:apache-artemis:{self.kind.version}:tar.gz:bin"
+            archive = maven.copy(artifact, aside)
+            say("unpacking")
+            maven.unpack(archive, aside)
+
+        return install(self.place, make)
+
+    def files(self, run: Run) -> dict[str, str]:
+        """Its configuration; the guest comes first in the login, so that wrong passwords are refused."""
+        sync = str(run.sync).lower()
+        secured = f"keyStorePath={run.tls}/server.p12;keyStoreType=PKCS12;keyStorePassword={PASSWORD}"
+        return render(
+            "artemis",
+            run,
+            sync=sync,
+            amqp_settings="protocols=AMQP;amqpCredits=1000;amqpLowCredits=300;amqpDuplicateDetection=true",
+            stomp_settings="protocols=STOMP;anycastPrefix=/queue/;multicastPrefix=/topic/",
+            tls_settings=f"sslEnabled=true;{secured}",
+        )
+
+    def command(self, run: Run) -> list[str | Path]:
+        """Java, without the script that would start it."""
+        return [
+            *small(run),
+            "--add-opens=java.base/jdk.internal.misc=ALL-UNNAMED",
+            "-Dlog4j2.disableJmx=true",
+            f"-Dlog4j2.configurationFile={run.etc}/log4j2.properties",
+            f"-Djava.security.auth.login.config={run.etc}/login.config",
+            f"-Dartemis.home={run.home}",
+            f"-Dartemis.instance={run.folder}",
+            f"-Dartemis.instance.etc={run.etc}",
+            f"-Ddata.dir={run.data}",
+            *("-cp", f"{run.home}/lib/*"),
+            *("org.apache.activemq.artemis.cli.Artemis", "run"),
+        ]
+
+    def launch(self, run: Run, start: Starter) -> None:
+        """One process, which wants its places in the environment too."""
+        places = run.environment(ARTEMIS_HOME=run.home, ARTEMIS_INSTANCE=run.folder, ARTEMIS_INSTANCE_ETC=run.etc)
+        start(self.command(run), places)
+
+    def probes(self, run: Run) -> dict[str, probes.Probe]:
+        """One for each listener."""
+        ca, ports = run.certificates.ca, run.ports
+        return {
+            "core": probes.openwire(ports["core"]),
+            "amqp": probes.amqp_1_0(ports["amqp"]),
+            "amqps": probes.amqp_1_0(ports["amqps"], ca),
+            "stomp": probes.stomp(ports["stomp"]),
+            "stomps": probes.stomp(ports["stomps"], ca),
+        }
+
+    def purge(self, run: Run) -> None:
+        """Destroy queues and addresses that clients made; empty the two that are always there."""
+        with Stomp(run.ports["stomp"]) as link:
+            Management(link).purge()

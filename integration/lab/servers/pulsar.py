@@ -1,0 +1,122 @@
+"""Apache Pulsar standalone, from its distribution, with DataStax's filter for selectors on the server."""
+
+import shutil
+import zipfile
+from pathlib import Path
+from typing import ClassVar
+
+from integration.lab.admin.rest import Rest, quoted
+from integration.lab.fetching import maven
+from integration.lab.fetching.install import Say, install
+from integration.lab.fetching.java import check_java, small
+from integration.lab.running import probes
+from integration.lab.servers.server import Run, Server, Starter, render
+from integration.lab.table import HOST, KINDS, Kind
+
+__all__ = ["Pulsar"]
+
+_OPENED = (
+    *("java.base/java.io", "java.base/java.util.zip", "java.base/java.nio", "java.base/jdk.internal.misc"),
+    *("java.base/jdk.internal.platform", "java.management/sun.management"),
+    "jdk.management/com.sun.management.internal",
+)
+_DRIVERS = "org.apache.pulsar.metadata.bookkeeper.PulsarMetadata"
+# The bookie would listen everywhere; a container's image has no filter, and its listeners are published one by one.
+_OUTSIDE = "listeningInterface=lo\nentryFilterNames=jms\nentryFiltersDirectory={home}/filters"
+
+
+class Pulsar(Server):
+    """Apache Pulsar."""
+
+    kind: ClassVar[Kind] = KINDS["pulsar"]
+    start_timeout: ClassVar[float] = 120.0
+
+    def fetch(self, say: Say) -> Path:
+        """Its distribution, a quarter of a gigabyte, and the filter out of the JMS client's jar."""
+
+        def make(aside: Path, folder: Path) -> None:
+            check_java()
+            say("distribution, 245 MB")
+            artifact = f"org.apache.pulsar:pulsar-server-distribution:{self.kind.version}:tar.gz:bin"
+            archive = maven.copy(artifact, aside)
+            say("unpacking")
+            maven.unpack(archive, aside)
+            say("filter for selectors, 73 MB")
+            # The parent of this one's description is missing, which later versions of the plugin do not forgive.
+            jar = maven.copy("com.datastax.oss:pulsar-jms-all:9.0.0:jar", aside, plugin="2.10")
+            with zipfile.ZipFile(jar) as opened:
+                opened.extract("filters/jms-filter.nar", aside)
+            shutil.rmtree(jar.parent)
+
+        return install(self.place, make)
+
+    def files(self, run: Run) -> dict[str, str]:
+        """What is added to the configuration that came with it."""
+        return render(
+            "pulsar",
+            run,
+            sync=str(run.sync).lower(),
+            tls_port=str(run.ports["tls"]),
+            outside_containers=_OUTSIDE.format(home=run.home) if run.host == HOST else "",
+        )
+
+    def command(self, run: Run) -> list[str | Path]:
+        """Java: broker, bookie and metadata in one process."""
+        return [
+            *small(run, "512m"),
+            "-XX:MaxDirectMemorySize=384m",
+            *(f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED),
+            "-Dio.netty.tryReflectionSetAccessible=true",
+            "-Djava.net.preferIPv4Stack=true",
+            "-Djute.maxbuffer=10485760",
+            f"-Dlog4j2.configurationFile={run.etc}/log4j2.properties",
+            "-Dlog4j2.disableJmx=true",
+            f"-Dbookkeeper.metadata.bookie.drivers={_DRIVERS}BookieDriver",
+            f"-Dbookkeeper.metadata.client.drivers={_DRIVERS}ClientDriver",
+            *("-cp", f"{run.etc}:{run.home}/lib/*"),
+            "org.apache.pulsar.PulsarStandaloneStarter",
+            *("--config", _configuration(run)),
+            *("-nss", "-nfw", "-a", HOST),
+            *("--metadata-dir", run.data / "metadata"),
+            *("--bookkeeper-dir", run.data / "bookkeeper"),
+            *("--num-bookies", "1"),
+        ]
+
+    def launch(self, run: Run, start: Starter) -> None:
+        """One process, with its shipped configuration and ours after it."""
+        shipped = (run.home / "conf" / "standalone.conf").read_text()
+        _configuration(run).write_text(shipped + (run.etc / "standalone.properties").read_text())
+        super().launch(run, start)
+
+    def probes(self, run: Run) -> dict[str, probes.Probe]:
+        """One for each listener, and the transaction coordinator."""
+        ca, ports, rest = run.certificates.ca, run.ports, _rest(run)
+        return {
+            "admin": probes.rest(rest, "/admin/v2/persistent/public/default"),
+            "transactions": probes.rest(rest, "/admin/v3/transactions/coordinators"),
+            "binary": probes.pulsar(ports["binary"]),
+            "tls": probes.pulsar(ports["tls"], ca),
+        }
+
+    def purge(self, run: Run) -> None:
+        """Delete every topic of the default namespace, with its subscriptions."""
+        rest = _rest(run)
+        for kind in ("persistent", "non-persistent"):
+            base = f"/admin/v2/{kind}/public/default"
+            for topic in rest.get(f"{base}/partitioned"):
+                rest.delete(f"{base}/{_local(topic)}/partitions?force=true")
+            for topic in rest.get(base):
+                if not topic.rpartition("/")[2].startswith("__"):
+                    rest.delete(f"{base}/{_local(topic)}?force=true")
+
+
+def _configuration(run: Run) -> Path:
+    return run.folder / "tmp" / "standalone.conf"
+
+
+def _local(topic: str) -> str:
+    return quoted(topic.split("/default/", 1)[1])
+
+
+def _rest(run: Run) -> Rest:
+    return Rest(f"http://{HOST}:{run.ports['admin']}")

@@ -1,0 +1,90 @@
+"""Fetching, starting, sharing and finding brokers."""
+
+import itertools
+import os
+
+from integration.lab.broker import SERVERS, Broker
+from integration.lab.contained import Contained
+from integration.lab.errors import BrokerError, BrokerUnavailable
+from integration.lab.fetching.install import Say
+from integration.lab.running import places, ports, state
+from integration.lab.running.docker import CONTAINER, engine_wanted, pull
+from integration.lab.running.state import State
+from integration.lab.table import kind
+
+__all__ = ["fetch", "find", "join", "leave", "start"]
+
+_numbers = itertools.count(1)
+
+
+def start(name: str, *, sync: bool = True, instance: str | None = None, keep: bool = False) -> Broker:
+    """Start a broker of that name, on free ports, with no data, and return when every listener answers.
+
+    It belongs to this process: what this process leaves running ends at the next start of any broker, unless
+    `keep`. `sync=False` lets the Java brokers confirm before the disk has it: for speed, never where loss matters.
+    BrokerUnavailable when it was not fetched.
+    """
+    server = SERVERS[kind(name).name]
+    home = CONTAINER if engine_wanted() else server.installed()
+    if home is None:
+        raise BrokerUnavailable(f"{server.kind.title} is not fetched: `make brokers` fetches it")
+    state.sweep()
+    chosen = instance or f"{name}-{os.getpid()}-{next(_numbers)}"
+    with places.file_lock("runs"):
+        if state.load(chosen) is not None:
+            raise BrokerError(f"a broker {chosen!r} is there already")
+        taken = [port for other in state.every_state() for port in other.ports.values()]
+        (places.runs() / chosen).mkdir(mode=0o700)
+        written = State(chosen, name, str(home), ports.choose(server.kind, taken, usual=keep), sync)
+        written.save()
+        if not keep:
+            written.own()
+    broker = _broker(written)
+    try:
+        broker.launch()
+    except BaseException:
+        broker.stop()
+        raise
+    return broker
+
+
+def join(name: str, instance: str) -> Broker:
+    """The broker that several processes share under one name, started by the first; each calls `leave` at its end."""
+    with places.file_lock(f"share-{name}"):
+        state.sweep()
+        written = state.load(instance)
+        if written is None:
+            return start(name, instance=instance)
+        written.own()
+        broker = _broker(written)
+        if not broker.running:
+            broker.restart()
+        return broker
+
+
+def leave(broker: Broker) -> None:
+    """This process needs a shared broker no longer; the last one stops it."""
+    with places.file_lock(f"share-{broker.kind.name}"):
+        written = state.load(broker.instance)
+        if written is not None and written.disown():
+            broker.stop()
+
+
+def find(instance: str) -> Broker | None:
+    """A broker that was started before, by whatever process, or None."""
+    written = state.load(instance)
+    return None if written is None else _broker(written)
+
+
+def fetch(name: str, say: Say = lambda text: None) -> None:
+    """Fetch a broker into the user's cache, unless it is there; `say` is told what is going on."""
+    server = SERVERS[kind(name).name]
+    if engine_wanted():
+        say("pulling the image")
+        pull(server)
+    else:
+        server.fetch(say)
+
+
+def _broker(written: State) -> Broker:
+    return Contained(written) if written.contained else Broker(written)

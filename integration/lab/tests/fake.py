@@ -1,0 +1,90 @@
+"""A broker that is a few lines of Python: what the launcher does with processes, ports and folders needs no more."""
+
+import random
+import socket
+import sys
+from pathlib import Path
+
+from integration.lab.fetching.install import Say
+from integration.lab.running.ports import is_free
+from integration.lab.running.probes import Probe
+from integration.lab.servers.server import Run, Server
+from integration.lab.starting import start
+from integration.lab.table import HOST, KINDS, Kind
+
+
+def _two_ports() -> dict[str, int]:
+    """Default ports of this process, so that workers do not take each other's."""
+    free = (port for port in random.sample(range(12000, 18000), 1000) if is_free(port))
+    return {"main": next(free), "inner": next(free)}
+
+
+FAKE = Kind("fake", "Fake broker", "1.0", _two_ports(), {"fake": "main"}, frozenset({"inner"}))
+
+# It appends what it is sent to a file below its data, and answers with all of it.
+_SCRIPT = """
+import pathlib, signal, socket, subprocess, sys
+data, port = pathlib.Path(sys.argv[1], "kept"), int(sys.argv[2])
+signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+helper = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"], start_new_session=True)
+with socket.create_server(("127.0.0.1", port)) as server:
+    print("listening", flush=True)
+    while True:
+        link, _ = server.accept()
+        with link, data.open("ab") as kept:
+            kept.write(link.recv(100))
+            kept.flush()
+            link.sendall(b"kept " + data.read_bytes())
+"""
+
+
+class Fake(Server):
+    """The broker `fake`; `script` and `home` may be changed by a test."""
+
+    kind = FAKE
+    start_timeout = 30.0
+    script = _SCRIPT
+    home: Path | None = Path(sys.prefix)
+
+    def installed(self) -> Path | None:
+        return self.home
+
+    def fetch(self, say: Say) -> Path:
+        say("nothing to do")
+        return Path(sys.prefix)
+
+    def files(self, run: Run) -> dict[str, str]:
+        return {"fake.conf": f"port={run.ports['main']}\n"}
+
+    def command(self, run: Run) -> list[str | Path]:
+        return [sys.executable, "-c", self.script, run.data, str(run.ports["main"])]
+
+    def probes(self, run: Run) -> dict[str, Probe]:
+        return {"main": lambda: "" if ask(run.ports["main"], b"").startswith(b"kept") else "silent"}
+
+    def purge(self, run: Run) -> None:
+        (run.data / "kept").write_bytes(b"")
+
+
+def ask(port: int, text: bytes) -> bytes:
+    """What the broker on a port answers."""
+    with socket.create_connection((HOST, port), 5) as link:
+        link.sendall(text)
+        link.shutdown(socket.SHUT_WR)
+        return link.recv(1000)
+
+
+def register() -> Fake:
+    """Make it known, for a process of its own."""
+    from integration.lab.broker import SERVERS
+
+    KINDS["fake"] = FAKE
+    SERVERS["fake"] = server = Fake()
+    return server
+
+
+if __name__ == "__main__":  # started by a test, which will kill it
+    register()
+    broker = start("fake")
+    print(broker.instance, broker.ports["main"], flush=True)
+    sys.stdin.read()

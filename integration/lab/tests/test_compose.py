@@ -1,0 +1,130 @@
+"""docker/compose.yaml, without an engine: well-formed, pinned, and the same as the launcher's own table."""
+
+import os
+import re
+import stat
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from integration.lab.broker import SERVERS
+from integration.lab.composing import compose_files
+from integration.lab.starting import find, start
+from integration.lab.table import HOST, KINDS, PASSWORD, USER
+from integration.lab.tests.fake import Fake
+from tools.laws.source import ROOT
+
+DOCKER = ROOT / "docker"
+FILE: dict[str, Any] = yaml.safe_load((DOCKER / "compose.yaml").read_text(encoding="utf-8"))
+NOT_IN_THE_IMAGE = {"activemq": {"admin"}}
+
+
+def test_what_is_committed_is_what_the_launcher_would_write() -> None:
+    expected = compose_files()
+    stale = [str(path) for path, text in expected.items() if (DOCKER / path).read_text(encoding="utf-8") != text]
+    assert stale == [], "write them anew: python -m integration.lab compose"
+    committed = {path.relative_to(DOCKER) for path in DOCKER.rglob("*") if path.is_file() and "tls" not in path.parts}
+    assert committed == set(expected)
+
+
+def test_the_services_are_the_brokers() -> None:
+    assert set(FILE) == {"services", "volumes"}
+    assert list(FILE["services"]) == list(KINDS) == list(SERVERS)
+    assert set(FILE["volumes"]) == {f"{name}-data" for name in KINDS}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_service_equals_the_table(name: str) -> None:
+    service, kind = FILE["services"][name], KINDS[name]
+    assert re.fullmatch(r"[a-z/-]+:" + re.escape(kind.version), service["image"])
+    hidden = kind.internal | NOT_IN_THE_IMAGE.get(name, set())
+    ports = {listener: port for listener, port in kind.ports.items() if listener not in hidden}
+    assert service["ports"] == [f"{HOST}:{port}:{port}" for port in ports.values()]
+    asked = re.findall(r"\d+", service["healthcheck"]["test"][-1].partition(";")[0])
+    assert asked == [str(port) for port in ports.values()]
+    mounted = {volume.split(":")[1]: volume.split(":")[0] for volume in service["volumes"]}
+    assert mounted == {"/jb/etc": f"./{name}", "/jb/tls": "./tls", "/jb/data": f"{name}-data"}
+
+
+@pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind.login])
+def test_users_and_ports_are_in_the_configuration(name: str) -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in (DOCKER / name).iterdir())
+    assert USER in text
+    assert PASSWORD in text
+    for listener, port in KINDS[name].ports.items():
+        if listener not in KINDS[name].internal | NOT_IN_THE_IMAGE.get(name, set()):
+            assert f"0.0.0.0:{port}" in text or f"port = {port}" in text
+
+
+def test_every_file_that_a_command_names_is_mounted() -> None:
+    for name, service in FILE["services"].items():
+        words = " ".join([*service["entrypoint"], *service.get("environment", {}).values()])
+        for file in re.findall(r"/jb/etc/([\w.]+)", words):
+            assert (DOCKER / name / file).is_file(), f"{name} wants {file}"
+
+
+def test_variables_of_the_container_are_not_taken_by_compose() -> None:
+    for service in FILE["services"].values():
+        for text in [*service["entrypoint"], *service["healthcheck"]["test"]]:
+            assert "$" not in text.replace("$$", "")
+
+
+ENGINE = """#!/bin/sh
+echo "$@" >> "$CALLS"
+case " $* " in *" ps "*) echo id;; *" logs "*) echo from the container;; esac
+"""
+
+
+@pytest.fixture
+def calls(fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A stand-in for docker, which writes down how it was called; brokers are to run in containers."""
+    program = tmp_path / "bin" / "docker"
+    program.parent.mkdir()
+    program.write_text(ENGINE)
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
+    monkeypatch.setenv("JMSBRIDGE_BROKERS", "docker")
+    return tmp_path / "calls"
+
+
+def test_the_launcher_uses_an_engine_when_told_to(calls: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("integration.lab.running.probes.amqp_0_9_1", lambda port, ca=None: lambda: "")
+    for probe in ("amqp_1_0", "stomp"):
+        monkeypatch.setattr(f"integration.lab.running.probes.{probe}", lambda port, ca=None: lambda: "")
+    monkeypatch.setattr("integration.lab.running.probes.rest", lambda admin, path: lambda: "")
+    with start("rabbitmq") as broker:
+        service = yaml.safe_load((broker.folder / "compose.yaml").read_text())["services"]["rabbitmq"]
+        assert f"{HOST}:{broker.ports['amqp']}:{broker.ports['amqp']}" in service["ports"]
+        assert f"0.0.0.0:{broker.ports['amqp']}" in (broker.folder / "etc" / "rabbitmq.conf").read_text()
+        assert broker.running
+        assert broker.log() == "from the container\n"
+        broker.ctl("status")
+        broker.restart(kill=True)
+        broker.restart()
+        assert find(broker.instance) is not None
+    told = [line.partition("compose.yaml ")[2] for line in calls.read_text().splitlines()]
+    wanted = [line for line in told if not line.startswith(("ps ", "logs "))]
+    up, kill = "up --detach", "kill"
+    assert wanted == [up, "exec --no-TTY rabbitmq rabbitmqctl status", kill, up, "stop", up, "down --volumes"]
+    assert list((cache / "runs").iterdir()) == []
+
+
+def test_real_docker_accepts_the_file_where_there_is_one() -> None:
+    try:
+        asked = subprocess.run(["docker", "compose", "version"], capture_output=True, check=False, timeout=30)
+    except FileNotFoundError:
+        pytest.skip("docker compose is not here: it would check docker/compose.yaml once more")
+    if asked.returncode:
+        pytest.skip("docker compose is not here: it would check docker/compose.yaml once more")
+    checked = subprocess.run(
+        ["docker", "compose", "--file", DOCKER / "compose.yaml", "config", "--quiet"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+    assert checked.returncode == 0, checked.stderr

@@ -1,0 +1,159 @@
+"""The link is cut after every single frame of a small conversation, in both directions of both sockets.
+
+And in the middle of each. Whatever the place: what was confirmed is there, what was refused is not, every send has one
+answer, callbacks come in order, nothing comes more than twice, and no thread of the process is left over.
+"""
+
+import os
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pytest
+
+import jmsbridge
+from integration.lab.broker import Broker
+from integration.networked.frames import Boundaries
+from jmsbridge import Connection, InDoubt, JMSException, Message, Queue, TextMessage
+from jmsbridge.testing.proxy import Direction, FaultProxy
+from jmsbridge.testing.suite.support import LONG, eventually
+
+SYNC = ["0", "1"]
+ASYNC = ["2", "3", "4"]
+BODIES = SYNC + ASYNC
+
+
+class Outcomes:
+    """What became of each send, in the order in which it was told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str]] = []
+        self._more = threading.Condition()
+
+    def tell(self, body: str, error: Exception | None) -> None:
+        what = "confirmed" if error is None else "unknown" if isinstance(error, InDoubt) else "refused"
+        with self._more:
+            self.told.append((body, what))
+            self._more.notify_all()
+
+    def on_completion(self, message: Message) -> None:
+        assert isinstance(message, TextMessage)
+        self.tell(str(message.text), None)
+
+    def on_exception(self, message: Message, error: Exception) -> None:
+        assert isinstance(message, TextMessage)
+        self.tell(str(message.text), error)
+
+    def wait(self) -> None:
+        with self._more:
+            assert self._more.wait_for(lambda: len(self.told) >= len(BODIES), 20), self.told
+
+    def of(self, what: str) -> set[str]:
+        return {body for body, outcome in self.told if outcome == what}
+
+
+def connect(url: str) -> Connection:
+    """A connection; when the cut hits its making, that is told with the broker's name, and the next one succeeds."""
+    try:
+        return jmsbridge.connect(url, reconnect_delay=0.01, send_timeout=10.0)
+    except JMSException as error:
+        if "127.0.0.1" not in str(error):
+            raise
+        return jmsbridge.connect(url, reconnect_delay=0.01, send_timeout=10.0)
+
+
+def converse(url: str, queue: Queue) -> tuple[Outcomes, list[str]]:
+    """Send five messages, receive and acknowledge what is there, close; what became of them, and what was received."""
+    outcomes = Outcomes()
+    received: list[str] = []
+    with connect(url) as connection:
+        connection.start()
+        session = connection.create_session()
+        producer = session.create_producer(queue)
+        for body in SYNC:
+            try:
+                producer.send(body)
+                outcomes.tell(body, None)
+            except JMSException as error:
+                outcomes.tell(body, error)
+        for body in ASYNC:
+            producer.send(body, completion_listener=outcomes)
+        outcomes.wait()
+        consumer = session.create_consumer(queue)
+        while outcomes.of("confirmed") - set(received):
+            message = consumer.receive(timeout=LONG)
+            assert isinstance(message, TextMessage), f"{received} of {outcomes.told} came"
+            received.append(str(message.text))
+        received += rest(consumer)
+    return outcomes, received
+
+
+def rest(consumer: jmsbridge.MessageConsumer) -> list[str]:
+    found = []
+    while isinstance(message := consumer.receive_no_wait(), TextMessage):
+        found.append(str(message.text))
+    return found
+
+
+def left(broker: Broker, queue: Queue) -> list[str]:
+    with jmsbridge.connect(broker.url()) as connection:
+        connection.start()
+        return rest(connection.create_session().create_consumer(queue))
+
+
+def new_queue() -> Queue:
+    """A queue that nobody used before; every name has the same length, so that frames end where they were learned."""
+    return Queue(f"frames-{os.urandom(8).hex()}")
+
+
+def threads() -> set[str]:
+    return {thread.name for thread in threading.enumerate() if thread.name.startswith("jmsbridge")}
+
+
+@pytest.fixture(scope="module")
+def boundaries(rabbitmq: Broker) -> dict[tuple[int, Direction], list[int]]:
+    """Where the frames of an undisturbed conversation end, for each socket and direction."""
+    watch = Boundaries()
+    with FaultProxy.to(rabbitmq.url(), watch=watch) as proxy:
+        outcomes, received = converse(proxy.through(rabbitmq.url()), new_queue())
+        assert outcomes.told == [(body, "confirmed") for body in BODIES]
+        assert received == BODIES
+        sockets = range(1, proxy.accepted + 1)
+    return {(socket, way): watch.of(socket, way) for socket in sockets for way in Direction}
+
+
+def places(ends: list[int]) -> Iterator[tuple[str, int]]:
+    """After each frame, and in the middle of the next one."""
+    for number, (end, following) in enumerate(pairwise([*ends, ends[-1]])):
+        yield f"{number}", end
+        if following > end + 1:
+            yield f"{number}-and-a-half", (end + following) // 2
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("direction", list(Direction))
+@pytest.mark.parametrize("socket", [1, 2])
+def test_cut_after_and_within_every_frame(
+    broker: Broker, boundaries: dict[tuple[int, Direction], list[int]], socket: int, direction: Direction
+) -> None:
+    before = threads()
+    assert len(boundaries[socket, direction]) > 5
+    hits: list[bool] = []
+    for place, end in places(boundaries[socket, direction]):
+        queue, watch = new_queue(), Boundaries()
+        with FaultProxy.to(broker.url(), watch=watch) as proxy:
+            proxy.cut_after(end, direction, connection=socket)
+            outcomes, received = converse(proxy.through(broker.url()), queue)
+            if place.isdigit():
+                hits.append(proxy.cuts == 1 and watch.is_between(socket, direction))
+        there = received + left(broker, queue)
+        where = f"cut of socket {socket} {direction} after frame {place}: {outcomes.told}, {received}, {there}"
+        assert [body for body, _ in outcomes.told] == BODIES, where
+        assert outcomes.of("confirmed") <= set(there), where
+        assert not outcomes.of("refused") & set(there), where
+        assert set(Counter(there).values()) <= {1, 2}, where
+        broker.admin.delete(f"/api/queues/%2F/{queue.queue_name}")
+    eventually(lambda: threads() <= before, 10.0)
+    # most cuts were where they were meant to be; how acknowledgements are put together differs from run to run
+    assert sum(hits) > len(hits) / 2, f"{sum(hits)} of {len(hits)} cuts came where a frame ends"

@@ -1,0 +1,57 @@
+"""Signs of life come from the I/O thread, whatever the application's threads do."""
+
+import threading
+import time
+from collections.abc import Callable
+
+from integration.lab.broker import Broker
+from jmsbridge import Connection, Message, Queue
+from jmsbridge.testing.proxy import FaultProxy
+from jmsbridge.testing.suite.support import Collector, send_texts
+
+Connect = Callable[..., Connection]
+
+_BEAT = 2  # seconds; who hears nothing for two of them gives up, the broker as well as pika
+_BUSY = 3.2 * _BEAT
+
+
+def compute(until: float) -> int:
+    """Pure Python, which lets go of the interpreter only when it is made to."""
+    number = 0
+    while time.monotonic() < until:
+        for _ in range(10_000):
+            number = (number * 31 + 7) % 1_000_003
+    return number
+
+
+def test_the_link_stays_while_threads_compute_and_a_listener_does_not_return(
+    broker: Broker, connect: Connect, name: str, fault_proxy: Callable[..., FaultProxy]
+) -> None:
+    proxy = fault_proxy(broker.url())
+    connection = connect(f"{proxy.through(broker.url())}?heartbeat={_BEAT}")
+    told: list[Exception] = []
+    connection.exception_listener = told.append
+    begun, go_on = threading.Event(), threading.Event()
+
+    def wait(_: Message) -> None:
+        begun.set()
+        go_on.wait(50)
+
+    listener = Collector(wait)
+    connection.create_session().create_consumer(Queue(name)).message_listener = listener
+    session = connection.create_session()
+    send_texts(session, Queue(name), "long", "next")
+    assert begun.wait(10)
+    until = time.monotonic() + _BUSY
+    other = threading.Thread(target=compute, args=(until,))
+    other.start()
+    compute(until)
+    other.join(30)
+    assert listener.texts == ["long"]
+    go_on.set()
+    send_texts(session, Queue(name), "last")
+    messages = listener.wait(3, 20.0)
+    assert listener.texts == ["long", "next", "last"]
+    assert not any(message.jms_redelivered for message in messages)
+    assert proxy.accepted == 2  # one socket to consume and one to publish, still the first ones
+    assert not told

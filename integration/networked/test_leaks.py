@@ -1,0 +1,63 @@
+"""A connection that was cut many times holds no more than one that was never cut."""
+
+import gc
+import os
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from integration.lab.broker import Broker
+from jmsbridge import Connection, JMSException, Queue, TextMessage
+from jmsbridge.testing.proxy import FaultProxy
+from jmsbridge.testing.suite.support import Collector, eventually
+from jmsbridge_rabbitmq.link import Link
+
+CUTS = 20
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def sent(connection: Connection, queue: Queue, text: str) -> bool:
+    """Whether the broker has it."""
+    with connection.create_session() as session:
+        try:
+            session.create_producer(queue).send(text)
+        except JMSException:  # the cut hit this send
+            return False
+    return True
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts file descriptors as Linux shows them")
+def test_many_cuts_leave_nothing(
+    broker: Broker,
+    connect: Callable[..., Connection],
+    name: str,
+    fault_proxy: Callable[..., FaultProxy],
+) -> None:
+    proxy = fault_proxy(broker.url())
+    connection = connect(proxy.through(broker.url()), reconnect_delay=0.01)
+    collector = Collector()
+    connection.create_session().create_consumer(Queue(name)).message_listener = collector
+    receiving = connection.create_session()
+    receiving.create_consumer(Queue(f"{name}-idle"))
+    assert sent(connection, Queue(name), "first")
+    collector.wait(1)
+    before, threads = descriptors(), threading.active_count()
+    expected = {"first"}
+    for number in range(CUTS):
+        proxy.cut()
+        eventually(lambda text=str(number): sent(connection, Queue(name), text), 20.0)  # type: ignore[misc]
+        expected.add(str(number))
+        eventually(lambda: expected <= set(collector.texts), 20.0)
+    eventually(lambda: descriptors() <= before + 2, 20.0)
+    eventually(lambda: threading.active_count() <= threads + 1, 20.0)
+
+    def links() -> int:
+        gc.collect()
+        return sum(isinstance(one, Link) and one.endpoint.port == proxy.port for one in gc.get_objects())
+
+    eventually(lambda: links() <= 2, 20.0)
+    assert all(isinstance(message, TextMessage) for message in collector.messages)

@@ -1,0 +1,163 @@
+"""How a connection comes back: where to, when, what with, and when it must not try."""
+
+import itertools
+import logging
+from collections.abc import Callable
+
+import pytest
+
+from integration.lab.broker import Broker
+from integration.rabbitmq.support import Client
+from jmsbridge import (
+    Connection,
+    JMSException,
+    JMSSecurityException,
+    MessageConsumer,
+    Queue,
+    TextMessage,
+    Topic,
+)
+from jmsbridge.spi import Address, BackendError
+from jmsbridge.testing.proxy import FaultProxy
+from jmsbridge.testing.suite.support import LONG, Collector, eventually, receive_texts, send_surely, send_texts
+from jmsbridge_rabbitmq import RabbitOptions
+
+Connect = Callable[..., Connection]
+Proxies = Callable[..., FaultProxy]
+
+_PATIENCE = 30.0  # seconds for what a loaded machine does late
+
+
+def receive_until(consumer: MessageConsumer, last: str) -> list[str]:
+    """The texts up to and including ``last``, each once."""
+    texts: list[str] = []
+    while last not in texts:
+        texts += receive_texts(consumer, 1, _PATIENCE)
+    return list(dict.fromkeys(texts))
+
+
+def test_a_failover_list(broker: Broker, connect: Connect, name: str, fault_proxy: Proxies) -> None:
+    """The first address is dead, then the second dies and the first lives: all goes on there."""
+    first, second = fault_proxy(broker.url()), fault_proxy(broker.url())
+    first.refuse()
+    connection = connect(",".join(each.through(broker.url()) for each in (first, second)), client_id=name)
+    told: list[Exception] = []
+    connection.exception_listener = told.append
+    assert (first.accepted, second.connections) == (0, 1)
+    session, topic = connection.create_session(), Topic(f"{name}-topic")
+    answers = session.create_temporary_queue()
+    durable, temporary = session.create_durable_consumer(topic, "sub"), session.create_consumer(answers)
+    for destination, consumer in ((topic, durable), (answers, temporary)):
+        send_texts(session, destination, "before")
+        assert receive_texts(consumer, 1) == ["before"]
+
+    second.refuse()
+    first.resume()
+    second.cut()
+    eventually(lambda: first.connections, _PATIENCE)
+    send_surely(session, topic, "after", _PATIENCE)
+    elsewhere = connect(broker).create_session()
+    send_texts(elsewhere, topic, "from another")
+    assert set(receive_until(durable, "from another")) - {"before"} == {"after", "from another"}
+    send_surely(session, answers, "after", _PATIENCE)
+    send_texts(elsewhere, answers, "from another")
+    assert receive_until(temporary, "from another") == ["after", "from another"]
+    assert second.connections == 0
+    assert not told
+    durable.close()
+    session.unsubscribe("sub")
+
+
+def attempts(caplog: pytest.LogCaptureFixture) -> list[float]:
+    """When attempts to reconnect failed."""
+    return [each.created for each in caplog.records if str(each.msg).startswith("reconnect attempt")]
+
+
+def test_attempts_back_off_with_jitter(
+    broker: Broker, connect: Connect, name: str, fault_proxy: Proxies, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "jmsbridge.link")
+    proxy, most = fault_proxy(broker.url()), 0.8
+    delays = [0.1, 0.2, 0.4, most, most]
+    session = connect(proxy.through(broker.url()), reconnect_delay=delays[0], reconnect_delay_max=most).create_session()
+    send_texts(session, Queue(name), "before")
+    proxy.refuse()
+    proxy.cut()
+    eventually(lambda: len(attempts(caplog)) > len(delays), _PATIENCE)
+    pauses = [later - earlier for earlier, later in itertools.pairwise(attempts(caplog))]
+    for pause, delay in zip(pauses, delays, strict=False):
+        assert pause > 0.49 * delay, (pauses, delays)  # at least half the delay, by a clock of some exactness
+    # never is the whole delay waited for, so of so many attempts one comes sooner, also on a slow machine
+    eventually(
+        lambda: any(later - earlier < most for earlier, later in itertools.pairwise(attempts(caplog)[3:])), _PATIENCE
+    )
+    proxy.resume()
+    send_surely(session, Queue(name), "after", _PATIENCE)
+    with session.create_consumer(Queue(name)) as consumer:
+        assert receive_until(consumer, "after") == ["before", "after"]
+
+
+def test_a_password_that_was_changed_meanwhile(
+    broker: Broker, connect: Connect, name: str, fault_proxy: Proxies
+) -> None:
+    """One attempt, and no further one, which might lock the account; who waits and who asks later is told."""
+    broker.admin.put(f"/api/users/{name}", {"password": "first", "tags": ""})
+    broker.admin.put(f"/api/permissions/%2F/{name}", {"configure": ".*", "write": ".*", "read": ".*"})
+    proxy = fault_proxy(broker.url())
+    connection = connect(proxy.through(broker.url(user=name, password="first")), reconnect_delay=0.01)
+    told: list[Exception] = []
+    connection.exception_listener = told.append
+    session = connection.create_session()
+    consumer = session.create_consumer(Queue(name))
+    broker.admin.put(f"/api/users/{name}", {"password": "second", "tags": ""})
+    before = proxy.accepted
+    proxy.cut()
+    eventually(lambda: told, _PATIENCE)
+    assert isinstance(told[0], JMSSecurityException)
+    assert f"refused user '{name}'" in str(told[0])
+    assert "first" not in str(told[0])
+    with pytest.raises(JMSSecurityException):
+        send_texts(session, Queue(name), "never")
+    with pytest.raises(JMSException):
+        consumer.receive(timeout=LONG)
+    other = connect(broker).create_session().create_consumer(Queue(name))
+    assert other.receive(timeout=0.5) is None  # time for fifty attempts
+    assert proxy.accepted == before + 1
+    assert len(told) == 1
+
+
+def test_a_subscription_that_still_counts_as_in_use(
+    broker: Broker, connect: Connect, name: str, fault_proxy: Proxies, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Who holds it here is the link that died, as the broker sees it; when it has noticed, all goes on."""
+    caplog.set_level(logging.INFO, "jmsbridge.link")
+    ghost = Client(broker, options=RabbitOptions(subscription_names="java"))  # whose names may be anybody's
+    try:
+        proxy, topic = fault_proxy(broker.url()), Topic(name)
+        connection = connect(proxy.through(broker.url()), client_id=name, reconnect_delay=0.5)
+        told: list[Exception] = []
+        connection.exception_listener = told.append
+        session, listener = connection.create_session(), Collector()
+        session.create_durable_consumer(topic, "sub").message_listener = listener
+        proxy.refuse()
+        proxy.cut()
+        held = []
+
+        def taken() -> bool:
+            try:
+                held.append(ghost.consume(Address(name, topic=True), durable=True, key=f"{name}.sub")[0])
+            except BackendError:  # the cut has not reached the broker
+                return False
+            return True
+
+        eventually(taken, _PATIENCE)
+        proxy.resume()
+        eventually(lambda: [text for text in caplog.messages if "a consumer that excludes others" in text], _PATIENCE)
+        held[0].close()
+        send_texts(connect(broker).create_session(), topic, "afterwards")
+        message = listener.wait(1, _PATIENCE)[0]
+        assert isinstance(message, TextMessage)
+        assert message.text == "afterwards"
+        assert not told
+    finally:
+        ghost.close()

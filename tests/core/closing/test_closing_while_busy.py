@@ -1,0 +1,190 @@
+"""Closing while others send, call back, listen and create."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from jmsbridge import Connection, IllegalStateException, JMSException, Message, Queue, Session
+from jmsbridge.testing.scripted import Call, ScriptedBackend
+from jmsbridge.testing.suite.support import LONG, Completions, run_thread, send_texts, text_of
+from tests.core.support import Embedded, Gate
+
+Connect = Callable[..., Connection]
+QUEUE = Queue("orders")
+
+
+@pytest.mark.parametrize("attempt", range(30))
+def test_every_send_that_returned_is_called_back_once(broker: Embedded, attempt: int) -> None:
+    session = broker.connect().create_session()
+    producer = session.create_producer(QUEUE)
+    called: Counter[str] = Counter()
+    sent: list[str] = []
+    enough = threading.Event()
+
+    def send_on() -> None:
+        for number in range(100_000):
+            producer.send(str(number), completion_listener=lambda message, error: called.update([text_of(message)]))
+            sent.append(str(number))
+            if number == attempt:
+                enough.set()
+
+    sending = run_thread(send_on)
+    assert enough.wait(LONG)
+    session.close()
+    assert isinstance(sending.exception(LONG), IllegalStateException)
+    assert called == Counter(sent)
+
+
+def test_callbacks_that_always_send_again_are_ended(broker: Embedded) -> None:
+    session = broker.connect(close_timeout=0.2).create_session()
+    producer = session.create_producer(QUEUE)
+    sent: list[int] = []
+    called: Counter[int] = Counter()
+
+    def again(message: Any, error: Any) -> None:
+        called[message.get_int_property("number")] += 1
+        send()
+
+    def send() -> None:
+        message = session.create_message()
+        message.set_int_property("number", len(called))
+        producer.send(message, delivery_mode=1, completion_listener=again)
+        sent.append(1)
+
+    send()
+    run_thread(session.close).result(LONG)
+    assert set(called.values()) == {1}
+    assert len(called) == len(sent)
+
+
+def test_callbacks_that_always_send_again_without_answers_are_ended(backend: ScriptedBackend, connect: Connect) -> None:
+    session = connect(close_timeout=0.1).create_session()
+    producer = session.create_producer(QUEUE)
+    outcomes: list[str] = []
+
+    def again(message: Any, error: Any) -> None:
+        outcomes.append(message.text)
+        producer.send(f"{len(outcomes)}", completion_listener=again)
+
+    backend.hold("send")
+    producer.send("0", completion_listener=again)
+    run_thread(session.close).result(LONG)
+    assert outcomes == [str(number) for number in range(len(outcomes))]
+    assert backend.script.count("send") == len(outcomes)
+
+
+def test_a_session_created_while_its_connection_closes_is_refused(backend: ScriptedBackend, connect: Connect) -> None:
+    connection = connect()
+    opening, go = threading.Event(), threading.Event()
+
+    def late(call: Call) -> None:
+        opening.set()
+        assert go.wait(LONG)
+
+    backend.script.before["channel"] = late
+    creating = run_thread(connection.create_session)
+    assert opening.wait(LONG)
+    connection.close()
+    go.set()
+    assert isinstance(creating.exception(LONG), JMSException)
+
+
+def test_a_session_that_a_listener_creates_while_its_connection_closes_is_closed(broker: Embedded) -> None:
+    connection = broker.connect()
+    session = connection.create_session()
+    send_texts(session, QUEUE, "m")
+    gate = Gate()
+    made: list[Session] = []
+
+    def listener(message: Message) -> None:
+        gate()
+        made.append(connection.create_session())
+
+    session.create_consumer(QUEUE).message_listener = listener
+    gate.wait_entered()
+    closing = threading.Event()
+    quiet = session._core._wait_quiet
+
+    def say_closing(timeout: float) -> None:
+        closing.set()
+        quiet(timeout)
+
+    session._core._wait_quiet = say_closing  # type: ignore[method-assign]
+    done = run_thread(connection.close)
+    assert closing.wait(LONG)
+    gate.open.set()
+    done.result(LONG)
+    for one in made:
+        with pytest.raises(IllegalStateException):
+            one.create_message()
+    assert connection._core.sessions == ()
+
+
+def test_the_second_closer_of_a_consumer_waits_for_its_listener_too(broker: Embedded) -> None:
+    session = broker.connect().create_session()
+    send_texts(session, QUEUE, "m")
+    gate = Gate()
+    consumer = session.create_consumer(QUEUE)
+    consumer.message_listener = gate
+    gate.wait_entered()
+    closers = [run_thread(consumer.close) for _ in range(2)]
+    returned_early = threading.Event()
+    for closer in closers:
+        closer.add_done_callback(lambda _: None if gate.returned.is_set() else returned_early.set())
+    assert not returned_early.wait(0.1)
+    gate.open.set()
+    for closer in closers:
+        closer.result(LONG)
+    assert not returned_early.is_set()
+
+
+def test_a_listener_commits_while_its_callback_stops_the_connection(broker: Embedded) -> None:
+    connection = broker.connect()
+    session = connection.create_session(transacted=True)
+    producer = session.create_producer(Queue("replies"))
+    committed = threading.Event()
+
+    def stop(message: Message, error: Any) -> None:
+        connection.stop()
+
+    def listener(message: Message) -> None:
+        producer.send("reply", completion_listener=stop)
+        session.commit()
+        committed.set()
+
+    session.create_consumer(QUEUE).message_listener = listener
+    send_texts(connection.create_session(), QUEUE, "request")
+    assert committed.wait(LONG)
+    run_thread(connection.stop).result(LONG)
+
+
+def test_a_lane_whose_thread_cannot_start_calls_back_later(broker: Embedded, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = broker.connect(close_timeout=0.1).create_session()
+    producer = session.create_producer(QUEUE)
+    completions = Completions()
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        producer.send("first", completion_listener=completions)
+    producer.send("second", completion_listener=completions)
+    assert [event[0] for event in completions.wait(2)] == ["completed", "completed"]
+
+
+def test_close_wakes_a_lane_whose_thread_could_not_start(broker: Embedded, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = broker.connect(close_timeout=0.1).create_session()
+    completions = Completions()
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        session.create_producer(QUEUE).send("only", completion_listener=completions)
+    run_thread(session.close).result(LONG)
+    assert [event[0] for event in completions.events] == ["completed"]

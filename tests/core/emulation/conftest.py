@@ -1,0 +1,14 @@
+from collections.abc import Iterator
+
+import pytest
+
+from tests.core.emulation.support import Broker
+
+__all__ = ["broker"]
+
+
+@pytest.fixture
+def broker() -> Iterator[Broker]:
+    """A broker as RabbitMQ would be: no selectors, no browsers."""
+    with Broker() as made:
+        yield made

@@ -1,0 +1,293 @@
+"""Selectors on queues where the broker has none: nothing is lost, little is hidden, memory is bounded."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import msgspec
+import pytest
+
+from jmsbridge import (
+    CLIENT_ACKNOWLEDGE,
+    NO_ACKNOWLEDGE,
+    EmulationWarning,
+    JMSConsumer,
+    JMSException,
+    Session,
+    TextMessage,
+    UnsupportedFeature,
+)
+from jmsbridge.core.emulation.unmatched import UnmatchedBuffer
+from jmsbridge.core.runtime.clock import Clock, Timer
+from jmsbridge.selectors import compile_selector
+from jmsbridge.spi import Address, Arrival, Native, Outcome, Subscription
+from jmsbridge.testing.scripted import text_envelope
+from jmsbridge.testing.suite.support import Collector, eventually, run_thread, text_of
+from tests.core.emulation.support import QUEUE, Broker, select, send, texts
+
+MANY = tuple(f"grey-{number}" for number in range(60))
+
+
+def test_the_price_is_named_once_per_connection(broker: Broker) -> None:
+    session = broker.session()
+    with pytest.warns(EmulationWarning, match=r"selector on a queue.*parked"):
+        session.create_consumer(QUEUE, "colour = 'red'")
+    session.create_consumer(QUEUE, "colour = 'blue'")  # a second warning would be an error here
+
+
+def test_what_does_not_match_is_there_for_others_while_the_consumer_is_idle(broker: Broker) -> None:
+    """Nobody receives from the selecting consumer, and still it keeps nothing for long."""
+    session = broker.session()
+    select(session, "red")
+    send(session, *MANY)
+    assert sorted(texts(broker.session().create_consumer(QUEUE), 60)) == sorted(MANY)
+
+
+def test_a_busy_listener_hides_nothing(broker: Broker) -> None:
+    """The listener is at work all the time; what it does not select goes to others meanwhile."""
+    entered, leave = threading.Event(), threading.Event()
+
+    def work(_: object) -> None:
+        entered.set()
+        assert leave.wait(10)
+
+    consumer = select(broker.session(), "red")
+    consumer.message_listener = work
+    session = broker.session()
+    send(session, "red", colour="red")
+    assert entered.wait(5)
+    send(session, *MANY)
+    try:
+        assert sorted(texts(session.create_consumer(QUEUE), 60)) == sorted(MANY)
+    finally:
+        leave.set()
+
+
+def test_the_park_is_bounded(broker: Broker) -> None:
+    """With nobody else, five are parked and the window is full; the rest stays with the broker."""
+    session = broker.session(emulation_limit=5, prefetch=3)
+    consumer = select(session, "red")
+    send(session, *MANY)
+    send(session, "red", colour="red")
+    park = consumer._receiver.inbox.unmatched
+    assert park is not None
+    sizes = set()
+    for _ in range(100):
+        assert consumer.receive(timeout=0.005) is None
+        sizes.add(len(park._held))
+    assert 5 <= max(sizes) <= 5 + 3
+
+
+def test_a_consumer_tells_whether_it_may_not_have_seen_all(broker: Broker) -> None:
+    """In the simplified API too; a park that never was full has seen everything."""
+    connection = broker.connect(emulation_limit=5)
+    session = connection.create_session()
+    consumer = select(session, "red")
+    send(session, *MANY[:4])
+    assert consumer.receive_no_wait() is None
+    assert not consumer.is_cut
+    send(session, *MANY[4:])
+    eventually(lambda: consumer.is_cut)
+    assert JMSConsumer(consumer).is_cut
+    assert not session.create_consumer(QUEUE).is_cut
+
+
+def test_a_full_park_goes_on_when_others_consume(broker: Broker) -> None:
+    session = broker.session(emulation_limit=5, prefetch=3)
+    consumer = select(session, "red")
+    send(session, *MANY)
+    send(session, "red", colour="red")
+    rest = broker.session()
+    other = select(rest, "grey")
+    taken = run_thread(lambda: texts(other, 60))
+    assert texts(consumer, 1, timeout=20) == ["red"]
+    assert sorted(taken.result(20)) == sorted(MANY)
+
+
+@pytest.mark.parametrize("prefetch", [0, 1, 10, 250])
+def test_a_match_behind_many_others_is_found_at_once(broker: Broker, prefetch: int) -> None:
+    """receive_no_wait sees everything that the broker has, however often the window has to be refilled for it."""
+    session = broker.session(prefetch=prefetch)
+    send(session, *MANY)
+    send(session, "red", colour="red")
+    message = select(session, "red").receive_no_wait()
+    assert isinstance(message, TextMessage)
+    assert message.text == "red"
+
+
+def test_closing_gives_back_in_order_at_once(broker: Broker) -> None:
+    session = broker.session()
+    consumer = select(session, "red")
+    send(session, *MANY)
+    send(session, "red", colour="red")
+    assert texts(consumer, 1) == ["red"]
+    consumer.close()
+    plain = broker.session().create_consumer(QUEUE)
+    found = [plain.receive_no_wait() for _ in range(60)]
+    assert [text_of(message) for message in found] == list(MANY)
+
+
+def test_a_lost_link_takes_nothing_with_it(broker: Broker) -> None:
+    """The parked messages return with the link, and the selection goes on over the next one."""
+    connection = broker.connect()
+    session = connection.create_session()
+    consumer = select(session, "red")
+    send(session, *MANY[:20])
+    park = consumer._receiver.inbox.unmatched
+    assert park is not None
+    broker.cut(connection)
+    assert park._held == []
+    send(session, "red", colour="red")
+    assert texts(consumer, 1) == ["red"]
+    consumer.close()
+    assert sorted(texts(session.create_consumer(QUEUE), 20)) == sorted(MANY[:20])
+
+
+@pytest.mark.filterwarnings("ignore::jmsbridge.errors.EmulationWarning")
+def test_parked_messages_are_no_part_of_a_transaction(broker: Broker) -> None:
+    transacted = broker.session(True)
+    consumer = select(transacted, "red")
+    session = broker.session()
+    send(session, *MANY[:5])
+    send(session, "red", colour="red")
+    assert texts(consumer, 1) == ["red"]
+    transacted.rollback()
+    assert texts(consumer, 1) == ["red"]
+    transacted.commit()
+    assert sorted(texts(session.create_consumer(QUEUE), 5)) == sorted(MANY[:5])
+    transacted.close()
+    assert session.create_consumer(QUEUE).receive_no_wait() is None
+
+
+def test_no_acknowledge_loses_nothing_that_does_not_match(broker: Broker) -> None:
+    """The broker must not count as done what is only looked at; what matched is gone for good."""
+    session = broker.session()
+    careless = broker.session(False, NO_ACKNOWLEDGE)
+    consumer = select(careless, "red")
+    send(session, *MANY[:5])
+    send(session, "red", colour="red")
+    assert texts(consumer, 1) == ["red"]
+    careless.close()
+    plain = session.create_consumer(QUEUE)
+    assert texts(plain, 5) == list(MANY[:5])
+    assert plain.receive_no_wait() is None
+
+
+def test_a_stopped_connection_parks_and_hands_back(broker: Broker) -> None:
+    connection = broker.connect()
+    consumer = select(connection.create_session(), "red")
+    connection.stop()
+    session = broker.session()
+    send(session, *MANY)
+    send(session, "red", colour="red")
+    connection.start()
+    assert texts(consumer, 1) == ["red"]
+
+
+# -- where it is refused ---------------------------------------------------------------------------------------------
+
+
+def test_refused_where_handing_back_may_lose(broker: Broker) -> None:
+    broker.lower(Native.HAND_BACK)
+    session = broker.session(emulation="allow")
+    with pytest.raises(UnsupportedFeature, match="HAND_BACK"):
+        session.create_consumer(QUEUE, "colour = 'red'")
+
+
+def test_refused_where_the_user_says_so(broker: Broker) -> None:
+    session = broker.session(emulation={"queue_selectors": "refuse"})
+    with pytest.raises(UnsupportedFeature, match=r'emulation = \{ queue_selectors = "allow" \}'):
+        session.create_consumer(QUEUE, "colour = 'red'")
+
+
+def test_refused_on_a_queue_with_a_delivery_limit(broker: Broker) -> None:
+    """The broker can in general, this queue cannot: nothing stays behind, and other consumers work."""
+    broker.backend.below = Native.HAND_BACK
+    session = broker.session()
+    with pytest.raises(UnsupportedFeature, match="limit of deliveries"):
+        select(session, "red")
+    send(session, "a")
+    assert texts(session.create_consumer(QUEUE), 1) == ["a"]
+
+
+def test_a_new_link_that_cannot_ends_the_consumer_loudly(broker: Broker) -> None:
+    heard: list[JMSException] = []
+    connection = broker.connect()
+    connection.exception_listener = heard.append
+    session = connection.create_session()
+    consumer = select(session, "red")
+    broker.backend.below = Native.HAND_BACK
+    broker.cut(connection)
+    eventually(lambda: heard)
+    assert isinstance(heard[0], UnsupportedFeature)
+    with pytest.raises(UnsupportedFeature, match="limit of deliveries"):
+        consumer.receive(timeout=5)
+
+
+# -- many at once ----------------------------------------------------------------------------------------------------
+
+
+def test_each_message_reaches_exactly_one_of_those_who_select_it(broker: Broker) -> None:
+    """Four colours, eight consumers that come and go, links that are cut: nothing is lost, and without cuts nothing
+    comes twice."""
+    colours = ("red", "green", "blue", "white")
+    collectors: dict[str, list[Collector]] = {colour: [] for colour in colours}
+    sessions: list[Session] = []
+    for colour in colours * 2:
+        session = broker.session(False, CLIENT_ACKNOWLEDGE, prefetch=5)
+        collector = Collector(lambda message: message.acknowledge())
+        select(session, colour).message_listener = collector
+        collectors[colour].append(collector)
+        sessions.append(session)
+    sender = broker.session()
+    for number in range(200):
+        send(sender, str(number), colour=colours[number % 4])
+        if number == 100:
+            sessions[0].close()
+    eventually(lambda: sum(len(one.messages) for many in collectors.values() for one in many) >= 200, 30)
+    seen = Counter(text for many in collectors.values() for one in many for text in one.texts)
+    assert seen == Counter(str(number) for number in range(200))
+    for place, colour in enumerate(colours):
+        assert {int(text or "") % 4 for one in collectors[colour] for text in one.texts} == {place}
+
+
+class SetClock(Clock):
+    """A clock that is set by hand and has no timers."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def call_later(self, delay: float, action: Callable[[], None]) -> Timer:
+        return Timer(self, delay, action)
+
+
+class Releases:
+    """Of a subscription, what is released."""
+
+    def __init__(self) -> None:
+        self.tokens: list[Any] = []
+
+    def settle(self, tokens: Sequence[Any], outcome: Outcome) -> None:
+        self.tokens += tokens
+
+
+@pytest.mark.parametrize("closing", [False, True])
+def test_what_stayed_longer_goes_back_in_the_order_of_arrival(closing: bool) -> None:
+    clock = SetClock()
+    buffer = UnmatchedBuffer(compile_selector("colour = 'red'"), 10, clock, lambda: None)
+    arrivals = [
+        Arrival(name, msgspec.structs.replace(text_envelope(Address("orders"), name), message_id=name)) for name in "ab"
+    ]
+    for _ in range(3):  # it comes again and again, and so stays longer
+        assert buffer.takes(arrivals[0])
+        buffer.empty()
+    assert all(map(buffer.takes, arrivals))
+    if closing:
+        assert [arrival.token for arrival in buffer.empty()] == ["a", "b"]
+        return
+    clock.now, releases = 1.0, Releases()
+    buffer.tend(cast(Subscription, releases), lambda count: True)
+    assert releases.tokens == ["a", "b"]

@@ -1,0 +1,45 @@
+"""Closing while the file does not answer: for ``close_timeout`` in all, and it ends later by itself."""
+
+import sqlite3
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import jmsbridge
+from jmsbridge import Queue
+from jmsbridge.testing.suite.support import LONG, eventually, text_of
+
+QUEUE = Queue("orders")
+
+
+def own_threads(earlier: set[threading.Thread]) -> list[threading.Thread]:
+    """The threads of embedded brokers that were started since."""
+    return [each for each in set(threading.enumerate()) - earlier if each.name.startswith("jmsbridge-embedded")]
+
+
+@pytest.mark.timeout(120)
+def test_a_locked_file_holds_up_closing_for_the_close_timeout_in_all(tmp_path: Path) -> None:
+    path = tmp_path / "orders.db"
+    earlier = set(threading.enumerate())  # Another test of this process may have left threads that are about to end.
+    connection = jmsbridge.connect(f"embedded:{path}", close_timeout=0.5)
+    connection.start()
+    for _ in range(3):
+        session = connection.create_session(session_mode=jmsbridge.CLIENT_ACKNOWLEDGE)
+        for _ in range(2):
+            session.create_consumer(QUEUE)
+        session.create_producer(QUEUE).send("m")
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        before = time.monotonic()
+        connection.close()
+        took = time.monotonic() - before
+        other.execute("ROLLBACK")
+    assert took < 3.0
+    eventually(lambda: not own_threads(earlier))
+    with jmsbridge.connect(f"embedded:{path}") as again:
+        again.start()
+        consumer = again.create_session().create_consumer(QUEUE)
+        assert [text_of(consumer.receive(timeout=LONG)) for _ in range(3)] == ["m", "m", "m"]

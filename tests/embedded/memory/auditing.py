@@ -1,0 +1,67 @@
+"""Everything that a broker counts or keeps twice, against what is counted anew."""
+
+from jmsbridge_embedded.memory.broker import Broker
+from jmsbridge_embedded.memory.queues.backlog import View
+from jmsbridge_embedded.memory.queues.queue import Queue
+
+__all__ = ["all_queues", "audit"]
+
+
+def all_queues(broker: Broker) -> list[Queue]:
+    topics = broker.topics.topics.values()
+    return [*broker.queues.values(), *(each.queue for topic in topics for each in topic.subscriptions)]
+
+
+def audit(broker: Broker) -> None:
+    """Fail where something is wrong; as every verb does, it first mends what an interrupt left."""
+    with broker.common.lock:
+        broker.common.mend()
+        queues = all_queues(broker)
+        for queue in queues:
+            _check_messages(queue)
+            _check_consumers(queue)
+        channels = [channel for link in broker.links for channel in link.channels]
+        in_transactions = sum(len(channel.sends) for channel in channels)
+        ended = {
+            consumer
+            for channel in channels
+            for consumer in channel.subscriptions
+            if getattr(consumer, "queue", None) not in queues
+        }
+        unsettled = sum(len(getattr(consumer, "held", ())) for consumer in ended)
+        assert broker.common.stored == sum(queue.size for queue in queues) + in_transactions + unsettled
+        assert broker.common.step is None
+
+
+def _check_messages(queue: Queue) -> None:
+    waiting = list(queue.main)
+    own = [entry for consumer in queue.consumers for entry in consumer.own or ()]
+    held = [entry for consumer in (*queue.consumers, *queue.retired) for entry in consumer.held]
+    delayed = [entry for _, _, entry in queue.delayed]
+    everything = [*waiting, *own, *held, *delayed]
+    assert len(everything) == len(set(everything)) == queue.size, (queue.origin, len(everything), queue.size)
+    assert all(entry.holder in (*queue.consumers, *queue.retired) for entry in held)
+    assert all(entry in entry.holder.held for entry in held)  # type: ignore[attr-defined]
+    for backlog in (queue.main, *queue.views.values()):
+        keys = [entry.key for chunk in backlog.chunks for entry in chunk]
+        assert keys == sorted(set(keys))
+    for view in queue.views.values():
+        assert list(view) == [entry for entry in waiting if view.wants(entry)]
+    grouped = {entry for entry in everything if "JMSXGroupID" in entry.envelope.properties}
+    assert grouped - set(delayed) <= queue.grouped <= grouped
+    assert queue.plain == (not queue.views and not queue.grouped)
+    if queue.delayed:
+        assert queue.alarm is not None or queue._appearing
+
+
+def _check_consumers(queue: Queue) -> None:
+    views: list[View] = [queue.main, *queue.views.values()]
+    rings = [consumer for view in views for consumer in view.ring]
+    with_credit = [consumer for consumer in queue.consumers if consumer.credit > 0]
+    assert len(rings) == len(set(rings)) == len(with_credit)
+    assert set(rings) == set(with_credit)
+    for view in views:
+        assert all(consumer.view is view for consumer in view.ring)
+        assert not (view.ring and any(True for _ in view)), f"{queue.origin}: somebody with credit waits"
+    assert all(consumer.credit >= 0 for consumer in queue.consumers)
+    assert all(not any(True for _ in consumer.own or ()) for consumer in with_credit)

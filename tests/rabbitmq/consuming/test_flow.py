@@ -1,0 +1,392 @@
+"""One consumer against a broker that answers when the test says so: order, fetches, windows, acknowledgements, ends."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from jmsbridge.spi import Address, BackendError, Interest, Native, Outcome
+from jmsbridge.testing.suite.contract.support import Answer, Box
+from jmsbridge_rabbitmq import RabbitOptions
+from jmsbridge_rabbitmq.consuming.consumer_channel import ConsumerChannel, Source
+from jmsbridge_rabbitmq.consuming.subscription import Subscription
+from jmsbridge_rabbitmq.protocol.frames import DELIVER, GET_OK, Content
+
+
+class Wire:
+    """The consuming connection, its one channel, and the loop: everything asked is kept until it is answered."""
+
+    is_open = True
+    channel_number = 1
+    ended = None
+
+    def __init__(self) -> None:
+        self.questions: list[tuple[str, Callable[..., Any]]] = []
+        self.written: list[tuple[Any, ...]] = []
+        self.at_end: list[Callable[[], None]] = []
+        self.timers: list[Callable[[], None]] = []
+        self.on_empty: Callable[[Any], None] = lambda _: None
+        self.on_content: Callable[[Content], None] = lambda _: None
+        self.tags = 0
+
+    # -- the connection
+
+    def open_channel(self, opened: Callable[[Any], None]) -> bool:
+        opened(self)
+        return True
+
+    def listen(self, channel: Any, on_content: Callable[[Content], None]) -> None:
+        self.on_content = on_content
+
+    def consume(self, channel: Any, queue: str, exclusive: bool, done: Callable[[Any], None]) -> str:
+        self.questions.append(("consume", done))
+        return f"consumer{len(self.questions)}"
+
+    def get(self, channel: Any, queue: str) -> None:
+        self.questions.append(("get", self.on_empty))
+
+    def at_flush(self, task: Callable[[], None]) -> None:
+        self.at_end.append(task)
+
+    def ack(self, channel: Any, tag: int, multiple: bool) -> None:
+        self.written.append(("ack", tag, multiple))
+
+    def give_back(self, channel: Any, tag: int) -> None:
+        self.written.append(("nack", tag))
+
+    def close(self) -> None:
+        self.is_open = False
+
+    # -- the channel
+
+    def add_on_close_callback(self, callback: Any) -> None:
+        self.on_close = callback
+
+    def add_on_cancel_callback(self, callback: Any) -> None:
+        self.on_cancel = callback
+
+    def add_callback(self, callback: Callable[[Any], None], replies: Any, one_shot: bool) -> None:
+        self.on_empty = callback
+
+    def basic_qos(self, prefetch_count: int) -> None:
+        self.written.append(("qos", prefetch_count))
+
+    def basic_cancel(self, tag: str, callback: Callable[[Any], None]) -> None:
+        frame = SimpleNamespace(method=SimpleNamespace(consumer_tag=tag))
+        self.questions.append(("cancel", lambda _: callback(frame)))
+
+    def expect(self) -> None:
+        """Something is asked."""
+
+    def queue_declare(self, queue: str, passive: bool, callback: Callable[[Any], None]) -> None:
+        self.questions.append(("fence", callback))
+
+    # -- the loop
+
+    def post(self, task: Callable[[], None]) -> None:
+        task()
+
+    def call_later(self, seconds: float, task: Callable[[], None]) -> Any:
+        self.timers.append(task)
+        return task
+
+    def cancel(self, timer: Any) -> None:
+        self.timers.remove(timer)
+
+    # -- what the test says
+
+    def answer(self, expected: str) -> None:
+        """The broker answers the oldest question."""
+        question, callback = self.questions.pop(0)
+        assert question == expected
+        callback(SimpleNamespace(method=None))
+
+    def deliver(self, consumer: str, method: int = DELIVER) -> int:
+        """A message arrives; its number."""
+        self.tags += 1
+        tag = consumer if method == DELIVER else ""
+        self.on_content(Content(method, 1, tag, self.tags, False, "", "q", 0, "", b"\0\0", b""))
+        return self.tags
+
+    def fetched(self) -> int:
+        """The oldest question is a fetch, and there is a message."""
+        assert self.questions.pop(0)[0] == "get"
+        return self.deliver("", GET_OK)
+
+    def end_batch(self) -> None:
+        """What waits for the end of a batch."""
+        tasks, self.at_end = self.at_end, []
+        for task in tasks:
+            task()
+
+
+class World:
+    """A flow with a consumer of window 2."""
+
+    def __init__(self, kind: str = "classic") -> None:
+        self.wire = Wire()
+        self.arrived: list[Content] = []
+        self.ends: list[BackendError] = []
+        link = SimpleNamespace(
+            loop=self.wire, consuming=self.wire, get_empty=None, broker="RabbitMQ", forget=lambda *_: None
+        )
+        source = Source("q", kind, eager=False)
+        self.flow = ConsumerChannel(link, source, "queue:q", self.arrived.append, self.ends.append)  # type: ignore[arg-type]
+        self.flow.open(None, lambda error: None)
+        self.flow.consume(2)
+        self.wire.answer("consume")
+        self.tag = self.flow._tag or ""
+
+    @property
+    def order(self) -> list[int]:
+        """The numbers of what was handed on."""
+        return [content.delivery_tag for content in self.arrived]
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_a_fetched_message_stands_behind_what_was_pushed(world: World) -> None:
+    """The channel writes the answer to a fetch before what the queue had pushed to it."""
+    found: list[bool] = []
+    world.flow.get(found.append)
+    fetched = world.wire.fetched()
+    assert world.order == []
+    pushed = [world.wire.deliver(world.tag), world.wire.deliver(world.tag)]
+    world.wire.answer("fence")
+    assert world.order == [*pushed, fetched]
+    assert found == [True]
+
+
+def test_a_fetch_from_behind_a_full_window_is_next(world: World) -> None:
+    pushed = [world.wire.deliver(world.tag), world.wire.deliver(world.tag)]
+    world.flow.get(lambda found: None)
+    fetched = world.wire.fetched()
+    assert world.order == [*pushed, fetched]
+    assert world.wire.questions == []
+
+
+def test_an_empty_queue_has_pushed_what_is_on_its_way(world: World) -> None:
+    found: list[bool] = []
+    world.flow.get(found.append)
+    world.wire.answer("get")
+    assert found == []
+    world.wire.deliver(world.tag)
+    world.wire.answer("fence")
+    assert found == [False]
+    assert world.order == [1]
+
+
+def test_calm_waits_as_long_as_something_comes(world: World) -> None:
+    world.flow.consume(100)
+    world.wire.answer("consume")
+    done: list[int] = []
+    world.flow.wait_quiescent(lambda: done.append(len(world.order)))
+    for _ in range(3):
+        world.wire.deliver(world.flow._tag or "")
+        world.wire.answer("fence")
+        assert done == []
+    world.wire.answer("fence")
+    assert done == [3]
+
+
+def test_acknowledgements_wait_while_messages_are_fetched(world: World) -> None:
+    world.wire.deliver(world.tag)
+    world.flow.holds_acks = True
+    world.flow.accept(world.arrived[0])
+    world.wire.end_batch()
+    assert world.wire.written == [("qos", 2)]
+    world.flow.holds_acks = False
+    world.flow.write_acks()
+    assert world.wire.written[1:] == [("ack", 1, False)]
+    assert world.flow.acks_may_be_unseen
+
+
+def test_a_new_consumer_has_a_window_of_its_own(world: World) -> None:
+    world.wire.deliver(world.tag)
+    world.wire.deliver(world.tag)
+    assert world.flow.is_full
+    world.flow.renew(3)
+    assert not world.flow.is_full
+    world.wire.deliver(world.flow._tag or "")
+    world.wire.answer("cancel")
+    world.wire.answer("consume")
+    assert world.order == [1, 2, 3]
+    world.flow.accept(world.arrived[0])
+    world.flow.write_acks()
+    assert not world.flow.is_full
+
+
+def test_what_an_ended_consumer_still_brings_goes_back(world: World) -> None:
+    world.flow.cancel(lambda: None)
+    world.wire.deliver(world.tag)
+    world.wire.answer("cancel")
+    assert world.order == [1]
+    world.wire.deliver(world.tag)
+    assert world.order == [1]
+    assert world.wire.written[-1] == ("nack", 2)
+
+
+def test_what_is_on_its_way_to_a_renewed_consumer_is_taken(world: World) -> None:
+    """It stands before what the new consumer gets, and is not in its window."""
+    world.flow.renew(1)
+    second = world.flow._tag or ""
+    world.flow.renew(2)
+    for consumer in (world.tag, world.tag, second):
+        world.wire.deliver(consumer)
+    for question in ("cancel", "consume", "cancel", "consume"):
+        world.wire.answer(question)
+    assert world.order == [1, 2, 3]
+    assert not [each for each in world.wire.written if each[0] == "nack"]
+    world.wire.deliver(world.flow._tag or "")
+    assert not world.flow.is_full
+    world.wire.deliver(world.flow._tag or "")
+    assert world.flow.is_full
+
+
+def test_the_end_of_one_consumer_is_not_that_of_the_next(world: World) -> None:
+    ended: list[str] = []
+    world.flow.renew(1)
+    world.flow.cancel(lambda: ended.append("second"))
+    world.wire.answer("cancel")
+    world.wire.answer("consume")
+    assert not ended
+    assert world.flow.is_busy
+    world.wire.answer("cancel")
+    assert ended == ["second"]
+    assert not world.flow.is_busy
+
+
+def test_a_quorum_queue_gets_back_in_order() -> None:
+    world = World("quorum")
+    first, second = (world.wire.deliver(world.tag) for _ in range(2))
+    world.flow.give_back(world.arrived[1])
+    world.flow.give_back(world.arrived[0])
+    assert world.wire.written == [("qos", 2)]
+    for timer in world.wire.timers:
+        timer()
+    assert world.wire.written[1:] == [("nack", first), ("nack", second)]
+
+
+def test_a_consumer_that_does_not_start_is_ended(world: World) -> None:
+    world.flow.renew(1)
+    for timer in list(world.wire.timers):
+        timer()
+    assert [type(error) for error in world.ends] == [BackendError]
+    assert "did not start" in str(world.ends[0])
+    assert not world.wire.is_open  # else it would take messages after all
+
+
+def test_answers_during_the_close_are_for_nobody(world: World) -> None:
+    told: list[Any] = []
+    world.flow.get(told.append)
+    world.flow.wait_quiescent(lambda: told.append("calm"))
+    world.flow.close(lambda: told.append("closed"))
+    world.wire.answer("get")
+    world.wire.answer("fence")
+    world.wire.deliver(world.tag)
+    assert told == []
+    world.wire.on_close(world.wire, None)
+    assert told == ["closed"]
+    assert world.order == []
+
+
+# -- a subscription, which holds what exceeds the credit
+
+
+class Held(World):
+    """A subscription of window 3 that was granted one message, and was sent three."""
+
+    def __init__(self) -> None:
+        self.wire = Wire()
+        self.ends: list[Any] = []
+        self.left: list[Source] = []
+        link = SimpleNamespace(
+            loop=self.wire,
+            consuming=self.wire,
+            get_empty=None,
+            check=lambda: None,
+            stamp="",
+            native=Native.NONE,
+            options=RabbitOptions(),
+            blocked=False,
+            wait_closing=lambda start, what: start(lambda *result: self.ends.append(result)),
+            left=self._leave,
+        )
+        source = Source("q", "classic", eager=False)
+        self.box = Box()
+        self.subscription = Subscription(link, Interest(address=Address("q"), window=3), self.box, source)  # type: ignore[arg-type]
+        self.subscription.open(lambda error: None)
+        self.subscription.grant(1)
+        self.wire.answer("consume")
+        self.tag = self.subscription._flow._tag or ""
+        for _ in range(3):
+            self.wire.deliver(self.tag)
+
+    def _leave(self, source: Source, done: Callable[..., None]) -> None:
+        self.left.append(source)
+        done(None, None)
+
+    @property
+    def order(self) -> list[int]:
+        """The numbers of what was handed up."""
+        return [token.delivery_tag for token in self.box.tokens]
+
+    @property
+    def asked(self) -> list[str]:
+        """The questions without an answer."""
+        return [question for question, _ in self.wire.questions]
+
+
+def test_what_is_given_back_goes_in_order_and_the_rest_follows() -> None:
+    world = Held()
+    world.subscription.settle(world.box.tokens, Outcome.FAILED)
+    assert world.asked == ["cancel"]
+    assert world.wire.written[1:] == [("nack", 1), ("nack", 2), ("nack", 3)]
+    late = world.wire.deliver(world.tag)
+    world.wire.answer("cancel")
+    assert world.wire.written[-1] == ("nack", late)
+
+
+def test_a_drain_waits_for_what_is_on_its_way_to_a_consumer_that_ends() -> None:
+    world, answer = Held(), Answer()
+    world.subscription.settle(world.box.tokens, Outcome.FAILED)
+    world.subscription.grant(2)
+    world.subscription.drain(answer)
+    late = world.wire.deliver(world.tag)
+    world.wire.answer("cancel")
+    world.wire.answer("fence")
+    fetched = world.wire.fetched()
+    assert world.order == [1, late, fetched]
+    answer.wait()
+    assert world.asked == []
+
+
+def test_who_is_retired_ends_and_gives_back_what_it_held() -> None:
+    world = Held()
+    world.subscription.drain(Answer())
+    world.subscription.retire()
+    assert world.asked == ["fence"]
+    world.wire.answer("fence")
+    assert world.asked == ["cancel"]
+    assert (world.ends, world.left) == ([], [])
+    world.wire.answer("cancel")
+    assert world.wire.written[1:] == [("nack", 2), ("nack", 3)]
+    assert len(world.ends) == len(world.left) == 1
+    world.subscription.settle(world.box.tokens, Outcome.ACCEPTED)
+    for task in world.wire.at_end:
+        task()
+    assert world.wire.written[-1] == ("ack", 1, False)
+
+
+def test_who_was_drained_goes_on_pushing() -> None:
+    """It may be a consumer that polls, or one of a connection that is stopped: nobody but the facade knows."""
+    world = Held()
+    world.subscription.drain(Answer())
+    world.wire.answer("fence")
+    assert world.asked == []
+    world.subscription.grant(1)
+    assert world.order == [1, 2]

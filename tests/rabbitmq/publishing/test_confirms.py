@@ -1,0 +1,104 @@
+"""Which publishes are answered: against a model, in every order in which a broker may answer."""
+
+import weakref
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jmsbridge_rabbitmq.publishing.confirms import Confirms
+
+Step = tuple[str, int, bool]
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("send"), st.integers(1, 400), st.just(False)),
+        st.tuples(st.just("answer"), st.integers(0, 1600), st.booleans()),
+    ),
+    max_size=60,
+)
+
+
+@given(STEPS)
+def test_answers_settle_what_a_model_says(steps: list[Step]) -> None:
+    confirms: Confirms[int] = Confirms()
+    model: dict[int, int] = {}
+    sent = 0
+    for what, number, multiple in steps:
+        if what == "send":
+            for _ in range(number):
+                sent += 1
+                model[sent] = -sent
+                assert confirms.sent(-sent) == sent
+        else:
+            numbers = [each for each in model if each <= number] if multiple else [number]
+            expected = [model.pop(each) for each in numbers if each in model]
+            if number <= sent:
+                assert confirms.answered(number, multiple) == expected
+            else:
+                assert confirms.answered(number, multiple) == []
+                model |= {-entry: entry for entry in expected}
+                model = dict(sorted(model.items()))
+        assert len(confirms) == len(model)
+        assert list(confirms.waiting()) == list(model.values())
+
+
+def test_answers_out_of_order_as_a_broker_gives_them() -> None:
+    confirms: Confirms[str] = Confirms()
+    for name in "abcde":
+        confirms.sent(name)
+    assert confirms.answered(2, False) == ["b"]
+    assert confirms.answered(4, True) == ["a", "c", "d"]
+    assert confirms.answered(4, True) == []
+    assert confirms.answered(5, False) == ["e"]
+    assert len(confirms) == 0
+
+
+def test_a_lost_channel_gives_up_everything_and_counts_anew() -> None:
+    confirms: Confirms[str] = Confirms()
+    confirms.sent("a")
+    confirms.sent("b")
+    confirms.answered(1, False)
+    assert confirms.give_up() == ["b"]
+    assert confirms.sent("c") == 1
+    assert list(confirms.waiting()) == ["c"]
+
+
+def test_what_was_not_written_gives_its_number_to_the_next() -> None:
+    confirms: Confirms[str] = Confirms()
+    confirms.sent("a")
+    assert confirms.sent("too large") == 2
+    confirms.take_back()
+    assert list(confirms.waiting()) == ["a"]
+    assert confirms.sent("b") == 2
+    assert confirms.answered(2, True) == ["a", "b"]
+    assert len(confirms) == 0
+
+
+def test_full_by_what_is_open_or_by_what_follows_one_that_stays_open() -> None:
+    confirms: Confirms[int] = Confirms()
+    while not confirms.is_full:
+        confirms.sent(0)
+    assert len(confirms) == 10_000
+    confirms.answered(9_999, True)
+    assert not confirms.is_full
+    while not confirms.is_full:
+        confirms.answered(confirms.sent(0), False)
+    assert len(confirms) == 1
+    confirms.answered(10_000, False)
+    assert not confirms.is_full
+
+
+def test_what_is_answered_is_let_go() -> None:
+    class Entry:
+        """Something that can be watched going."""
+
+    confirms: Confirms[Entry] = Confirms()
+    entries = [Entry() for _ in range(50)]
+    watched = [weakref.ref(each) for each in entries]
+    for each in entries:
+        confirms.sent(each)
+    del entries, each
+    confirms.answered(49, True)
+    gone = [each() is None for each in watched]
+    assert gone == [True] * 49 + [False]
+    confirms.answered(50, False)
+    assert watched[-1]() is None
