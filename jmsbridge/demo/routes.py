@@ -157,14 +157,7 @@ def request_and_reply(connection: Connection, files: list[TextFile], queue: Queu
             producer.send(request)
             reply = consumer.receive(timeout=PATIENCE)
             if reply is None or reply.jms_correlation_id != request.jms_message_id:
-                return [
-                    Leg(
-                        "request and reply",
-                        len(collected.lines),
-                        0.0,
-                        ("a reply was missing or belonged to another request",),
-                    )
-                ]
+                return [Leg("request and reply", len(collected.lines), 0.0, ("a reply was missing or wrong",))]
             collected(reply)
     seconds = time.perf_counter() - started
     serving.close()
