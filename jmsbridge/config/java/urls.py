@@ -89,7 +89,7 @@ def member(text: str) -> Member:
         raise ConfigurationError("a URL in the list has no scheme, such as tcp: or amqp:")
     rest, _, query = rest.removeprefix("//").partition("?")
     authority, slash, path = rest.partition("/")
-    if "@" in path or ("@" in query and "=" not in query.partition("@")[0]):  # a password with "/" or "?"
+    if "@" in path or ("@" in query and query.partition("@")[0].find("=") < 1):  # a password with "/" or "?"
         raise ConfigurationError("in a URL's user information write '/' as %2F and '?' as %3F, and after it '@' as %40")
     info, at, where = authority.rpartition("@")
     user, has_password, password = info.partition(":")
