@@ -269,7 +269,7 @@ def test_a_misspelled_name_is_answered_with_the_right_one(client: str) -> None:
         "ActiveMQ Classic": "classic",
         "ActiveMQ Artemis": "artemis",
         "RabbitMQ's JMS client, properties of the factory": "factory",
-        "RabbitMQ's JMS client, behind a URI": "rabbitmq",
+        "RabbitMQ's JMS client, query of a URI": "rabbitmq",
         "Starlight for JMS": "starlight",
     }
     table = java_tables()[client]
