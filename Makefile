@@ -1,5 +1,5 @@
-# `make demo` and `make test` are all a newcomer needs: each first makes the virtual environment that it uses.
-# Settings: PYTHON=… (which interpreter makes it), VENV=… (where), ARGS=… (more arguments for pytest or the demo).
+# A newcomer needs only `make demo` and `make test`: each first creates the virtual environment that it uses.
+# Settings: PYTHON=… (the interpreter that creates it), VENV=… (its folder), ARGS=… (more arguments for pytest or the demo).
 
 VENV ?= .venv
 ARGS ?=
@@ -11,33 +11,33 @@ PIP := $(PY) -m pip --quiet --disable-pip-version-check --no-input
 .DELETE_ON_ERROR:
 .PHONY: help venv demo test test-brokers test-pythons test-long brokers conformance check format bench bench-brokers docs rules clean
 
-help:  ## show this list
+help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-venv: $(VENV)/.stamp-dev  ## the environment for development
+venv: $(VENV)/.stamp-dev  ## create the environment for development
 
-demo: $(VENV)/.stamp-run  ## the main job, on the embedded broker or on JMSBRIDGE_URL
+demo: $(VENV)/.stamp-run  ## send files through a queue and a topic, on the embedded broker or on JMSBRIDGE_URL
 	@$(PY) -m jmsbridge.demo $(ARGS)
 
-test: $(VENV)/.stamp-dev  ## the tests that need no server, and the contract level on brokers that were fetched
+test: $(VENV)/.stamp-dev  ## run the tests that need no server, and the contract level on brokers that were fetched
 	@$(PY) -m pytest -q -n 4 --dist worksteal -p tools.unrun -m "not long and not server" $(ARGS)
 
-test-brokers: $(VENV)/.stamp-dev  ## the rest: whole suites on real brokers, Java, networks that fail
+test-brokers: $(VENV)/.stamp-dev  ## run the other tests: whole suites on real brokers, Java, failing networks
 	@$(PY) -m pytest -q -n 4 --dist worksteal -p tools.unrun -m "server and not long" integration $(ARGS)
 
-test-pythons: $(VENV)/.stamp-dev  ## the tests that need no server, on every other Python that is found: 3.11 to 3.14, two at least
+test-pythons: $(VENV)/.stamp-dev  ## run the tests that need no server on every other Python from 3.11 to 3.14 that is found, at least two
 	@$(PY) -m tools.pythons $(ARGS)
 
-test-long: $(VENV)/.stamp-dev  ## the long runs: repetition, faults, soak
+test-long: $(VENV)/.stamp-dev  ## run the long tests: repetition, faults, soak
 	@$(PY) -m pytest -v -p tools.unrun -m long --durations 0 $(ARGS)
 
-brokers: $(VENV)/.stamp-dev  ## fetch the real brokers, start each, see that it answers, stop it; the tests then use them
+brokers: $(VENV)/.stamp-dev  ## download the real brokers, start each, check that it answers, stop it; the tests then use them
 	@$(PY) -m integration.lab check $(ARGS)
 
-conformance: $(VENV)/.stamp-dev  ## Java's tests: Joram's JMS suite on every broker that is at hand
+conformance: $(VENV)/.stamp-dev  ## run Java's tests: Joram's JMS suite on every available broker
 	@$(PY) -m pytest -q -p tools.unrun integration/conformance $(ARGS)
 
-check: $(VENV)/.stamp-dev  ## ruff, mypy strict, the laws of the design, a test for every rule
+check: $(VENV)/.stamp-dev  ## run ruff, mypy strict and the laws of the design; check that every rule has a test
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
@@ -45,20 +45,20 @@ check: $(VENV)/.stamp-dev  ## ruff, mypy strict, the laws of the design, a test 
 	@listed=$$($(PY) -m jmsbridge.testing.rules); failed=$$?; \
 	printf '%s\n' "$$listed" | grep -E '^(mistake|untested): | rules tested'; exit $$failed
 
-format: $(VENV)/.stamp-dev  ## let ruff format and fix
+format: $(VENV)/.stamp-dev  ## format and fix with ruff
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-rules: $(VENV)/.stamp-dev  ## every rule of the specification with its tests
+rules: $(VENV)/.stamp-dev  ## list every rule of the specification with its tests
 	@$(PY) -m jmsbridge.testing.rules
 
-bench: $(VENV)/.stamp-bench  ## speed on this machine; `make bench ARGS=--write` updates docs/performance.md
+bench: $(VENV)/.stamp-bench  ## measure speed on this machine; `make bench ARGS=--write` updates docs/performance.md
 	@$(PY) -m bench $(ARGS)
 
-bench-brokers: $(VENV)/.stamp-bench  ## the same beside the brokers' other clients; `ARGS=--write` updates their pages
+bench-brokers: $(VENV)/.stamp-bench  ## measure speed on brokers, with other clients for comparison; `ARGS=--write` updates the pages
 	@$(PY) -m integration.bench $(ARGS)
 
-docs: $(VENV)/.stamp-dev  ## regenerate what the documentation takes from the code
+docs: $(VENV)/.stamp-dev  ## regenerate the parts of the documentation that come from the code
 	@$(PY) -m tools.docs
 	@$(PY) -m tools.pages
 
@@ -66,13 +66,13 @@ clean:  ## remove environments and caches
 	rm -rf $(VENV) .venv-3.* dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage htmlcov
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# A candidate counts only when it runs and can make environments: version managers leave shims that do neither.
+# A candidate must run and be able to create environments: shims of version managers may do neither.
 $(PY):
 	@for candidate in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	  if $$candidate -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
 	    found=$$candidate; break; fi; done; \
 	if [ -z "$$found" ]; then \
-	  echo "No usable Python 3.11 or newer: install one, with its venv module (Debian: python3-venv), or say PYTHON=…" >&2; \
+	  echo "No usable Python 3.11 or newer: install one, with its venv module (Debian: python3-venv), or set PYTHON=…" >&2; \
 	  exit 1; fi; \
 	echo "Making $(VENV) with $$($$found --version)"; \
 	$$found -m venv $(VENV)
@@ -83,11 +83,11 @@ $(VENV)/.stamp-run: pyproject.toml | $(PY)
 	@touch $@
 
 $(VENV)/.stamp-dev: pyproject.toml | $(PY)
-	@echo "Installing jmsbridge and the tools of its development into $(VENV)"
+	@echo "Installing jmsbridge and its development tools into $(VENV)"
 	@$(PIP) install --editable '.[dev]'
 	@touch $@ $(VENV)/.stamp-run
 
 $(VENV)/.stamp-bench: pyproject.toml | $(PY)
-	@echo "Installing jmsbridge and the peers of its benchmarks into $(VENV)"
+	@echo "Installing jmsbridge and the clients that its benchmarks compare into $(VENV)"
 	@$(PIP) install --editable '.[bench]'
 	@touch $@ $(VENV)/.stamp-run

@@ -16,7 +16,7 @@ __all__ = ["file_section", "growth_section", "rates_section", "replaced", "show"
 
 _PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
 
-_FIGURES = """| what | median | lowest | highest | asked for | unit |
+_FIGURES = """| what | median | lowest | highest | required | unit |
 |---|---:|---:|---:|---:|---|
 {rows}
 """
@@ -27,29 +27,29 @@ _RATES = (
 {made}
 
 Text messages of 256 bytes with five typed properties, one process, medians of {windows} windows after one that warms
-up. The rates go through the facade to the embedded broker in memory and include making the message. The facade's own
-cost is the CPU of all threads with a scripted backend in the broker's place, that backend's share included. The loop
-that only counts tells what a core of this machine is worth: scale by it before comparing with another machine.
+up. The rates are those of the public API on the embedded broker in memory, and include creating the message. The rows
+"facade" are the CPU time of all threads with a scripted backend instead of a broker, which is included. The loop that
+only counts shows the speed of a core of this machine: scale by it before comparing with another machine.
 
 """
     + _FIGURES
 )
 
-_GROWTH = """## What does not grow
+_GROWTH = """## Cost that does not grow
 
 {made}
 
-Microseconds of CPU per message, all threads together, beside 1, 10, 100 and 1,000 of something, on the broker in
-memory, measured in turn. At most twice the cost beside one is asked for.
+Microseconds of CPU per message, all threads together, with 1, 10, 100 and 1,000 of the objects that the row names, on
+the broker in memory, measured in turn. The limit is twice the cost with one.
 
-| what | 1 | 10 | 100 | 1,000 | the dearest | |
+| what | 1 | 10 | 100 | 1,000 | highest | |
 |---|---:|---:|---:|---:|---:|---|
 {curves}
 
-Queues with 10,000, 100,000 and 1,000,000 waiting messages: the longest time that one send of a bystander took, to
-another queue of the same broker, while somebody did this; 5 ms are allowed. The bystander is no rival for the
-processor: it pauses 0.2 ms after each send. The lower quartile of {tries} tries counts: a wait for the broker comes in
-each of them, one for the machine does not.
+Queues with 10,000, 100,000 and 1,000,000 waiting messages: the longest time that one send of another thread took, to
+another queue of the same broker, during the operation that the row names; the limit is 5 ms. That thread does not
+compete for the processor: it pauses 0.2 ms after each send. The lower quartile of {tries} tries counts, because a wait
+caused by the broker occurs in every try, and a wait caused by the machine does not.
 
 """ + _FIGURES.replace("median", "lower quartile, for the CPU the median")
 
@@ -58,12 +58,12 @@ _FILE = (
 
 {made}
 
-`embedded:PATH` on a local disk with fsync on, and Python's usual queues in a file in the same run, each with
-`synchronous = FULL` and the same 256 bytes. The peers put and take one message at a time; they have no headers,
-no types, no acknowledgement modes and no transactions: their figures are to be read beside "one at a time".
-With and without a backlog, and with one process and two, is measured in turn, window by window, and each window is
-compared with the one before it: with a backlog 70 % of the rate without is asked for, with two processes half the rate
-of one. Of asynchronous sends, ten times the rate of sends confirmed one at a time is asked for.
+`embedded:PATH` on a local disk with fsync on, and in the same run other Python libraries with queues in a file, each
+with `synchronous = FULL` and the same 256 bytes. These put and take one message at a time; they have no headers, types,
+acknowledgement modes or transactions: compare them with the rows "one at a time".
+Rates with and without a backlog, and with one process and two, are measured in turn, window by window, and each window
+is compared with the one before it. The required rates are: with a backlog 70 % of the rate without, with two processes
+half the rate of one, and for asynchronous sends ten times the rate of sends confirmed one at a time.
 
 """
     + _FIGURES
@@ -74,7 +74,7 @@ def show(figures: Sequence[Figure]) -> None:
     """Print figures."""
     table = Table(title=_machine(), title_justify="left")
     table.add_column("what", no_wrap=True)
-    for heading in ("median", "lowest", "highest", "asked for"):
+    for heading in ("median", "lowest", "highest", "required"):
         table.add_column(heading, justify="right")
     table.add_column("unit", no_wrap=True)
     table.add_column("")
@@ -88,7 +88,7 @@ def show_curves(curves: Sequence[Curve], counts: Sequence[int]) -> None:
     """Print curves."""
     table = Table(title="µs of CPU per message", title_justify="left")
     table.add_column("what", no_wrap=True)
-    for heading in (*(f"{count:,}" for count in counts), "the dearest"):
+    for heading in (*(f"{count:,}" for count in counts), "highest"):
         table.add_column(heading, justify="right")
     table.add_column("")
     for curve in curves:
@@ -103,7 +103,7 @@ def rates_section(figures: Sequence[Figure], command: str) -> str:
 
 
 def growth_section(curves: Sequence[Curve], figures: Sequence[Figure], tries: int, command: str) -> str:
-    """What becomes of a message's cost, and of bystanders."""
+    """The cost of a message beside many objects, and the delays of other threads."""
     lines = "\n".join(
         f"| {curve.name} | {' | '.join(map(_number, curve.costs))} | × {curve.ratio:.1f} | "
         f"{'met' if curve.met else 'missed'} |"
@@ -113,7 +113,7 @@ def growth_section(curves: Sequence[Curve], figures: Sequence[Figure], tries: in
 
 
 def file_section(figures: Sequence[Figure], command: str) -> str:
-    """The broker in a file, beside its peers."""
+    """The broker in a file, beside other libraries."""
     return _FILE.format(made=_made(command), rows=_rows(figures))
 
 

@@ -86,7 +86,7 @@ def _send_async(connection: Connection, count: int) -> float:
 
 
 def _switches(connection: Connection, count: int) -> float:
-    """Voluntary switches: what it would cost to wake the completion lane for every message."""
+    """Voluntary switches: what it would cost to wake the completion thread for every message."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
     _send_async(connection, count)
     return (resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw - before) / count

@@ -1,5 +1,6 @@
-"""For all tests that may need brokers or a JDK."""
+"""For all tests that may need brokers or a JDK: the brokers as fixtures, and what is collected where."""
 
 from integration.lab.collecting import pytest_collection_modifyitems
+from integration.lab.fixtures import *  # noqa: F403
 
 __all__ = ["pytest_collection_modifyitems"]

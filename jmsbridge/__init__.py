@@ -37,6 +37,7 @@ from jmsbridge.core.modes import (
     SESSION_TRANSACTED,
     DeliveryMode,
 )
+from jmsbridge.core.plan import Capability
 from jmsbridge.destinations import Destination, Queue, TemporaryQueue, TemporaryTopic, Topic
 from jmsbridge.errors import *  # noqa: F403
 from jmsbridge.errors import __all__ as _errors
@@ -67,6 +68,7 @@ __all__ = [
     "Administration",
     "Byte",
     "BytesMessage",
+    "Capability",
     "Char",
     "CompletionListener",
     "Connection",

@@ -11,6 +11,7 @@ from jmsbridge.config import Target
 from jmsbridge.core import arguments
 from jmsbridge.core.connection import ConnectionCore
 from jmsbridge.core.modes import AUTO_ACKNOWLEDGE, DupsOk
+from jmsbridge.core.plan import Capability
 from jmsbridge.core.runtime.interrupts import Work, start_whole, wait_whole
 from jmsbridge.core.session import SessionSettings
 from jmsbridge.errors import UnsupportedFeatureException
@@ -58,6 +59,16 @@ class Connection(Closing, Strict):
         self._core.check_open()
         link = self._core.supervisor.link
         return ConnectionMetaData(link.broker if link is not None else "an unknown broker")
+
+    @property
+    def capabilities(self) -> dict[str, Capability]:
+        """What the broker of the present link can do, by feature: natively, emulated at a price, or refused.
+
+        Under the names of the option ``emulation``. A single queue or subscription may offer less; a reconnect to
+        another broker may change it.
+        """
+        self._core.check_open()
+        return self._core.wait_link()[1].capabilities()
 
     @property
     def exception_listener(self) -> AnyExceptionListener | None:

@@ -103,7 +103,7 @@ def backend_options() -> str:
     """The options of every backend of this checkout, from its sources, whatever is installed."""
     parts = []
     for package in sorted((ROOT / "backends").glob("jmsbridge_*")):
-        for path in sorted(package.glob("*.py")):
+        for path in sorted(package.rglob("*.py")):
             for node in ast.parse(path.read_text(encoding="utf-8")).body:
                 if isinstance(node, ast.ClassDef) and node.name.endswith("Options"):
                     about = ast.get_docstring(node) or ""

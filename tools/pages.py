@@ -3,17 +3,16 @@
 ``--check`` only compares; it exits with 1 when a page is out of date.
 """
 
-import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from jmsbridge.config.features import FEATURES, Feature
 from jmsbridge.spi import Native
-from jmsbridge.testing import rules
+from jmsbridge.testing import promises, rules
 from tools.laws.source import ROOT
 
-__all__ = ["PAGES", "capabilities", "main", "promises", "rule_list"]
+__all__ = ["PAGES", "capabilities", "main", "rule_list"]
 
 _HEAD = """# Capabilities
 
@@ -29,7 +28,7 @@ The option `emulation` changes that: `allow` emulates everything that can be, `r
 
 def capabilities() -> str:
     """The page of capabilities: promises, and what is done where one is missing."""
-    text = promises()
+    text = promises.capabilities()
     rows = [_row(text[row.native], row) for row in FEATURES]
     described = {row.native for row in FEATURES}
     others = [f"- `{flag.name}`: {text[flag]}." for flag in Native if flag not in described]
@@ -46,12 +45,6 @@ def capabilities() -> str:
             "",
         ]
     )
-
-
-def promises() -> dict[Native, str]:
-    """What each capability promises, from the comments of its enumeration."""
-    source = (ROOT / "jmsbridge/spi/native.py").read_text(encoding="utf-8")
-    return {Native[name]: text for name, text in re.findall(r"^    (\w+) = auto\(\)  # (.*)$", source, re.MULTILINE)}
 
 
 def _row(promise: str, row: Feature) -> str:

@@ -26,7 +26,12 @@ SUPPORTED = ("3.11", "3.12", "3.13", "3.14")
 ELSEWHERE = {
     "they look at pages, sources and the build, not at what runs": ("docs", "project", "typing"),
     # Three quarters of an hour of CI have no room for these on each; suites/memory and suites/file do run on each.
-    "they run the compliance suite three times more, through the same modules": ("sample_backend", "suites/masked"),
+    "they run the compliance suite again and again, through the same modules": (
+        "suites/faulty",
+        "suites/masked",
+        "suites/sample",
+        "suites/slow",
+    ),
 }
 """Folders below ``tests/`` that run on one Python only, by the reason; every other one runs on each."""
 

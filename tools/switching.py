@@ -26,7 +26,7 @@ _chance = random.Random()  # Its own: tests seed the common one.
 
 
 class YieldingLock:
-    """A lock that lets other threads run before it is taken and after it is given back."""
+    """A lock that lets other threads run before it is taken and after it is released."""
 
     def __init__(self) -> None:
         self._lock = _make()

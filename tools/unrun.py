@@ -11,11 +11,11 @@ from integration.lab.table import KINDS
 from jmsbridge.config.backends import install_hint
 from jmsbridge.spi import registry
 
-__all__ = ["LANES", "Unrun", "not_run", "pytest_configure"]
+__all__ = ["MARKS", "Unrun", "not_run", "pytest_configure"]
 
 _KEY = "jmsbridge-left-out"
 
-LANES = {
+MARKS = {
     "server": "tests on real brokers and with Java: make test-brokers",
     "long": "long runs (repetition, faults, soak): make test-long",
 }
@@ -32,7 +32,7 @@ class Unrun:
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
         """Remember what was left out on purpose."""
-        found = Counter(lane for item in items for lane in [_lane(item)] if lane)
+        found = Counter(mark for item in items for mark in [_mark(item)] if mark)
         self.left_out = dict(Counter(self.left_out) + found)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -76,13 +76,13 @@ def not_run(skipped: dict[str, int], left_out: dict[str, int], absent: Iterable[
             registry.load(scheme)
         except ImportError as error:
             yield f"everything on {scheme}: {error.name or error} is missing; {install_hint(scheme)}"
-    for lane, what in LANES.items():
-        if left_out.get(lane):
-            yield f"{left_out[lane]} {what}"
+    for mark, what in MARKS.items():
+        if left_out.get(mark):
+            yield f"{left_out[mark]} {what}"
 
 
-def _lane(item: pytest.Item) -> str | None:
-    return next((lane for lane in reversed(LANES) if item.get_closest_marker(lane)), None)
+def _mark(item: pytest.Item) -> str | None:
+    return next((mark for mark in reversed(MARKS) if item.get_closest_marker(mark)), None)
 
 
 def _reasons(reports: list[pytest.TestReport]) -> dict[str, int]:

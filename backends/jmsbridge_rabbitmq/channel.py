@@ -1,13 +1,19 @@
-"""One session's ordering domain: a publisher and its subscriptions."""
+"""One session's ordering domain: a publisher and its subscriptions.
+
+Each has an AMQP channel of its own. When the broker closes that of a consumer for what happened on it, the whole domain
+ends, because what its session consumed belongs together.
+"""
 
 import uuid
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from jmsbridge.spi import (
     Address,
     AddressInUse,
     AddressRefused,
     BackendError,
+    ChannelLost,
     Envelope,
     Inbox,
     Interest,
@@ -41,10 +47,22 @@ class Channel:
         link.publishers.add(self._publisher)
         self._subscriptions: list[Subscription] = []
         self._closed = False
+        self._lost: BackendError | None = None
 
     def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
         """Send one message."""
+        if self._lost is not None and ticket is None:
+            raise ChannelLost(str(self._lost))
         self._publisher.send(envelope, ticket)
+
+    def cancel(self, tickets: Sequence[Ticket]) -> None:
+        """Take back what an alarm, or the making of a queue, holds up."""
+
+        def cancel(done: Done) -> None:
+            self._publisher.cancel(tickets)
+            done(None, None)
+
+        self._link.wait(cancel, "taking sends back")
 
     def commit(self, ticket: Ticket) -> None:
         """Not on this broker: what AMQP 0-9-1 calls a transaction is not atomic."""
@@ -61,7 +79,7 @@ class Channel:
 
     def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
         """Find or make what is consumed, and a consumer with zero credit."""
-        self._link.check()
+        self._check()
         _refuse(interest, self._link)
         tries = _TRIES if interest.shared and not interest.durable else 1
         while True:
@@ -73,14 +91,24 @@ class Channel:
                 if not tries:
                     raise
         self._subscriptions = [*(each for each in self._subscriptions if not each.is_closed), made]
+        try:
+            self._check()  # once it is there: a loss that comes later finds it
+        except ChannelLost:
+            made.close()
+            raise
         return made
+
+    def _check(self) -> None:
+        self._link.check()
+        if self._lost is not None:
+            raise ChannelLost(str(self._lost))
 
     def _subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
         link = self._link
         what = f"consuming {interest.address}"
         term = erlang_selector(interest.selector, link.broker) if interest.select and interest.selector else None
         source = link.ask(self._source(interest, term), what)
-        made = Subscription(link, interest, inbox, source)
+        made = Subscription(link, interest, inbox, source, self._lose)
         link.subscriptions.add(made)
         try:
             link.wait(lambda done: made.open(lambda error: done(None, error)), what)
@@ -153,6 +181,26 @@ class Channel:
         return lock
 
     # -- the end
+
+    def _lose(self, error: BackendError) -> None:
+        """The broker closed the AMQP channel of one of its consumers: end the others and the publisher, answer what is
+        open, then say so. I/O thread.
+        """
+        if self._lost is not None or self._closed:
+            return
+        self._lost = error
+        subscriptions = self._subscriptions
+        left = len(subscriptions) + 1
+
+        def ended(_: Any, __: BackendError | None) -> None:
+            nonlocal left
+            left -= 1
+            if not left:
+                self._link.events.channel_lost(self, error)
+
+        for subscription in subscriptions:
+            subscription.give_up(error, ended)
+        self._close_publisher(ended)
 
     def close(self) -> None:
         """Close everything of it; what is unsettled goes back."""

@@ -326,7 +326,7 @@ class Link(RabbitAdmin):
         self.wait_closing(start, what, optional=False)
         self.temporaries.discard(address)
 
-    def unsubscribe(self, key: str) -> None:
+    def unsubscribe(self, key: str, address: Address | None) -> None:
         """Forget a durable subscription."""
         self.check()
         queue = self.names.durable(key)

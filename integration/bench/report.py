@@ -22,19 +22,19 @@ _TEXT = """# Performance on RabbitMQ, beside its other clients
 
 {made}
 
-256 bytes of text with five properties, persistent, to a durable queue or from one; {broker} on the same machine. Each
-peer is a process of its own; all are measured in turn, a quarter of a window each (whole windows through the proxy),
-after one window that warms up, so that they meet the same machine: medians of {windows} windows; comparisons are
-medians of the ratios of the same turn. A message is made anew for each send, and a receiver reads its text and one
-property. CPU is that of the client, all threads. Within a group all give the same guarantee, except that the Java
-client's commit waits for no confirmation of what was sent before it.
-The Java client's sends with a completion listener slow down with the number of messages that their session has sent
-(3.7.0 goes through all numbers from the first one whenever the broker confirms several at once): its highest figure is
-that of a young session.
+256 bytes of text with five properties, persistent, to or from a durable queue; {broker} on the same machine. Each
+client is a separate process. All are measured in turn, a quarter of a window each (whole windows through the proxy),
+after one window that warms up, so that the load of the machine affects all of them: medians of {windows} windows.
+Ratios are medians of the ratios within the same turn. A message is created for each send, and a receiver reads its text
+and one property. CPU is that of the client, all threads. Within a group all give the same guarantee, except that Java's
+client does not wait at commit for the confirmations of the messages sent before it.
+The Java client's sends with a completion listener become slower with the number of messages that their session has sent
+(3.7.0 goes through all sequence numbers from the first one whenever the broker confirms several at once): its highest
+figure is that of a new session.
 
 Clients: {clients}.
 
-## What is asked for
+## Required ratios
 
 {bars}
 {groups}"""
@@ -78,7 +78,7 @@ def _clients() -> Iterator[str]:
 
 
 def _of(bar: Bar) -> str:
-    return f"{bar.reached:.2f} of {bar.wanted:.2f}"
+    return f"{bar.reached:.2f}, {'at least' if bar.at_least else 'at most'} {bar.wanted:.2f}"
 
 
 def _grouped(figures: Sequence[Figure]) -> dict[str, list[Figure]]:

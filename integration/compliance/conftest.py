@@ -6,10 +6,9 @@ import pytest
 
 from integration.compliance.targets import TARGETS, Target, TargetHarness
 from integration.lab.collecting import is_contract
-from integration.lab.fixtures import rabbitmq, rabbitmq3
 from jmsbridge.testing import Harness
 
-__all__ = ["harness", "rabbitmq", "rabbitmq3"]
+__all__ = ["harness"]
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

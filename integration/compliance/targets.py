@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 
 import jmsbridge_rabbitmq
-from jmsbridge import Queue
 from jmsbridge.spi import registry
 from jmsbridge.testing.proxy import ProxiedHarness
 
@@ -38,8 +37,8 @@ class TargetHarness(ProxiedHarness):
 
     def __init__(self, target: Target, url: str) -> None:
         self._target = target
-        self.dead_letters = Queue(self.name("dlq"))
-        options = {**target.options, "dead_letter_queue": self.dead_letters.queue_name}
+        self.dead_letters = self.name("dlq")
+        options = {**target.options, "dead_letter_queue": self.dead_letters}
         super().__init__(f"{url}?{'&'.join(f'{name}={value}' for name, value in options.items())}")
 
     @property

@@ -14,6 +14,7 @@ import msgspec
 
 import jmsbridge
 from integration.faults import chaos
+from integration.faults.brokers import BROKERS, DEFAULT
 from integration.faults.ledger import Entry, Reader, Step
 from integration.faults.part import Settings, consume
 from integration.faults.verdict import Disturbance, Verdict, judge
@@ -74,11 +75,11 @@ def run(plan: Plan, folder: Path, say: Callable[[str], None] = lambda text: None
     place = f"faults-{os.getpid()}-{plan.seed}"
     with contextlib.ExitStack() as stack:
         broker = _broker(plan, folder, stack)
-        url, proxy = plan.broker if broker is None else broker.url(), None
+        row = BROKERS.get(plan.broker, DEFAULT)
+        url, proxy = plan.broker if broker is None else broker.url(row.scheme), None
         with jmsbridge.connect(_with_options(url, plan)) as connection:
             consume(connection.create_session(), place, plan.topic)  # so that nothing is sent before it is there
-        if broker is not None:
-            # RabbitMQ 4.0 does not bring a quorum queue back when it is killed within seconds of making it
+        if broker is not None and row.restart_first:
             broker.restart()
         if urlsplit(url).port is not None:
             proxy = stack.enter_context(FaultProxy.to(url))

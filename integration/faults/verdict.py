@@ -1,20 +1,20 @@
 """The verdict over a fault run, from the ledgers alone.
 
-A message is one call of ``send``: a producer and the number of the call. What is sent again after a failure keeps its
-key and gets a new number. Broken promises are
+A message is identified by one call of ``send``: a producer and the number of the call. A message that is sent again
+after a failure keeps its key and gets a new number. The violations are
 
-* *lost*: a call was confirmed, and nobody was ever done with it; a receipt that was rolled back or given back does not
+* *lost*: a call was confirmed, and its message was never processed; a receipt that was rolled back or requeued does not
   count, one whose settlement is in doubt does;
 * *refused, yet there*: a call that was reported as refused was received;
-* *duplicate without doubt*: a call was received again although it was done with, and no cut explains it; or two calls
+* *duplicate without doubt*: a call was received again although it was processed, and no cut explains it; or two calls
   of one key were received although the first was not in doubt;
 * *from nowhere*: a call was received that was never made;
 * *out of order*: completion callbacks of a producer came in another order than its sends;
-* *without an answer*, *answered twice*: a call has not exactly one outcome.
+* *without an answer*, *answered twice*: a call does not have exactly one outcome.
 
-A cut explains that a message comes again when it could not have been settled for certain: the consumer had received
+A cut explains that a message comes again if its settlement may not have reached the broker: the consumer had received
 fewer messages after it, up to the cut, than it may hold unacknowledged. With more, the broker must have had the
-acknowledgement, or it would not have sent on. A cut after a consumer has closed its connection explains nothing of it.
+acknowledgement, or it would not have sent more. A cut after a consumer has closed its connection does not explain it.
 """
 
 import math
@@ -211,7 +211,7 @@ def _judge_again(what: str, found: Sequence[_Receipt], explains: _Explaining, ve
     for first, again in pairwise(found):
         verdict.unmarked += not again.marked
         if first.done_at is None:
-            continue  # given back, rolled back or in doubt: it was to come again
+            continue  # requeued, rolled back or in doubt: it had to come again
         if explains(first, again):
             verdict.settled_in_doubt += 1
         else:

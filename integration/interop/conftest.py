@@ -7,9 +7,9 @@ import pytest
 
 from integration.interop.program import Program, build
 from integration.lab.errors import BrokerUnavailable
-from integration.lab.fixtures import rabbitmq, unavailable
+from integration.lab.fixtures import unavailable
 
-__all__ = ["interop", "name", "rabbitmq"]
+__all__ = ["interop", "name"]
 
 _numbers = itertools.count(1)
 

@@ -1,5 +1,7 @@
-"""A real RabbitMQ, and fixtures for what goes wrong with it as an application sees it."""
+"""Each networked backend on its broker, and connections that leave nothing behind."""
 
+import itertools
+import os
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -8,16 +10,44 @@ import pytest
 
 import jmsbridge
 from integration.lab.broker import Broker
-from integration.lab.fixtures import own_broker, rabbitmq
-from integration.rabbitmq.conftest import broker, name
+from integration.lab.external import External
+from integration.lab.fixtures import unavailable
+from integration.networked.schemes import SCHEMES, Scheme
 from jmsbridge import Connection
 from jmsbridge.testing.suite.support import eventually
 
-__all__ = ["broker", "connect", "name", "own_broker", "rabbitmq"]
+_numbers = itertools.count(1)
+
+
+def _row(scheme: Scheme) -> object:
+    return pytest.param(scheme, id=scheme.name, marks=pytest.mark.broker(scheme.broker))
+
+
+@pytest.fixture(scope="session", params=[_row(scheme) for scheme in SCHEMES])
+def scheme(request: pytest.FixtureRequest) -> Scheme:
+    """The backend under test; every test of this folder runs once for each."""
+    row: Scheme = request.param
+    return row
+
+
+@pytest.fixture(scope="session")
+def broker(scheme: Scheme, request: pytest.FixtureRequest) -> Broker:
+    """Its broker, which all tests share, with its administration."""
+    shared: Broker | External = request.getfixturevalue(scheme.broker)
+    if isinstance(shared, External):
+        unavailable(f"these tests administer the broker: unset {shared.kind.variable}")
+    assert isinstance(shared, Broker)
+    return shared
 
 
 @pytest.fixture
-def connect(request: pytest.FixtureRequest) -> Iterator[Callable[..., Connection]]:
+def name() -> str:
+    """A name that nobody used before."""
+    return f"networked-{os.getpid()}-{os.urandom(3).hex()}-{next(_numbers)}"
+
+
+@pytest.fixture
+def connect() -> Iterator[Callable[..., Connection]]:
     """Makes started connections; at the end they close, and no thread of theirs is left."""
     before = set(threading.enumerate())
     made: list[Connection] = []

@@ -14,7 +14,7 @@ import pytest
 
 import jmsbridge
 from integration.lab.broker import Broker
-from integration.networked.frames import Boundaries
+from integration.networked.schemes import SCHEMES, Scheme
 from jmsbridge import Connection, InDoubt, JMSException, Message, Queue, TextMessage
 from jmsbridge.testing.proxy import Direction, FaultProxy
 from jmsbridge.testing.suite.support import LONG, eventually
@@ -112,11 +112,11 @@ def threads() -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def boundaries(rabbitmq: Broker) -> dict[tuple[int, Direction], list[int]]:
+def boundaries(scheme: Scheme, broker: Broker) -> dict[tuple[int, Direction], list[int]]:
     """Where the frames of an undisturbed conversation end, for each socket and direction."""
-    watch = Boundaries()
-    with FaultProxy.to(rabbitmq.url(), watch=watch) as proxy:
-        outcomes, received = converse(proxy.through(rabbitmq.url()), new_queue())
+    watch = scheme.boundaries()
+    with FaultProxy.to(broker.url(), watch=watch) as proxy:
+        outcomes, received = converse(proxy.through(broker.url()), new_queue())
         assert outcomes.told == [(body, "confirmed") for body in BODIES]
         assert received == BODIES
         sockets = range(1, proxy.accepted + 1)
@@ -133,15 +133,21 @@ def places(ends: list[int]) -> Iterator[tuple[str, int]]:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("direction", list(Direction))
-@pytest.mark.parametrize("socket", [1, 2])
+@pytest.mark.parametrize("socket", range(1, 1 + max(scheme.sockets for scheme in SCHEMES)))
 def test_cut_after_and_within_every_frame(
-    broker: Broker, boundaries: dict[tuple[int, Direction], list[int]], socket: int, direction: Direction
+    scheme: Scheme,
+    broker: Broker,
+    boundaries: dict[tuple[int, Direction], list[int]],
+    socket: int,
+    direction: Direction,
 ) -> None:
+    if socket > scheme.sockets:
+        pytest.skip(f"{scheme.name} has {scheme.sockets} sockets")
     before = threads()
     assert len(boundaries[socket, direction]) > 5
     hits: list[bool] = []
     for place, end in places(boundaries[socket, direction]):
-        queue, watch = new_queue(), Boundaries()
+        queue, watch = new_queue(), scheme.boundaries()
         with FaultProxy.to(broker.url(), watch=watch) as proxy:
             proxy.cut_after(end, direction, connection=socket)
             outcomes, received = converse(proxy.through(broker.url()), queue)
@@ -153,7 +159,7 @@ def test_cut_after_and_within_every_frame(
         assert outcomes.of("confirmed") <= set(there), where
         assert not outcomes.of("refused") & set(there), where
         assert set(Counter(there).values()) <= {1, 2}, where
-        broker.admin.delete(f"/api/queues/%2F/{queue.queue_name}")
+        scheme.remove_queue(broker, queue.queue_name)
     eventually(lambda: threads() <= before, 10.0)
     # most cuts were where they were meant to be; how acknowledgements are put together differs from run to run
     assert sum(hits) > len(hits) / 2, f"{sum(hits)} of {len(hits)} cuts came where a frame ends"

@@ -5,13 +5,14 @@ import time
 from collections.abc import Callable
 
 from integration.lab.broker import Broker
+from integration.networked.schemes import Scheme
 from jmsbridge import Connection, Message, Queue
 from jmsbridge.testing.proxy import FaultProxy
 from jmsbridge.testing.suite.support import Collector, send_texts
 
 Connect = Callable[..., Connection]
 
-_BEAT = 2  # seconds; who hears nothing for two of them gives up, the broker as well as pika
+_BEAT = 2  # seconds; who hears nothing for two of them gives up, the broker as well as the client
 _BUSY = 3.2 * _BEAT
 
 
@@ -25,10 +26,10 @@ def compute(until: float) -> int:
 
 
 def test_the_link_stays_while_threads_compute_and_a_listener_does_not_return(
-    broker: Broker, connect: Connect, name: str, fault_proxy: Callable[..., FaultProxy]
+    scheme: Scheme, broker: Broker, connect: Connect, name: str, fault_proxy: Callable[..., FaultProxy]
 ) -> None:
     proxy = fault_proxy(broker.url())
-    connection = connect(f"{proxy.through(broker.url())}?heartbeat={_BEAT}")
+    connection = connect(f"{proxy.through(broker.url())}?{scheme.heartbeat}={_BEAT}")
     told: list[Exception] = []
     connection.exception_listener = told.append
     begun, go_on = threading.Event(), threading.Event()
@@ -53,5 +54,5 @@ def test_the_link_stays_while_threads_compute_and_a_listener_does_not_return(
     messages = listener.wait(3, 20.0)
     assert listener.texts == ["long", "next", "last"]
     assert not any(message.jms_redelivered for message in messages)
-    assert proxy.accepted == 2  # one socket to consume and one to publish, still the first ones
+    assert proxy.accepted == scheme.sockets  # still the first ones
     assert not told

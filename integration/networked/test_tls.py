@@ -10,7 +10,9 @@ import pytest
 import trustme
 
 from integration.lab.broker import Broker
+from integration.lab.table import PASSWORD, USER
 from integration.networked.front import TlsFront
+from integration.networked.schemes import Scheme
 from jmsbridge import Connection, JMSException, Queue
 
 Connect = Callable[..., Connection]
@@ -30,47 +32,47 @@ def authority(tmp_path: Path) -> trustme.CA:
     return made
 
 
-def url(front: TlsFront, folder: Path) -> str:
-    return f"rabbitmqs://jb:jbpass@localhost:{front.port}?ca_file={folder / 'ca.pem'}"
+def url(scheme: Scheme, front: TlsFront, folder: Path) -> str:
+    return f"{scheme.tls}://{USER}:{PASSWORD}@localhost:{front.port}?ca_file={folder / 'ca.pem'}"
 
 
 def test_the_right_certificate(
-    broker: Broker, connect: Connect, name: str, authority: trustme.CA, tmp_path: Path
+    scheme: Scheme, broker: Broker, connect: Connect, name: str, authority: trustme.CA, tmp_path: Path
 ) -> None:
-    with TlsFront(broker.ports["amqp"], serving(authority, "localhost")) as front:
-        session = connect(url(front, tmp_path)).create_session()
+    with TlsFront(broker.ports[scheme.listener], serving(authority, "localhost")) as front:
+        session = connect(url(scheme, front, tmp_path)).create_session()
         session.create_producer(Queue(name)).send("secret")
         message = session.create_consumer(Queue(name)).receive(timeout=5)
         assert message is not None
         assert message.get_body(str) == "secret"
 
 
-def refused(broker: Broker, connect: Connect, context: ssl.SSLContext, folder: Path) -> str:
-    with TlsFront(broker.ports["amqp"], context) as front:
+def refused(scheme: Scheme, broker: Broker, connect: Connect, context: ssl.SSLContext, folder: Path) -> str:
+    with TlsFront(broker.ports[scheme.listener], context) as front:
         with pytest.raises(JMSException) as caught:
-            connect(url(front, folder))
+            connect(url(scheme, front, folder))
         assert f"localhost:{front.port}" in str(caught.value)
-        assert "jbpass" not in str(caught.value)
+        assert PASSWORD not in str(caught.value)
     return str(caught.value)
 
 
 def test_a_certificate_for_another_host(
-    broker: Broker, connect: Connect, authority: trustme.CA, tmp_path: Path
+    scheme: Scheme, broker: Broker, connect: Connect, authority: trustme.CA, tmp_path: Path
 ) -> None:
-    text = refused(broker, connect, serving(authority, "elsewhere.example"), tmp_path)
+    text = refused(scheme, broker, connect, serving(authority, "elsewhere.example"), tmp_path)
     assert "localhost" in text
     assert "server_name" in text
 
 
 def test_a_certificate_that_has_expired(
-    broker: Broker, connect: Connect, authority: trustme.CA, tmp_path: Path
+    scheme: Scheme, broker: Broker, connect: Connect, authority: trustme.CA, tmp_path: Path
 ) -> None:
     yesterday = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=1)
-    assert "expired" in refused(broker, connect, serving(authority, "localhost", not_after=yesterday), tmp_path)
+    assert "expired" in refused(scheme, broker, connect, serving(authority, "localhost", not_after=yesterday), tmp_path)
 
 
 def test_an_authority_that_nobody_knows(
-    broker: Broker, connect: Connect, authority: trustme.CA, tmp_path: Path
+    scheme: Scheme, broker: Broker, connect: Connect, authority: trustme.CA, tmp_path: Path
 ) -> None:
-    text = refused(broker, connect, serving(trustme.CA(), "localhost"), tmp_path)
+    text = refused(scheme, broker, connect, serving(trustme.CA(), "localhost"), tmp_path)
     assert "ca_file" in text

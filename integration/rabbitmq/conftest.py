@@ -9,10 +9,10 @@ import pytest
 
 from integration.lab.broker import Broker
 from integration.lab.external import External
-from integration.lab.fixtures import own_broker, rabbitmq, unavailable
+from integration.lab.fixtures import unavailable
 from integration.rabbitmq.support import Client
 
-__all__ = ["broker", "client", "clients", "name", "own_broker", "rabbitmq"]
+__all__ = ["broker", "client", "clients", "name"]
 
 _numbers = itertools.count(1)
 

@@ -1,46 +1,23 @@
 """``jmsbridge backends``: the installed backends and their capabilities."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import Annotated
 
-import msgspec
 import typer
 
 from jmsbridge.cli.printing import print_json
 from jmsbridge.cli.running import OK
 from jmsbridge.cli.tables import print_rows
 from jmsbridge.config.backends import EXTRAS, install_hint
-from jmsbridge.config.features import FEATURES
-from jmsbridge.core import plan
+from jmsbridge.core.plan import Capability, resolve
 from jmsbridge.spi import registry
-from jmsbridge.spi.native import Native
 
-__all__ = ["Row", "backends", "capabilities", "print_capabilities"]
+__all__ = ["backends", "print_capabilities"]
 
 _STYLES = {"emulated": "yellow", "refused": "red"}
 
 
-class Row(msgspec.Struct, frozen=True):
-    """One feature: its name, its option, whether it is native, emulated or refused, and the price."""
-
-    name: str
-    text: str
-    outcome: str
-    price: str
-
-
-def capabilities(native: Native, emulation: str | Mapping[str, str] = "default") -> list[Row]:
-    """Every feature, as decided by the plan that connections use."""
-    decided = plan.resolve(native, emulation)
-    rows = []
-    for feature in FEATURES:
-        outcome = decided.outcome(feature.native)
-        price = "" if outcome == "native" else "; ".join(filter(None, (feature.emulation, feature.price)))
-        rows.append(Row(feature.name, feature.text, outcome, price))
-    return rows
-
-
-def print_capabilities(rows: list[Row], title: str, lead: str) -> None:
+def print_capabilities(rows: Iterable[Capability], title: str, lead: str) -> None:
     """Print the features, one per row."""
     cells = [(row.text, row.name, row.outcome, row.price) for row in rows]
     print_rows(
@@ -67,25 +44,27 @@ def backends(
 
       jmsbridge backends --json | jq 'keys'
     """
-    found: dict[str, list[Row]] = {}
+    found: dict[str, dict[str, Capability]] = {}
     missing: dict[str, str] = {}
     for scheme in registry.names():
         try:
-            found[scheme] = capabilities(registry.load(scheme).native)
+            found[scheme] = resolve(registry.load(scheme).native).capabilities()
         except ImportError:
             missing[scheme] = install_hint(scheme)
     for scheme in EXTRAS:
         if scheme not in found:
             missing.setdefault(scheme, install_hint(scheme))
     if as_json:
-        print_json({scheme: {row.name: row.outcome for row in rows} for scheme, rows in found.items()}, indent=2)
+        print_json(
+            {scheme: {name: row.outcome for name, row in rows.items()} for scheme, rows in found.items()}, indent=2
+        )
         return OK
     _print(found, missing)
     return OK
 
 
-def _print(found: dict[str, list[Row]], missing: dict[str, str]) -> None:
+def _print(found: dict[str, dict[str, Capability]], missing: dict[str, str]) -> None:
     for scheme, rows in found.items():
-        print_capabilities(rows, f"{scheme}:", scheme)
+        print_capabilities(rows.values(), f"{scheme}:", scheme)
     if missing:
         print_rows(("scheme", "remedy"), list(missing.items()), title="not installed", lead="not installed")

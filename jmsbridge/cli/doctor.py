@@ -7,7 +7,7 @@ import msgspec
 import typer
 from rich.text import Text
 
-from jmsbridge.cli.backends import capabilities, print_capabilities
+from jmsbridge.cli.backends import print_capabilities
 from jmsbridge.cli.configuring import print_settings, settings_document
 from jmsbridge.cli.printing import plain, print_json, screen
 from jmsbridge.cli.probing import Step, probe, there_and_back
@@ -23,6 +23,7 @@ from jmsbridge.cli.target import (
     overrides,
 )
 from jmsbridge.config import Target, config_files, resolve
+from jmsbridge.core import plan
 from jmsbridge.errors import JMSError
 from jmsbridge.spi import Native
 
@@ -102,10 +103,10 @@ class _Report:
 
     def capabilities(self, native: Native) -> None:
         """Report what the first broker that answered supports."""
-        rows = capabilities(native, self._resolved.options.emulation)
-        self._document["capabilities"] = {row.name: row.outcome for row in rows}
+        rows = plan.resolve(native, self._resolved.options.emulation).capabilities()
+        self._document["capabilities"] = {name: row.outcome for name, row in rows.items()}
         if self._console is not None:
-            print_capabilities(rows, "capabilities of this broker", "capability")
+            print_capabilities(rows.values(), "capabilities of this broker", "capability")
 
     def broker(self, name: str) -> None:
         """Report the name of the broker."""

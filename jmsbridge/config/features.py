@@ -1,7 +1,7 @@
 """The table of features: for each, what the client emulates at which price, or refuses, if the broker lacks it.
 
-Production, ``jmsbridge backends``, the documentation and the compliance suite's marks all read it. The name of a row is
-its name in the option ``emulation``.
+Production, ``Connection.capabilities``, ``jmsbridge backends``, the documentation and the compliance suite's marks read
+it. The name of a row is its name in the option ``emulation``.
 """
 
 from typing import Literal

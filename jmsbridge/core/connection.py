@@ -25,7 +25,7 @@ from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.translate import raise_first, translate
 from jmsbridge.destinations import TemporaryQueue, TemporaryTopic
 from jmsbridge.errors import IllegalStateException, InvalidClientIDException, JMSException
-from jmsbridge.spi import Address, Backend, BackendError, Interest, Link, LinkLost, Native, Subscription
+from jmsbridge.spi import Address, Backend, BackendError, Channel, Interest, Link, LinkLost, Native, Subscription
 
 if TYPE_CHECKING:
     from jmsbridge.core.session import SessionCore
@@ -55,6 +55,7 @@ class ConnectionCore:
         self._reports: deque[JMSException] = deque()
         self._exceptions = SerialExecutor(f"jmsbridge-{self.name}-exceptions", self._tell_all)
         self._claim: tuple[str, ...] | None = None
+        self._topics: dict[str, Address] = {}  # of durable subscriptions, by name
         self.is_used = False
         self.is_forked = False
         self._numbers = itertools.count(1)
@@ -156,6 +157,11 @@ class ConnectionCore:
         if not claims.take(claim):
             raise IllegalStateException(f"the durable subscription {interest.key!r} has an active consumer")
         return claim
+
+    def subscribed(self, interest: Interest) -> None:
+        """A consumer exists: remember the topic of a durable subscription for ``unsubscribe``."""
+        if interest.durable and interest.key is not None:
+            self._topics[interest.key] = interest.address
 
     def release(self, claim: tuple[str, ...] | None) -> None:
         """Give a claim back; None is none."""
@@ -267,9 +273,10 @@ class ConnectionCore:
 
         def unsubscribe() -> None:
             try:
-                link.unsubscribe(name)
+                link.unsubscribe(name, self._topics.get(name))
             except BackendError as error:
                 raise translate(error) from error
+            self._topics.pop(name, None)
 
         wait_whole(unsubscribe)
 
@@ -279,6 +286,17 @@ class ConnectionCore:
         """Senders wait from this moment on."""
         for session in self.sessions:
             session.outgoing.suspend()
+
+    def on_channel_lost(self, channel: Channel) -> None:
+        """The senders of its session wait from this moment on."""
+        for session in self.sessions:
+            session.outgoing.leave(channel)
+
+    def on_channel_ended(self, channel: Channel, error: BackendError) -> None:
+        """Its session gets another one; the others do not notice."""
+        for session in self.sessions:
+            if session.channel.is_on(channel):
+                session.channel.remake(error)
 
     def on_interrupted(self, error: BackendError) -> None:
         """Phase one: nothing may be received or settled over the dead link."""

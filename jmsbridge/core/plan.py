@@ -4,16 +4,32 @@ import logging
 import threading
 from collections.abc import Mapping
 
+import msgspec
+
 from jmsbridge.config.features import FEATURES, Feature, Outcome
 from jmsbridge.core.runtime.warning import warn
 from jmsbridge.errors import ConfigurationError, EmulationWarning, UnsupportedFeatureException
 from jmsbridge.spi import Native
 
-__all__ = ["Plan", "resolve"]
+__all__ = ["Capability", "Plan", "resolve"]
 
 log = logging.getLogger("jmsbridge.plan")
 
 _ROWS = {row.native: row for row in FEATURES}
+
+
+class Capability(msgspec.Struct, frozen=True):
+    """How one feature is had on a connection: ``outcome`` is "native" (by the broker), "emulated" (by the client) or
+    "refused" (UnsupportedFeature).
+
+    ``name`` is the feature's name in the option ``emulation``, ``text`` what it is. ``price`` says what the client does
+    instead and what that costs, or what is missed; empty where it is native.
+    """
+
+    name: str
+    text: str
+    outcome: Outcome
+    price: str
 
 
 class Plan:
@@ -48,6 +64,15 @@ class Plan:
         if isinstance(self._settings, str):
             return self._settings
         return self._settings.get(name, self._settings.get("default", "default"))
+
+    def capabilities(self) -> dict[str, Capability]:
+        """Every feature of the table, by name and in its order."""
+        return {row.name: self._capability(row) for row in FEATURES}
+
+    def _capability(self, row: Feature) -> Capability:
+        outcome = self.outcome(row.native)
+        price = "" if outcome == "native" else "; ".join(filter(None, (row.emulation, row.price)))
+        return Capability(row.name, row.text, outcome, price)
 
     def require(self, feature: Native) -> Outcome:
         """Use a feature: UnsupportedFeature where it is refused, an EmulationWarning once where that is due."""

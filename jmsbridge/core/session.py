@@ -87,7 +87,7 @@ class SessionCore:
             connection.report,
         )
         self.outgoing.group_ack_threshold = settings.group_ack_threshold
-        self.channel = SessionChannel(connection, self.incoming, self.outgoing, self.transactions)
+        self.channel = SessionChannel(connection, self.incoming, self.outgoing, self.transactions, self.failed)
         self._lock = ranked(Rank.SESSION)  # guards _children
         self._children: weakref.WeakSet[Child] = weakref.WeakSet()  # the application's, which may forget them
         self._acknowledge_any = functools.partial(self.acknowledge, None)
@@ -289,6 +289,7 @@ class SessionCore:
         except BaseException:
             self.connection.release(receiver.claim)
             raise
+        self.connection.subscribed(interest)
         if self.connection.delivery.on:
             receiver.inbox.start()
         return kind(self, receiver, target)

@@ -1,9 +1,15 @@
-"""The channel of one session, over all links that its connection lives on."""
+"""The channel of one session, over all links that its connection lives on.
+
+It dies with its link, or alone: then another one is made on the same link, and other sessions do not notice. See
+``docs/decisions/channel-loss.md``.
+"""
 
 import contextlib
+import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from jmsbridge.core.links.channel_deaths import ChannelDeaths
 from jmsbridge.core.plan import Plan
 from jmsbridge.core.receiving.incoming import Incoming
 from jmsbridge.core.runtime.locks import Rank, ranked
@@ -12,7 +18,7 @@ from jmsbridge.core.transaction import Buffered, SessionTransactions
 from jmsbridge.core.transaction import Native as NativeTransactions
 from jmsbridge.core.translate import translate
 from jmsbridge.errors import JMSException
-from jmsbridge.spi import BackendError, Channel, Interest, Link, LinkLost, Native
+from jmsbridge.spi import BackendError, Channel, ChannelLost, Interest, Link, LinkLost, Native
 
 if TYPE_CHECKING:
     from jmsbridge.core.connection import ConnectionCore
@@ -20,11 +26,15 @@ if TYPE_CHECKING:
 
 __all__ = ["SessionChannel"]
 
+log = logging.getLogger("jmsbridge.link")
+
+_PATIENT_DEATHS = 5  # so long the broker may still hold subscriptions for the channel that died
+
 
 class SessionChannel:
     """Opens it, and makes it and everything on it anew when the link was lost. Thread-safe.
 
-    ``transactions`` is None unless the session is transacted.
+    ``transactions`` is None unless the session is transacted. ``fail`` ends the session.
     """
 
     def __init__(
@@ -33,8 +43,11 @@ class SessionChannel:
         incoming: Incoming,
         outgoing: Outgoing,
         transactions: SessionTransactions | None,
+        fail: Callable[[JMSException], None],
     ) -> None:
         self._connection = connection
+        self._fail = fail
+        self._deaths = ChannelDeaths(connection.clock, connection.options)
         self._incoming = incoming
         self._outgoing = outgoing
         self._transactions = transactions
@@ -72,6 +85,8 @@ class SessionChannel:
             link, plan, epoch = self._connection.wait_link()
             try:
                 channel = self._open_on(link, plan)
+            except ChannelLost as error:
+                raise translate(error) from error
             except LinkLost:
                 self._connection.wait_changed(epoch)
                 continue
@@ -79,6 +94,7 @@ class SessionChannel:
                 raise translate(error) from error
             self._attach(channel, plan, epoch)
             if join(epoch):
+                self._connection.supervisor.tell_again(channel)
                 return
 
     def _open_on(self, link: Link, plan: Plan) -> Channel:
@@ -95,7 +111,7 @@ class SessionChannel:
         self._outgoing.attach(channel, plan)  # last: who finds the channel finds the transactions of its link
 
     def interrupted(self) -> None:
-        """The link died (supervisor's thread)."""
+        """The link died, or the channel alone (supervisor's thread)."""
         with self._lock:
             self._channel = None
         self._outgoing.suspend()
@@ -107,6 +123,14 @@ class SessionChannel:
         """Rebuild on a new link, with no credit (supervisor's thread); raises BackendError, UnsupportedFeature."""
         self.require(plan)
         channel = self._open_on(link, plan)
+        try:
+            self._recover_over(channel, plan, epoch, patient)
+        except BackendError:
+            with contextlib.suppress(BackendError):  # what is half made would hold messages
+                channel.close()
+            raise
+
+    def _recover_over(self, channel: Channel, plan: Plan, epoch: int, patient: bool) -> None:
         with self._lock:
             self._epoch = epoch
         self._incoming.native = plan.native
@@ -135,6 +159,51 @@ class SessionChannel:
         if self._connection.delivery.on:
             self._incoming.start()
 
+    # ---- a channel that dies alone, on the supervisor's thread
+
+    def is_on(self, channel: Channel) -> bool:
+        """Whether this is the session's channel."""
+        with self._lock:
+            return self._channel is channel
+
+    def remake(self, error: BackendError) -> None:
+        """The channel died: the session gets another one on the same link, or ends where none lives long."""
+        log.warning("a session's channel is lost: %s", error)
+        self.interrupted()
+        self._deaths.count()
+        if self._deaths.in_a_row == 1:
+            self._connection.report(translate(error))
+        self._remake_later(error)
+
+    def _remake_later(self, error: BackendError) -> None:
+        if self._deaths.are_too_many:
+            failure = JMSException(
+                f"the session has ended: its channel died {self._deaths.in_a_row} times in a row, at last of: {error}"
+            )
+            failure.__cause__ = error
+            self._fail(failure)
+            self._connection.report(failure)
+        elif pause := self._deaths.pause():
+            self._connection.clock.call_later(pause, lambda: self._connection.supervisor.submit(self._remake_now))
+        else:
+            self._remake_now()
+
+    def _remake_now(self) -> None:
+        living = self._connection.supervisor.living(self._epoch)
+        if living is None or self.is_up:  # the next link brings everything
+            return
+        link, plan = living
+        try:
+            self.recover_on(link, plan, self._epoch, patient=self._deaths.in_a_row < _PATIENT_DEATHS)
+        except BackendError as error:
+            if self._connection.supervisor.living(self._epoch) is not None:
+                log.info("a session's channel could not be made again: %s", error)
+                self._incoming.interrupted()
+                self._deaths.count()
+                self._remake_later(error)
+            return
+        self.restored()
+
     # ---- its use
 
     def wait_current(self) -> tuple[Channel, int]:
@@ -151,7 +220,7 @@ class SessionChannel:
                 subscription = channel.subscribe(receiver.wanted(self._incoming.native), receiver.inbox)
                 receiver.attach(subscription)
             except LinkLost:
-                self._connection.wait_changed(epoch)
+                self._outgoing.wait_replaced(channel)
                 continue
             except BackendError as error:
                 raise translate(error) from error

@@ -12,7 +12,7 @@ from typing import Protocol
 from jmsbridge.core.receiving.acknowledgement import tell_all
 from jmsbridge.core.receiving.delivery import Delivery
 from jmsbridge.core.runtime.locks import Rank, ranked
-from jmsbridge.core.runtime.waiting import Waiter
+from jmsbridge.core.runtime.waiting import AnswerMissing, Waiter, cancel
 from jmsbridge.core.translate import translate
 from jmsbridge.errors import InDoubtException, TransactionRolledBackException
 from jmsbridge.message import message_from_arrival
@@ -136,7 +136,7 @@ class Buffered:
         waiters = [(envelope, Waiter()) for envelope in transaction.sends]
         for envelope, waiter in waiters:
             self._channel.send(envelope, waiter)
-        answers = [(envelope, _answer(waiter, deadline)) for envelope, waiter in waiters]
+        answers = [(envelope, self._answer(waiter, deadline)) for envelope, waiter in waiters]
         failures = [error for _, error in answers if error is not None]
         if failures:
             _raise_failed(answers, failures[0])
@@ -153,16 +153,18 @@ class Buffered:
                 sent=[message_from_arrival(envelope, False, 0, None) for envelope in sent],
             ) from error
 
+    def _answer(self, waiter: Waiter, deadline: float) -> BackendError | None:
+        try:
+            waiter.wait_answer(max(0.0, deadline - time.monotonic()), "a send of a commit")
+        except AnswerMissing as error:
+            cancel(self._channel, (waiter,))
+            return waiter.error or (None if waiter.answered else error)
+        except BackendError as error:
+            return error
+        return None
+
     def rollback(self, timeout: float) -> None:
         """The sends were never sent."""
-
-
-def _answer(waiter: Waiter, deadline: float) -> BackendError | None:
-    try:
-        waiter.wait_answer(max(0.0, deadline - time.monotonic()), "a send of a commit")
-    except BackendError as error:
-        return error
-    return None
 
 
 def _raise_failed(answers: list[tuple[Envelope, BackendError | None]], first: BackendError) -> None:

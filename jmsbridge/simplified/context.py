@@ -9,6 +9,7 @@ from jmsbridge.closing import Closing
 from jmsbridge.connection import Connection
 from jmsbridge.consumer import MessageConsumer
 from jmsbridge.core.modes import AUTO_ACKNOWLEDGE
+from jmsbridge.core.plan import Capability
 from jmsbridge.core.runtime.closing import State
 from jmsbridge.creating import Creating
 from jmsbridge.destinations import Destination, Queue, TemporaryQueue, TemporaryTopic, Topic
@@ -217,6 +218,13 @@ class JMSContext(Closing, Creating, SessionModes, Strict):
         """See ``Connection.meta_data``."""
         self._session._check_open()
         return self._connection.meta_data
+
+    @property
+    @simplified
+    def capabilities(self) -> dict[str, Capability]:
+        """See ``Connection.capabilities``."""
+        self._session._check_open()
+        return self._connection.capabilities
 
     @property
     @simplified

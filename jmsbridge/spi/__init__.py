@@ -4,7 +4,7 @@ A backend imports this package, ``jmsbridge.codecs`` and ``jmsbridge.selectors``
 """
 
 from jmsbridge.spi.admin import Admin, Place
-from jmsbridge.spi.backend import SPI_VERSION, Backend, Channel, Inbox, Link, LinkEvents, Retires, Subscription, Ticket
+from jmsbridge.spi.backend import Backend, Cancels, Channel, Inbox, Link, LinkEvents, Retires, Subscription, Ticket
 from jmsbridge.spi.dead_letters import (
     DEAD_LETTER_DELIVERIES,
     DEAD_LETTER_EXPIRED,
@@ -29,6 +29,7 @@ from jmsbridge.spi.errors import (
     LinkLost,
     NotSupported,
     SelectorRefused,
+    SendCancelled,
     SendRefused,
     SubscriptionRefused,
     SubscriptionUnknown,
@@ -45,7 +46,6 @@ __all__ = [
     "DEAD_LETTER_QUEUE",
     "DEAD_LETTER_REASON",
     "DEAD_LETTER_TIME",
-    "SPI_VERSION",
     "AccessDenied",
     "Address",
     "AddressInUse",
@@ -57,6 +57,7 @@ __all__ = [
     "BackendError",
     "BodyKind",
     "Byte",
+    "Cancels",
     "Channel",
     "ChannelLost",
     "Char",
@@ -78,6 +79,7 @@ __all__ = [
     "Place",
     "Retires",
     "SelectorRefused",
+    "SendCancelled",
     "SendRefused",
     "Short",
     "Subscription",

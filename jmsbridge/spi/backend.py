@@ -11,12 +11,13 @@ locks and never call down again, so a backend may make them from any thread and 
 A backend promises, and ``jmsbridge.testing.suite`` tests:
 
 1. a ticket is answered exactly once, also when the link dies, and possibly before the verb returns;
-2. sends on one channel keep their order;
+2. sends on one channel to one address keep their order, with and without tickets (rules OR-1, OR-2); between addresses
+   none is promised (OR-3), and their tickets are answered in any order: the facade calls back in the order of sending;
 3. arrivals of a subscription keep broker order and never exceed credit, or, where the broker only counts unsettled
    messages, the bounded prefetch;
 4. no arrival after ``drain``'s answer or ``close``;
 5. ``settle`` of several tokens is one step in that order;
-6. a link never reconnects: it dies once and says so once;
+6. a link never reconnects: it dies once and says so once; neither does a channel that dies alone;
 7. after death every verb fails fast with ``LinkLost``, those of a channel that died alone with ``ChannelLost``;
 8. no user code runs on its threads, which are daemon and named ``jmsbridge-…-io``;
 9. links share nothing but the broker;
@@ -34,9 +35,7 @@ from jmsbridge.spi.envelope import Address, Arrival, Endpoint, Envelope, Interes
 from jmsbridge.spi.errors import BackendError
 from jmsbridge.spi.native import Native
 
-__all__ = ["SPI_VERSION", "Backend", "Channel", "Inbox", "Link", "LinkEvents", "Retires", "Subscription", "Ticket"]
-
-SPI_VERSION = 1
+__all__ = ["Backend", "Cancels", "Channel", "Inbox", "Link", "LinkEvents", "Retires", "Subscription", "Ticket"]
 
 
 class Ticket(Protocol):
@@ -71,7 +70,11 @@ class LinkEvents(Protocol):
         """The link is dead; said once, after every open ticket was answered."""
 
     def channel_lost(self, channel: "Channel", error: BackendError) -> None:
-        """One channel died alone, after its open tickets were answered; the facade makes the whole link anew.
+        """One channel died alone, with its subscriptions; said once, after its open tickets were answered.
+
+        What it held unsettled is with the broker again, its transaction is rolled back, and its verbs fail with
+        ``ChannelLost``. The facade opens another channel on the same link for the session that used it, and subscribes
+        again; the link and its other channels go on. The lost one needs no ``close``.
 
         A blocking verb that the broker refuses leaves its channel usable: a backend whose broker closes a channel to
         say no asks over another one.
@@ -141,7 +144,7 @@ class Channel(Protocol):
     """An order and, when transacted, a transaction."""
 
     def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
-        """Send; reaches the broker in call order (path). No ticket: no confirmation asked.
+        """Send; to each address in call order (path). No ticket: no confirmation asked.
 
         A message that has nowhere to go is ``AddressRefused``, one that the broker will not take ``SendRefused``. On a
         transacted channel the ticket may be answered at once: ``commit`` confirms.
@@ -155,13 +158,34 @@ class Channel(Protocol):
         """
 
     def commit(self, ticket: Ticket) -> None:
-        """Make sends and ACCEPTED settlements since the last commit effective (path)."""
+        """Make sends and ACCEPTED settlements since the last commit effective (path).
+
+        A refusal that is not ``in_doubt`` means that none of it is: the sends are forgotten, and the tokens are
+        unsettled as after ``rollback``, so that any outcome of a later ``settle`` counts. A backend whose broker
+        honours none after a refused commit gives the channel up: the answer is ``ChannelLost``, ``channel_lost``
+        follows, and the messages come again from the broker.
+        """
 
     def rollback(self, ticket: Ticket) -> None:
         """Forget sends since the last commit; accepted tokens become unsettled again (path)."""
 
     def close(self) -> None:
         """Roll back, give held tokens back to the broker as REQUEUED (blocks); idempotent."""
+
+
+@runtime_checkable
+class Cancels(Protocol):
+    """Optional for a Channel: to take back sends that it has not written yet.
+
+    For a backend that keeps sends back while the broker takes none: an alarm at RabbitMQ, no credit on AMQP 1.0.
+    """
+
+    def cancel(self, tickets: Sequence[Ticket]) -> None:
+        """Nobody waits for these sends any longer (blocks, but not for the broker).
+
+        Those of which nothing was written are never sent: their tickets have been answered with ``SendCancelled`` when
+        this returns. The others are answered as if nothing had been asked.
+        """
 
 
 class Link(Protocol):
@@ -185,8 +209,12 @@ class Link(Protocol):
     def delete(self, address: Address) -> None:
         """Remove a temporary destination (blocks); ``AddressInUse`` while it has consumers."""
 
-    def unsubscribe(self, key: str) -> None:
-        """Forget a durable subscription (blocks)."""
+    def unsubscribe(self, key: str, address: Address | None) -> None:
+        """Forget a durable subscription (blocks); ``SubscriptionUnknown`` where there is none.
+
+        ``address`` is the topic that the connection consumed under this key last, on this link or an earlier one. It is
+        None where it never did; a backend that cannot do without it asks the broker, or raises ``NotSupported``.
+        """
 
     def close(self) -> None:
         """End the link (blocks); idempotent, from any thread, also when dead. ``lost`` is not said."""

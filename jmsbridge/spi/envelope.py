@@ -94,7 +94,11 @@ class Mode(Enum):
 class Interest(msgspec.Struct, frozen=True, kw_only=True):
     """What a consumer or browser wants.
 
-    ``key`` is the subscription's name (durable and shared ones); with the link's client id it is the identity.
+    ``key`` is the name of a subscription that is durable or shared. With ``durable`` and the link's client id, which
+    may be none, it is the subscription's identity: a durable and a non-durable one of the same name are two. A durable
+    one stays shared or unshared as it was made until ``unsubscribe``, also while nobody consumes it; asked for the
+    other way it is ``SubscriptionRefused``.
+
     Topic, ``selector`` and ``no_local`` are a subscription's definition, which the backend compares or remembers, and
     are always handed over. ``selector`` has been checked and is never empty. ``select`` says that the broker is to
     filter by it; otherwise the facade does, and the backend need not. ``no_local`` has an effect only with NO_LOCAL.
@@ -103,7 +107,6 @@ class Interest(msgspec.Struct, frozen=True, kw_only=True):
     a small one. ``deferred`` says that settlements come late (client acknowledgement, transactions): credit beyond
     the window is served nevertheless. ``presettled`` says that none will come at all: a backend whose broker has no
     flow control for that acknowledges at hand-over, as credit allows, so that nothing beyond the credit can be lost.
-    ``start`` is a position, on brokers that have them.
 
     ``dead_letters`` names the queue to which REJECTED moves messages of this subscription; None means the backend's
     own dead-letter queue. ``expired`` names the queue to which a message goes that arrives expired, expires while
@@ -122,7 +125,6 @@ class Interest(msgspec.Struct, frozen=True, kw_only=True):
     window: int = 250
     deferred: bool = False
     presettled: bool = False
-    start: Any = None
     dead_letters: str | None = None
     expired: str | None = None
 

@@ -9,9 +9,10 @@
     ├── ClientIdRefused        invalid, or in use by another live link
     ├── AddressRefused         the destination is unknown, deleted or malformed; a send has nowhere to go
     ├── AddressInUse           it has consumers, or belongs to another connection
-    ├── SubscriptionRefused    in use, or defined otherwise by an active consumer
+    ├── SubscriptionRefused    in use, defined otherwise by an active consumer, or shared where unshared is wanted
     ├── SubscriptionUnknown    no durable subscription of that name
     ├── SelectorRefused        the broker does not accept the selector
+    ├── SendCancelled          taken back before it was written: the message was never sent
     ├── SendRefused            the broker answered "no": the message is not there
     ├── TransactionRolledBack  the broker ended the transaction by rolling it back
     └── NotSupported           this broker cannot do it
@@ -32,6 +33,7 @@ __all__ = [
     "LinkLost",
     "NotSupported",
     "SelectorRefused",
+    "SendCancelled",
     "SendRefused",
     "SubscriptionRefused",
     "SubscriptionUnknown",
@@ -90,7 +92,9 @@ class AddressInUse(BackendError):
 
 
 class SubscriptionRefused(BackendError):
-    """The subscription has an active consumer that excludes this one."""
+    """The subscription cannot be consumed like this: an active consumer excludes this one or defined it otherwise, or
+    it is durable and shared where an unshared one is wanted, or the other way round, whether it has a consumer or not.
+    """
 
 
 class SubscriptionUnknown(BackendError):
@@ -99,6 +103,10 @@ class SubscriptionUnknown(BackendError):
 
 class SelectorRefused(BackendError):
     """The broker does not accept this selector."""
+
+
+class SendCancelled(BackendError):
+    """The send was taken back before anything of it was written: the message is certainly not there."""
 
 
 class SendRefused(BackendError):

@@ -5,6 +5,6 @@ named ``harness`` and star-imports ``jmsbridge.testing.suite`` in one test modul
 """
 
 from jmsbridge.testing.harness import Harness
-from jmsbridge.testing.marks import level, pitfall, requires, rule
+from jmsbridge.testing.marks import level, pitfall, promise, requires, rule
 
-__all__ = ["Harness", "level", "pitfall", "requires", "rule"]
+__all__ = ["Harness", "level", "pitfall", "promise", "requires", "rule"]

@@ -6,7 +6,7 @@ import itertools
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import msgspec
@@ -20,6 +20,7 @@ from jmsbridge.spi.native import Native
 
 if TYPE_CHECKING:
     from jmsbridge import Connection, ConnectionFactory, JMSContext, Queue, Topic
+    from jmsbridge.testing.proxy.relay import Direction
 
 __all__ = ["Harness", "LinkLog"]
 
@@ -64,6 +65,11 @@ class Harness(Closing, ABC):
     """What ``connect`` passes on, and the plan that ``@requires`` reads."""
     facade_options: ClassVar[dict[str, Any]] = {}
     """Options that every connection of this harness gets, below those that a case asks for."""
+    dead_letters: str = "DLQ"
+    """The queue to which the backend moves what is REJECTED when the interest names none.
+
+    It is not among the names that are new for each case: give each harness one of its own, by an option of the backend.
+    """
 
     def __init__(self, url: str | None = None) -> None:
         if url is not None:
@@ -74,6 +80,25 @@ class Harness(Closing, ABC):
     @abstractmethod
     def cut(self) -> None:
         """Let every link of this harness die as if the network had failed, and let new ones connect."""
+
+    def freeze(self, direction: Direction | None = None) -> None:
+        """Nothing passes any more in this direction, or in both, on the links that are open; a case cuts them next.
+
+        New links are not concerned. With it the suite knows what the broker can have heard when a link dies. A harness
+        that does nothing here, as by default, is right where answers are there before a verb returns.
+        """
+
+    def aside(self) -> Self | None:
+        """Another harness of the same broker, whose ``cut`` spares the links of this one; ``close`` closes it too.
+
+        None where that cannot be had: what becomes of the messages of one dead link while others live is not tested
+        then.
+        """
+        return None
+
+    def stored(self) -> int | None:
+        """How many messages the broker stores for this harness, wherever they are; None where that is not known."""
+        return None
 
     # -- through the facade ------------------------------------------------------------------------------------------
 

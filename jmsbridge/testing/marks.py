@@ -3,8 +3,9 @@
 import pytest
 
 from jmsbridge.spi.native import Native
+from jmsbridge.testing.promises import Promise
 
-__all__ = ["MOST_RULES", "level", "pitfall", "requires", "rule"]
+__all__ = ["MOST_RULES", "level", "pitfall", "promise", "requires", "rule"]
 
 MOST_RULES = 3
 """A case that proves more rules than this proves none of them clearly."""
@@ -20,6 +21,14 @@ def rule(*ids: str) -> pytest.MarkDecorator:
 def pitfall(*numbers: int) -> pytest.MarkDecorator:
     """This case catches one of the forty mistakes that other implementations made."""
     return pytest.mark.pitfall(*numbers)
+
+
+def promise(*promises: Promise) -> pytest.MarkDecorator:
+    """This case fails when one of these promises of the border is broken.
+
+    The report of a failure quotes them, and those of the capabilities that the case ``requires``.
+    """
+    return pytest.mark.promise.with_args(*promises)
 
 
 def requires(feature: Native, *, native: bool = False) -> pytest.MarkDecorator:

@@ -17,14 +17,18 @@ from jmsbridge.errors import UnsupportedFeature
 from jmsbridge.spi.errors import NotSupported
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
+from jmsbridge.testing.promises import quoted
 from jmsbridge.testing.proxy import FaultProxy
+from jmsbridge.testing.rule_texts import RULES
 
 __all__ = [
+    "REFUSABLE",
     "fault_proxy",
     "pytest_addoption",
     "pytest_collection_modifyitems",
     "pytest_configure",
     "pytest_pyfunc_call",
+    "pytest_runtest_makereport",
     "pytest_terminal_summary",
 ]
 
@@ -32,12 +36,13 @@ pytest.register_assert_rewrite("jmsbridge.testing.suite")
 
 _MARKS = (
     "rule(*ids): the rules of the specification that the case proves, at most three",
+    "promise(*promises): the promises of a backend that the case tests, quoted when it fails",
     "pitfall(*numbers): the known mistakes that the case catches",
     "requires(feature): the capability that the case needs; native, emulated and refused each have an outcome",
     "level(name): contract (the SPI alone) or semantics (through the facade)",
 )
 _PROPERTY = "jmsbridge"
-_REFUSABLE = Native.TRANSACTIONS | Native.BROWSE | Native.DURABLE | Native.SHARED | Native.SHARED_DURABLE
+REFUSABLE = Native.TRANSACTIONS | Native.BROWSE | Native.DURABLE | Native.SHARED | Native.SHARED_DURABLE
 """What a backend without it must refuse with ``NotSupported``; lacking another one breaks no promise of the SPI."""
 
 
@@ -110,6 +115,28 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
     pytest.fail(f"{_names(because)} is refused on {harness.label}, yet the case did not end in {expected.__name__}")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let a failed case say which promise is broken, and where it is written."""
+    report = yield
+    broken = list(_promised(item))
+    if report.failed and broken and "harness" in getattr(item, "fixturenames", ()):
+        add_section = getattr(report.longrepr, "addsection", None)
+        if add_section is not None:
+            add_section("broken promise", "\n".join(broken))
+    return report
+
+
+def _promised(item: pytest.Item) -> Iterator[str]:
+    """What the case tests, in words."""
+    for mark in item.iter_markers("promise"):
+        yield from map(quoted, mark.args)
+    yield from map(quoted, _required(item))
+    for mark in item.iter_markers("rule"):
+        for name in mark.args:
+            yield f"rule {name} of the specification: {RULES[name]}"
+
+
 def _required(item: pytest.Item, *, only_native: bool = False) -> Native:
     required = Native.NONE
     for mark in item.iter_markers("requires"):
@@ -130,7 +157,7 @@ def _outcome(harness: Harness, item: pytest.Item) -> tuple[str, Native]:
     if not missing:
         return "native", Native.NONE
     if _level(item) == "contract":
-        return ("refused" if missing & _REFUSABLE else "not applicable"), missing
+        return ("refused" if missing & REFUSABLE else "not applicable"), missing
     from jmsbridge.core import plan
 
     resolved = plan.resolve(harness.native, harness.emulation)

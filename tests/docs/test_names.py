@@ -11,7 +11,12 @@ from tests.docs.pages import DOCS, classes, functions, loggers, names
 from tools.laws.source import ROOT
 
 GUIDES = ["guide.md", "messages.md", "logging.md", "shutdown.md", "workers.md"]
-PAGES = ["architecture.md", *GUIDES, *(f"decisions/{path.name}" for path in DOCS.glob("decisions/*"))]
+PAGES = [
+    "architecture.md",
+    "backend-authors.md",
+    *GUIDES,
+    *(f"decisions/{path.name}" for path in DOCS.glob("decisions/*")),
+]
 
 _PATH = re.compile(r"(?:jmsbridge|backends|tests|tools|docs|bench|jmsbridge_embedded)(?:/[\w.*-]+)+/?")
 _DOTTED = re.compile(r"(jmsbridge(?:_embedded)?(?:\.\w+)+)(?:\(\))?")

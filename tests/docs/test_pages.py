@@ -10,6 +10,7 @@ import pytest
 from jmsbridge import errors, values
 from jmsbridge.config import policy_for, profile_names, resolve
 from jmsbridge.spi import Native
+from jmsbridge.testing.promises import capabilities
 from jmsbridge.testing.rules import CHOICES, RULES
 from jmsbridge.values import Byte, Char, Float, Long, Short
 from tests.docs.pages import DOCS, loggers, page
@@ -20,10 +21,7 @@ VERBS = [
     "open", "channel", "declare", "delete", "unsubscribe", "close", "send", "subscribe", "commit", "rollback", "close",
     "grant", "settle", "drain", "close",
 ]  # fmt: skip
-WIRES = ["AMQP 1.0", "AMQP 0-9-1", "STOMP, Classic", "STOMP, Artemis", "Pulsar"]
-CITED = re.compile(
-    r"(?:amqp|amqp-verified|rabbitmq|stomp|stomp-verified|pulsar|pulsar-verified)\.md section \d+(\.\d+)?"
-)
+PROTOCOLS = ["AMQP 1.0", "STOMP, Classic", "STOMP, Artemis", "Pulsar"]
 WRITTEN: dict[str, Any] = {
     "boolean": True, "byte": Byte(1), "short": Short(1), "char": Char("1"), "int": 1, "long": Long(1),
     "float": Float(1), "double": 1.0, "string": "1", "bytes": b"1",
@@ -49,7 +47,7 @@ def test_the_page_of_capabilities_is_up_to_date() -> None:
 
 
 def test_every_capability_has_its_promise() -> None:
-    assert set(pages.promises()) == set(Native)
+    assert set(capabilities()) == set(Native)
 
 
 def test_the_page_of_rules_is_up_to_date_but_for_the_newest_tests() -> None:
@@ -80,19 +78,14 @@ def test_a_decision_says_why_and_what_was_not_taken(path: Path) -> None:
     assert text.startswith("# ")
 
 
-def test_the_walk_has_every_verb_on_every_wire() -> None:
-    parts = re.split(r"^### ", page("decisions/spi-walk.md").split("## What the wires")[0], flags=re.MULTILINE)[1:]
+def test_every_call_of_the_spi_is_mapped_to_every_protocol() -> None:
+    text = page("decisions/spi-on-other-protocols.md").split("## Where the SPI")[0]
+    parts = re.split(r"^### ", text, flags=re.MULTILINE)[1:]
     assert [part.splitlines()[0] for part in parts] == [f"{n}. `{verb}`" for n, verb in enumerate(VERBS, 1)]
     for part in parts:
-        assert [row[0] for row in _tables(part)] == ["wire", *WIRES]
-
-
-def test_every_line_of_the_walk_names_its_sections() -> None:
-    rows = [row for row in _tables(page("decisions/spi-walk.md")) if row[0] in WIRES]
-    assert len(rows) == len(VERBS) * len(WIRES)
-    for wire, how, sections in rows:
-        assert how, wire
-        assert all(CITED.fullmatch(each) for each in sections.split("; ")), sections
+        rows = list(_tables(part))
+        assert [row[0] for row in rows] == ["protocol", *PROTOCOLS]
+        assert all(row[1] for row in rows)
 
 
 def test_the_page_on_logging_lists_every_logger() -> None:

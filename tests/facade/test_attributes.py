@@ -22,6 +22,7 @@ OBJECTS: dict[str, Make] = {
     "ConnectionMetaData": lambda connection, context: connection.meta_data,
     "Administration": lambda connection, context: connection.admin,
     "Place": lambda connection, context: jmsbridge.Place(destination=QUEUE, depth=0, consumers=0),
+    "Capability": lambda connection, context: connection.capabilities["transactions"],
     "Session": lambda connection, context: connection.create_session(),
     "JMSContext": lambda connection, context: context,
     "MessageProducer": lambda connection, context: connection.create_session().create_producer(QUEUE),
@@ -88,7 +89,7 @@ def test_every_class_that_the_package_offers_is_strict() -> None:
         for kind in offered
         if isinstance(kind, type)
         and not issubclass(kind, (JavaNames, *other))
-        and kind not in (jmsbridge.JavaObject, jmsbridge.Place)
+        and kind not in (jmsbridge.Capability, jmsbridge.JavaObject, jmsbridge.Place)
         and not getattr(kind, "_is_protocol", False)
     ]
     assert loose == []

@@ -103,6 +103,37 @@ def test_semantics(harness): assert False
     result.stdout.fnmatch_lines(["fake: 0 native, 0 emulated, 1 refused, 1 not applicable"])
 
 
+def test_plugin_quotes_the_broken_promise(pytester: pytest.Pytester) -> None:
+    result = _run(
+        pytester,
+        """
+from jmsbridge.spi import Outcome, Subscription
+from jmsbridge.testing import promise, rule
+@level("contract")
+@promise(4, Outcome.ACCEPTED, Subscription.grant)
+def test_fails(harness): assert False
+@requires(Native.BROWSE)
+@rule("AC-1")
+def test_fails_too(harness): assert False
+@promise(6)
+def test_passes(harness): assert True
+""",
+    )
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "*broken promise*",
+            "promise 4 of jmsbridge.spi.backend: no arrival after ``drain``'s answer or ``close``",
+            "ACCEPTED of jmsbridge.spi.Outcome: done, gone",
+            "Subscription.grant of jmsbridge.spi.backend: Allow at most*",
+            "*broken promise*",
+            "BROWSE of jmsbridge.spi.Native: a BROWSE interest shows*",
+            "rule AC-1 of the specification: *",
+        ]
+    )
+    assert "promise 6" not in result.stdout.str()
+
+
 def test_plugin_has_cases_that_do_not_apply(pytester: pytest.Pytester) -> None:
     """What no emulation gives."""
     result = _run(

@@ -96,8 +96,6 @@ class FileChannel:
         """Start a subscription, or a browser, with zero credit."""
         if self.lost is not None:
             raise LinkLost(self.lost)
-        if interest.start is not None:
-            raise NotSupported(f"{self.link.broker} has no positions in {interest.address} to start from")
         compiled(interest.selector)
         _check_names(interest.dead_letters, interest.expired)
         if interest.mode is Mode.BROWSE:

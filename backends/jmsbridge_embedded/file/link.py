@@ -96,7 +96,7 @@ class FileLink(FileAdmin):
             raise AddressInUse(f"{address} has consumers; close them before deleting it")
         catalog.remove(address)
 
-    def unsubscribe(self, key: str) -> None:
+    def unsubscribe(self, key: str, address: Address | None) -> None:
         """Forget a durable subscription of this link's client id."""
         self.call(lambda batch: batch.catalog.unsubscribe(self.client_id, key), sync=True)
 

@@ -215,8 +215,6 @@ class Broker:
     ) -> Consumer | Browser:
         """A consumer or browser for this interest."""
         address = interest.address
-        if interest.start is not None:
-            raise NotSupported(f"{self.product} has no positions in {address} to start from")
         if address.topic:
             return self._subscribe_topic(channel, link, interest, inbox, selector)
         queue = self.queues.get(address.name) or self._new_queue(address)

@@ -57,7 +57,7 @@ class Link(MemoryAdmin):
             self._home.delete(address, self)
             self.temporaries.discard(address)
 
-    def unsubscribe(self, key: str) -> None:
+    def unsubscribe(self, key: str, address: Address | None) -> None:
         """Forget a durable subscription of this link's client id."""
         with self._lock:
             self._check()

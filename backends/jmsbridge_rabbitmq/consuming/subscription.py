@@ -17,7 +17,6 @@ from jmsbridge.spi import (
     Envelope,
     Inbox,
     Interest,
-    LinkLost,
     Native,
     Outcome,
     Ticket,
@@ -48,11 +47,14 @@ class _Command(NamedTuple):
 class Subscription:
     """The SPI's Subscription. All but the verbs belongs to the I/O thread."""
 
-    def __init__(self, link: "Link", interest: Interest, inbox: Inbox, source: Source) -> None:
+    def __init__(
+        self, link: "Link", interest: Interest, inbox: Inbox, source: Source, lose: Callable[[BackendError], None]
+    ) -> None:
         self.native: Native = of_kind(link.native, source.kind, link.options)
         if interest.dead_letters:
             self.native |= Native.REJECT
         self._link = link
+        self._lose = lose
         self._interest = interest
         self._inbox = inbox
         self._source = source
@@ -397,11 +399,22 @@ class Subscription:
         self._copies.wait_no_longer()
 
     def _ended(self, error: BackendError) -> None:
-        """The broker ended it, the link lives on."""
-        self._lost = error if isinstance(error, LinkLost) else ChannelLost(str(error))
-        self._fail_drains(self._lost)
+        """The broker ended it, the link lives on. What is not about its queue is told as the end of its channel."""
+        self._mark_lost(error if isinstance(error, ChannelLost) else ChannelLost(str(error)))
+        if isinstance(error, ChannelLost):
+            self._lose(error)
+        else:
+            self._link.events.subscription_lost(self, error)
+
+    def _mark_lost(self, error: BackendError) -> None:
+        self._lost = error
+        self._fail_drains(error)
         self._go_on_after_drain()
-        self._link.events.subscription_lost(self, error)
+
+    def give_up(self, error: BackendError, done: Done) -> None:
+        """Its channel is lost: end it, with everything that it holds; I/O thread."""
+        self._mark_lost(self._lost or error)
+        self._finish(done)
 
     def _fail_drains(self, error: BackendError) -> None:
         tickets, self._drains = self._drains, deque()

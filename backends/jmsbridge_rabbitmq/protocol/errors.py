@@ -83,6 +83,8 @@ def _precondition(text: str) -> tuple[_Kind, str]:
             "a message was held without acknowledgement for longer than the broker's consumer_timeout: acknowledge "
             "sooner, take a smaller prefetch, or raise consumer_timeout"
         )
+    if "unknown delivery tag" in text:
+        return ChannelLost, "a message was settled twice, which is a mistake of jmsbridge: please report it"
     if "in use" in text:
         return AddressInUse, "close its consumers first"
     return _BY_CODE[406]

@@ -7,7 +7,7 @@ first, everything behind that send waits, so that the order is kept.
 import logging
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from jmsbridge.spi import (
     Envelope,
     LinkLost,
     NotSupported,
+    SendCancelled,
     SendRefused,
     Ticket,
 )
@@ -193,6 +194,17 @@ class Publisher:
     def go_on(self) -> None:
         """Something that was waited for is there."""
         self._outbox.work()
+
+    def cancel(self, tickets: Sequence[Ticket]) -> None:
+        """Forget those of these sends that are not written, and answer them."""
+        link, items = self._link, self._outbox.items
+        cancelled = {id(ticket) for ticket in tickets}
+        alarm = "reads no messages, because an alarm of its memory or disk is on"
+        why = alarm if link.blocked else "was busy with what stands before it"
+        for sending in list(items):
+            if id(sending.ticket) in cancelled:
+                items.remove(sending)
+                sending.fail(SendCancelled(f"{sending.where}: nothing of it was written; {link.broker} {why}"))
 
     def _is_there(self, sending: Sending) -> bool:
         """Whether the destination exists for all we know; if not, it is made, and sending goes on after that."""

@@ -7,18 +7,22 @@ from typing import Any
 
 import pytest
 
+from integration.conformance.backends import BACKENDS
 from integration.conformance.harness import END, JavaTest, Suite, outcome
-from integration.lab.fixtures import rabbitmq, rabbitmq3
 from jmsbridge.spi import registry
 
-__all__ = ["java_test", "pytest_terminal_summary", "rabbitmq", "rabbitmq3"]
-
-_EMBEDDED = {"embedded": "embedded:?broker=conformance", "embedded-file": "embedded:{folder}/conformance.db"}
+__all__ = ["java_test", "pytest_terminal_summary"]
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """A JDK is needed, which ``make test`` does not ask for."""
+    """A JDK is needed, which ``make test`` does not ask for; some backends need a broker, and some much time."""
     item.add_marker(pytest.mark.server)
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    row = BACKENDS.get(parameters.get("backend", ""))
+    if row is not None and row.broker:
+        item.add_marker(pytest.mark.broker(row.broker))
+    if row is not None and row.long:
+        item.add_marker(pytest.mark.long)
 
 
 @pytest.fixture
@@ -44,9 +48,10 @@ def java_test(
 
 
 def _url(request: pytest.FixtureRequest, backend: str, folder: Path) -> str:
-    if backend in _EMBEDDED:
-        return _EMBEDDED[backend].format(folder=folder)
-    url: str = request.getfixturevalue(backend).url()
+    row = BACKENDS[backend]
+    if not row.broker:
+        return row.url.format(folder=folder)
+    url: str = request.getfixturevalue(row.broker).url()
     registry.load(url.partition(":")[0])
     return f"{url}?emulation.message_groups=allow"  # the suite sends JMSXGroupID to look whether it arrives
 

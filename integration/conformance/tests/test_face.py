@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from integration.conformance.backends import BACKENDS
 from integration.conformance.harness import END, JORAM, OWN, JavaTest, execute, java_or_skip
 
 pytestmark = pytest.mark.timeout(900)  # the first one of a suite runs them all, and fetches what they need
@@ -14,7 +15,7 @@ CASES = [pytest.param(suite.name, test, id=f"{suite.name}-{test}") for suite in 
 
 
 @pytest.mark.parametrize(("suite", "test"), CASES)
-@pytest.mark.parametrize("backend", ["embedded", pytest.param("rabbitmq", marks=pytest.mark.broker("rabbitmq"))])
+@pytest.mark.parametrize("backend", [each.name for each in BACKENDS.values() if each.every_suite])
 def test_own(suite: str, test: str, backend: str, java_test: JavaTest) -> None:
     java_test(SUITES[suite], backend, test)
     assert test == END or test in SUITES[suite].tests

@@ -2,14 +2,8 @@
 
 import pytest
 
+from integration.conformance.backends import BACKENDS
 from integration.conformance.harness import END, JORAM, JavaTest
-
-BACKENDS = [
-    "embedded",
-    "embedded-file",
-    pytest.param("rabbitmq", marks=pytest.mark.broker("rabbitmq")),
-    pytest.param("rabbitmq3", marks=[pytest.mark.long, pytest.mark.broker("rabbitmq3")]),
-]
 
 
 @pytest.mark.timeout(900)  # the first one of a backend runs them all

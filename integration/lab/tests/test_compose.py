@@ -1,4 +1,4 @@
-"""docker/compose.yaml, without an engine: well-formed, pinned, and the same as the launcher's own table."""
+"""docker/compose.yaml, without a container engine: well-formed, pinned, and the same as the launcher's own table."""
 
 import os
 import re

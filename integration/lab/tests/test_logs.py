@@ -80,7 +80,7 @@ def test_a_container_is_followed_by_its_engine(fake: Fake, tmp_path: Path, monke
     with start("rabbitmq", instance="rabbitmq", keep=True) as broker:
         followed = broker.follow(3)
         assert next(followed) == "from the container\n"
-        followed.close()  # type: ignore[attr-defined]  # a generator; ends the engine's process, or this would hang
+        followed.close()  # type: ignore[attr-defined]  # a generator; ends the command's process, or this would hang
 
         def interrupted(lines: int) -> object:
             yield f"{lines} lines\n"

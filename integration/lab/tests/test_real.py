@@ -15,11 +15,9 @@ import pytest
 from integration.lab.admin.stomp import Stomp
 from integration.lab.broker import Broker
 from integration.lab.errors import BrokerFailed
-from integration.lab.fixtures import StartBroker, own_broker
+from integration.lab.fixtures import StartBroker
 from integration.lab.running.processes import inside
 from integration.lab.table import HOST
-
-__all__ = ["own_broker"]
 
 pytestmark = pytest.mark.timeout(240)
 

@@ -23,7 +23,7 @@ case " $* " in *" down "*) : > "$PLACE/asked"; until [ -e "$PLACE/go" ]; do slee
 
 @pytest.fixture
 def abandoned(fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> State:
-    """A container whose owner is gone, and an engine that takes its time."""
+    """A container whose owner is gone, and a container engine that is slow."""
     (tmp_path / "docker").write_text(ENGINE)
     (tmp_path / "docker").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")

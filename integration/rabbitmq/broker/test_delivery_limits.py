@@ -71,7 +71,7 @@ def test_what_is_made_here_has_a_limit_that_nobody_reaches(either: Broker, clien
     client.consume(Address("t", topic=True), key="d", durable=True)[0].close()
     for made in (name, f"{name}-dlq", f"{name}.d"):
         assert arguments_of(either, made) == {"x-queue-type": "quorum", "x-delivery-limit": UNREACHED}
-    client.link.unsubscribe("d")
+    client.link.unsubscribe("d", None)
 
 
 @pytest.fixture

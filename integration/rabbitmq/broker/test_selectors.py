@@ -124,7 +124,7 @@ def test_a_changed_selector_replaces_the_old_one(
         settle(subscription, box.tokens, Outcome.ACCEPTED)
         subscription.close()
     if durable:
-        client.link.unsubscribe("k")
+        client.link.unsubscribe("k", None)
     gone = exchange_of(queue, durable=durable)
     eventually(lambda: gone not in {each["name"] for each in broker.admin.get("/api/exchanges/%2F")})
 

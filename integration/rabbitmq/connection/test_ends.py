@@ -22,6 +22,7 @@ from jmsbridge.spi import (
     Interest,
     LinkLost,
     Outcome,
+    SendCancelled,
     SendRefused,
     Subscription,
     SubscriptionRefused,
@@ -57,6 +58,30 @@ def test_a_channel_closed_in_an_alarm_answers_and_the_link_lives_on(
     eventually(lambda: client.log.throttles == [True, False], 10.0)
     assert not client.log.losses
     client.link.check()
+
+
+def test_a_send_taken_back_in_an_alarm_is_never_sent(own_broker: StartBroker, clients: Clients, name: str) -> None:
+    """The broker tells of the alarm when it gets the next message: that one is written, what follows is not."""
+    broker = own_broker("rabbitmq")
+    client, address = clients(broker), Address(name)
+    client.send(address, "opens the publishing socket")
+    broker.ctl("set_vm_memory_high_watermark", "absolute", "1MiB")
+    written = client.ask(address, "written")
+    eventually(lambda: client.log.throttles == [True], 10.0)
+    unsent, kept = client.ask(address, "taken back"), client.ask(address, "waits on")
+    client.channel.cancel([written, unsent])
+    error = unsent.outcome(0.0)
+    assert isinstance(error, SendCancelled)
+    assert name in str(error)
+    assert "alarm" in str(error)
+    assert not error.in_doubt
+    assert not written.answers
+    assert not kept.answers
+    broker.ctl("set_vm_memory_high_watermark", "absolute", "1GiB")
+    for answer in (written, kept):
+        answer.wait(10.0)
+    _, box = client.consume(address, 10)
+    assert [each.envelope.body for each in box.wait(3, 10.0)] == ["opens the publishing socket", "written", "waits on"]
 
 
 def test_a_consumer_closed_in_an_alarm_that_holds_up_a_dead_letter(
@@ -237,7 +262,7 @@ def test_a_consumer_that_never_started_holds_no_messages(client: Client, name: s
 
     def unsubscribed() -> bool:
         with contextlib.suppress(SubscriptionRefused):
-            client.link.unsubscribe(name)
+            client.link.unsubscribe(name, None)
             return True
         return False
 

@@ -1,4 +1,4 @@
-"""The broker's own deadline for acknowledgements: it ends the consumer that misses it, and nothing else."""
+"""The broker's own deadline for acknowledgements: it costs the session that misses it its channel, and nothing else."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from integration.lab.fixtures import StartBroker
 from integration.rabbitmq.support import Client
 from jmsbridge import CLIENT_ACKNOWLEDGE, Connection, JMSException, Message, Queue
 from jmsbridge.spi import Address, ChannelLost, Outcome
-from jmsbridge.testing.suite.contract.support import drain, settle
+from jmsbridge.testing.suite.contract.support import drain, envelope, send, settle, subscribe
 from jmsbridge.testing.suite.support import eventually, receive_texts, send_texts
 
 Connect = Callable[..., Connection]
@@ -38,8 +38,8 @@ def received(message: Message | None) -> Message:
     return message
 
 
-def test_only_the_consumer_is_lost(hurried: Broker, name: str) -> None:
-    """To the subscription it is the same as a dead link, but the link lives, and so do its other subscriptions."""
+def test_only_its_channel_is_lost(hurried: Broker, name: str) -> None:
+    """With all that it was used for, said once; the link lives on, and so do its other channels."""
     client = Client(hurried)
     try:
         address, elsewhere = Address(name), Address(f"{name}-other")
@@ -47,39 +47,60 @@ def test_only_the_consumer_is_lost(hurried: Broker, name: str) -> None:
         late, box = client.consume(address, 1)
         box.wait(1, _LONG)
         wait_for_acknowledgements(hurried, 600_000)
-        other, others = client.consume(elsewhere, 1)
-        eventually(lambda: client.log.subscriptions, _LONG)
-        lost, error = client.log.subscriptions[0]
-        assert lost is late
+        idle, _ = client.consume(elsewhere)
+        channel = client.link.channel(False)
+        other, others = subscribe(channel, elsewhere, 1)
+        eventually(lambda: client.log.channels, _LONG)
+        lost, error = client.log.channels[0]
+        assert lost is client.channel
         assert type(error) is ChannelLost
         assert not error.in_doubt
         assert "raise consumer_timeout" in str(error)
-        with pytest.raises(ChannelLost, match="consumer_timeout"):
-            late.grant(1)
-        late.close()
-        client.send(elsewhere, "goes on")
+        for subscription in (late, idle):
+            with pytest.raises(ChannelLost, match="consumer_timeout"):
+                subscription.grant(1)
+            subscription.close()
+        _refuses_everything(client, address)
+        send(channel, envelope(elsewhere, "goes on"))
         assert others.wait(1, _LONG)[0].envelope.body == "goes on"
-        successor, more = client.consume(address, 1)
+        successor, more = subscribe(channel, address, 1)
         again = more.wait(1, _LONG)[0]
         assert (again.envelope.body, again.redelivered) == ("held", True)
         for subscription, came in ((other, others), (successor, more)):
             settle(subscription, came.tokens, Outcome.ACCEPTED)
             drain(subscription)
             subscription.close()
-        assert len(client.log.subscriptions) == 1
+        client.channel.close()
+        assert len(client.log.channels) == 1
+        assert not client.log.subscriptions
         assert not client.log.losses
     finally:
         client.close()
 
 
-def test_the_application_is_told_why(hurried: Broker, connect: Connect, name: str) -> None:
+def _refuses_everything(client: Client, address: Address) -> None:
+    answer = client.ask(address, "never sent").outcome()
+    assert isinstance(answer, ChannelLost)
+    assert not answer.in_doubt
+    with pytest.raises(ChannelLost, match="consumer_timeout"):
+        client.channel.send(envelope(address), None)
+    with pytest.raises(ChannelLost, match="consumer_timeout"):
+        client.consume(address)
+
+
+def test_the_session_goes_on_and_the_application_is_told_why(hurried: Broker, connect: Connect, name: str) -> None:
     connection, told = connect(hurried), list[Exception]()
     connection.exception_listener = told.append
     session, queue = connection.create_session(acknowledge_mode=CLIENT_ACKNOWLEDGE), Queue(name)
+    bystander = connection.create_session(acknowledge_mode=CLIENT_ACKNOWLEDGE)
     send_texts(session, queue, "held")
     consumer = session.create_consumer(queue)
     held = received(consumer.receive(timeout=_LONG))
     wait_for_acknowledgements(hurried, 600_000)
+    elsewhere = Queue(f"{name}-other")
+    watching = bystander.create_consumer(elsewhere)
+    send_texts(bystander, elsewhere, "kept")
+    kept = received(watching.receive(timeout=_LONG))
     eventually(lambda: told, _LONG)
     error = told[0]
     assert isinstance(error, JMSException)
@@ -87,14 +108,12 @@ def test_the_application_is_told_why(hurried: Broker, connect: Connect, name: st
     assert name in str(error)
     assert "consumer_timeout" in str(error)
     held.acknowledge()  # too late, and no error: the message comes again
-    with pytest.raises(JMSException, match="consumer_timeout"):
-        consumer.receive(timeout=_LONG)
-    consumer.close()
-    with session.create_consumer(queue) as successor:
-        again = received(successor.receive(timeout=_LONG))
-        assert again.get_body(str) == "held"
-        assert again.jms_redelivered
-        again.acknowledge()
-        send_texts(session, queue, "usable")
-        assert receive_texts(successor, 1) == ["usable"]
+    again = received(consumer.receive(timeout=_LONG))
+    assert again.get_body(str) == "held"
+    assert again.jms_redelivered
+    again.acknowledge()
+    send_texts(session, queue, "usable")
+    assert receive_texts(consumer, 1) == ["usable"]
+    kept.acknowledge()
+    assert watching.receive_no_wait() is None
     assert len(told) == 1

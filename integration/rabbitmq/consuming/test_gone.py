@@ -75,7 +75,7 @@ def test_another_takes_an_exclusive_durable_subscription(
     settle(heir, heirs.tokens, Outcome.ACCEPTED)
     drain(heir)
     heir.close()
-    other.link.unsubscribe(name)
+    other.link.unsubscribe(name, None)
     assert not is_there(broker, name)
 
 
@@ -91,10 +91,10 @@ def test_what_is_not_settled_holds_the_subscription_itself(
         box.wait(1)
         retire(subscription)
         with pytest.raises(SubscriptionRefused):
-            client.link.unsubscribe(name)
+            client.link.unsubscribe(name, None)
         settle(subscription, box.tokens, Outcome.ACCEPTED)
         subscription.close()
-        client.link.unsubscribe(name)
+        client.link.unsubscribe(name, None)
         assert not is_there(broker, name)
 
 

@@ -174,7 +174,7 @@ def test_credit_after_a_drain_keeps_the_consumer(broker: Broker, clients: Client
     assert not any(arrival.redelivered for arrival in box.arrivals)
 
 
-# -- given back
+# -- returned to the broker
 
 
 def test_who_gives_back_ends_first(broker: Broker, clients: Clients, name: str) -> None:

@@ -1,4 +1,4 @@
-"""What is given back amid acknowledgements comes again, whatever the type of the queue."""
+"""Messages that are requeued among acknowledgements come again, on every type of queue."""
 
 from collections.abc import Iterator
 

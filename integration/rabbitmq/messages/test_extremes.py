@@ -165,7 +165,7 @@ VERBS: dict[str, Callable[[Client, str], Any]] = {
     "consume a temporary topic": lambda client, name: client.consume(Address(name, True, True), 1),
     "durable": lambda client, name: client.consume(Address("t", topic=True), 1, key=name, durable=True),
     "shared": lambda client, name: client.consume(Address("t", topic=True), 1, key=name, shared=True),
-    "unsubscribe": lambda client, name: client.link.unsubscribe(name),
+    "unsubscribe": lambda client, name: client.link.unsubscribe(name, None),
     "declare a queue": lambda client, name: client.link.declare(Address(name, temporary=True)),
     "declare a topic": lambda client, name: client.link.declare(Address(name, True, True)),
     "delete": lambda client, name: client.link.delete(Address(name, temporary=True)),

@@ -69,7 +69,7 @@ def test_a_durable_subscription_is_a_queue(
     assert made.pop("jms.durable.topic") == name
     assert [exchange.startswith("jms.definition.") for exchange in made] == [True]
     subscription.close()
-    client.link.unsubscribe(f"{name}k")
+    client.link.unsubscribe(f"{name}k", None)
     marker = next(iter(made))
     assert marker not in {each["name"] for each in broker.admin.get("/api/exchanges/%2F")}
 

@@ -2,30 +2,51 @@
 
 A message that is set aside stays unsettled, so the broker goes on to the next one. It is released soon, because another
 consumer may wait for it; each time it comes here again it stays longer, so that a message without a taker costs
-little. A full buffer asks for no more messages until something was released.
+little. One that has come here again is released only after the credit was taken back, and credit is given again a
+little later: on a broker that is polled, this consumer would otherwise be the first to ask, each time, and others would
+never see the message. A full buffer asks for no more messages until something was released.
 """
 
+import contextlib
 import heapq
 import itertools
 import logging
 import math
 import random
 from collections.abc import Callable
+from typing import Protocol
 
 from jmsbridge.core.runtime.clock import Clock
 from jmsbridge.core.runtime.locks import Rank, ranked
-from jmsbridge.core.runtime.waiting import WaitSet
+from jmsbridge.core.runtime.waiting import AnswerMissing, WaitSet
 from jmsbridge.selectors import Selector
 from jmsbridge.spi import Arrival, BackendError, LinkLost, Outcome, Subscription
 
 __all__ = ["UnmatchedBuffer"]
+
+_Held = tuple[float, int, Arrival, bool]
+"""When it is to be released, its number, the message, and whether it was here before."""
 
 log = logging.getLogger("jmsbridge.unmatched")
 
 _SHORTEST = 0.1  # seconds that a message stays the first times; doubles every three times that it comes again
 _LONGEST = 10.0
 _TOGETHER = 0.05  # seconds; what is due so soon is released together with what is due, and so in order
+_ASIDE = 0.05  # seconds without credit after a release, and at least as many with credit before the next
 _PATIENCE = 15.0  # seconds for a call of the backend that is in progress
+
+
+class _Credit(Protocol):
+    """What of an inbox the buffer uses."""
+
+    def refill(self, count: int) -> bool:
+        """Ask for so many more, or answer False where nothing is wanted at present."""
+
+    def withdraw(self, timeout: float) -> None:
+        """Take all credit back."""
+
+    def restore(self) -> None:
+        """Give it again."""
 
 
 class UnmatchedBuffer:
@@ -42,10 +63,12 @@ class UnmatchedBuffer:
         self._lock = ranked(Rank.LEAF)  # guards everything below
         self._changed = WaitSet()
         self._numbers = itertools.count()
-        self._held: list[tuple[float, int, Arrival]] = []  # a heap by the time of release
+        self._held: list[_Held] = []  # a heap by the time of release
         self._seen: dict[str | None, int] = {}  # how often which message came, the latest last
         self._factor = 1.0  # drawn anew after each release: two consumers must not exchange the wrong ones for ever
         self._owed = 0  # credit that these messages have used up
+        self._back_at = math.inf  # when credit is given again that was taken back for a release
+        self._not_before = 0.0  # no release before, so that there is some time with credit
         self._armed = math.inf  # when the next timer wakes the executor
         self._busy = False
         self._paused = False
@@ -59,8 +82,9 @@ class UnmatchedBuffer:
         if self._selector.matches_envelope(envelope):
             return False
         with self._lock:
-            stay = self._remember(envelope.message_id)
-            heapq.heappush(self._held, (self._clock.monotonic() + stay, next(self._numbers), arrival))
+            times = self._remember(envelope.message_id)
+            stay = min(_SHORTEST * 2.0 ** min(times // 3, 30), _LONGEST) * self._factor
+            heapq.heappush(self._held, (self._clock.monotonic() + stay, next(self._numbers), arrival, times > 0))
             self._owed += 1
             full = len(self._held) >= self._limit and not self._told
             self._told = self._told or full
@@ -74,42 +98,39 @@ class UnmatchedBuffer:
         self.wake()
         return True
 
-    def _remember(self, message_id: str | None) -> float:
-        # under the lock: how long it stays
+    def _remember(self, message_id: str | None) -> int:
+        # under the lock: how often it was here before
         times = self._seen.pop(message_id, 0)
         self._seen[message_id] = times + 1
         if len(self._seen) > 4 * self._limit:
             del self._seen[next(iter(self._seen))]
-        return min(_SHORTEST * 2.0 ** min(times // 3, 30), _LONGEST) * self._factor
+        return times
 
     # ---- on the executor
 
-    def tend(self, subscription: Subscription, refill: Callable[[int], bool]) -> None:
-        """Release what has been here long enough, and ask for as many messages as are here, if there is room.
-
-        ``refill`` asks, or answers False where nothing is wanted at present.
-        """
+    def tend(self, subscription: Subscription, credit: _Credit) -> None:
+        """Release what has been here long enough, and ask for as many messages as are here, if there is room."""
         with self._lock:
             if self._paused:
                 return
             self._busy = True
             now = self._clock.monotonic()
-            due = []
-            if self._held and self._held[0][0] <= now:
-                while self._held and self._held[0][0] <= now + _TOGETHER:
-                    due.append(heapq.heappop(self._held))
-            if due:
-                self._factor = random.uniform(0.5, 1.5)
-            count = max(0, min(self._owed, self._limit - len(self._held)))
+            is_back = self._back_at <= now
+            if is_back:
+                self._back_at, self._not_before, self._owed = math.inf, now + _ASIDE, 0
+            due = self._take_due(now)
+            is_aside = self._back_at < math.inf
+            count = 0 if is_aside else max(0, min(self._owed, self._limit - len(self._held)))
             self._owed -= count
             pause = self._next_pause(now)
         if pause is not None:
             self._clock.call_later(pause, self.wake)
         try:
+            if is_back:
+                credit.restore()
             if due:
-                due.sort(key=lambda entry: entry[1])
-                subscription.settle([arrival.token for _, _, arrival in due], Outcome.RELEASED)
-            if count and not refill(count):
+                self._release(subscription, due, credit)
+            if count and not credit.refill(count):
                 self._owe(count)
         except LinkLost:
             log.debug("messages that a selector does not match went back with their link")
@@ -119,6 +140,25 @@ class UnmatchedBuffer:
             self._busy = False
             self._changed.notify()
 
+    def _take_due(self, now: float) -> list[_Held]:
+        # under the lock: what is to be released now, in order of arrival
+        due: list[_Held] = []
+        if not self._held or max(self._held[0][0], self._not_before) > now:
+            return due
+        while self._held and self._held[0][0] <= now + _TOGETHER:
+            due.append(heapq.heappop(self._held))
+        due.sort(key=lambda held: held[1])
+        self._factor = random.uniform(0.5, 1.5)
+        if self._back_at == math.inf and any(came_again for *_, came_again in due):
+            self._back_at = now + _ASIDE * self._factor
+        return due
+
+    def _release(self, subscription: Subscription, due: list[_Held], credit: _Credit) -> None:
+        if self._back_at < math.inf:
+            with contextlib.suppress(AnswerMissing):
+                credit.withdraw(_PATIENCE)
+        subscription.settle([arrival.token for _, _, arrival, _ in due], Outcome.RELEASED)
+
     def _owe(self, count: int) -> None:
         with self._lock:
             self._owed += count
@@ -127,17 +167,19 @@ class UnmatchedBuffer:
         # under the lock: seconds until a further timer is needed
         if self._armed <= now:
             self._armed = math.inf
-        if not self._held or self._held[0][0] >= self._armed:
+        due = max(self._held[0][0], self._not_before) if self._held else math.inf
+        at = min(due, self._back_at)
+        if at >= self._armed:
             return None
-        self._armed = self._held[0][0]
-        return max(0.0, self._armed - now)
+        self._armed = at
+        return max(0.0, at - now)
 
     # ---- the receiver's side
 
     def has(self, arrival: Arrival) -> bool:
         """Whether this arrival is set aside here."""
         with self._lock:
-            return any(one is arrival for _, _, one in self._held)
+            return any(one is arrival for _, _, one, _ in self._held)
 
     @property
     def was_full(self) -> bool:
@@ -166,7 +208,7 @@ class UnmatchedBuffer:
         """Everything that is here, in order of arrival; to be called while paused, and released by the caller."""
         with self._lock:
             held, self._held = self._held, []
-        return [arrival for _, _, arrival in sorted(held, key=lambda entry: entry[1])]
+        return [arrival for _, _, arrival, _ in sorted(held, key=lambda entry: entry[1])]
 
     def lose(self) -> None:
         """The link died, and everything went back with it."""

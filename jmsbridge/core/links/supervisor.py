@@ -12,6 +12,7 @@ import logging
 import random
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -30,10 +31,13 @@ __all__ = ["Supervised", "Supervisor"]
 log = logging.getLogger("jmsbridge.link")
 
 _PATIENT_ATTEMPTS = 5  # so long the broker may still hold subscriptions for the link that died
+_KEPT_CHANNELS = 100  # lost ones that may still belong to a session which is being made
 
 
 class Supervised(Protocol):
-    """What the supervisor asks of the connection; all but ``on_lost`` on the supervisor's own thread."""
+    """What the supervisor asks of the connection; all but ``on_lost`` and ``on_channel_lost`` on the
+    supervisor's own thread.
+    """
 
     def on_lost(self) -> None:
         """The link died: no send may use it any more. Called on any thread; takes no lock."""
@@ -53,6 +57,12 @@ class Supervised(Protocol):
     def on_failed(self, error: BackendError) -> None:
         """There will be no further link."""
 
+    def on_channel_lost(self, channel: Channel) -> None:
+        """One channel died alone: no send may use it any more. Called on any thread; takes leaf locks only."""
+
+    def on_channel_ended(self, channel: Channel, error: BackendError) -> None:
+        """The same: make another one for its session."""
+
     def on_subscription_lost(self, subscription: Subscription, error: BackendError) -> None:
         """The broker ended a consumer's subscription."""
 
@@ -71,8 +81,7 @@ class _Events:
         self._supervisor.lose(self.epoch, error)
 
     def channel_lost(self, channel: Channel, error: BackendError) -> None:
-        # a session without its channel can do nothing; the whole link is made anew, so that no order is broken
-        self.lost(error)
+        self._supervisor.lose_channel(self.epoch, channel, error)
 
     def subscription_lost(self, subscription: Subscription, error: BackendError) -> None:
         self._supervisor.subscription_lost(self.epoch, subscription, error)
@@ -118,6 +127,7 @@ class Supervisor:
         self._changed = WaitSet()
         self._lock = ranked(Rank.LEAF)  # guards the fields below
         self._tasks: deque[Callable[[], None]] = deque()
+        self._lost_channels: deque[tuple[Channel, BackendError]] = deque(maxlen=_KEPT_CHANNELS)
         self._link: Link | None = None
         self._plan: Plan | None = None
         self._ready = False  # the link may be used by the application
@@ -149,6 +159,7 @@ class Supervisor:
             if self._closed:
                 return False
             self._link, self._plan = opened.link, opened.plan
+            self._lost_channels.clear()
             self._ready = opened.events.death is None
         self._changed.notify()
         self.throttle.set(opened.events.is_throttled, f"{opened.link.broker} says so")
@@ -182,6 +193,13 @@ class Supervisor:
                     raise copy.copy(self._failure)  # each caller its own traceback
         raise LinkLost(f"no link to the broker within {timeout:g} s")
 
+    def living(self, epoch: int) -> tuple[Link, Plan] | None:
+        """The link of ``epoch`` and its plan; None when it is dead or replaced."""
+        with self._lock:
+            if not self._ready or self.epoch != epoch or self._link is None or self._plan is None:
+                return None
+            return self._link, self._plan
+
     def _has_news(self) -> bool:
         return self._ready or self._failure is not None
 
@@ -212,6 +230,22 @@ class Supervisor:
         self._changed.notify()
         self.throttle.set(False, "the link is lost")
         self.executor.wake()
+
+    def lose_channel(self, epoch: int, channel: Channel, error: BackendError) -> None:
+        """One channel of the link of ``epoch`` died alone."""
+        with self._lock:
+            if epoch != self.epoch or self._closed:
+                return
+            self._lost_channels.append((channel, error))
+        self._owner.on_channel_lost(channel)
+        self.submit(partial(self._owner.on_channel_ended, channel, error))
+
+    def tell_again(self, channel: Channel) -> None:
+        """A session has just begun to use this channel, which may have died before anybody knew whose it is."""
+        with self._lock:
+            errors = [error for lost, error in self._lost_channels if lost is channel]
+        for error in errors:
+            self.submit(partial(self._owner.on_channel_ended, channel, error))
 
     def throttled(self, epoch: int, active: bool) -> None:
         """The broker of the link of ``epoch`` asks senders to pause or to go on."""

@@ -14,7 +14,7 @@ from jmsbridge.core.emulation.unmatched import UnmatchedBuffer
 from jmsbridge.core.receiving.delivery import Delivery, DeliveryState, DeliverySwitch, Hand
 from jmsbridge.core.runtime.clock import Clock
 from jmsbridge.core.runtime.locks import Rank, ranked
-from jmsbridge.core.runtime.waiting import WaitSet
+from jmsbridge.core.runtime.waiting import Waiter, WaitSet
 from jmsbridge.selectors import Selector
 from jmsbridge.spi import Arrival, BackendError, LinkLost, Outcome, Retires, Subscription, Ticket
 
@@ -76,6 +76,7 @@ class Inbox:
         self._closed = False
         self._lost = False
         self._credit = False
+        self._is_aside = False  # no credit, so that others get what was released; ``_credit`` says what there was
         self._spent = 0
         self._left: set[Delivery] | None = None  # once retired: its deliveries that are not settled
         self._finished = False
@@ -166,7 +167,7 @@ class Inbox:
         self.unsure = False
 
     def _grant(self, count: int) -> None:
-        if self.subscription is not None:
+        if self.subscription is not None and not self._is_aside:
             with contextlib.suppress(BackendError):  # the link is dying and says so itself
                 self.subscription.grant(count)
 
@@ -178,6 +179,7 @@ class Inbox:
             return
         if self.unmatched is not None:
             self.unmatched.wait_paused()
+            self.restore()
         subscription.drain(ticket)
         with self._lock:
             self._credit = False
@@ -185,14 +187,37 @@ class Inbox:
 
     def regrant(self) -> None:
         """After a drain: fill the window again."""
+        if self.unmatched is not None:
+            self.unmatched.resume()
+        self._fill()
+
+    def _fill(self) -> None:
         with self._lock:
             count = self.window - len(self._queue) - sum(not delivery.spent for delivery in self._again)
             wanted = self.window > 0 and self.is_running() and not self._credit
             self._credit = self._credit or wanted
-        if self.unmatched is not None:
-            self.unmatched.resume()
         if wanted and count > 0:
             self._grant(count)
+
+    def withdraw(self, timeout: float) -> None:
+        """Take all credit back until ``restore``, so that others get what is released; BackendError."""
+        with self._lock:
+            if self._is_aside or not self._credit or self._ended() or self.subscription is None:
+                return
+            self._is_aside = True
+        waiter = Waiter()
+        self.subscription.drain(waiter)
+        waiter.wait_answer(timeout, "a drain")
+
+    def restore(self) -> None:
+        """Give the credit again that ``withdraw`` took back."""
+        with self._lock:
+            if not self._is_aside:
+                return
+            self._is_aside = self._credit = False
+            self._spent = 0
+        self._fill()
+        self._tell()  # without a window, a receive that waits asks again
 
     def refill(self, count: int) -> bool:
         """Ask for as many again as were put aside; False while no message may leave."""

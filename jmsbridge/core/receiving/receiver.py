@@ -107,7 +107,7 @@ class Receiver:
         """Release those of the unmatched messages that have waited long enough."""
         inbox = self.inbox
         if inbox.unmatched is not None and inbox.subscription is not None:
-            inbox.unmatched.tend(inbox.subscription, inbox.refill)
+            inbox.unmatched.tend(inbox.subscription, inbox)
 
     def listen(self, listener: Callable[[Any], None] | None, on_message: Callable[[], None]) -> None:
         """Set or remove the listener; ``on_message`` is called when there may be something for it."""

@@ -3,13 +3,14 @@
 ``threading.Condition`` is not fit for the main thread: interrupted inside ``wait`` it may come back without its lock.
 """
 
+import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from jmsbridge.spi import BackendError
+from jmsbridge.spi import BackendError, Cancels, Channel, Ticket
 
-__all__ = ["LONGEST_WAIT", "AnswerMissing", "WaitSet", "Waiter"]
+__all__ = ["LONGEST_WAIT", "AnswerMissing", "WaitSet", "Waiter", "cancel"]
 
 LONGEST_WAIT = 1.0
 """Seconds after which every wait looks again by itself: whoever should have woken it may have been interrupted."""
@@ -55,6 +56,15 @@ class Waiter:
             raise AnswerMissing(f"no answer to {what} within {timeout:.3g} s; its outcome is unknown", in_doubt=True)
         if self.error is not None:
             raise self.error
+
+
+def cancel(channel: Channel | None, tickets: Sequence[Ticket]) -> None:
+    """Nobody waits for these sends any longer: those of which nothing was written are answered, where the backend can
+    take them back.
+    """
+    if tickets and isinstance(channel, Cancels):
+        with contextlib.suppress(BackendError):  # a dead link answers all of them
+            channel.cancel(tickets)
 
 
 class WaitSet:

@@ -4,6 +4,7 @@ Every message asks for its own confirmation, so that a refusal is noticed and th
 only the waiting is per group. See ``docs/decisions/groupack.md``.
 """
 
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -12,7 +13,7 @@ from jmsbridge.core.runtime.waiting import AnswerMissing, WaitSet
 from jmsbridge.core.translate import translate
 from jmsbridge.errors import InDoubtException
 from jmsbridge.message import message_from_arrival
-from jmsbridge.spi import BackendError, Envelope
+from jmsbridge.spi import BackendError, Envelope, Ticket
 
 __all__ = ["Group", "Member"]
 
@@ -48,10 +49,14 @@ class Member:
 
 
 class Group:
-    """One producer's group-acknowledged sends. Used by the session's thread; answers come from any thread."""
+    """One producer's group-acknowledged sends. Used by the session's thread; answers come from any thread.
 
-    def __init__(self, timeout: float) -> None:
+    ``cancel`` takes back those that were not written yet.
+    """
+
+    def __init__(self, timeout: float, cancel: Callable[[Sequence[Ticket]], None]) -> None:
         self._timeout = timeout
+        self._cancel = cancel
         self.is_full = False
         """Whether the message entered last completes its group: the sender then waits."""
         self._changed = WaitSet()
@@ -83,6 +88,7 @@ class Group:
 
     def _give_up(self, patience: float) -> None:
         # what has no answer by now is told once, and waited for no more
+        self._cancel(tuple(self._open.values()))
         with self._lock:
             for member in self._open.values():
                 member.answered = True

@@ -8,14 +8,14 @@ import itertools
 import logging
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from jmsbridge.core.runtime.executor import SerialExecutor
 from jmsbridge.core.runtime.locks import Rank, assert_unlocked, ranked
 from jmsbridge.core.runtime.waiting import WaitSet
 from jmsbridge.core.sending.weight import window_text
 from jmsbridge.errors import IllegalStateException, ResourceAllocationException
-from jmsbridge.spi import BackendError
+from jmsbridge.spi import BackendError, Ticket
 
 __all__ = ["Entry", "Ledger", "step"]
 
@@ -64,10 +64,14 @@ class Ledger:
     """All asynchronous sends of one session, in send order, with the send window.
 
     ``enter`` is called by the sending thread, answers come from any thread, callbacks run on the executor only.
+    ``give_up`` answers those that were waited for long enough, in order.
     """
 
-    def __init__(self, name: str, window: int, window_bytes: int | None) -> None:
+    def __init__(
+        self, name: str, window: int, window_bytes: int | None, give_up: Callable[[Sequence[Ticket]], None]
+    ) -> None:
         self.executor = SerialExecutor(name, self._deliver)
+        self._give_up = give_up
         self._window = window
         self._window_bytes = window_bytes
         self._entries: deque[Entry] = deque()  # appended by senders, popped by the executor
@@ -185,20 +189,18 @@ class Ledger:
             self._closed = self._closed or idle or not when_idle
             return idle
 
-    def wait_finished(self, number: int, timeout: float, give_up: Callable[[], BackendError]) -> None:
+    def wait_finished(self, number: int, timeout: float) -> None:
         """Wait until send ``number`` and all before it have been called back.
 
-        After ``timeout`` seconds those without an answer are failed, in order, with ``give_up()``; a callback that is
-        running is waited for however long it takes, and logged.
+        After ``timeout`` seconds those without an answer are given up; a callback that is running is waited for however
+        long it takes, and logged.
         """
         if self._finished >= number:
             return
         self._wake()
         if self._wait(number, timeout):
             return
-        for entry in tuple(self._entries):
-            if entry.number <= number and not entry.answered:
-                entry.fail(give_up())
+        self._give_up([entry for entry in tuple(self._entries) if entry.number <= number and not entry.answered])
         while not self._wait(number, _PATIENCE):
             log.warning("still waiting for a completion listener to return")
             self.executor.wake()  # in case its thread could not be started

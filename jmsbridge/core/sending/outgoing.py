@@ -3,7 +3,7 @@
 import copy
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from threading import get_ident
 from typing import Any
@@ -14,7 +14,9 @@ from jmsbridge.core.naming import message_ids
 from jmsbridge.core.plan import Plan
 from jmsbridge.core.runtime.clock import Clock
 from jmsbridge.core.runtime.interrupts import main_thread
-from jmsbridge.core.runtime.waiting import AnswerMissing, Waiter, WaitSet
+from jmsbridge.core.runtime.locks import Rank, ranked
+from jmsbridge.core.runtime.waiting import AnswerMissing, Waiter, WaitSet, cancel
+from jmsbridge.core.sending.giving_up import give_up, missing
 from jmsbridge.core.sending.group import Group, Member
 from jmsbridge.core.sending.ledger import Entry, Ledger
 from jmsbridge.core.sending.throttle import Throttle
@@ -26,7 +28,7 @@ from jmsbridge.core.sending.tickets import (
     TransactedSend,
     UnwatchedSend,
 )
-from jmsbridge.core.sending.watched import WatchedSends, give_up
+from jmsbridge.core.sending.watched import WatchedSends
 from jmsbridge.core.sending.weight import weigh
 from jmsbridge.core.transaction import SessionTransactions
 from jmsbridge.core.translate import translate
@@ -66,12 +68,12 @@ class Outgoing:
         on_failure: Callable[[JMSException], None],
     ) -> None:
         window, window_bytes = options.send_window, options.confirmation_window_size
-        self.ledger = Ledger(f"jmsbridge-{name}-complete", window, window_bytes)
+        self.ledger = Ledger(f"jmsbridge-{name}-complete", window, window_bytes, self._give_up)
         self.handler: Callable[[Any], None] | None = None
         self.group_ack_threshold = 1
         self.failed: deque[JMSException] = deque(maxlen=max(_KEPT_FAILURES, window))
         self._groups: dict[Group, None] = {}
-        self._watched = WatchedSends(window, window_bytes, options.send_timeout, self.report)
+        self._watched = WatchedSends(window, window_bytes, options.send_timeout, self.report, self._give_up)
         self._transactions = transactions
         self._clock = clock
         self._now_ms = clock.now_ms
@@ -82,6 +84,7 @@ class Outgoing:
         self._plan: Plan | None = None
         self._lacks = False  # something that any send may need
         self._up = WaitSet()  # senders that wait for a channel
+        self._changing = ranked(Rank.LEAF)  # held to look at _channel and then change it
         self._channel: Channel | None = None
         self._down: JMSException | None = None
         self._delays = Delays(name, clock, options.emulation_limit, self._send_due)
@@ -100,12 +103,19 @@ class Outgoing:
         """Send over this channel from now on."""
         self._plan = plan
         self._lacks = bool(_NEEDED_TO_SEND & ~plan.native)
-        self._channel = channel
+        with self._changing:
+            self._channel = channel
         self._up.notify()
 
     def suspend(self) -> None:
         """The link died: sends wait from now on. Called under a backend's lock, so without one of ours."""
         self._channel = None
+
+    def leave(self, channel: Channel) -> None:
+        """This channel died alone: sends wait, unless they go over another one already."""
+        with self._changing:
+            if self._channel is channel:
+                self._channel = None
 
     def shut(self, error: JMSException) -> None:
         """There will be no link any more; senders fail with ``error``."""
@@ -125,6 +135,11 @@ class Outgoing:
         if down is not None:
             raise copy.copy(down) from down.__cause__  # each caller its own traceback
         raise JMSException(f"the connection was not restored within {self._timeout:g} s (option send_timeout)")
+
+    def wait_replaced(self, channel: Channel) -> None:
+        """Wait until there is another channel than this one, or will be none; JMSException after ``send_timeout``."""
+        if not self._up.wait_for(lambda: self._channel not in (None, channel) or self._down is not None, self._timeout):
+            raise JMSException(f"the session's channel was not replaced within {self._timeout:g} s")
 
     # ---- sending
 
@@ -234,10 +249,10 @@ class Outgoing:
     def _send_and_wait(self, envelope: Envelope, message: Any) -> None:
         deadline = self._clock.monotonic() + self._timeout
         while True:
-            waiter = Waiter()
+            ticket: Ticket = (waiter := Waiter())
             channel = self.wait_channel()
             if self.handler is not None:
-                self._hand_over(envelope, self._acknowledged(envelope, message, waiter))
+                self._hand_over(envelope, ticket := self._acknowledged(envelope, message, waiter))
             else:
                 channel.send(envelope, waiter)
             if waiter.answered and waiter.error is None:
@@ -246,18 +261,16 @@ class Outgoing:
                 waiter.wait_answer(self._timeout, "a send")
                 return
             except AnswerMissing as error:
-                raise translate(self._unanswered(envelope, error), (message,)) from error
+                cancel(channel, (ticket,))
+                if waiter.answered and waiter.error is None:
+                    return
+                alarm, last = self._throttle.is_active, waiter.error or error
+                raise translate(missing(envelope, self._timeout, self._plan, last, alarm=alarm), (message,)) from error
             except BackendError as error:
                 again = isinstance(error, LinkLost) and (self._options.resend or not error.in_doubt)
                 if not again or self._clock.monotonic() >= deadline:
                     raise translate(error, (message,)) from error
                 self._wait_replaced(channel, error, deadline)
-
-    def _unanswered(self, envelope: Envelope, error: AnswerMissing) -> AnswerMissing:
-        broker = self._plan.broker if self._plan is not None else "the broker"
-        alarm = "; it asks senders to pause, because an alarm of its memory or disk is on"
-        why = alarm if self._throttle.is_active else ""
-        return AnswerMissing(f"{envelope.address}: {broker} gave {error}{why}", in_doubt=True)
 
     def _wait_replaced(self, channel: Channel, error: BackendError, deadline: float) -> None:
         left = max(0.0, deadline - self._clock.monotonic())
@@ -350,7 +363,7 @@ class Outgoing:
     def _send_in_group(self, sender: Sender, envelope: Envelope, message: Any) -> None:
         group = sender._group
         if group is None:
-            group = sender._group = Group(self._timeout)
+            group = sender._group = Group(self._timeout, lambda tickets: cancel(self._channel, tickets))
         self._groups[group] = None
         channel = self.wait_channel()
         member = Member(group, envelope)
@@ -406,6 +419,9 @@ class Outgoing:
 
     # ---- failures
 
+    def _give_up(self, tickets: Sequence[Ticket]) -> None:
+        give_up(self._channel, tickets)
+
     def report(self, message: Any, error: BackendError) -> None:
         """A send that nobody waits for has failed: keep it, and tell the connection's exception listener."""
         lost, unknown = ((), (message,)) if error.in_doubt else ((message,), ())
@@ -435,6 +451,7 @@ class Outgoing:
     def abandon(self, error: JMSException) -> None:
         """In a forked child: locks may be held by threads that do not exist here."""
         self._up = WaitSet()
+        self._changing = ranked(Rank.LEAF)
         self._channel, self._down = None, error
 
     def finish(self, timeout: float, number: int | None = None) -> None:
@@ -445,7 +462,7 @@ class Outgoing:
         if number is None:
             self._watched.wait_all(timeout)
             number = self.ledger.last
-        self.ledger.wait_finished(number, max(0.0, deadline - self._clock.monotonic()), give_up)
+        self.ledger.wait_finished(number, max(0.0, deadline - self._clock.monotonic()))
 
     def close(self, timeout: float) -> None:
         """Finish everything, what callbacks send meanwhile included, and take no more sends.
@@ -460,7 +477,7 @@ class Outgoing:
         lost = self._delays.wait_close(left())
         self.finish(left())
         while not self.ledger.close(when_idle=left() > 0):
-            self.ledger.wait_finished(self.ledger.last, left(), give_up)
+            self.ledger.wait_finished(self.ledger.last, left())
         if lost:
             raise InDoubtException(
                 f"{len(lost)} delayed messages were never sent, since the session was closed before they were due",

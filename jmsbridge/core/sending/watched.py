@@ -1,20 +1,23 @@
 """Sends that no call waits for: bounded by the send window, and waited for at the end of a transaction or session."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from jmsbridge.core.runtime.locks import Rank, ranked
-from jmsbridge.core.runtime.waiting import AnswerMissing, WaitSet
+from jmsbridge.core.runtime.waiting import WaitSet
 from jmsbridge.core.sending.ledger import step
 from jmsbridge.core.sending.weight import window_text
 from jmsbridge.errors import ResourceAllocationException
-from jmsbridge.spi import BackendError
+from jmsbridge.spi import BackendError, Ticket
 
-__all__ = ["WatchedSends", "give_up"]
+__all__ = ["WatchedSends"]
 
 
 class _Ticket(Protocol):
     size: int
+
+    def succeed(self) -> None:
+        """The broker has it."""
 
     def fail(self, error: BackendError) -> None:
         """No answer."""
@@ -23,13 +26,19 @@ class _Ticket(Protocol):
 class WatchedSends:
     """The tickets of one session's sends without an answer that nobody waits for; thread-safe.
 
-    ``report`` is told of those that failed.
+    ``report`` is told of those that failed; ``give_up`` answers those that were waited for long enough.
     """
 
     def __init__(
-        self, window: int, window_bytes: int | None, timeout: float, report: Callable[[Any, BackendError], None]
+        self,
+        window: int,
+        window_bytes: int | None,
+        timeout: float,
+        report: Callable[[Any, BackendError], None],
+        give_up: Callable[[Sequence[Ticket]], None],
     ) -> None:
         self.report = report
+        self._give_up = give_up
         self._window = window
         self._low_water = window - step(window)
         self._window_bytes = window_bytes
@@ -84,13 +93,6 @@ class WatchedSends:
             self._bytes = sum(ticket.size for ticket in self._tickets)
 
     def wait_all(self, timeout: float) -> None:
-        """Wait until all have their answer; those without one after ``timeout`` seconds have failed."""
-        if self._changed.wait_for(lambda: not self._tickets, timeout):
-            return
-        for ticket in tuple(self._tickets):
-            ticket.fail(give_up())
-
-
-def give_up() -> BackendError:
-    """The answer of a send that was waited for long enough."""
-    return AnswerMissing("no answer to an asynchronous send before close, commit or rollback", in_doubt=True)
+        """Wait until all have their answer; those without one after ``timeout`` seconds are given up."""
+        if not self._changed.wait_for(lambda: not self._tickets, timeout):
+            self._give_up(tuple(self._tickets))

@@ -90,6 +90,13 @@ class FaultProxy(Closing):
         """Half-open from now: connections are accepted and stay, and nothing is passed on, until ``resume``."""
         self._do(self._loop.stall)
 
+    def freeze(self, direction: Direction | None = None) -> None:
+        """The connections that there are pass nothing on any more in this direction, or in both; new ones are free.
+
+        They stay until they are cut; ``resume`` lets what was held go on.
+        """
+        self._do(lambda: self._loop.freeze(direction))
+
     def refuse(self) -> None:
         """Refuse new connections until ``resume``; those that exist go on."""
         self._do(self._loop.refuse)

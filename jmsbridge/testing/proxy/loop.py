@@ -96,9 +96,19 @@ class Loop:
         for pair in list(self.pairs):
             self._look_after(pair)
 
+    def freeze(self, direction: Direction | None) -> None:
+        """The connections that there are pass nothing on in this direction, or in both."""
+        for pair in list(self.pairs):
+            for way in pair.ways:
+                way.frozen |= direction in (None, way.direction)
+            self._look_after(pair)
+
     def resume(self) -> None:
         """Pass everything on, accept connections, forget the cut."""
         self._stalled = False
+        for pair in self.pairs:
+            for way in pair.ways:
+                way.frozen = False
         self.limit(None)
         self.accept()
 

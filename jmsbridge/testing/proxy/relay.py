@@ -55,6 +55,7 @@ class Way:
         self.passed = 0
         self.limit: int | None = None  # where ``passed`` ends, and the connection with it
         self.blocked = False  # the sink takes no more at the moment
+        self.frozen = False  # nothing is read or passed on
         self.end: End | None = None  # nothing more comes; how to tell the sink, once all that is held is passed on
         self.told = False  # the sink has been told
         self._queue: deque[tuple[float, memoryview]] = deque()
@@ -64,8 +65,8 @@ class Way:
 
     @property
     def due(self) -> float | None:
-        """When the next piece may be passed on; None when nothing is held, or the sink takes nothing."""
-        return self._queue[0][0] if self._queue and not self.blocked else None
+        """When the next piece may be passed on; None when nothing is held, or nothing can be passed on now."""
+        return self._queue[0][0] if self._queue and not self.blocked and not self.frozen else None
 
     @property
     def is_empty(self) -> bool:
@@ -74,7 +75,7 @@ class Way:
 
     def wants_more(self, weather: Weather) -> bool:
         """Whether to read now."""
-        return self.end is None and self._room(weather) > 0
+        return self.end is None and not self.frozen and self._room(weather) > 0
 
     def _room(self, weather: Weather) -> int:
         room = min(CHUNK, _HELD - self._held)
@@ -122,7 +123,7 @@ class Way:
 
     def pass_on(self, now: float) -> None:
         """Pass on what is due."""
-        while self._queue and self._queue[0][0] <= now and not self.blocked:
+        while self._queue and self._queue[0][0] <= now and not self.blocked and not self.frozen:
             due, piece = self._queue.popleft()
             sent = self._send(piece)
             self._held -= sent

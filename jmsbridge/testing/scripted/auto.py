@@ -33,7 +33,7 @@ class AutoLink:
     def delete(self, address: Address) -> None:
         """Nothing is kept."""
 
-    def unsubscribe(self, key: str) -> None:
+    def unsubscribe(self, key: str, address: Address | None) -> None:
         """Nothing is kept."""
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jmsbridge.spi.backend import Channel, Inbox, LinkEvents, Subscription, Ticket
 from jmsbridge.spi.envelope import Address, Arrival, Endpoint, Envelope, Interest, Outcome
-from jmsbridge.spi.errors import BackendError, LinkLost
+from jmsbridge.spi.errors import BackendError, ChannelLost, LinkLost, SendCancelled
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.scripted.script import Call, Question
 
@@ -55,9 +55,9 @@ class ScriptedLink:
         """Record it."""
         self.blocking("delete", address)
 
-    def unsubscribe(self, key: str) -> None:
+    def unsubscribe(self, key: str, address: Address | None) -> None:
         """Record it."""
-        self.blocking("unsubscribe", key)
+        self.blocking("unsubscribe", (key, address))
 
     def close(self) -> None:
         """End the link without ``lost``."""
@@ -94,19 +94,23 @@ class ScriptedLink:
 
     # -- shared by channel and subscription --------------------------------------------------------------------------
 
-    def blocking(self, verb: str, detail: Any = None) -> None:
-        """Record a blocking verb; LinkLost when the link is dead, or dies in the hook."""
+    def blocking(self, verb: str, detail: Any = None, channel: "ScriptedChannel | None" = None) -> None:
+        """Record a blocking verb; LinkLost when the link is dead, or dies in the hook; ChannelLost likewise."""
         self.backend.script.record(Call(self.number, verb, detail))
+        self._check(channel)
+
+    def _check(self, channel: "ScriptedChannel | None") -> None:
         if self.error is not None:
             raise LinkLost(str(self.error))
+        if channel is not None and channel.error is not None:
+            raise ChannelLost(str(channel.error))
 
     def path(self, question: Question) -> None:
-        """Record a verb with a ticket and ask its question; a dead link answers at once."""
+        """Record a verb with a ticket and ask its question; a dead link or channel answers at once."""
         script = self.backend.script
         try:
             script.record(Call(self.number, question.verb, question.detail))
-            if self.error is not None:
-                raise LinkLost(str(self.error))
+            self._check(question.channel)
         except BackendError as error:
             if question.ticket is None:
                 raise
@@ -115,6 +119,8 @@ class ScriptedLink:
         script.ask(question)
         if self.error is not None:  # cut between the check and the question: nobody else would answer it
             question.fail(LinkLost(str(self.error), in_doubt=True))
+        elif question.channel.error is not None:
+            question.fail(ChannelLost(str(question.channel.error), in_doubt=True))
 
 
 class ScriptedChannel:
@@ -123,27 +129,35 @@ class ScriptedChannel:
     def __init__(self, link: ScriptedLink, transacted: bool) -> None:
         self.link = link
         self.transacted = transacted
+        self.error: BackendError | None = None
         self.pending: list[Envelope] = []
         self.enlisted: list[Any] = []
 
     def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
         """Take the message when the answer is yes; without a ticket at once."""
         store = self.pending if self.transacted else self.link.backend.accepted
-        question = Question(self.link.number, "send", ticket, lambda: store.append(envelope), envelope)
+        question = Question(self.link.number, "send", ticket, lambda: store.append(envelope), envelope, self)
         self.link.path(question)
         if ticket is None:
             question.succeed()
 
+    def cancel(self, tickets: Sequence[Ticket]) -> None:
+        """Take back what the script keeps from being written."""
+        self.link.blocking("cancel", len(tickets), self)
+        for question in self.link.backend.script.held("send", channel=self):
+            if question.ticket in tickets and not question.is_written:
+                question.fail(SendCancelled("the script kept it from being written"))
+
     def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
         """Start a subscription."""
-        self.link.blocking("subscribe", interest)
+        self.link.blocking("subscribe", interest, self)
         subscription = ScriptedSubscription(self, interest, inbox)
         self.link.subscriptions.append(subscription)
         return subscription
 
     def commit(self, ticket: Ticket) -> None:
         """Make what is pending accepted."""
-        self.link.path(Question(self.link.number, "commit", ticket, self._commit))
+        self.link.path(Question(self.link.number, "commit", ticket, self._commit, channel=self))
 
     def _commit(self) -> None:
         self.link.backend.accepted.extend(self.pending)
@@ -152,7 +166,7 @@ class ScriptedChannel:
 
     def rollback(self, ticket: Ticket) -> None:
         """Forget what is pending."""
-        self.link.path(Question(self.link.number, "rollback", ticket, self._forget))
+        self.link.path(Question(self.link.number, "rollback", ticket, self._forget, channel=self))
 
     def _forget(self) -> None:
         self.pending.clear()
@@ -163,7 +177,10 @@ class ScriptedChannel:
         self.link.backend.script.record(Call(self.link.number, "close-channel"))
 
     def lose(self, error: BackendError) -> None:
-        """The broker ends this channel alone."""
+        """The broker ends this channel alone: open questions are in doubt, then ``channel_lost`` is said."""
+        self.error = error
+        for question in self.link.backend.script.held(channel=self):
+            question.fail(ChannelLost(f"{question.verb}: {error}", in_doubt=True))
         self.link.events.channel_lost(self, error)
 
 
@@ -183,7 +200,7 @@ class ScriptedSubscription:
 
     def grant(self, count: int) -> None:
         """More credit; what the script has ready arrives."""
-        self.link.blocking("grant", count)
+        self.link.blocking("grant", count, self.channel)
         with self._lock:
             self.credit += count
             self._pump()
@@ -199,14 +216,14 @@ class ScriptedSubscription:
             else:
                 self.link.backend.settled.extend((token, outcome) for token in chosen)
 
-        question = Question(self.link.number, "settle", ticket, effect, (chosen, outcome, failures))
+        question = Question(self.link.number, "settle", ticket, effect, (chosen, outcome, failures), self.channel)
         self.link.path(question)
         if ticket is None:
             question.succeed()
 
     def drain(self, ticket: Ticket) -> None:
         """Credit to zero."""
-        self.link.path(Question(self.link.number, "drain", ticket, self._drained))
+        self.link.path(Question(self.link.number, "drain", ticket, self._drained, channel=self.channel))
 
     def _drained(self) -> None:
         with self._lock:
@@ -234,7 +251,11 @@ class ScriptedSubscription:
         """The broker ends this subscription alone."""
         self.link.events.subscription_lost(self, error)
 
+    @property
+    def _is_dead(self) -> bool:
+        return self.link.error is not None or self.channel.error is not None
+
     def _pump(self) -> None:
-        while self._waiting and self.credit > 0 and not self.closed and self.link.error is None:
+        while self._waiting and self.credit > 0 and not self.closed and not self._is_dead:
             self.credit -= 1
             self.inbox.put(self._waiting.popleft())

@@ -31,6 +31,8 @@ class Question:
     ticket: Ticket | None
     effect: Callable[[], None]
     detail: Any = None
+    channel: Any = None
+    is_written: bool = True
     _owner: "Script | None" = field(default=None, repr=False)
 
     def succeed(self) -> None:
@@ -70,6 +72,10 @@ class Script:
         """Keep answers of these verbs until ``release``."""
         self._set("held", verbs)
 
+    def keep(self, *verbs: str) -> None:
+        """The same for a backend that has not even written them: they can still be taken back."""
+        self._set("kept", verbs)
+
     def answer_later(self, *verbs: str) -> None:
         """Answer these verbs from the I/O thread."""
         self._set("io", verbs)
@@ -82,11 +88,15 @@ class Script:
         with self._changed:
             self._policy.update(dict.fromkeys(verbs, policy))
 
-    def held(self, verb: str | None = None, link: int | None = None) -> list[Question]:
+    def held(self, verb: str | None = None, link: int | None = None, channel: Any = None) -> list[Question]:
         """Open questions in the order of asking."""
         with self._changed:
             return [
-                question for question in self._open if verb in (None, question.verb) and link in (None, question.link)
+                question
+                for question in self._open
+                if verb in (None, question.verb)
+                and link in (None, question.link)
+                and channel in (None, question.channel)
             ]
 
     def release(
@@ -148,6 +158,7 @@ class Script:
         with self._changed:
             self._open.append(question)
             policy = self._policy.get(question.verb, "inline")
+            question.is_written = policy != "kept"
             self._changed.notify_all()
         if policy == "inline":
             question.succeed()

@@ -310,16 +310,6 @@ def test_recovery_onto_a_lesser_broker_closes_what_it_cannot_have(backend: Scrip
     assert "durable" in str(heard[0])
 
 
-def test_recovery_after_one_channel_died(backend: ScriptedBackend, connect: Connect) -> None:
-    session = connect().create_session()
-    consumer = session.create_consumer(QUEUE)
-    backend.link.channels[0].lose(SubscriptionRefused("the broker closed the channel"))
-    eventually(lambda: len(backend.links) == 2)
-    _restored(backend, 2)
-    backend.subscription.deliver(text_envelope(ADDRESS, "again"))
-    assert receive_texts(consumer, 1) == ["again"]
-
-
 def test_recovery_does_not_revive_what_was_closed(backend: ScriptedBackend, connect: Connect) -> None:
     connection = connect()
     session = connection.create_session()

@@ -118,7 +118,7 @@ def test_what_is_late_is_told_once_and_waited_for_no_more(backend: ScriptedBacke
 
 
 def test_an_answer_in_the_moment_of_giving_up_is_not_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    group, late = Group(0.05), threading.Event()
+    group, late = Group(0.05, lambda tickets: None), threading.Event()
     answer = group.on_answer
 
     def on_answer(member: Member) -> None:

@@ -113,7 +113,7 @@ def test_a_blocking_send_with_a_handler_is_sent_again_where_that_is_allowed(
 
 def test_a_sender_goes_on_when_the_window_is_half_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jmsbridge.core.runtime.waiting.LONGEST_WAIT", 30.0)
-    sends = WatchedSends(8, None, 20.0, lambda message, error: None)
+    sends = WatchedSends(8, None, 20.0, lambda message, error: None, lambda tickets: None)
     tickets = [UnwatchedSend(sends, 0, None) for _ in range(8)]
     for ticket in tickets:
         sends.add(ticket)

@@ -44,9 +44,9 @@ def test_other_processes_see_it_when_the_call_returns(path: Path) -> None:
     subscription, box, _ = _held(link, 1, NEWS, key="audit", durable=True)
     assert _count(path, "consumer") == 0
     with pytest.raises(SubscriptionRefused, match="not yet acknowledged"):
-        link.unsubscribe("audit")
+        link.unsubscribe("audit", None)
     _ask(subscription.settle, [box.arrivals[0].token], Outcome.ACCEPTED)
-    link.unsubscribe("audit")
+    link.unsubscribe("audit", None)
     subscription.close()
     link.close()
 

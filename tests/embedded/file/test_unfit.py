@@ -25,7 +25,7 @@ def _sent(link: Link, **changes: object) -> BackendError | None:
         lambda link: link.channel(False).subscribe(Interest(address=Address(_HALF)), Inbox()),
         lambda link: link.channel(False).subscribe(Interest(address=Address(_HALF, True)), Inbox()),
         lambda link: link.declare(Address(_HALF, temporary=True)),
-        lambda link: link.unsubscribe(_HALF),
+        lambda link: link.unsubscribe(_HALF, None),
     ],
 )
 def test_half_a_surrogate_pair_in_a_name_is_refused(path: Path, act: Callable[[Link], object]) -> None:

@@ -165,7 +165,7 @@ def check_dead(link: Link, channel: Any, subscription: Any, sent: bool = True) -
             lambda: link.channel(False),
             lambda: link.declare(queue()),
             lambda: link.delete(queue()),
-            lambda: link.unsubscribe("x"),
+            lambda: link.unsubscribe("x", None),
         ]
     for call in calls:
         with pytest.raises(LinkLost):
@@ -246,5 +246,5 @@ def test_a_link_is_dead_in_a_forked_child_and_alive_in_its_parent() -> None:
 
 def test_unknown_subscriptions_and_errors_share_a_root() -> None:
     with pytest.raises(BackendError) as caught:
-        connect().unsubscribe("nobody")
+        connect().unsubscribe("nobody", None)
     assert isinstance(caught.value, SubscriptionUnknown)

@@ -253,7 +253,5 @@ def test_a_browser_selects(world: World) -> None:
 def test_what_cannot_be_subscribed(world: World) -> None:
     with pytest.raises(NotSupported):
         world.consume(topic(), mode=Mode.BROWSE)
-    with pytest.raises(NotSupported):
-        world.consume(start=5)
     with pytest.raises(SelectorRefused):
         world.consume(selector="n >")

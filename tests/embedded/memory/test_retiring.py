@@ -74,7 +74,7 @@ def test_a_durable_subscription_is_free_but_not_to_be_unsubscribed_before_all_is
     assert again.bodies == [2, 1]
     again.settle(Outcome.ACCEPTED)
     again.close()
-    link.unsubscribe("sub")
+    link.unsubscribe("sub", None)
     assert world.stored == 0
 
 
@@ -84,9 +84,9 @@ def test_unsubscribing_waits_for_what_is_not_acknowledged(world: World) -> None:
     world.send_bodies(1, to=topic())
     retire(user)
     with pytest.raises(SubscriptionRefused, match="not yet acknowledged"):
-        link.unsubscribe("sub")
+        link.unsubscribe("sub", None)
     user.settle(Outcome.ACCEPTED)
-    link.unsubscribe("sub")
+    link.unsubscribe("sub", None)
     assert world.broker.topics.topics == {}
 
 

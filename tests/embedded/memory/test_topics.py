@@ -115,18 +115,18 @@ def test_an_inactive_durable_subscription_is_made_anew(world: World, address: An
 def test_unsubscribing(world: World) -> None:
     link = world.connect("app")
     with pytest.raises(SubscriptionUnknown):
-        link.unsubscribe("sub")
+        link.unsubscribe("sub", None)
     user = world.consume(topic(), channel=link.channel(False), **DURABLE)
     with pytest.raises(SubscriptionRefused):
-        link.unsubscribe("sub")
+        link.unsubscribe("sub", None)
     world.send_bodies(1, to=topic())
     user.close()
     with pytest.raises(SubscriptionUnknown):
-        world.link.unsubscribe("sub")
-    link.unsubscribe("sub")
+        world.link.unsubscribe("sub", None)
+    link.unsubscribe("sub", None)
     assert (world.stored, world.broker.topics.topics) == (0, {})
     with pytest.raises(SubscriptionUnknown):
-        link.unsubscribe("sub")
+        link.unsubscribe("sub", None)
 
 
 def test_messages_of_an_open_transaction_keep_the_subscription(world: World) -> None:
@@ -137,9 +137,9 @@ def test_messages_of_an_open_transaction_keep_the_subscription(world: World) -> 
     user.settle(Outcome.ACCEPTED)
     user.close()
     with pytest.raises(SubscriptionRefused):
-        link.unsubscribe("sub")
+        link.unsubscribe("sub", None)
     assert world.finish(channel) is None
-    link.unsubscribe("sub")
+    link.unsubscribe("sub", None)
     assert world.stored == 0
 
 

@@ -318,7 +318,8 @@ class Held(World):
         )
         source = Source("q", "classic", eager=False)
         self.box = Box()
-        self.subscription = Subscription(link, Interest(address=Address("q"), window=3), self.box, source)  # type: ignore[arg-type]
+        interest = Interest(address=Address("q"), window=3)
+        self.subscription = Subscription(link, interest, self.box, source, lambda error: None)  # type: ignore[arg-type]
         self.subscription.open(lambda error: None)
         self.subscription.grant(1)
         self.wire.answer("consume")

@@ -36,6 +36,7 @@ REFUSALS = [
     (406, "PRECONDITION_FAILED - queue 'q' in vhost '/' in use", AddressInUse),
     (406, OVERSIZE, SendRefused),
     (406, TIMED_OUT, ChannelLost),
+    (406, "PRECONDITION_FAILED - unknown delivery tag 99", ChannelLost),
     (311, "CONTENT_TOO_LARGE", SendRefused),
     (530, "NOT_ALLOWED - vhost nope not found", AccessDenied),
     (540, "NOT_IMPLEMENTED", NotSupported),

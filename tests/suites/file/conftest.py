@@ -9,6 +9,7 @@ import jmsbridge_embedded
 from jmsbridge.spi import registry
 from jmsbridge.testing import Harness
 from jmsbridge.testing.suite.support import eventually
+from tests.suites.layered.harness import stored_at
 
 if "embedded" not in registry.names():  # a bare checkout: nothing is installed, so there is no entry point
     registry.register("embedded", jmsbridge_embedded.backend)
@@ -24,6 +25,10 @@ class FileHarness(Harness):
     def cut(self) -> None:
         """All links of this process to the file die; its messages stay."""
         jmsbridge_embedded.cut(path=str(self._path))
+
+    def stored(self) -> int:
+        """What is in queues and subscriptions."""
+        return stored_at(self.endpoint, self.options)
 
 
 @pytest.fixture

@@ -111,8 +111,8 @@ class _Link:
             self.inner.channel(False).close()  # a dead link says so
             raise NotSupported(f"{self.broker} has no temporary destinations")
 
-    def unsubscribe(self, key: str) -> None:
-        self.inner.unsubscribe(key)
+    def unsubscribe(self, key: str, address: Address | None) -> None:
+        self.inner.unsubscribe(key, address)
 
     def close(self) -> None:
         self.inner.close()

@@ -258,6 +258,37 @@ def test_half_open_then_resumed(proxy: FaultProxy, echo: Echo, connect: Connect)
     assert read(new, 1) == b"b"
 
 
+@pytest.mark.parametrize("direction", [Direction.OUT, Direction.IN, None])
+def test_frozen_connections_pass_nothing_in_a_direction(
+    proxy: FaultProxy, echo: Echo, connect: Connect, direction: Direction | None
+) -> None:
+    frozen = connect(proxy)
+    frozen.sendall(b"a")
+    assert read(frozen, 1) == b"a"
+    before = proxy.passed(Direction.OUT)
+    proxy.freeze(direction)
+    frozen.sendall(b"b")
+    frozen.settimeout(0.1)
+    with pytest.raises(TimeoutError):
+        frozen.recv(1)
+    frozen.settimeout(LONG)
+    assert (proxy.passed(Direction.OUT) > before) == (direction is Direction.IN)
+    free = connect(proxy)
+    free.sendall(b"c")
+    assert read(free, 1) == b"c"
+    proxy.resume()
+    assert read(frozen, 1) == b"b"
+
+
+def test_frozen_connections_can_be_cut(proxy: FaultProxy, echo: Echo, connect: Connect) -> None:
+    one = connect(proxy)
+    one.sendall(b"a")
+    assert read(one, 1) == b"a"
+    proxy.freeze()
+    proxy.cut()
+    assert_reset(one)
+
+
 def test_half_open_can_be_cut(proxy: FaultProxy, connect: Connect) -> None:
     proxy.stall()
     one = connect(proxy)

@@ -60,6 +60,24 @@ def test_the_harness_cuts_what_goes_through_it(server: socket.socket) -> None:
         socket.create_connection((harness.proxy.host, harness.proxy.port), LONG)
 
 
+def test_the_harness_has_others_aside(server: socket.socket) -> None:
+    with ProxiedHarness(f"acme://127.0.0.1:{port(server)}") as harness:
+        aside = harness.aside()
+        assert aside.endpoint.port not in (harness.endpoint.port, port(server))
+        with (
+            socket.create_connection((harness.proxy.host, harness.proxy.port), LONG) as one,
+            server.accept()[0] as broker,
+        ):
+            aside.cut()
+            one.sendall(b"a")
+            assert broker.recv(1) == b"a"
+            harness.cut()
+            with pytest.raises(ConnectionResetError):
+                one.recv(1)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((aside.proxy.host, aside.proxy.port), LONG)
+
+
 def _command(*arguments: str) -> Any:
     command = [sys.executable, "-m", "jmsbridge.testing.proxy", *arguments]
     return subprocess.Popen(

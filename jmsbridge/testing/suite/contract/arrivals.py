@@ -1,10 +1,13 @@
 """Contract: credit, order, drain and close of a subscription on a queue; browsing and queue selectors."""
 
-from jmsbridge.spi.envelope import Mode, Outcome
+from jmsbridge.spi.backend import Channel, Subscription
+from jmsbridge.spi.envelope import Arrival, Interest, Mode, Outcome
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
-from jmsbridge.testing.marks import level, requires
+from jmsbridge.testing.marks import level, promise, requires
 from jmsbridge.testing.suite.contract.support import (
+    Answer,
+    Box,
     drain,
     envelope,
     fetch,
@@ -20,6 +23,7 @@ NUMBERS = tuple(str(number) for number in range(20))
 
 
 @level("contract")
+@promise(3)
 @requires(Native.CREDIT)
 def test_contract_receive_starts_without_credit(harness: Harness) -> None:
     address = harness.address()
@@ -31,6 +35,7 @@ def test_contract_receive_starts_without_credit(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(3)
 @requires(Native.CREDIT)
 def test_contract_receive_credit_adds_up(harness: Harness) -> None:
     address = harness.address()
@@ -48,6 +53,21 @@ def test_contract_receive_credit_adds_up(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(3)
+@requires(Native.CREDIT)
+def test_contract_receive_credit_adds_up_beforehand(harness: Harness) -> None:
+    address = harness.address()
+    link = harness.open_link()
+    subscription, box = subscribe(link.channel(False), address, 2)
+    subscription.grant(3)
+    send_texts_to(link, address, *NUMBERS)
+    box.wait(5)
+    drain(subscription)
+    assert box.bodies == list(NUMBERS[:5])
+
+
+@level("contract")
+@promise(3)
 def test_contract_receive_keeps_order(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
@@ -58,6 +78,7 @@ def test_contract_receive_keeps_order(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(3)
 def test_contract_receive_more_than_the_window(harness: Harness) -> None:
     """A window of unsettled messages that is not refilled must not stop one that is."""
     address = harness.address()
@@ -73,6 +94,7 @@ def test_contract_receive_more_than_the_window(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Interest)
 def test_contract_receive_deferred_beyond_the_window(harness: Harness) -> None:
     """Settlements come late: what is unsettled must not stop what credit allows."""
     address = harness.address()
@@ -91,6 +113,7 @@ def test_contract_receive_deferred_beyond_the_window(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Interest)
 def test_contract_receive_window_of_the_backends_choice(harness: Harness) -> None:
     """A window of 0 means a small one, neither none nor an unbounded one that takes all from the others."""
     address = harness.address()
@@ -108,6 +131,7 @@ def test_contract_receive_window_of_the_backends_choice(harness: Harness) -> Non
 
 
 @level("contract")
+@promise(Channel.subscribe)
 def test_contract_receive_without_credit_keeps_nothing_from_others(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
@@ -117,6 +141,7 @@ def test_contract_receive_without_credit_keeps_nothing_from_others(harness: Harn
 
 
 @level("contract")
+@promise(Arrival)
 def test_contract_receive_first_delivery_is_unflagged(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
@@ -153,6 +178,7 @@ def test_contract_receive_drain_of_a_full_window(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Subscription.drain)
 def test_contract_receive_drain_of_an_empty_queue(harness: Harness) -> None:
     link = harness.open_link()
     subscription, box = subscribe(link.channel(False), harness.address(), 10)
@@ -162,6 +188,7 @@ def test_contract_receive_drain_of_an_empty_queue(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(4)
 @requires(Native.DRAIN | Native.CREDIT)
 def test_contract_receive_drain_ends_the_credit(harness: Harness) -> None:
     address = harness.address()
@@ -175,7 +202,43 @@ def test_contract_receive_drain_ends_the_credit(harness: Harness) -> None:
     assert box.wait(1)[0].envelope.body == "after"
 
 
+class _Count(Answer):
+    """A ticket that notes how many messages had arrived when it was answered."""
+
+    def __init__(self, box: Box) -> None:
+        super().__init__()
+        self._box = box
+        self.arrived = -1
+
+    def succeed(self) -> None:
+        """The broker did it."""
+        self.arrived = len(self._box.arrivals)
+        super().succeed()
+
+
 @level("contract")
+@promise(4)
+def test_contract_receive_drain_waits_for_what_is_on_its_way(harness: Harness) -> None:
+    """The answer comes after the last arrival that was owed, also where a fetch was under way when it was asked for."""
+    address = harness.address()
+    link = harness.open_link()
+    send_texts_to(link, address, *NUMBERS)
+    subscription, box = subscribe(link.channel(False), address, window=1)
+    late: list[tuple[int, int]] = []
+    for _ in range(10):
+        subscription.grant(1)
+        count = _Count(box)
+        subscription.drain(count)
+        count.wait()
+        send_texts_to(link, address, "more")  # a round trip, in which what is late comes
+        if count.arrived != len(box.arrivals):
+            late.append((count.arrived, len(box.arrivals)))
+        settle(subscription, box.tokens[-1:], Outcome.ACCEPTED)
+    assert late == []
+
+
+@level("contract")
+@promise(4)
 def test_contract_receive_close_ends_the_flow(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
@@ -188,6 +251,7 @@ def test_contract_receive_close_ends_the_flow(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Subscription.close)
 def test_contract_receive_close_is_idempotent(harness: Harness) -> None:
     link = harness.open_link()
     channel = link.channel(False)
@@ -201,6 +265,7 @@ def test_contract_receive_close_is_idempotent(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(9)
 def test_contract_receive_each_message_goes_to_one_consumer(harness: Harness) -> None:
     address = harness.address()
     first, second = harness.open_link(), harness.open_link()
@@ -243,7 +308,7 @@ def test_contract_receive_groups_stay_together(harness: Harness) -> None:
     link = harness.open_link()
     _, one = subscribe(link.channel(False), address, 100)
     _, two = subscribe(link.channel(False), address, 100)
-    grouped = [envelope(address, f"{n}", properties={"JMSXGroupID": "ab"[n % 2]}) for n in range(20)]
+    grouped = [envelope(address, f"{n}", properties={"JMSXGroupID": "aabb"[n % 4]}) for n in range(20)]
     send(link.channel(False), *grouped)
     eventually(lambda: len(one.arrivals) + len(two.arrivals) >= 20)
     groups = [{arrival.envelope.properties["JMSXGroupID"] for arrival in box.arrivals} for box in (one, two)]
@@ -251,6 +316,7 @@ def test_contract_receive_groups_stay_together(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Interest)
 def test_contract_receive_presettled(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
@@ -265,6 +331,7 @@ def test_contract_receive_presettled(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Interest)
 def test_contract_receive_presettled_loses_nothing_beyond_credit(harness: Harness) -> None:
     """A lost link takes nothing with it that had not arrived."""
     address = harness.address()

@@ -4,11 +4,12 @@ import threading
 
 import pytest
 
+from jmsbridge.spi.backend import Link
 from jmsbridge.spi.envelope import Address, Interest, Outcome
 from jmsbridge.spi.errors import LinkLost
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness, LinkLog
-from jmsbridge.testing.marks import level, requires
+from jmsbridge.testing.marks import level, promise, requires
 from jmsbridge.testing.suite.contract.support import Answer, Box, envelope, fetch, peek, send, send_texts_to, subscribe
 from jmsbridge.testing.suite.support import LONG, eventually, run_thread
 
@@ -19,6 +20,7 @@ def _cut(harness: Harness, log: LinkLog) -> None:
 
 
 @level("contract")
+@promise(Link)
 def test_contract_life_link_says_what_it_is(harness: Harness) -> None:
     link = harness.open_link()
     assert harness.backend.name == harness.scheme
@@ -29,6 +31,7 @@ def test_contract_life_link_says_what_it_is(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Link.close)
 def test_contract_life_close_is_idempotent_and_silent(harness: Harness) -> None:
     log = LinkLog()
     link = harness.open_link(log)
@@ -39,6 +42,7 @@ def test_contract_life_close_is_idempotent_and_silent(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(6)
 def test_contract_life_close_of_a_dead_link(harness: Harness) -> None:
     log = LinkLog()
     link = harness.open_link(log)
@@ -53,6 +57,7 @@ def test_contract_life_close_of_a_dead_link(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(6)
 def test_contract_life_loss_is_said_once(harness: Harness) -> None:
     logs = [LinkLog(), LinkLog()]
     links = [harness.open_link(log) for log in logs]
@@ -65,6 +70,7 @@ def test_contract_life_loss_is_said_once(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(7)
 def test_contract_life_path_verbs_fail_after_death(harness: Harness) -> None:
     log, address = LinkLog(), harness.address()
     link = harness.open_link(log)
@@ -77,7 +83,9 @@ def test_contract_life_path_verbs_fail_after_death(harness: Harness) -> None:
     channel.send(envelope(address), answers[0])
     subscription.settle(box.tokens, Outcome.ACCEPTED, answers[1])
     subscription.drain(answers[2])
-    assert [type(answer.outcome()) for answer in answers] == [LinkLost] * 3
+    errors = [answer.outcome() for answer in answers]
+    assert [type(error) for error in errors] == [LinkLost] * 3
+    assert [error.in_doubt for error in errors if error is not None] == [False] * 3
     with pytest.raises(LinkLost):
         channel.send(envelope(address), None)
     with pytest.raises(LinkLost):
@@ -87,6 +95,7 @@ def test_contract_life_path_verbs_fail_after_death(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(7)
 def test_contract_life_blocking_verbs_fail_after_death(harness: Harness) -> None:
     log = LinkLog()
     link = harness.open_link(log)
@@ -99,12 +108,13 @@ def test_contract_life_blocking_verbs_fail_after_death(harness: Harness) -> None
     with pytest.raises(LinkLost):
         link.delete(Address("temp", temporary=True))
     with pytest.raises(LinkLost):
-        link.unsubscribe("sub")
+        link.unsubscribe("sub", None)
     with pytest.raises(LinkLost):
         channel.subscribe(Interest(address=harness.address()), Box())
 
 
 @level("contract")
+@promise(1)
 def test_contract_life_every_open_ticket_is_answered_by_death(harness: Harness) -> None:
     log, address = LinkLog(), harness.address()
     channel = harness.open_link(log).channel(False)
@@ -138,6 +148,7 @@ def test_contract_life_confirmed_survives_a_cut(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(9)
 def test_contract_life_links_are_independent(harness: Harness) -> None:
     address = harness.address()
     one, two = harness.open_link(), harness.open_link()
@@ -149,6 +160,7 @@ def test_contract_life_links_are_independent(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(6)
 def test_contract_life_new_link_after_a_cut(harness: Harness) -> None:
     log, address = LinkLog(), harness.address()
     harness.open_link(log)
@@ -161,6 +173,7 @@ def test_contract_life_new_link_after_a_cut(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(8)
 def test_contract_life_threads_are_daemon_and_named(harness: Harness) -> None:
     before = set(threading.enumerate())
     link = harness.open_link()

@@ -6,7 +6,7 @@ from jmsbridge.spi.backend import Channel, Retires, Subscription
 from jmsbridge.spi.envelope import Address, Outcome
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
-from jmsbridge.testing.marks import level, requires
+from jmsbridge.testing.marks import level, promise, requires
 from jmsbridge.testing.suite.contract.support import (
     Answer,
     Box,
@@ -43,6 +43,7 @@ def _finish(channel: Channel, commit: bool) -> None:
 
 
 @level("contract")
+@promise(Retires.retire)
 def test_contract_retired_gets_nothing_more(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
@@ -56,6 +57,7 @@ def test_contract_retired_gets_nothing_more(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Retires.retire)
 def test_contract_retired_settles_what_it_holds(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
@@ -68,6 +70,7 @@ def test_contract_retired_settles_what_it_holds(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Retires.retire)
 def test_contract_retired_leaves_what_failed_to_others(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
@@ -82,6 +85,7 @@ def test_contract_retired_leaves_what_failed_to_others(harness: Harness) -> None
 
 
 @level("contract")
+@promise(Retires.retire)
 def test_contract_retired_can_be_closed(harness: Harness) -> None:
     """What it still holds then goes back, as from any other subscription."""
     address = harness.address()
@@ -94,6 +98,7 @@ def test_contract_retired_can_be_closed(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Retires.retire)
 @requires(Native.TRANSACTIONS)
 @pytest.mark.parametrize("commit", [True, False])
 def test_contract_retired_joins_its_transaction(harness: Harness, commit: bool) -> None:
@@ -115,6 +120,7 @@ def test_contract_retired_joins_its_transaction(harness: Harness, commit: bool) 
 
 
 @level("contract")
+@promise(Retires.retire)
 @requires(Native.DURABLE | Native.EXCLUSIVE_DURABLE)
 def test_contract_retired_frees_its_durable_subscription(harness: Harness) -> None:
     address, key = harness.address(topic=True), harness.name("sub")
@@ -133,6 +139,7 @@ def test_contract_retired_frees_its_durable_subscription(harness: Harness) -> No
 
 
 @level("contract")
+@promise(Retires.retire)
 @requires(Native.SHARED)
 def test_contract_retired_last_ends_a_shared_subscription(harness: Harness) -> None:
     address, key = harness.address(topic=True), harness.name("sub")
@@ -152,6 +159,7 @@ def test_contract_retired_last_ends_a_shared_subscription(harness: Harness) -> N
 
 
 @level("contract")
+@promise(Retires.retire)
 @requires(Native.TEMPORARY)
 def test_contract_retired_frees_its_temporary_destination(harness: Harness) -> None:
     link = harness.open_link()
@@ -165,6 +173,7 @@ def test_contract_retired_frees_its_temporary_destination(harness: Harness) -> N
 
 
 @level("contract")
+@promise(Retires.retire)
 @requires(Native.GROUPS)
 def test_contract_retired_frees_its_groups(harness: Harness) -> None:
     address = harness.address()

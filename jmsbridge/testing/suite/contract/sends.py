@@ -5,10 +5,12 @@ from typing import Any
 
 import msgspec
 
+from jmsbridge.spi.backend import Cancels, Channel
 from jmsbridge.spi.envelope import Address, Arrival, BodyKind, Envelope
+from jmsbridge.spi.errors import SendCancelled
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
-from jmsbridge.testing.marks import level, requires
+from jmsbridge.testing.marks import level, promise, requires, rule
 from jmsbridge.testing.suite.contract.support import Answer, drain, envelope, fetch, peek, send, subscribe
 from jmsbridge.values import Byte, Char, Float, Long, Short
 
@@ -23,6 +25,7 @@ def _roundtrip(harness: Harness, sent: Envelope) -> Envelope:
 
 
 @level("contract")
+@promise(Channel.send)
 def test_contract_send_without_ticket_arrives(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
@@ -31,6 +34,7 @@ def test_contract_send_without_ticket_arrives(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(2)
 def test_contract_send_keeps_order(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
@@ -43,6 +47,44 @@ def test_contract_send_keeps_order(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(2)
+@rule("OR-1", "OR-3")
+def test_contract_send_keeps_order_per_address(harness: Harness) -> None:
+    """Of sends to several destinations by turns, those to each arrive in order; none is promised between them."""
+    addresses = [harness.address(), harness.address(), harness.address(topic=True)]
+    link = harness.open_link()
+    _, box = subscribe(link.channel(False), addresses[2], 60)
+    texts = [str(number) for number in range(60)]
+    send(link.channel(False), *(envelope(address, text) for text in texts for address in addresses))
+    for address in addresses[:2]:
+        assert fetch(link, address, 60) == texts
+    assert [arrival.envelope.body for arrival in box.wait(60)] == texts
+
+
+@level("contract")
+@promise(Cancels.cancel)
+def test_contract_send_that_is_taken_back_is_not_sent(harness: Harness) -> None:
+    """Whatever a backend that cancels says of each: sent and there once, in order, or never sent and not there."""
+    address = harness.address()
+    link = harness.open_link()
+    channel = link.channel(False)
+    answers = {str(number): Answer() for number in range(100)}
+    for text, answer in answers.items():
+        channel.send(envelope(address, text), answer)
+    if isinstance(channel, Cancels):
+        channel.cancel(list(answers.values())[50:])
+        channel.cancel(list(answers.values()))  # those that are answered already among them
+        channel.cancel([])
+    outcomes = {text: answer.outcome() for text, answer in answers.items()}
+    assert {type(outcome) for outcome in outcomes.values()} <= {type(None), SendCancelled}
+    assert [len(answer.answers) for answer in answers.values()] == [1] * 100
+    send(channel, envelope(address, "last"))
+    sent = [text for text, outcome in outcomes.items() if outcome is None]
+    assert fetch(link, address, len(sent) + 1) == [*sent, "last"]
+
+
+@level("contract")
+@promise(1)
 def test_contract_send_answers_every_ticket_once(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
@@ -57,6 +99,7 @@ def test_contract_send_answers_every_ticket_once(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Envelope)
 def test_contract_send_carries_headers(harness: Harness) -> None:
     sent = envelope(
         harness.address(),
@@ -139,6 +182,7 @@ def _typed(value: Any) -> Any:
 
 
 @level("contract")
+@promise(Envelope)
 def test_contract_send_carries_a_large_body(harness: Harness) -> None:
     text = "0123456789abcdef" * 65_536
     assert _roundtrip(harness, envelope(harness.address(), text)).body == text

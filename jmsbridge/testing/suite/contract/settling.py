@@ -1,9 +1,10 @@
 """Contract: what each outcome of ``settle`` does to a message, and what becomes of messages never settled."""
 
+from jmsbridge.spi.backend import Channel, Subscription
 from jmsbridge.spi.envelope import Outcome
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
-from jmsbridge.testing.marks import level, requires
+from jmsbridge.testing.marks import level, promise, requires
 from jmsbridge.testing.suite.contract.support import (
     Answer,
     drain,
@@ -17,6 +18,7 @@ from jmsbridge.testing.suite.contract.support import (
 
 
 @level("contract")
+@promise(5, Outcome.ACCEPTED)
 def test_contract_settle_accepted_is_gone(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
@@ -26,6 +28,7 @@ def test_contract_settle_accepted_is_gone(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(1)
 def test_contract_settle_nothing_is_answered(harness: Harness) -> None:
     """A ticket is answered exactly once, also where there is nothing to do."""
     channel = harness.open_link().channel(False)
@@ -37,6 +40,7 @@ def test_contract_settle_nothing_is_answered(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(1)
 @requires(Native.REJECT)
 def test_contract_settle_nothing_rejected_is_answered(harness: Harness) -> None:
     channel = harness.open_link().channel(False)
@@ -47,6 +51,7 @@ def test_contract_settle_nothing_rejected_is_answered(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Subscription.settle)
 def test_contract_settle_without_ticket(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
@@ -64,6 +69,7 @@ def test_contract_settle_without_ticket(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(1)
 def test_contract_settle_answers_once(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
@@ -94,6 +100,7 @@ def test_contract_settle_is_confirmed(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Outcome.RELEASED)
 @requires(Native.RELEASE)
 def test_contract_settle_released_is_unseen(harness: Harness) -> None:
     address = harness.address()
@@ -111,6 +118,7 @@ def test_contract_settle_released_is_unseen(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Outcome.FAILED)
 def test_contract_settle_failed_comes_again(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
@@ -143,6 +151,7 @@ def test_contract_settle_failed_is_never_dropped(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Subscription.settle)
 @requires(Native.DELIVERY_COUNT)
 def test_contract_settle_failures_are_counted(harness: Harness) -> None:
     address = harness.address()
@@ -161,6 +170,7 @@ def test_contract_settle_failures_are_counted(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Outcome.REJECTED)
 @requires(Native.REJECT)
 def test_contract_settle_rejected_does_not_return(harness: Harness) -> None:
     address = harness.address()
@@ -176,6 +186,7 @@ def test_contract_settle_rejected_does_not_return(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(5)
 @requires(Native.RELEASE)
 def test_contract_settle_several_is_one_step(harness: Harness) -> None:
     """What goes back together stands in its first order, before what was never delivered."""
@@ -193,6 +204,23 @@ def test_contract_settle_several_is_one_step(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(5)
+@requires(Native.RELEASE)
+def test_contract_settle_several_reach_one_that_waits_in_order(harness: Harness) -> None:
+    """One step: a consumer that waits for them gets the first one first."""
+    address = harness.address()
+    link = harness.open_link()
+    send_texts_to(link, address, *"abcd")
+    subscription, box = subscribe(link.channel(False), address, 4)
+    box.wait(4)
+    drain(subscription)
+    _, other = subscribe(link.channel(False), address, 4)
+    settle(subscription, box.tokens, Outcome.RELEASED)
+    assert [arrival.envelope.body for arrival in other.wait(4)] == list("abcd")
+
+
+@level("contract")
+@promise(Outcome.ACCEPTED)
 def test_contract_settle_out_of_the_middle(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
@@ -208,6 +236,7 @@ def test_contract_settle_out_of_the_middle(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Channel.close)
 def test_contract_settle_channel_close_gives_back(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
@@ -223,6 +252,7 @@ def test_contract_settle_channel_close_gives_back(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(11)
 def test_contract_settle_link_loss_gives_back(harness: Harness) -> None:
     address = harness.address()
     send_texts_to(harness.open_link(), address, "a", "b")

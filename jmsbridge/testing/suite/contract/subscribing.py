@@ -1,20 +1,32 @@
 """Contract: topics, durable and shared subscriptions, temporary destinations, client ids."""
 
+from collections import Counter
 from typing import Any
 
 import pytest
 
-from jmsbridge.spi.envelope import Address
+from jmsbridge.spi.backend import Channel, Link
+from jmsbridge.spi.envelope import Address, Interest, Outcome
 from jmsbridge.spi.errors import AddressInUse, BackendError, ClientIdRefused, SubscriptionRefused, SubscriptionUnknown
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
-from jmsbridge.testing.marks import level, requires
-from jmsbridge.testing.suite.contract.support import drain, envelope, fetch, peek, send, send_texts_to, subscribe
+from jmsbridge.testing.marks import level, promise, requires, rule
+from jmsbridge.testing.suite.contract.support import (
+    drain,
+    envelope,
+    fetch,
+    peek,
+    send,
+    send_texts_to,
+    settle,
+    subscribe,
+)
 from jmsbridge.testing.suite.support import eventually
 from jmsbridge.values import Long
 
 
 @level("contract")
+@promise(Channel.subscribe)
 def test_contract_topic_copies_to_each_subscription(harness: Harness) -> None:
     address = harness.address(topic=True)
     link = harness.open_link()
@@ -26,6 +38,7 @@ def test_contract_topic_copies_to_each_subscription(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Channel.subscribe)
 def test_contract_topic_subscription_begins_when_made(harness: Harness) -> None:
     address = harness.address(topic=True)
     link = harness.open_link()
@@ -100,10 +113,11 @@ def test_contract_durable_keeps_while_away(harness: Harness) -> None:
     send_texts_to(harness.open_link(), address, "a", "b")
     link = harness.open_link(client_id=client)
     assert fetch(link, address, 2, key=key, durable=True) == ["a", "b"]
-    link.unsubscribe(key)
+    link.unsubscribe(key, address)
 
 
 @level("contract")
+@promise(Link.unsubscribe)
 @requires(Native.DURABLE)
 def test_contract_unsubscribe_forgets(harness: Harness) -> None:
     address, key = harness.address(topic=True), harness.name("sub")
@@ -113,9 +127,10 @@ def test_contract_unsubscribe_forgets(harness: Harness) -> None:
     drain(subscription)
     subscription.close()
     send_texts_to(link, address, "forgotten")
-    link.unsubscribe(key)
-    with pytest.raises(SubscriptionUnknown):
-        link.unsubscribe(key)
+    link.unsubscribe(key, address)
+    for known in (address, None):
+        with pytest.raises(SubscriptionUnknown):
+            link.unsubscribe(key, known)
     subscription, box = subscribe(channel, address, 1, key=key, durable=True)
     send_texts_to(link, address, "new")
     assert box.wait(1)[0].envelope.body == "new"
@@ -132,6 +147,66 @@ def test_contract_durable_unshared_is_exclusive(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Interest)
+@rule("SU-2")
+@requires(Native.DURABLE | Native.SHARED_DURABLE)
+@pytest.mark.parametrize("shared", [False, True])
+def test_contract_durable_stays_shared_or_unshared(harness: Harness, shared: bool) -> None:
+    """Also while it has no consumer; what waits in it is kept, and the name is free again after unsubscribe."""
+    address, key = harness.address(topic=True), harness.name("sub")
+    link = harness.open_link(client_id=harness.name("client"))
+    channel = link.channel(False)
+    subscription, _ = subscribe(channel, address, key=key, durable=True, shared=shared)
+    drain(subscription)
+    subscription.close()
+    send_texts_to(link, address, "kept")
+    with pytest.raises(SubscriptionRefused):
+        subscribe(channel, address, key=key, durable=True, shared=not shared)
+    assert fetch(link, address, 1, key=key, durable=True, shared=shared) == ["kept"]
+    link.unsubscribe(key, address)
+    subscription, _ = subscribe(channel, address, key=key, durable=True, shared=not shared)
+    drain(subscription)
+    subscription.close()
+    link.unsubscribe(key, address)
+
+
+@level("contract")
+@promise(Interest)
+@requires(Native.DURABLE | Native.SHARED)
+def test_contract_durable_and_shared_names_are_apart(harness: Harness) -> None:
+    """A non-durable shared subscription may have the name of a durable one: each gets its own copy."""
+    address, key = harness.address(topic=True), harness.name("sub")
+    link = harness.open_link(client_id=harness.name("client"))
+    channel = link.channel(False)
+    durable, one = subscribe(channel, address, 10, key=key, durable=True)
+    _, two = subscribe(channel, address, 10, key=key, shared=True)
+    send_texts_to(link, address, "a")
+    assert [box.wait(1)[0].envelope.body for box in (one, two)] == ["a", "a"]
+    settle(durable, one.tokens, Outcome.ACCEPTED)
+    drain(durable)
+    durable.close()
+    link.unsubscribe(key, address)
+
+
+@level("contract")
+@promise(Interest)
+@requires(Native.DURABLE | Native.CLIENT_ID)
+def test_contract_durable_key_belongs_to_its_client_id(harness: Harness) -> None:
+    """Two clients that name their subscriptions alike have one each."""
+    address, key = harness.address(topic=True), harness.name("sub")
+    links = [harness.open_link(client_id=harness.name("client")) for _ in range(2)]
+    subscriptions = [subscribe(link.channel(False), address, 10, key=key, durable=True) for link in links]
+    send_texts_to(harness.open_link(), address, "a", "b")
+    for subscription, box in subscriptions:
+        assert [arrival.envelope.body for arrival in box.wait(2)] == ["a", "b"]
+        drain(subscription)
+        settle(subscription, box.tokens, Outcome.ACCEPTED)
+        subscription.close()
+    for link in links:
+        link.unsubscribe(key, address)
+
+
+@level("contract")
 @requires(Native.SHARED)
 def test_contract_shared_consumers_divide_messages(harness: Harness) -> None:
     address, key = harness.address(topic=True), harness.name("sub")
@@ -141,9 +216,24 @@ def test_contract_shared_consumers_divide_messages(harness: Harness) -> None:
     texts = [str(number) for number in range(20)]
     send_texts_to(link, address, *texts)
     eventually(lambda: len(one.arrivals) + len(two.arrivals) >= 20)
-    assert sorted(one.bodies + two.bodies, key=int) == texts
-    assert one.bodies
-    assert two.bodies
+    one.wait_quiet()
+    two.wait_quiet()
+    came = Counter(one.bodies + two.bodies)
+    assert [text for text, count in came.items() if count > 1] == [], "these went to both consumers"
+    assert [text for text in texts if text not in came] == [], "these went to neither consumer"
+
+
+@level("contract")
+@requires(Native.SHARED | Native.CREDIT)
+def test_contract_shared_consumers_each_get_what_they_have_credit_for(harness: Harness) -> None:
+    """Nothing promises fair shares; but what one consumer has no credit for, the other gets."""
+    address, key = harness.address(topic=True), harness.name("sub")
+    link = harness.open_link()
+    interest = {"key": key, "shared": True, "window": 1}
+    _, one = subscribe(link.channel(False), address, 1, **interest)
+    _, two = subscribe(harness.open_link().channel(False), address, 1, **interest)
+    send_texts_to(link, address, "a", "b")
+    assert sorted(box.wait(1)[0].envelope.body for box in (one, two)) == ["a", "b"]
 
 
 @level("contract")
@@ -172,7 +262,7 @@ def test_contract_shared_durable_keeps_while_away(harness: Harness) -> None:
     send_texts_to(link, address, "a")
     link = harness.open_link()
     assert fetch(link, address, 1, key=key, shared=True, durable=True) == ["a"]
-    link.unsubscribe(key)
+    link.unsubscribe(key, None)
 
 
 @level("contract")
@@ -187,6 +277,7 @@ def test_contract_client_id_is_exclusive(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Link.declare)
 @requires(Native.TEMPORARY)
 def test_contract_temporary_belongs_to_its_link(harness: Harness) -> None:
     link, other = harness.open_link(), harness.open_link()
@@ -200,6 +291,7 @@ def test_contract_temporary_belongs_to_its_link(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Link.delete)
 @requires(Native.TEMPORARY)
 def test_contract_temporary_is_protected_by_consumers(harness: Harness) -> None:
     link = harness.open_link()

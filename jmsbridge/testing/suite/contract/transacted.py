@@ -1,10 +1,11 @@
 """Contract: what a transacted channel promises."""
 
 from jmsbridge.spi.backend import Channel
-from jmsbridge.spi.envelope import Outcome
+from jmsbridge.spi.envelope import Address, Outcome
+from jmsbridge.spi.errors import ChannelLost
 from jmsbridge.spi.native import Native
-from jmsbridge.testing.harness import Harness
-from jmsbridge.testing.marks import level, requires
+from jmsbridge.testing.harness import Harness, LinkLog
+from jmsbridge.testing.marks import level, promise, requires
 from jmsbridge.testing.suite.contract.support import (
     Answer,
     drain,
@@ -16,6 +17,7 @@ from jmsbridge.testing.suite.contract.support import (
     settle,
     subscribe,
 )
+from jmsbridge.testing.suite.support import eventually
 
 
 def _commit(channel: Channel) -> None:
@@ -44,6 +46,7 @@ def test_contract_tx_commit_shows_sends_in_order(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Channel.rollback)
 @requires(Native.TRANSACTIONS)
 def test_contract_tx_rollback_forgets_sends(harness: Harness) -> None:
     address = harness.address()
@@ -90,6 +93,7 @@ def test_contract_tx_accepted_joins(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Channel.rollback)
 @requires(Native.TRANSACTIONS)
 def test_contract_tx_rollback_unsettles(harness: Harness) -> None:
     address = harness.address()
@@ -109,6 +113,47 @@ def test_contract_tx_rollback_unsettles(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Channel.commit)
+@requires(Native.TRANSACTIONS | Native.TEMPORARY)
+def test_contract_tx_refused_commit_unsettles(harness: Harness) -> None:
+    """What a refused commit had accepted takes any outcome later, unless the backend gives the channel up.
+
+    The commit has a message for a temporary queue that was deleted meanwhile. Where the broker takes it nevertheless,
+    everything else of it is effective.
+    """
+    address, replies, log = harness.address(), harness.address(), LinkLog()
+    link = harness.open_link(log)
+    gone = link.declare(Address(harness.name("temp"), temporary=True))
+    send_texts_to(link, address, "a", "b")
+    channel = link.channel(True)
+    subscription, box = subscribe(channel, address, 2, deferred=True)
+    box.wait(2)
+    drain(subscription)
+    settle(subscription, box.tokens, Outcome.ACCEPTED)
+    send(channel, envelope(replies, "re: a"), envelope(gone, "nowhere to go"))
+    link.delete(gone)
+    answer = Answer()
+    channel.commit(answer)
+    error = answer.outcome()
+    if error is None:
+        subscription.close()
+        assert (peek(link, address), peek(link, replies)) == ([], ["re: a"])
+        return
+    assert not error.in_doubt
+    if isinstance(error, ChannelLost):
+        eventually(lambda: log.channels)
+        assert [lost for lost, _ in log.channels] == [channel]
+        assert (peek(link, address), peek(link, replies)) == (["a", "b"], [])
+        return
+    _rollback(channel)
+    settle(subscription, box.tokens[:1], Outcome.ACCEPTED)
+    _commit(channel)
+    settle(subscription, box.tokens[1:], Outcome.FAILED)
+    subscription.close()
+    assert (peek(link, address), peek(link, replies)) == (["b"], [])
+
+
+@level("contract")
 @requires(Native.TRANSACTIONS)
 def test_contract_tx_other_outcomes_take_effect_at_once(harness: Harness) -> None:
     address = harness.address()
@@ -123,6 +168,7 @@ def test_contract_tx_other_outcomes_take_effect_at_once(harness: Harness) -> Non
 
 
 @level("contract")
+@promise(Channel.close)
 @requires(Native.TRANSACTIONS)
 def test_contract_tx_close_rolls_back(harness: Harness) -> None:
     address, replies = harness.address(), harness.address()

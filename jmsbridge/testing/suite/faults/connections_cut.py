@@ -120,9 +120,9 @@ def test_fault_producer_goes_on(harness: Harness, queue: Queue) -> None:
 
 
 def test_fault_several_in_a_row(harness: Harness, queue: Queue) -> None:
-    """What a cut took the acknowledgement of comes again; where it cannot be confirmed, that may be any of them."""
+    """With confirmed acknowledgements only the message that was received last comes again; otherwise it may be any."""
     confirmed = Native.SETTLE_CONFIRM in harness.native
-    consumer = connect(harness).create_session().create_consumer(queue)
+    consumer = connect(harness, block_on_acknowledge=confirmed).create_session().create_consumer(queue)
     for number in range(4):
         harness.cut()
         send_elsewhere(harness, queue, str(number))

@@ -20,9 +20,14 @@ from jmsbridge import (
 from jmsbridge.spi.envelope import Outcome
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
-from jmsbridge.testing.marks import level, requires, rule
+from jmsbridge.testing.marks import level, promise, requires, rule
 from jmsbridge.testing.suite.contract.support import drain, fetch, send_texts_to, settle, subscribe
-from jmsbridge.testing.suite.receiving.redelivery_support import DEFERRED, deferred_session
+from jmsbridge.testing.suite.receiving.redelivery_support import (
+    DEFERRED,
+    assert_no_letters,
+    deferred_session,
+    forget_letters,
+)
 from jmsbridge.testing.suite.support import Collector, assert_empty, receive_texts, send_texts
 
 ROUNDS = 25
@@ -53,15 +58,13 @@ class _Place:
 
     def fill(self, session: Session, texts: list[str]) -> None:
         """Have these messages wait."""
+        forget_letters(self._harness, session)
         self.consume(session).close()  # so that the subscription is there
         send_texts(session, self._queue if self._kind == "queue" else self._topic, *texts)
 
     def end(self, session: Session) -> None:
         """Nothing is left behind, and nothing has become a dead letter."""
-        dead = getattr(self._harness, "dead_letters", Queue("DLQ"))
-        if Native.REJECT in self._harness.native:
-            with session.create_consumer(dead) as consumer:
-                assert_empty(consumer)
+        assert_no_letters(self._harness, session)
         if self._kind != "queue":
             session.unsubscribe(self._name)
 
@@ -145,6 +148,7 @@ def test_keeping_what_closed_sessions_had_not_acknowledged(harness: Harness, que
     """Sessions that receive everything and are closed: nobody has said that a message failed."""
     texts = TEXTS[:30]
     session = harness.connect().create_session()
+    forget_letters(harness, session)
     send_texts(session, queue, *texts)
     for _ in range(ROUNDS):
         holding = deferred_session(harness, mode)
@@ -153,8 +157,7 @@ def test_keeping_what_closed_sessions_had_not_acknowledged(harness: Harness, que
     with session.create_consumer(queue) as consumer:
         assert sorted(receive_texts(consumer, len(texts))) == texts
         assert_empty(consumer)
-    if Native.REJECT in harness.native:
-        assert_empty(session.create_consumer(getattr(harness, "dead_letters", Queue("DLQ"))))
+    assert_no_letters(harness, session)
 
 
 @rule("AC-9")
@@ -180,6 +183,7 @@ def test_keeping_closed_sessions_are_no_failures(harness: Harness, queue: Queue,
 
 
 @level("contract")
+@promise(11)
 @pytest.mark.parametrize("outcome", [Outcome.RELEASED, Outcome.FAILED])
 def test_contract_keeping_what_consumers_hand_back(harness: Harness, outcome: Outcome) -> None:
     address = harness.address()
@@ -196,6 +200,7 @@ def test_contract_keeping_what_consumers_hand_back(harness: Harness, outcome: Ou
 
 
 @level("contract")
+@promise(11)
 def test_contract_keeping_what_closed_channels_held(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
@@ -209,6 +214,7 @@ def test_contract_keeping_what_closed_channels_held(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(11)
 def test_contract_keeping_what_closed_links_held(harness: Harness) -> None:
     address = harness.address()
     send_texts_to(harness.open_link(), address, *TEXTS[:10])
@@ -221,6 +227,7 @@ def test_contract_keeping_what_closed_links_held(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Outcome.REQUEUED)
 def test_contract_keeping_count_of_what_was_requeued(harness: Harness) -> None:
     """A delivery that did not fail counts as a delivery; where the backend knows failures, they are told exactly."""
     address = harness.address()

@@ -23,6 +23,7 @@ from jmsbridge.testing.suite.receiving.redelivery_support import (
     deferred_session,
     deliveries,
     delivery,
+    forget_letters,
     left,
     take,
     unseen,
@@ -300,6 +301,7 @@ def test_redelivery_limit_of_a_listener_that_always_raises(harness: Harness, ses
 def test_redelivery_after_the_limit_goes_to_dead_letters(harness: Harness, session: Session, queue: Queue) -> None:
     """After the limit the message is in the dead-letter queue with everything it was sent with, not lost."""
     transacted = deferred_session(harness, SESSION_TRANSACTED, max_redeliveries=1, redelivery_delay=0.01)
+    forget_letters(harness, session)
     consumer = transacted.create_consumer(queue)
     message = session.create_text_message("bad")
     message.set_int_property("n", 7)
@@ -308,7 +310,7 @@ def test_redelivery_after_the_limit_goes_to_dead_letters(harness: Harness, sessi
         assert delivery(take(consumer)) == ("bad", count > 1, count)
         transacted.rollback()
     assert_empty(consumer)
-    dead = take(session.create_consumer(getattr(harness, "dead_letters", Queue("DLQ"))))
+    dead = take(session.create_consumer(Queue(harness.dead_letters)))
     assert (dead.text, dead.get_int_property("n")) == ("bad", 7)
     if harness.scheme == "embedded":
         assert dead.get_string_property("JMS_jmsbridge_dead_letter_reason")

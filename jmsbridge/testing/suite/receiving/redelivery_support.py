@@ -25,9 +25,11 @@ from jmsbridge.testing.suite.support import LONG, assert_empty
 __all__ = [
     "DEFERRED",
     "Delivery",
+    "assert_no_letters",
     "deferred_session",
     "deliveries",
     "delivery",
+    "forget_letters",
     "gone_queue",
     "left",
     "lossy_session",
@@ -100,3 +102,18 @@ def gone_queue(harness: Harness) -> TemporaryQueue:
         temporary = creator.create_session().create_temporary_queue()
         temporary.delete()
     return TemporaryQueue(temporary.queue_name)
+
+
+def forget_letters(harness: Harness, session: Session) -> None:
+    """Take away what other cases left in the dead-letter queue, which may be that of all of them."""
+    if Native.REJECT in harness.native:
+        with session.create_consumer(Queue(harness.dead_letters)) as consumer:
+            while consumer.receive_no_wait() is not None:
+                pass
+
+
+def assert_no_letters(harness: Harness, session: Session) -> None:
+    """Nothing was put aside."""
+    if Native.REJECT in harness.native:
+        with session.create_consumer(Queue(harness.dead_letters)) as consumer:
+            assert_empty(consumer)

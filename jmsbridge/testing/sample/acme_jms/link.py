@@ -55,7 +55,7 @@ class Link:
         self.check()
         raise NotSupported("Acme has no temporary destinations")
 
-    def unsubscribe(self, key: str) -> None:
+    def unsubscribe(self, key: str, address: Address | None) -> None:
         self.check()
         raise NotSupported("Acme has no durable subscriptions")
 

@@ -95,6 +95,14 @@ class Broker:
                 self._topics[address.name].remove(store)
             store.settle(subscription, list(subscription.unsettled), Outcome.REQUEUED)
 
+    @property
+    def stored(self) -> int:
+        """How many messages there are, in queues and subscriptions."""
+        with self.lock:
+            stores = [*self._queues.values(), *itertools.chain.from_iterable(self._topics.values())]
+            held = [each.unsettled for store in stores for each in store.subscriptions]
+            return sum(map(len, [*(store.waiting for store in stores), *held]))
+
     def cut(self) -> None:
         """All links die, as when the network fails."""
         with self.lock:

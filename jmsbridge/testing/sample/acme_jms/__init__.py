@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from jmsbridge.spi import SPI_VERSION, BackendError, Endpoint, LinkEvents, Native
+from jmsbridge.spi import BackendError, Endpoint, LinkEvents, Native
 
 from .broker import Broker
 from .link import Link
@@ -39,7 +39,6 @@ class AcmeBackend:
     name = "sample"
     native = NATIVE
     options: type[msgspec.Struct] = AcmeOptions
-    spi_version = SPI_VERSION
 
     def __init__(self) -> None:
         self._brokers: dict[str, Broker] = {}

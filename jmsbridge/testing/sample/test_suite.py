@@ -1,0 +1,3 @@
+"""The whole compliance suite, on the sample broker."""
+
+from jmsbridge.testing.suite import *

@@ -1,0 +1,153 @@
+"""Contract: what a link leaves behind when it cannot be opened, dies while others live, or is closed."""
+
+import socket
+import threading
+import time
+
+import msgspec
+import pytest
+
+from jmsbridge.spi.backend import Channel, Link
+from jmsbridge.spi.envelope import Address, Outcome
+from jmsbridge.spi.errors import BackendError, ConnectFailed, LinkLost
+from jmsbridge.spi.native import Native
+from jmsbridge.testing.harness import Harness, LinkLog
+from jmsbridge.testing.marks import level, promise, requires
+from jmsbridge.testing.suite.contract.support import (
+    Answer,
+    drain,
+    envelope,
+    left,
+    send_texts_to,
+    settle,
+    subscribe,
+)
+from jmsbridge.testing.suite.support import LONG, eventually
+
+
+@level("contract")
+@promise(9, 11)
+def test_contract_death_gives_what_was_held_to_one_that_waits(harness: Harness) -> None:
+    """One link dies: a consumer that was waiting on another gets its messages, and nobody else hears of it."""
+    aside = harness.aside()
+    if aside is None:
+        pytest.skip("this harness cuts all links or none: write aside()")
+    address, log = harness.address(), LinkLog()
+    link = harness.open_link(log)
+    send_texts_to(link, address, "a", "b")
+    _, held = subscribe(aside.open_link().channel(False), address, 2)
+    held.wait(2)
+    _, box = subscribe(link.channel(False), address, 5)
+    aside.cut()
+    assert sorted(arrival.envelope.body for arrival in box.wait(2)) == ["a", "b"]
+    assert log.losses == []
+
+
+@level("contract")
+@promise(Link.declare)
+@requires(Native.TEMPORARY)
+@pytest.mark.parametrize("topic", [False, True])
+def test_contract_death_ends_temporary_destinations(harness: Harness, topic: bool) -> None:
+    """The link that follows a lost one gets the same name again, as soon as the broker noticed, and nothing in it."""
+    name, log = harness.name("temp"), LinkLog()
+    address = harness.open_link(log).declare(Address(name, topic, temporary=True))
+    if not topic:
+        send_texts_to(harness.open_link(), address, "old")
+    harness.cut()
+    eventually(lambda: log.losses)
+    link = harness.open_link()
+
+    def declared() -> bool:
+        try:
+            made = link.declare(address)
+        except BackendError:
+            return False
+        if made != address:
+            link.delete(made)
+        return made == address
+
+    eventually(declared, 2 * LONG)
+    assert topic or left(link, address, []) == []
+
+
+@level("contract")
+@promise(10)
+def test_contract_death_before_life_has_a_cause(harness: Harness) -> None:
+    """Nobody listens there: ``ConnectFailed``, which is worth another try, with the error of the network below it."""
+    if harness.endpoint.host is None:
+        pytest.skip("the backend connects to no network address")
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        endpoint = msgspec.structs.replace(harness.endpoint, host="127.0.0.1", port=unused.getsockname()[1])
+        with pytest.raises(ConnectFailed) as raised:
+            harness.backend.open(endpoint, harness.options, LinkLog())
+    assert not raised.value.in_doubt
+    assert raised.value.__cause__ is not None, f"{raised.value!r} does not say what it comes from"
+
+
+@level("contract")
+@promise(7)
+def test_contract_death_makes_verbs_fail_fast(harness: Harness) -> None:
+    """At once, and not in doubt: what is asked of a dead link is certainly not done."""
+    log, answer = LinkLog(), Answer()
+    link = harness.open_link(log)
+    channel = link.channel(False)
+    harness.cut()
+    eventually(lambda: log.losses)
+    begun = time.monotonic()
+    channel.send(envelope(harness.address()), answer)
+    error = answer.outcome()
+    with pytest.raises(LinkLost):
+        link.channel(False)
+    with pytest.raises(LinkLost):
+        link.unsubscribe("sub", None)
+    assert time.monotonic() - begun < 1.0
+    assert isinstance(error, LinkLost)
+    assert not error.in_doubt
+
+
+@level("contract")
+@promise(8)
+@pytest.mark.parametrize("cut", [False, True])
+def test_contract_death_ends_its_threads(harness: Harness, cut: bool) -> None:
+    """A link that was closed, whether it lived or not, leaves no thread behind."""
+    harness.open_link().close()  # what the backend starts once for the whole process may stay
+    before = set(threading.enumerate())
+    log = LinkLog()
+    link = harness.open_link(log)
+    address = harness.address()
+    _, box = subscribe(link.channel(False), address, 1)
+    send_texts_to(link, address, "a")
+    box.wait(1)
+    if cut:
+        harness.cut()
+        eventually(lambda: log.losses)
+    link.close()
+
+    def left_behind() -> list[str]:
+        new = set(threading.enumerate()) - before
+        return [thread.name for thread in new if thread.name.startswith("jmsbridge-") and thread.name.endswith("-io")]
+
+    eventually(lambda: not left_behind())
+    assert left_behind() == []
+
+
+@level("contract")
+@promise(Channel.send)
+def test_contract_topic_stores_only_what_somebody_wants(harness: Harness) -> None:
+    """Neither what no subscription wants, nor what all of them have accepted."""
+    before = harness.stored()
+    if before is None:
+        pytest.skip("the harness does not know what the broker stores: write stored()")
+    address = harness.address(topic=True)
+    link = harness.open_link()
+    texts = [str(number) for number in range(50)]
+    send_texts_to(link, address, *texts)
+    eventually(lambda: harness.stored() == before)
+    subscription, box = subscribe(link.channel(False), address, 50)
+    send_texts_to(link, address, *texts)
+    box.wait(50)
+    drain(subscription)
+    settle(subscription, box.tokens, Outcome.ACCEPTED)
+    subscription.close()
+    eventually(lambda: harness.stored() == before)

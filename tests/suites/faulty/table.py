@@ -1,0 +1,125 @@
+"""The faulty variants: which promise each breaks, and which cases of the suite must say so."""
+
+from typing import NamedTuple
+
+from jmsbridge.spi import Arrival, Channel, Envelope, Interest, Link, Native, Outcome, Retires, Subscription
+from jmsbridge.testing.promises import Promise
+from tests.suites.faulty import answers, capabilities, flows
+from tests.suites.faulty.layer import Fault
+
+__all__ = ["TABLE", "Row"]
+
+
+class Row(NamedTuple):
+    """A variant; each of these cases (``test_contract_…``, with its parameter in brackets) fails with it."""
+
+    fault: type[Fault]
+    broken: Promise
+    cases: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the variant."""
+        return self.fault.__name__
+
+
+def _row(fault: type[Fault], broken: Promise, *cases: str) -> Row:
+    return Row(fault, broken, tuple(f"test_contract_{case}" for case in cases))
+
+
+_PROMISES = (
+    _row(answers.AnswersTwice, 1, "send_answers_every_ticket_once"),
+    _row(answers.AcceptsEmptySilently, 1, "settle_nothing_is_answered"),
+    _row(answers.ForgetsTickets, 1, "life_every_open_ticket_is_answered_by_death", "fate_of_sends"),
+    _row(answers.NeverInDoubt, 1, "fate_of_sends[in]", "fate_of_settlements[in]", "fate_of_a_commit[in]"),
+    _row(answers.AlwaysInDoubt, 7, "life_path_verbs_fail_after_death", "death_makes_verbs_fail_fast"),
+    _row(answers.SendsAnsweredEarly, 1, "fate_of_sends[out]"),
+    _row(answers.SettlesAnsweredEarly, 1, "fate_of_settlements[out]"),
+    _row(answers.CommitsAnsweredEarly, 1, "fate_of_a_commit[out]"),
+    _row(flows.SendsOutOfOrder, 2, "send_keeps_order"),
+    _row(flows.OvertakesUnconfirmed, 2, "send_keeps_order"),
+    _row(flows.ArrivesOutOfOrder, 3, "receive_keeps_order"),
+    _row(flows.GivesOneTooMany, 3, "receive_credit_adds_up"),
+    _row(flows.StartsWithCredit, 3, "receive_starts_without_credit"),
+    _row(flows.CreditReplaces, 3, "receive_credit_adds_up_beforehand"),
+    _row(flows.ArrivesAfterDrain, 4, "receive_drain_waits_for_what_is_on_its_way"),
+    _row(flows.DrainKeepsCredit, 4, "receive_drain_ends_the_credit"),
+    _row(flows.ArrivesAfterClose, 4, "receive_close_ends_the_flow"),
+    _row(flows.SettlesInReverse, 5, "settle_several_reach_one_that_waits_in_order"),
+    _row(flows.SettlesTheFirst, 5, "settle_accepted_is_gone"),
+    _row(answers.LostTwice, 6, "life_loss_is_said_once"),
+    _row(answers.LosesInSilence, 6, "life_loss_is_said_once"),
+    _row(answers.LostOnClose, Link.close, "life_close_is_idempotent_and_silent"),
+    _row(answers.LostBeforeTickets, 6, "fate_is_told_before_the_loss"),
+    _row(answers.Reconnects, 7, "life_blocking_verbs_fail_after_death"),
+    _row(answers.SilentAfterDeath, 7, "life_path_verbs_fail_after_death"),
+    _row(answers.FailsOtherwise, 7, "life_path_verbs_fail_after_death"),
+    _row(answers.HangsAfterDeath, 7, "death_makes_verbs_fail_fast"),
+    _row(answers.ThreadsStay, 8, "death_ends_its_threads"),
+    _row(answers.NamesThreadsFreely, 8, "life_threads_are_daemon_and_named"),
+    _row(answers.ThreadsAreNotDaemon, 8, "life_threads_are_daemon_and_named"),
+    _row(answers.ClosesTheOthers, 9, "life_links_are_independent"),
+    _row(answers.RaisesOSError, 10, "death_before_life_has_a_cause"),
+    _row(answers.DropsTheCause, 10, "death_before_life_has_a_cause"),
+    _row(flows.DropsAfterTwenty, 11, "keeping_what_consumers_hand_back"),
+    _row(flows.DropsWhatChannelsHeld, 11, "keeping_what_closed_channels_held"),
+    _row(flows.DropsWhatLinksHeld, 11, "keeping_what_closed_links_held"),
+    _row(flows.HidesFromThoseWhoWait, 11, "death_gives_what_was_held_to_one_that_waits"),
+)
+
+_VERBS = (
+    _row(flows.KeepsTopics, Channel.send, "topic_stores_only_what_somebody_wants"),
+    _row(capabilities.KeyIgnoresClient, Interest, "durable_key_belongs_to_its_client_id"),
+    _row(flows.LosesHeaders, Envelope, "send_carries_headers"),
+    _row(flows.BeginsRedelivered, Arrival, "receive_first_delivery_is_unflagged"),
+    _row(flows.KeepsWhatChannelsHeld, Channel.close, "settle_channel_close_gives_back"),
+    _row(flows.RetiredGoesOn, Retires.retire, "retired_gets_nothing_more"),
+    _row(flows.AcceptedReturns, Outcome.ACCEPTED, "settle_accepted_is_gone"),
+    _row(flows.Unflagged, Outcome.FAILED, "settle_failed_comes_again"),
+    _row(flows.RequeuedFailed, Outcome.REQUEUED, "keeping_count_of_what_was_requeued"),
+    _row(capabilities.FailuresIgnored, Subscription.settle, "settle_failures_are_counted"),
+    _row(capabilities.RejectedReturns, Outcome.REJECTED, "settle_rejected_does_not_return"),
+    _row(capabilities.UnsubscribeKeeps, Link.unsubscribe, "unsubscribe_forgets"),
+    _row(capabilities.TemporariesUnprotected, Link.delete, "temporary_is_protected_by_consumers"),
+    _row(capabilities.RollbackForgetsTokens, Channel.rollback, "tx_rollback_unsettles"),
+    _row(capabilities.RollbackKeepsSends, Channel.rollback, "tx_rollback_forgets_sends"),
+    _row(capabilities.CloseCommits, Channel.close, "tx_close_rolls_back"),
+)
+
+_CAPABILITIES = (
+    _row(answers.SendsAnsweredEarly, Native.SEND_CONFIRM, "fate_of_sends[out]"),
+    _row(answers.SettlesAnsweredEarly, Native.SETTLE_CONFIRM, "fate_of_settlements[out]"),
+    _row(capabilities.PropertiesAreText, Native.TYPED_PROPERTIES, "send_carries_property_types"),
+    _row(capabilities.BodiesAreText, Native.BODY_KINDS, "send_carries_body_kinds"),
+    _row(capabilities.EmptyIsNone, Native.BODY_KINDS, "send_carries_empty_bodies"),
+    _row(capabilities.VisibleBeforeCommit, Native.TRANSACTIONS, "tx_commit_shows_sends_in_order"),
+    _row(capabilities.AcceptsThenSends, Native.TRANSACTIONS, "fate_of_a_commit[in]"),
+    _row(capabilities.SendsThenAccepts, Native.TRANSACTIONS, "fate_of_a_commit_that_is_seen"),
+    _row(capabilities.AcceptsOutsideTransactions, Native.TRANSACTIONS, "tx_rollback_unsettles", "tx_close_rolls_back"),
+    _row(capabilities.TopicSelectorsIgnored, Native.TOPIC_SELECTORS, "topic_selector", "topic_selector_knows_types"),
+    _row(capabilities.QueueSelectorsIgnored, Native.QUEUE_SELECTORS, "receive_queue_selector_leaves_the_rest"),
+    _row(capabilities.BrowsersConsume, Native.BROWSE, "receive_browsing_takes_nothing"),
+    _row(capabilities.DurableForgets, Native.DURABLE, "durable_keeps_while_away"),
+    _row(capabilities.SharedGivenToAll, Native.SHARED, "shared_consumers_divide_messages"),
+    _row(capabilities.SharedOutlives, Native.SHARED, "shared_ends_with_its_last_consumer"),
+    _row(capabilities.SharedDurableForgets, Native.SHARED_DURABLE, "shared_durable_keeps_while_away"),
+    _row(capabilities.IdsAreShared, Native.CLIENT_ID, "client_id_is_exclusive"),
+    _row(capabilities.DurableIsShared, Native.EXCLUSIVE_DURABLE, "durable_unshared_is_exclusive"),
+    _row(capabilities.GroupsIgnored, Native.GROUPS, "receive_groups_stay_together"),
+    _row(capabilities.TemporariesForAll, Native.TEMPORARY, "temporary_belongs_to_its_link"),
+    _row(capabilities.TemporariesOutlive, Native.TEMPORARY, "death_ends_temporary_destinations[False]"),
+    _row(capabilities.HidesDelays, Native.DELAY, "send_delays"),
+    _row(capabilities.PriorityReversed, Native.PRIORITY, "send_prefers_high_priority"),
+    _row(capabilities.ExpiryIgnored, Native.EXPIRY, "send_drops_what_has_expired"),
+    _row(capabilities.CountsWrongly, Native.DELIVERY_COUNT, "settle_failures_are_counted"),
+    _row(capabilities.OnceIsTwice, Native.DUPLICATE_DETECTION, "send_confirms_and_drops_a_duplicate"),
+    _row(flows.ArrivesAfterDrain, Native.DRAIN, "receive_drain_brings_what_is_there"),
+    _row(flows.GivesOneTooMany, Native.CREDIT, "receive_credit_adds_up"),
+    _row(capabilities.ReleasedCounts, Native.RELEASE, "settle_released_is_unseen"),
+    _row(flows.DropsAfterTwenty, Native.HAND_BACK, "settle_failed_is_never_dropped"),
+    _row(capabilities.RejectedDropped, Native.REJECT, "letter_rejected_goes_where_the_interest_says"),
+    _row(capabilities.NoLocalIgnored, Native.NO_LOCAL, "topic_no_local"),
+)
+
+TABLE: tuple[Row, ...] = (*_PROMISES, *_VERBS, *_CAPABILITIES)
+"""A variant that breaks two promises has two rows."""
