@@ -114,8 +114,7 @@ def backend_options() -> str:
 
 def _fields(path: Path, name: str, defaults: Any) -> str:
     """The fields of an options struct as a table: name, type or default, and the docstring behind it."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    body = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name).body
+    body = _body(path, name)
     rows = []
     for field, meaning in itertools.zip_longest(body, body[1:]):
         if not (isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)):
@@ -124,6 +123,14 @@ def _fields(path: Path, name: str, defaults: Any) -> str:
         shown = getattr(defaults, field.target.id) if defaults is not None else ast.literal_eval(field.value or "None")
         rows.append(f"| `{field.target.id}` | `{shown!r}` | {_cell(text)} |")
     return "\n".join(["| option | default | meaning |", "|---|---|---|", *rows])
+
+
+def _body(path: Path, name: str) -> list[ast.stmt]:
+    """What stands in the class, and in the options of TLS where it extends them."""
+    classes = (node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.ClassDef))
+    found = next(node for node in classes if node.name == name)
+    has_tls = any(isinstance(base, ast.Name) and base.id == "TlsOptions" for base in found.bases)
+    return found.body + (_body(ROOT / "jmsbridge/transport/tls.py", "TlsOptions") if has_tls else [])
 
 
 def java() -> str:

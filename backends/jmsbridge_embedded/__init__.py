@@ -13,13 +13,13 @@ Start reading at ``memory.broker``, or at ``file``; ``memory.queues.queue`` deci
 ``memory.queues.backlog`` keeps the order.
 """
 
-import os
 import threading
 from typing import Annotated, Any
 
 import msgspec
 
 from jmsbridge.spi import AuthenticationFailed, Backend, Endpoint, Link, LinkEvents, Native, NotSupported
+from jmsbridge.transport.forking import at_fork
 from jmsbridge_embedded import file
 from jmsbridge_embedded.memory.broker import Broker, brokers
 from jmsbridge_embedded.native import NATIVE
@@ -147,4 +147,4 @@ def _after_fork_in_child() -> None:
     _after_fork()
 
 
-os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child)
+at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child)

@@ -13,7 +13,8 @@ from jmsbridge.spi import Backend, ConnectFailed, Endpoint, LinkEvents, Native
 from jmsbridge.spi import Link as LinkProtocol
 from jmsbridge_rabbitmq.broker.capabilities import NATIVE
 from jmsbridge_rabbitmq.connection.options import RabbitOptions, WithoutTls
-from jmsbridge_rabbitmq.connection.pika_socket import quiet_pika
+from jmsbridge_rabbitmq.connection.parameters import PORT, TLS_PORT
+from jmsbridge_rabbitmq.connection.pika_log import quiet_pika
 from jmsbridge_rabbitmq.link import Link
 from jmsbridge_rabbitmq.protocol.names import check_client_id
 
@@ -25,8 +26,10 @@ class RabbitBackend:
 
     native: Native = NATIVE
 
-    def __init__(self, name: str, options: type[RabbitOptions]) -> None:
+    def __init__(self, name: str, options: type[RabbitOptions], port: int, *, tls: bool) -> None:
         self.name = name
+        self.port = port
+        self.tls = tls
         self.options: type[msgspec.Struct] = options
 
     def open(self, endpoint: Endpoint, options: Any, events: LinkEvents) -> LinkProtocol:
@@ -41,8 +44,8 @@ class RabbitBackend:
         return link
 
 
-backend: Backend = RabbitBackend("rabbitmq", WithoutTls)
+backend: Backend = RabbitBackend("rabbitmq", WithoutTls, PORT, tls=False)
 """The entry point ``rabbitmq``."""
 
-tls_backend: Backend = RabbitBackend("rabbitmqs", RabbitOptions)
+tls_backend: Backend = RabbitBackend("rabbitmqs", RabbitOptions, TLS_PORT, tls=True)
 """The entry point ``rabbitmqs``: the same over TLS."""

@@ -26,22 +26,11 @@ from jmsbridge.spi import (
     Subscription,
     registry,
 )
+from jmsbridge.transport.backend import Networked
+from jmsbridge.transport.tls import TlsOptions, client_context
 
-__all__ = ["PORTS", "Step", "probe", "there_and_back"]
+__all__ = ["Step", "probe", "there_and_back"]
 
-PORTS = {
-    "amqp": 5672,
-    "amqps": 5671,
-    "rabbitmq": 5672,
-    "rabbitmqs": 5671,
-    "stomp": 61613,
-    "stomp+ssl": 61614,
-    "pulsar": 6650,
-    "pulsar+ssl": 6651,
-}
-"""The default ports of the schemes."""
-
-_TLS = {"amqps", "rabbitmqs", "stomp+ssl", "pulsar+ssl"}
 _PATIENCE = 10.0
 
 _ADVICE: list[tuple[type[BackendError], str]] = [
@@ -145,13 +134,15 @@ def _file(path: Path) -> str:
 
 def _of_a_host(resolved: Target, endpoint: Endpoint, doubts: list[str]) -> _Steps:
     host = endpoint.host or ""
-    port = endpoint.port or PORTS.get(endpoint.scheme)
     timeout = resolved.options.connect_timeout
+    backend = registry.load(endpoint.scheme)
+    port = endpoint.port or (backend.port if isinstance(backend, Networked) else None)
     yield "name", lambda: _resolve(host)
     if port is not None:
         yield "TCP", lambda: _tcp(host, port, timeout)
-        if endpoint.scheme in _TLS:
-            yield "TLS", lambda: _tls(host, port, resolved, doubts)
+        options = resolved.backend_options
+        if isinstance(backend, Networked) and backend.tls and isinstance(options, TlsOptions):
+            yield "TLS", lambda: _tls(host, port, options, timeout, doubts)
 
 
 def _resolve(host: str) -> str:
@@ -184,25 +175,19 @@ def _tcp(host: str, port: int, timeout: float) -> str:
     return f"port {port} is open, {_milliseconds(started)}"
 
 
-def _tls(host: str, port: int, resolved: Target, doubts: list[str]) -> str:
-    # only if the backend's options have the usual names; otherwise the login will tell
-    options: Any = resolved.backend_options
-    authorities: str | None = getattr(options, "ca_file", None)
-    name: str = getattr(options, "server_name", None) or host
+def _tls(host: str, port: int, options: TlsOptions, timeout: float, doubts: list[str]) -> str:
     try:
-        context = ssl.create_default_context(cafile=authorities)
-    except OSError as error:
-        raise _Stop(f"{authorities} cannot be used: {error}", "correct the option ca_file") from error
-    if not getattr(options, "verify", True):
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        context = client_context(options, f"{host}, port {port}")
+    except ConnectFailed as error:
+        raise _Stop(str(error), "correct the options ca_file, certificate and key") from error
     try:
-        return _handshake(context, host, port, name, resolved.options.connect_timeout)
+        return _handshake(context, host, port, options.server_name or host, timeout)
     except ssl.SSLCertVerificationError as error:
         doubts.append(
             "This machine does not trust the certificate: give the backend the certificate of its authority, or use "
             "the host name for which it was issued"
         )
-        by = authorities or "this machine's own authorities"
+        by = options.ca_file or "this machine's own authorities"
         return f"?the certificate was not accepted by {by}: {error.verify_message}"
     except ssl.SSLError as error:
         raise _Stop(

@@ -2,7 +2,6 @@
 
 import itertools
 import logging
-import os
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -26,6 +25,7 @@ from jmsbridge.core.translate import raise_first, translate
 from jmsbridge.destinations import TemporaryQueue, TemporaryTopic
 from jmsbridge.errors import IllegalStateException, InvalidClientIDException, JMSException
 from jmsbridge.spi import Address, Backend, BackendError, Channel, Interest, Link, LinkLost, Native, Subscription
+from jmsbridge.transport.forking import at_fork
 
 if TYPE_CHECKING:
     from jmsbridge.core.session import SessionCore
@@ -413,5 +413,4 @@ def _after_fork() -> None:
         connection.abandon()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+at_fork(after_in_child=_after_fork)

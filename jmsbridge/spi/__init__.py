@@ -1,6 +1,7 @@
 """The border between the facade and its backends: read ``backend`` first, then ``envelope`` and ``native``.
 
-A backend imports this package, ``jmsbridge.codecs`` and ``jmsbridge.selectors``, and nothing else of jmsbridge.
+A backend imports this package, ``jmsbridge.transport``, ``jmsbridge.codecs`` and ``jmsbridge.selectors``, and nothing
+else of jmsbridge.
 """
 
 from jmsbridge.spi.admin import Admin, Place

@@ -16,10 +16,12 @@ import trustme
 from typer.testing import Result
 
 from jmsbridge.cli import probing
-from jmsbridge.cli.probing import PORTS, Step, probe
+from jmsbridge.cli.probing import Step, probe
 from jmsbridge.config import resolve
 from jmsbridge.spi import AuthenticationFailed, ConnectFailed, Endpoint, LinkEvents, registry
-from tests.config.stub import StubBackend, StubOptions
+from jmsbridge.transport.backend import Networked
+from jmsbridge.transport.tls import TlsOptions
+from tests.config.stub import StubBackend
 
 Run = Callable[..., Result]
 
@@ -31,10 +33,18 @@ class Refusing(StubBackend):
         raise ConnectFailed("the answer was no AMQP")
 
 
+class RefusingTls(Refusing):
+    """The same, over TLS."""
+
+    options: type[msgspec.Struct] = TlsOptions
+    port = 1
+    tls = True
+
+
 @pytest.fixture
 def schemes() -> Iterator[None]:
-    for scheme in ("amqp", "amqps"):
-        registry.register(scheme, Refusing())
+    registry.register("amqp", Refusing())
+    registry.register("amqps", RefusingTls())
     yield
     for scheme in ("amqp", "amqps"):
         registry.unregister(scheme)
@@ -140,16 +150,12 @@ def test_a_certificate_that_is_not_trusted_is_a_doubt_that_advises(
     assert (login.name, "authority" in login.advice) == ("login", True)
 
 
-class TlsOptions(StubOptions, frozen=True, kw_only=True):
-    ca_file: str | None = None
-    server_name: str | None = None
-    verify: bool = True
-
-
 class Strict(StubBackend):
     """A backend over TLS that refuses every password."""
 
     options: type[msgspec.Struct] = TlsOptions
+    port = 1
+    tls = True
 
     def open(self, endpoint: Endpoint, options: Any, events: LinkEvents) -> Any:
         raise AuthenticationFailed("the broker refused user 'jb'")
@@ -193,7 +199,7 @@ def test_no_certificate_is_believed_where_none_is_checked(secured: str) -> None:
 
 def test_an_authority_that_cannot_be_read(secured: str) -> None:
     *_, tls = steps(f"{secured}?ca_file=nowhere.pem")
-    assert (tls.name, tls.good, tls.advice) == ("TLS", False, "correct the option ca_file")
+    assert (tls.name, tls.good, tls.advice) == ("TLS", False, "correct the options ca_file, certificate and key")
 
 
 @pytest.mark.parametrize("options", ["", "?ca_file=ca.pem"])
@@ -206,7 +212,7 @@ def test_a_refused_password_is_no_matter_of_certificates(secured: str, options: 
 
 
 def test_a_doubt_is_a_sentence_of_its_own(secured: str) -> None:
-    registry.register("amqps", Refusing())
+    registry.register("amqps", RefusingTls())
     *_, login = steps(secured)
     assert "broker's log. This machine does not trust the certificate" in login.advice
 
@@ -252,4 +258,14 @@ def test_all_good_as_json(run: Run) -> None:
 def test_every_error_of_a_login_has_advice() -> None:
     kinds = {kind for kind, _ in probing._ADVICE}
     assert {AuthenticationFailed, ConnectFailed} <= kinds
-    assert PORTS["amqp"] == 5672
+
+
+def test_the_usual_port_is_that_of_the_backend() -> None:
+    """Port 1 stands for it: nothing listens there."""
+    registry.register("amqps", RefusingTls())
+    try:
+        assert isinstance(registry.load("amqps"), Networked)
+        _, tcp = steps("amqps://127.0.0.1")
+    finally:
+        registry.unregister("amqps")
+    assert (tcp.name, tcp.good, "port 1" in tcp.text) == ("TCP", False, True)

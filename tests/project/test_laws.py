@@ -47,6 +47,11 @@ BACKEND = "backends/jmsbridge_stomp/link.py"
         ("jmsbridge/core/lane.py", "from ..spark import x"),
         ("jmsbridge/spi/ticket.py", "from jmsbridge.core.ticket import Ticket"),
         ("jmsbridge/spi/ticket.py", "from ..session import Session"),
+        ("jmsbridge/spi/ticket.py", "from jmsbridge.transport import tickets"),
+        ("jmsbridge/transport/loop.py", "from jmsbridge.config import Options"),
+        ("jmsbridge/transport/loop.py", "from jmsbridge.selectors import tree"),
+        ("jmsbridge/core/lane.py", "import socket"),
+        ("jmsbridge/spi/ticket.py", "import ssl"),
     ],
 )
 def test_forbidden_imports_are_seen(path: str, text: str) -> None:
@@ -63,6 +68,11 @@ def test_forbidden_imports_are_seen(path: str, text: str) -> None:
         ),
         (BACKEND, "from jmsbridge.selectors.tree import Tree\nfrom jmsbridge_stomp.wire import encode"),
         ("jmsbridge/core/lane.py", "from jmsbridge.errors import JMSError\nfrom . import clock"),
+        (BACKEND, "from jmsbridge.transport.loop import new_loop"),
+        (
+            "jmsbridge/transport/loop.py",
+            "import selectors\nfrom jmsbridge.spi import Ticket\nfrom jmsbridge import values",
+        ),
         ("jmsbridge/headers.py", "REASON = 'JMS_jmsbridge_dead_letter_reason'"),
     ],
 )

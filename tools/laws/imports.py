@@ -17,8 +17,13 @@ CLIENT_LIBRARIES = {
 }
 """The top-level modules of each backend's client library."""
 
-_BORDER = ("spi", "codecs", "selectors")
-_BELOW_THE_FACADE = (*_BORDER, "values", "errors")
+_BORDER = ("spi", "transport", "codecs", "selectors")
+_CONTRACT = ("spi", "codecs", "selectors", "values", "errors")
+_BELOW_THE_FACADE = dict.fromkeys(_BORDER, _CONTRACT) | {
+    "transport": ("transport", "spi", "codecs", "values", "errors")
+}
+_SOCKETS = {"socket", "ssl", "select", "selectors"}
+_KNOW_SOCKETS = ("jmsbridge/transport", "jmsbridge/testing", "jmsbridge/cli")
 _NOT_FOR_CORE = ("cli", "spark", "testing", "aio")
 _BACKEND = re.compile(r"\b(?:" + "|".join(CLIENT_LIBRARIES) + r")\b")
 
@@ -46,9 +51,11 @@ def _library(source: Source) -> Iterator[Violation]:
     for node, name in source.imports():
         if source.within("jmsbridge/core") and _reaches(name, _NOT_FOR_CORE):
             yield source.broken(node, f"jmsbridge.core may not import {name}")
-        shared = source.within(*(f"jmsbridge/{part}" for part in _BORDER))
-        if shared and name.split(".")[0] == "jmsbridge" and not _reaches(name, _BELOW_THE_FACADE):
-            yield source.broken(node, f"what backends import may not import {name}, which is the facade's")
+        if name.split(".")[0] in _SOCKETS and not source.within(*_KNOW_SOCKETS):
+            yield source.broken(node, f"of the library, only the transport knows sockets; this imports {name}")
+        part = next((part for part in _BORDER if source.within(f"jmsbridge/{part}")), None)
+        if part and name.split(".")[0] == "jmsbridge" and not _reaches(name, _BELOW_THE_FACADE[part]):
+            yield source.broken(node, f"what backends import may not import {name}, which is above it")
 
 
 def _reaches(name: str, parts: tuple[str, ...]) -> bool:

@@ -5,15 +5,19 @@ which is opened again after each refusal; the conversation gets the refusal as a
 Everything runs on the I/O thread.
 """
 
+import math
+import time
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from typing import Any, NamedTuple
 
 from jmsbridge.spi import BackendError
+from jmsbridge.transport.link_life import DEADLINE, Done
+from jmsbridge_rabbitmq.connection.pair import ConnectionPair
 from jmsbridge_rabbitmq.protocol import names
 from jmsbridge_rabbitmq.protocol.errors import ChannelException, out_of_channels, refusal
 
-__all__ = ["Ask", "Control", "Conversation", "Done", "Pause"]
+__all__ = ["Ask", "Control", "Conversation", "Pause"]
 
 
 class Ask(NamedTuple):
@@ -31,9 +35,6 @@ class Pause(NamedTuple):
 
 Conversation = Generator["Ask | Pause", Any, Any]
 """Yields questions, is sent the answering methods, and returns its result."""
-
-Done = Callable[[Any, BackendError | None], None]
-"""Gets the result, or the error."""
 
 
 class _Talk:
@@ -61,27 +62,23 @@ class _Talk:
 
 
 class Control:
-    """The throw-away channel of a connection; one conversation at a time, in order.
+    """The channel for requests, which each refusal closes; one conversation at a time, in order.
 
-    ``connection`` gives the connection, ``name_of`` the broker's name for texts, ``lost`` the error for what was open
-    when the connection ended; ``call_later`` is the loop's.
+    All but ``wait`` belongs to the I/O thread.
     """
 
-    def __init__(
-        self,
-        connection: Callable[[], Any],
-        name_of: Callable[[], str],
-        lost: Callable[[], BackendError],
-        call_later: Callable[[float, Callable[[], None]], Any],
-    ) -> None:
-        self._call_later = call_later
-        self._connection = connection
-        self._name_of = name_of
-        self._lost = lost
+    def __init__(self, pair: ConnectionPair) -> None:
+        self._pair = pair
         self._channel: Any = None
         self._opening = False
         self._waiting: deque[_Talk] = deque()
         self._talk: _Talk | None = None
+        pair.when_lost.append(self._lost)
+
+    def wait(self, conversation: Conversation, what: str, deadline: float = math.inf) -> Any:
+        """Hold a conversation and wait for its result, at most until ``deadline``; never on the I/O thread."""
+        patience = min(DEADLINE, max(0.0, deadline - time.monotonic()))
+        return self._pair.life.wait(lambda done: self.ask(conversation, what, done), what, patience=patience)
 
     def ask(self, conversation: Conversation, what: str, done: Done) -> None:
         """Hold a conversation; ``done`` is called once, on the I/O thread."""
@@ -102,14 +99,14 @@ class Control:
             return
         if isinstance(talk.next, Pause):
             seconds, talk.next = talk.next.seconds, None
-            self._call_later(seconds, lambda: self._step(None, None) if self._talk is talk else None)
+            self._pair.thread.call_later(seconds, lambda: self._step(None, None) if self._talk is talk else None)
             return
         if self._channel is None:
             if not self._opening:
-                self._opening = self._connection().open_channel(self._opened)
+                self._opening = self._pair.consuming.open_channel(self._opened)
                 if not self._opening:
                     talk.conversation.close()
-                    talk.outcome = (None, out_of_channels(talk.what, self._name_of()))
+                    talk.outcome = (None, out_of_channels(talk.what, self._pair.life.broker))
                     self._end()
                     self._begin()
             return
@@ -129,7 +126,7 @@ class Control:
     def _closed(self, channel: Any, reason: BaseException) -> None:
         if channel is self._channel:
             self._channel = None
-        if self._talk is None or not self._connection().is_open:
+        if self._talk is None or not self._pair.consuming.is_open:
             return
         self._step(None, ChannelException(getattr(reason, "reply_code", 0), getattr(reason, "reply_text", str(reason))))
 
@@ -146,14 +143,14 @@ class Control:
         assert talk is not None
         result, error = talk.outcome
         if isinstance(error, ChannelException):
-            error = refusal(error, talk.what, self._name_of())
+            error = refusal(error, talk.what, self._pair.life.broker)
         talk.done(result, error)  # type: ignore[arg-type]
 
-    def end(self) -> None:
+    def _lost(self) -> None:
         """The connection is gone: answer what was asked."""
         talks = [*([self._talk] if self._talk is not None else ()), *self._waiting]
         self._talk = None
         self._waiting.clear()
         for talk in talks:
             talk.conversation.close()
-            talk.done(None, self._lost())
+            talk.done(None, self._pair.life.lost_late())

@@ -1,10 +1,10 @@
 """Why a connection was not made or ended, as errors of the border; each names the broker and a remedy."""
 
-import ssl
-
 from pika import exceptions as pika_errors
 
 from jmsbridge.spi import AccessDenied, AuthenticationFailed, BackendError, ConnectFailed, Endpoint, LinkLost
+from jmsbridge.transport.diagnosis import causes, describe, unreachable
+from jmsbridge_rabbitmq.connection.parameters import PORT, TLS_PORT
 
 __all__ = ["connect_error", "loss"]
 
@@ -23,7 +23,7 @@ def loss(error: BaseException | None, where: str) -> LinkLost:
     elif isinstance(error, pika_errors.AMQPHeartbeatTimeout):
         reason = "nothing was heard from the broker for two heart-beats"
     else:
-        reason = f"the connection broke ({_plain(error)})"
+        reason = f"the connection broke ({describe(error)})"
     lost = LinkLost(f"the link to {where} is lost: {reason}")
     lost.__cause__ = error
     return lost
@@ -31,12 +31,13 @@ def loss(error: BaseException | None, where: str) -> LinkLost:
 
 def connect_error(error: BaseException, endpoint: Endpoint, login: str) -> BackendError:
     """Why no link could be made."""
-    chain = list(_chain(error))
+    chain = causes(error)
     made: BackendError | None = None
     for each in chain:
         made = made or _from_login(each, endpoint, login) or _from_broker(each, endpoint)
     if made is None:
-        made = ConnectFailed(f"{endpoint}: {_unreachable(chain)}")
+        reason = unreachable(chain, "RabbitMQ", TLS_PORT)
+        made = ConnectFailed(f"{endpoint}: {reason}")
     made.__cause__ = error
     return made
 
@@ -74,41 +75,7 @@ def _from_broker(error: BaseException, endpoint: Endpoint) -> BackendError | Non
         )
     if isinstance(error, pika_errors.IncompatibleProtocolError | pika_errors.ProtocolVersionMismatch):
         return ConnectFailed(
-            f"{endpoint}: what listens there did not answer in AMQP 0-9-1: is it RabbitMQ? Its usual port is 5672, "
-            "with TLS 5671"
+            f"{endpoint}: what listens there did not answer in AMQP 0-9-1: is it RabbitMQ? Its usual port is {PORT}, "
+            f"with TLS {TLS_PORT}"
         )
     return None
-
-
-def _unreachable(chain: list[BaseException]) -> str:
-    for each in chain:
-        if isinstance(each, ssl.SSLCertVerificationError):
-            return (
-                f"its certificate is not trusted: {each.verify_message}; ca_file names the authority that signed it, "
-                "server_name the name that it was made for"
-            )
-        if isinstance(each, ssl.SSLError):
-            return (
-                f"TLS fails ({getattr(each, 'reason', None) or each}); does that port speak TLS? 5671 is the usual one"
-            )
-        if isinstance(each, OSError) and not isinstance(each, TimeoutError):
-            return f"no connection: {each.strerror or each}; is the broker running, and are host and port right?"
-    if any("Timeout" in type(each).__name__ or "Timeout" in str(each) for each in chain):
-        return "no answer in time: is it RabbitMQ, and is it listening there?"
-    return f"no connection: {_plain(chain[-1] if chain else None)}"
-
-
-def _chain(error: BaseException) -> list[BaseException]:
-    """The error and what pika wrapped into it, innermost last."""
-    found: list[BaseException] = []
-    todo: list[BaseException] = [error]
-    while todo and len(found) < 20:
-        each = todo.pop(0)
-        found.append(each)
-        inside = [*getattr(each, "exceptions", ()), getattr(each, "exception", None), each.__cause__, *each.args]
-        todo += [one for one in inside if isinstance(one, BaseException) and one not in found]
-    return found
-
-
-def _plain(error: BaseException | None) -> str:
-    return f"{type(error).__name__}: {error}" if error is not None and str(error) else type(error).__name__

@@ -1,8 +1,8 @@
-"""The same connection with the hot ways past pika: own frames out, own parser in.
+"""The fast path, which bypasses pika: our own frames out, our own parser in.
 
 pika writes three frames per message and builds three objects per delivery. Here a publish is one string of bytes, and
-deliveries and confirmations go from the parser to their channel; pika keeps everything else. It rests on names inside
-pika, so it is used only where ``is_sound`` finds them all and both sides write the same bytes.
+deliveries and confirmations go from the parser to their channel; pika keeps everything else. It is used only where
+``is_sound`` finds the private names of pika that it needs, and where both sides write the same bytes.
 """
 
 import functools
@@ -14,7 +14,8 @@ import pika
 from pika import frame as pika_frame
 from pika import spec
 
-from jmsbridge_rabbitmq.connection.pika_socket import AmqpSocket, Names, lacking
+from jmsbridge_rabbitmq.connection.pika_inside import NEEDED_FAST, lacking
+from jmsbridge_rabbitmq.connection.pika_socket import AmqpSocket, listen_for_empty
 from jmsbridge_rabbitmq.protocol import frames
 from jmsbridge_rabbitmq.protocol.frames import Confirm, Content, FrameReader
 
@@ -22,43 +23,23 @@ __all__ = ["FastSocket", "is_sound", "socket_class"]
 
 log = logging.getLogger("jmsbridge.rabbitmq")
 
-_RECEIVE = 64 * 1024
 _FRAME_MAX = 131072
 
 
 class FastSocket(AmqpSocket):
     """Use it as ``AmqpSocket``."""
 
+    is_fast = True
+
     def __init__(self, *arguments: Any, **options: Any) -> None:
         self._reader = FrameReader(_FRAME_MAX)
-        self._is_direct = False
         self._publishers: dict[int, frames.PublishFrames] = {}
         self._on_content: dict[int, Callable[[Content], None]] = {}
         self._on_confirm: dict[int, Callable[[Confirm], None]] = {}
         super().__init__(*arguments, **options)
 
-    def _proto_connection_made(self, transport: Any) -> None:
-        if hasattr(transport, "_MAX_RECV_BYTES"):
-            transport._MAX_RECV_BYTES = _RECEIVE
-        if type(transport).__name__ == "_AsyncPlaintextTransport" and hasattr(transport, "_MAX_CONSUME_BYTES"):
-            transport._MAX_CONSUME_BYTES = 1  # one read for each time that there is something to read
-            self._is_direct = all(hasattr(transport, name) for name in ("_sock", "_tx_buffers"))
-        super()._proto_connection_made(transport)
-
-    def _adapter_emit_data(self, data: bytes) -> None:
-        """Write at once what the socket takes; pika would first ask whether it takes something."""
-        transport = self._transport
-        if self._is_direct and transport is not None and not transport._tx_buffers and transport._sock is not None:
-            try:
-                sent = transport._sock.send(data)
-            except OSError:  # full, or broken: pika meets the same and deals with it
-                sent = 0
-            if sent == len(data):
-                return
-            data = data[sent:]
-        super()._adapter_emit_data(data)
-
-    def _take(self, data: bytes) -> None:
+    def read(self, data: bytes) -> None:
+        """Our own parser; what it does not know goes to pika."""
         self.bytes_received += len(data)
         contents = self._on_content
         for event in self._reader.feed(data):
@@ -67,13 +48,18 @@ class FastSocket(AmqpSocket):
             elif isinstance(event, Confirm):
                 self._on_confirm[event.channel](event)
             else:
-                self._process_frame(pika_frame.decode_frame(event.frame)[1])
+                self.let_pika_process(event.frame)
 
     def listen(
-        self, channel: Any, on_content: Callable[[Content], None], on_confirm: Callable[[Confirm], None] | None = None
+        self,
+        channel: Any,
+        on_content: Callable[[Content], None],
+        on_confirm: Callable[[Confirm], None] | None = None,
+        on_empty: Callable[[Any], None] | None = None,
     ) -> None:
-        """Say who gets the messages, returns and confirmations of a channel."""
+        """Say who gets the messages, returns and confirmations of a channel, and its fetches that found nothing."""
         number = channel.channel_number
+        listen_for_empty(channel, on_empty)
         channel.add_on_close_callback(lambda *_: self._forget(number))
         self._on_content[number] = on_content
         if on_confirm is not None:
@@ -87,7 +73,7 @@ class FastSocket(AmqpSocket):
 
     def get(self, channel: Any, queue: str) -> None:
         """Ask for one message."""
-        self._send_method(channel.channel_number, spec.Basic.Get(queue=queue))
+        self.send_method(channel.channel_number, spec.Basic.Get(queue=queue))
 
     def publish(
         self, channel: Any, exchange: str, routing_key: str, mandatory: bool, properties: bytes, body: bytes
@@ -96,26 +82,20 @@ class FastSocket(AmqpSocket):
         if self.asked is None:
             self.expect()
         publisher = self._publishers[channel.channel_number]
-        self._put(publisher.frames(exchange, routing_key, mandatory, properties, body))
+        self.put(publisher.frames(exchange, routing_key, mandatory, properties, body))
 
     def ack(self, channel: Any, tag: int, multiple: bool) -> None:
         """Acknowledge."""
-        self._put(frames.ack(channel.channel_number, tag, multiple))
+        self.put(frames.ack(channel.channel_number, tag, multiple))
 
     def give_back(self, channel: Any, tag: int) -> None:
         """Hand a message back to its queue."""
-        self._put(frames.nack(channel.channel_number, tag))
-
-
-_USED: Names = (  # beside what ``AmqpSocket`` cannot do without
-    (pika.SelectConnection, ("_proto_connection_made", "_process_frame", "_send_method")),
-    (pika_frame, ("decode_frame",)),
-)
+        self.put(frames.nack(channel.channel_number, tag))
 
 
 def is_sound() -> bool:
     """Whether this pika has what is used of its inside, and writes and reads what our frames do."""
-    return not lacking(_USED) and _writes_alike() and _reads_alike()
+    return not lacking(NEEDED_FAST) and _writes_alike() and _reads_alike()
 
 
 def _message(method: Any, properties: Any, body: bytes) -> bytes:

@@ -5,16 +5,16 @@ from typing import Annotated, Literal
 import msgspec
 
 from jmsbridge.spi import AddressRefused
+from jmsbridge.transport.tls import TlsOptions, refuse_tls_options
 from jmsbridge_rabbitmq.messages.wire import Dialect
 from jmsbridge_rabbitmq.protocol import names
 
 __all__ = ["RabbitOptions", "WithoutTls"]
 
 _Seconds = Annotated[int, msgspec.Meta(ge=1, le=3600)]
-_OF_TLS = ("ca_file", "certificate", "key", "key_password", "server_name")
 
 
-class RabbitOptions(msgspec.Struct, frozen=True, kw_only=True):
+class RabbitOptions(TlsOptions, frozen=True, kw_only=True):
     """Options of ``rabbitmq://`` and ``rabbitmqs://``; the path of the URL is the virtual host."""
 
     dialect: Dialect = "amqp"
@@ -40,18 +40,6 @@ class RabbitOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds between signs of life; a broker that was silent for that time and 5 to 10 seconds more is given up."""
     login: Literal["plain", "external"] = "plain"
     """``external`` logs in with the client certificate instead of a password (plugin rabbitmq_auth_mechanism_ssl)."""
-    ca_file: str | None = None
-    """PEM file of the authorities that may sign the broker's certificate; not given, those of the system."""
-    certificate: str | None = None
-    """PEM file of the client certificate."""
-    key: str | None = None
-    """PEM file of its key, where the certificate's file has none."""
-    key_password: str | None = None
-    """The password of that key."""
-    verify: bool = True
-    """Whether certificate and host name of the broker are checked. Off, anyone in between can read and change."""
-    server_name: str | None = None
-    """The name that the broker's certificate must have, where it is not the host of the URL."""
 
     def __post_init__(self) -> None:
         if self.login == "external" and self.certificate is None:
@@ -61,21 +49,12 @@ class RabbitOptions(msgspec.Struct, frozen=True, kw_only=True):
         if self.dead_letter_queue:
             _check_dead_letter_queue(self.dead_letter_queue)
 
-    def __repr__(self) -> str:
-        shown = {name: getattr(self, name) for name in self.__struct_fields__}
-        shown["key_password"] = "***" if self.key_password else None
-        return f"RabbitOptions({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
-
 
 class WithoutTls(RabbitOptions, frozen=True, kw_only=True):
-    """The same without TLS: what only TLS can keep is refused, since whoever asks for it forgot the ``s``."""
+    """The same for the scheme without TLS."""
 
     def __post_init__(self) -> None:
-        for name in _OF_TLS:
-            if getattr(self, name) is not None:
-                raise ValueError(f"option {name!r} needs TLS: rabbitmqs:// instead of rabbitmq://")
-        if not self.verify:
-            raise ValueError("option 'verify' needs TLS: rabbitmqs:// instead of rabbitmq://")
+        refuse_tls_options(self, "rabbitmq", "rabbitmqs")
         super().__post_init__()
 
 

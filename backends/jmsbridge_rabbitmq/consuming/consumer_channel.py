@@ -5,17 +5,16 @@ its channel. Everything here belongs to the I/O thread.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from jmsbridge.spi import AddressRefused, BackendError, SubscriptionRefused
-from jmsbridge_rabbitmq.consuming.delivery_tags import DeliveryTags
+from jmsbridge.transport.acknowledgement_ranges import AcknowledgementRanges
+from jmsbridge_rabbitmq.connection.pair import ConnectionPair
+from jmsbridge_rabbitmq.consuming.sources import Source, Sources
 from jmsbridge_rabbitmq.protocol.errors import ChannelException, is_exclusive_use, out_of_channels, refusal
 from jmsbridge_rabbitmq.protocol.frames import Content
 
-if TYPE_CHECKING:
-    from jmsbridge_rabbitmq.link import Link
-
-__all__ = ["MOST", "ConsumerChannel", "Source"]
+__all__ = ["MOST", "ConsumerChannel"]
 
 MOST = 65_535
 """What a window can be."""
@@ -23,39 +22,24 @@ _DEADLINE = 20.0  # seconds for a consumer to start
 _TOGETHER = 0.02  # seconds within which what is given back is given back in order
 
 
-class Source(NamedTuple):
-    """What is consumed, and how."""
-
-    queue: str
-    kind: str | None
-    """``classic``, ``quorum`` or ``stream``; None where that could not be found out."""
-    eager: bool
-    """Consume at once, not only when there is credit."""
-    exclusive: bool = False
-    """Refuse other consumers."""
-    expires: bool = False
-    """Delete the queue with its last consumer."""
-    lock: str | None = None
-    """The exclusive queue that keeps other links away, where ``exclusive`` does not."""
-    limit: int | None = None
-    """How often a message may come back before the broker drops or moves it; None: as often as it likes."""
-
-
 class ConsumerChannel:
-    """``what`` is the destination, for texts.
+    """``what`` is the destination, for error messages.
 
-    ``on_message`` gets what arrives, ``on_end`` the reason when the broker ends it; the end of the link is told nobody.
+    ``on_message`` gets what arrives, ``on_end`` the reason when the broker ends it; the end of the link is not told.
     """
 
     def __init__(
         self,
-        link: "Link",
+        pair: ConnectionPair,
+        sources: Sources,
         source: Source,
         what: str,
         on_message: Callable[[Content], None],
         on_end: Callable[[BackendError], None],
     ) -> None:
-        self._link = link
+        self._pair = pair
+        self._life = pair.life
+        self._sources = sources
         self._source = source
         self._what = what
         self._on_message = on_message
@@ -63,7 +47,7 @@ class ConsumerChannel:
         self._channel: Any = None
         self._opening: Callable[[BackendError | None], None] | None = None
         self._closing: Callable[[], None] | None = None
-        self._tags = DeliveryTags()
+        self._unsettled_tags = AcknowledgementRanges()
         self._tag: str | None = None
         self._ending: dict[str, Callable[[], None]] = {}  # consumers that are to end; what was on its way still comes
         self._leaving: list[Callable[[], None]] = []  # to be done when no consumer is left
@@ -75,7 +59,7 @@ class ConsumerChannel:
         self._count = 0  # of arrivals
         self.window = 0
         self.acks_may_be_unseen = False
-        """Whether the queue may not have taken notice of what was settled here, and push because of it."""
+        """Whether the queue may not have seen yet what was settled here, and may push because of it."""
         self.holds_acks = False
         """While messages are fetched an acknowledgement would let the queue push."""
 
@@ -114,16 +98,16 @@ class ConsumerChannel:
     @property
     def unsettled(self) -> int:
         """How many messages have arrived and are not settled."""
-        return len(self._tags)
+        return len(self._unsettled_tags)
 
     @property
     def is_clear(self) -> bool:
         """Whether everything that arrived is settled."""
-        return len(self._tags) == 0
+        return len(self._unsettled_tags) == 0
 
     def is_unsettled(self, tag: int) -> bool:
         """Whether a message can still be settled."""
-        return self.is_open and self._tags.is_open(tag)
+        return self.is_open and self._unsettled_tags.is_open(tag)
 
     # -- the consumer
 
@@ -135,16 +119,14 @@ class ConsumerChannel:
             self._channel = channel
             channel.add_on_close_callback(self._on_closed)
             channel.add_on_cancel_callback(self._on_cancelled)
-            link = self._link
-            link.consuming.listen(channel, self._arrived)
-            channel.add_callback(self._on_empty, [link.get_empty], one_shot=False)
+            self._pair.consuming.listen(channel, self._arrived, on_empty=self._on_empty)
             if prefetch is None:
                 self._opened()
             else:
                 self.consume(prefetch)
 
-        if not self._link.consuming.open_channel(opened):
-            self._fail(out_of_channels(f"consuming {self._what}", self._link.broker))
+        if not self._pair.consuming.open_channel(opened):
+            self._fail(out_of_channels(f"consuming {self._what}", self._life.broker))
 
     def _opened(self) -> None:
         done, self._opening = self._opening, None
@@ -156,20 +138,20 @@ class ConsumerChannel:
         prefetch = min(prefetch, MOST)
         self._channel.basic_qos(prefetch_count=prefetch)
         self.window, self._unsettled, self._freed = prefetch, 0, 0
-        loop = self._link.loop
-        timer = loop.call_later(_DEADLINE, self._late)
+        thread = self._life.thread
+        timer = thread.call_later(_DEADLINE, self._late)
 
         def started(_: Any) -> None:
-            loop.cancel(timer)
+            thread.cancel(timer)
             self._opened()
 
-        self._tag = self._link.consuming.consume(self._channel, self._source.queue, self._source.exclusive, started)
+        self._tag = self._pair.consuming.consume(self._channel, self._source.queue, self._source.exclusive, started)
 
     def _late(self) -> None:
         """A quorum queue without a leader answers nothing at all."""
         if not self.is_open or self._closing is not None:
             return
-        where = f"consuming {self._what}: {self._link.broker} did not start within {_DEADLINE:g} s"
+        where = f"consuming {self._what}: {self._life.broker} did not start within {_DEADLINE:g} s"
         self._fail(BackendError(f"{where}; is queue {self._source.queue!r} a quorum queue that has lost its leader?"))
 
     def cancel(self, done: Callable[[], None]) -> None:
@@ -177,7 +159,7 @@ class ConsumerChannel:
         tag, self._tag = self._tag, None
         if tag is not None:
             self._ending[tag] = done
-            self._link.consuming.expect()
+            self._pair.consuming.expect()
             # one function for all: pika calls whatever waits for the end of a consumer when any of them has ended
             self._channel.basic_cancel(tag, callback=self._on_cancel_ok)
 
@@ -211,7 +193,7 @@ class ConsumerChannel:
     def _arrived(self, content: Content) -> None:
         if self._closing is not None:
             return  # what is still under way goes back with the channel
-        self._tags.arrived(content.delivery_tag)
+        self._unsettled_tags.arrived(content.delivery_tag)
         self._count += 1
         if not content.consumer_tag:
             self._fetched(content)
@@ -231,7 +213,7 @@ class ConsumerChannel:
     def round_trip(self, done: Callable[[], None]) -> None:
         """Ask something; the answer comes after what the queue had pushed before."""
         answered = self._if_open(done)
-        self._link.consuming.expect()
+        self._pair.consuming.expect()
         self._channel.queue_declare(self._source.queue, passive=True, callback=answered)
 
     def _if_open(self, done: Callable[[], None]) -> Callable[[Any], None]:
@@ -241,8 +223,8 @@ class ConsumerChannel:
     def get(self, done: Callable[[bool], None]) -> None:
         """Fetch one message; ``done`` is told, after it came, whether there was one."""
         self._getting = done
-        self._link.consuming.expect()
-        self._link.consuming.get(self._channel, self._source.queue)
+        self._pair.consuming.expect()
+        self._pair.consuming.get(self._channel, self._source.queue)
 
     def _on_empty(self, _: Any) -> None:
         # the channel answers before it writes what the queue had pushed to it meanwhile
@@ -274,25 +256,25 @@ class ConsumerChannel:
 
     def accept(self, content: Content) -> None:
         """Acknowledge it, with the rest of the batch."""
-        if content.delivery_tag not in self._returning and self._tags.accept(content.delivery_tag):
+        if content.delivery_tag not in self._returning and self._unsettled_tags.accept(content.delivery_tag):
             self._freed += content.consumer_tag == self._tag
             if not self._is_marked:
                 self._is_marked = True
-                self._link.consuming.at_flush(self.write_acks)
+                self._pair.consuming.at_flush(self.write_acks)
 
     def give_back(self, content: Content) -> None:
         """Hand it back to the queue."""
         tag = content.delivery_tag
-        if not self.is_open or tag in self._returning or not self._tags.is_open(tag):
+        if not self.is_open or tag in self._returning or not self._unsettled_tags.is_open(tag):
             return
         self._unsettled -= content.consumer_tag == self._tag
         self.acks_may_be_unseen = True
         if self._source.kind == "classic":  # which puts it back in its place
-            self._tags.drop(tag)
-            self._link.consuming.give_back(self._channel, tag)
+            self._unsettled_tags.drop(tag)
+            self._pair.consuming.give_back(self._channel, tag)
             return
         if not self._returning:
-            self._link.loop.call_later(_TOGETHER, self._write_returns)
+            self._life.thread.call_later(_TOGETHER, self._write_returns)
         self._returning.add(tag)
 
     def _write_returns(self) -> None:
@@ -300,8 +282,8 @@ class ConsumerChannel:
         returning, self._returning = self._returning, set()
         if self.is_open and self._closing is None:
             for tag in sorted(returning):
-                self._tags.drop(tag)
-                self._link.consuming.give_back(self._channel, tag)
+                self._unsettled_tags.drop(tag)
+                self._pair.consuming.give_back(self._channel, tag)
 
     def write_acks(self) -> None:
         """Write the acknowledgements that are due, as few as they can be."""
@@ -310,9 +292,9 @@ class ConsumerChannel:
             return
         self._unsettled -= self._freed
         self._freed = 0
-        for tag, multiple in self._tags.take():
+        for tag, multiple in self._unsettled_tags.take():
             self.acks_may_be_unseen = True
-            self._link.consuming.ack(self._channel, tag, multiple)
+            self._pair.consuming.ack(self._channel, tag, multiple)
 
     # -- ends
 
@@ -324,7 +306,7 @@ class ConsumerChannel:
         self.holds_acks = False
         self.write_acks()
         self._closing = done
-        self._link.consuming.expect()
+        self._pair.consuming.expect()
         self._channel.close()
 
     def end(self, lost: BackendError) -> None:
@@ -335,15 +317,15 @@ class ConsumerChannel:
             opening(lost)
 
     def _on_closed(self, channel: Any, reason: BaseException) -> None:
-        link, self._channel = self._link, None
+        self._channel = None
         self._left()
         if self._closing is not None:
             self._closing()
             return
-        if link.loop.ended is not None or not link.consuming.is_open:
+        if self._life.is_over or not self._pair.consuming.is_open:
             return
         no = ChannelException(getattr(reason, "reply_code", 0), getattr(reason, "reply_text", str(reason)))
-        error = refusal(no, f"consuming {self._what}", link.broker)
+        error = refusal(no, f"consuming {self._what}", self._life.broker)
         if is_exclusive_use(no):
             error = SubscriptionRefused(
                 f"{self._what}: {self._source.queue!r} has a consumer that excludes others ({no})"
@@ -355,9 +337,9 @@ class ConsumerChannel:
         if self._tag is None or frame.method.consumer_tag != self._tag:
             return
         self._tag = None
-        link, queue = self._link, self._source.queue
-        link.forget("", queue)
-        ended = f"{self._what}: {link.broker} ended the consumer"
+        queue = self._source.queue
+        self._sources.forget(queue)
+        ended = f"{self._what}: {self._life.broker} ended the consumer"
         self._fail(AddressRefused(f"{ended}: its queue {queue!r} was deleted, or its node stopped"))
 
     def _fail(self, error: BackendError) -> None:

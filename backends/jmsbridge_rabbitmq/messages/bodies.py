@@ -1,21 +1,13 @@
 """Bodies in dialect ``amqp``: each message kind under a content type that other AMQP programs understand.
 
-Text is text and bytes are bytes. A map or stream message is JSON, because every AMQP reader has a parser for it, while
-msgpack with extension types needs a library and a convention, and field tables are nothing that an application can
-decode: ``{"map": {"qty": 5, "blob": "AAE="}, "types": {"blob": "bytes"}}``. Values whose Java type the JSON form does
-not show have it in ``types``; numbers without one are a Java int (a long where it is too small) or a double.
+Text is text and bytes are bytes. A map or stream message is JSON (``jmsbridge.transport.typed_values``): msgpack with
+extension types would need a library and a convention, and applications cannot decode field tables.
 """
 
-import base64
-import binascii
-import json
-import math
-from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-import msgspec
-
-from jmsbridge.spi import BodyKind, Byte, Char, Float, Long, Short
+from jmsbridge.spi import BodyKind
+from jmsbridge.transport.typed_values import decode_map, decode_stream, encode_map, encode_stream
 from jmsbridge_rabbitmq.protocol.fields import Malformed, strict_text
 from jmsbridge_rabbitmq.protocol.properties import shortstr
 
@@ -49,11 +41,6 @@ _CHARSETS: Final = (
     "euc-",
 )
 _PLAIN_ENCODINGS: Final = frozenset({"", "binary", "identity", "utf-8", "utf8", "us-ascii", "7bit", "8bit"})
-_INT_MIN, _INT_MAX = -(1 << 31), (1 << 31) - 1
-_LONG_MIN, _LONG_MAX = -(1 << 63), (1 << 63) - 1
-
-_encode_json: Final = msgspec.json.Encoder().encode
-_decode_json: Final = msgspec.json.Decoder().decode
 
 
 def encode(kind: BodyKind, body: Any) -> bytes:
@@ -67,55 +54,10 @@ def encode(kind: BodyKind, body: Any) -> bytes:
             data = body.encode("utf-8", "surrogatepass")
         return data
     if kind is BodyKind.MAP:
-        return _structure("map", body.items(), dict)
+        return encode_map(body)
     if kind is BodyKind.STREAM:
-        return _structure("stream", enumerate(body), lambda fields: [value for _, value in fields])
+        return encode_stream(body)
     return body or b""
-
-
-def _structure(name: str, fields: Iterable[tuple[Any, Any]], gather: Callable[[Iterable[Any]], Any]) -> bytes:
-    types: dict[str, str] = {}
-    shown = []
-    for key, value in fields:
-        form = _FORMS.get(type(value))
-        if form is not None and (type(value) is not float or not math.isfinite(value)):
-            types[str(key)] = form[0]
-            value = form[1](value)
-        shown.append((key, value))
-    whole = {name: gather(shown), "types": types} if types else {name: gather(shown)}
-    try:
-        return _encode_json(whole)
-    except UnicodeEncodeError:  # lone surrogates, which JSON has escapes for
-        return json.dumps(whole).encode()
-
-
-def _float_text(value: float) -> float | str:
-    """JSON has no NaN and no infinities."""
-    return float(value) if math.isfinite(value) else repr(float(value))
-
-
-def _base64(value: bytes) -> str:
-    return base64.b64encode(value).decode()
-
-
-_FORMS: Final[dict[type, tuple[str, Callable[[Any], Any]]]] = {
-    Byte: ("byte", int),
-    Short: ("short", int),
-    Long: ("long", int),
-    Float: ("float", _float_text),
-    float: ("double", _float_text),  # only where it is not finite
-    Char: ("char", str.__str__),
-    bytes: ("bytes", _base64),
-}
-_READ: Final[dict[str, Callable[[Any], Any]]] = {
-    "byte": Byte,
-    "short": Short,
-    "long": Long,
-    "float": lambda value: Float(float(value)),
-    "double": float,
-    "char": Char,
-    "bytes": lambda value: base64.b64decode(value, validate=True),
-}
 
 
 def decode(
@@ -169,29 +111,7 @@ def _text(content_type: str | None, body: bytes) -> str:
 
 
 def _read_structure(body: bytes, kind: BodyKind) -> Any:
-    is_map = kind is BodyKind.MAP
     try:
-        try:
-            whole = _decode_json(body)
-        except msgspec.DecodeError:
-            whole = json.loads(body)  # lone surrogates
-        fields = whole["map" if is_map else "stream"]
-        types = whole.get("types", {})
-        if is_map:
-            return {name: _field(value, types.get(name)) for name, value in dict(fields).items()}
-        return [_field(value, types.get(str(at))) for at, value in enumerate(list(fields))]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError, binascii.Error) as error:
-        raise Malformed(f"the fields of a {'map' if is_map else 'stream'} message cannot be read: {error}") from error
-
-
-def _field(value: Any, named: str | None) -> Any:
-    if named is not None:
-        return _READ[named](value)
-    kind = type(value)
-    if kind is int:
-        if _INT_MIN <= value <= _INT_MAX:
-            return value
-        return Long(value)
-    if kind is str or kind is float or kind is bool or value is None:
-        return value
-    raise Malformed(f"a field holds a JSON {kind.__name__}")
+        return decode_map(body) if kind is BodyKind.MAP else decode_stream(body)
+    except ValueError as error:
+        raise Malformed(str(error)) from error

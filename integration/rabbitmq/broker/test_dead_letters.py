@@ -11,8 +11,8 @@ from integration.rabbitmq.support import Client
 from jmsbridge.spi import AccessDenied, Address, Outcome
 from jmsbridge.testing.suite.contract.support import Answer, settle
 from jmsbridge.testing.suite.support import eventually, text_of
+from jmsbridge.transport import dead_letters
 from jmsbridge_rabbitmq import RabbitOptions
-from jmsbridge_rabbitmq.consuming import copies
 
 Clients = Callable[..., Client]
 LIFE = 700  # milliseconds
@@ -105,7 +105,7 @@ def restricted(broker: Broker, clients: Clients, name: str) -> Callable[[], Clie
 def test_what_cannot_be_put_aside_comes_again_after_a_pause(
     restricted: Callable[[], Client], name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(copies, "_PAUSE", 2.0)
+    monkeypatch.setattr(dead_letters, "PAUSE", 2.0)
     client = restricted()
     client.send(Address(name), "a", "b")
     subscription, box = client.consume(Address(name), 10)
@@ -132,7 +132,7 @@ def test_what_cannot_be_put_aside_is_logged_where_nobody_asks(
     subscription.settle(box.tokens, Outcome.REJECTED)
     eventually(lambda: caplog.messages, 10.0)
     (told,) = [each for each in caplog.messages if "dead_letter_queue" in each]
-    assert told.startswith(f"queue:{name}: a message cannot go to '{name}-dead' (option dead_letter_queue), and comes")
+    assert told.startswith(f"queue:{name}: a message cannot go to '{name}-dead' (option dead_letter_queue), and is")
     assert "set_permissions" in told
     assert box.bodies == ["a", "b"]
 
@@ -151,7 +151,7 @@ def test_a_consumer_that_is_closed_in_that_pause_gives_the_message_back(
     subscription.close()
     _, again = client.consume(Address(name), 2)
     assert [each.envelope.body for each in again.wait(2, 10.0)] == ["poison", "next"]
-    assert time.monotonic() < begun + copies._PAUSE / 2
+    assert time.monotonic() < begun + dead_letters.PAUSE / 2
     assert not client.log.losses
 
 

@@ -32,12 +32,12 @@ def test_a_delayed_message_that_an_alarm_held_up_outlives_its_waiting_place(
     broker.ctl("set_vm_memory_high_watermark", "absolute", "1MiB")
     answer = client.ask(address, "late", delivery_time=soon(2_000))
     eventually(lambda: client.log.throttles == [True], 10.0)
-    ((place, declared),) = client.link.waiting.items()
+    ((place, declared),) = client.link.known.waiting.items()
     eventually(lambda: time.monotonic() > declared, 10.0)
     assert not answer.answers
     broker.ctl("set_vm_memory_high_watermark", "absolute", "1GiB")
     answer.wait(15.0)
-    eventually(lambda: client.link.waiting[place] > declared, 10.0)
+    eventually(lambda: client.link.known.waiting[place] > declared, 10.0)
     _, box = client.consume(address, 2)
     assert [arrival.envelope.body for arrival in box.wait(2, 20.0)] == ["opens the publishing socket", "late"]
 

@@ -205,7 +205,7 @@ def test_what_a_full_queue_does_not_take_at_its_end_stays_here(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """It goes back as ever as long as it may; then it waits here until there is room."""
-    monkeypatch.setattr(copies, "_PAUSE", 1.0)
+    monkeypatch.setattr(copies, "PAUSE", 1.0)
     foreign(broker, name, 3, **{"x-max-length": 1, "x-overflow": "reject-publish"})
     client, address = clients(broker), Address(name)
     client.send(address, "a")

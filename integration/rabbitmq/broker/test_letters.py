@@ -15,6 +15,7 @@ from jmsbridge.cli import app
 from jmsbridge.spi import Address, AddressRefused, Native, NotSupported, Outcome
 from jmsbridge.testing.suite.contract.support import Answer, drain, settle
 from jmsbridge.testing.suite.support import assert_empty, eventually, receive_texts, send_texts, text_of
+from jmsbridge.transport import expiry
 from jmsbridge_rabbitmq import RabbitOptions
 
 pytestmark = pytest.mark.filterwarnings("ignore::jmsbridge.EmulationWarning")
@@ -222,9 +223,7 @@ def test_expired_messages_go_where_the_interest_says(
     client.send(address, "first")
     client.send(address, "mortal", expiration=end)
     if how == "on arrival":  # the clocks differ
-        from jmsbridge_rabbitmq.consuming import subscription as module
-
-        monkeypatch.setattr(module, "now_ms", lambda: end + 1)
+        monkeypatch.setattr(expiry, "now_ms", lambda: end + 1)
     subscription, box = client.consume(address, 1, window=5, expired=f"{name}-expired")
     box.wait(1)
     eventually(lambda: now() > end or how == "on arrival", 10.0)

@@ -68,7 +68,7 @@ def test_an_end_waits_for_a_silent_broker_as_long_as_the_option_says(
     with pytest.raises(BackendError, match="no answer") if end.startswith("deleting") else contextlib.nullcontext():
         ending()
     assert _TIMEOUT - 0.1 < time.monotonic() - begun < _TIMEOUT + _SLACK
-    eventually(lambda: client.link.loop.ended is not None, 5.0)  # it is given up: whoever uses it makes another
+    eventually(lambda: client.link.pair.thread.ended is not None, 5.0)  # it is given up: whoever uses it makes another
 
 
 class _Nothing(CompletionListener):
@@ -118,7 +118,7 @@ def test_a_slow_broker_is_not_given_up_and_the_end_goes_on(
     subscription.close()  # the answer stands behind the messages, which need four seconds
     assert time.monotonic() - begun < _TIMEOUT + _SLACK
     client.link.check()
-    eventually(lambda: not client.link.subscriptions, 20.0)
+    eventually(lambda: not client.link.subscriptions.open, 20.0)
     assert not client.log.losses
     proxy.bandwidth = None
     other, again = clients(broker).consume(address, 20)

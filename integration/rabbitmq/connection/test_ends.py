@@ -116,7 +116,7 @@ def test_a_fault_while_writing_is_answered_as_in_doubt(
     def broken(*_: object) -> None:
         raise RuntimeError("a fault of ours")
 
-    monkeypatch.setattr(client.link.publishing, "publish", broken)
+    monkeypatch.setattr(client.link.pair.publishing, "publish", broken)
     answer = client.ask(address, "never written")
     error = answer.outcome()
     assert isinstance(error, LinkLost)

@@ -183,7 +183,7 @@ def test_an_operator_closes_the_connection(broker: Broker, client: Client) -> No
         listed = broker.admin.get("/api/connections")
         return [each["name"] for each in listed if each.get("user") == "jb" and str(own) in each["name"]]
 
-    own = client.link.consuming._transport._sock.getsockname()[1]
+    own = client.link.pair.consuming._transport._sock.getsockname()[1]
     eventually(connections, 15.0)
     broker.admin.delete(f"/api/connections/{connections()[0].replace(' ', '%20').replace('>', '%3E')}")
     eventually(lambda: client.log.losses)
@@ -207,12 +207,12 @@ def test_a_silent_network_is_noticed(broker: Broker, clients: Clients, name: str
 
 def test_both_sockets_live_and_die_together(broker: Broker, client: Client, name: str) -> None:
     client.send(Address(name), "opens the publishing socket")
-    client.link.loop.post(lambda: client.link.publishing.break_off(ConnectionError("gone")))
+    client.link.pair.thread.post(lambda: client.link.pair.publishing.break_off(ConnectionError("gone")))
     eventually(lambda: client.log.losses)
     with pytest.raises(LinkLost):
         client.link.check()
-    client.link.loop.join(10.0)
-    assert client.link.consuming.is_closed
+    client.link.pair.thread.join(10.0)
+    assert client.link.pair.consuming.is_closed
     assert len(client.log.losses) == 1
 
 
@@ -242,7 +242,9 @@ def test_closing_does_not_wait_for_a_blocked_broker(own_broker: StartBroker, cli
     eventually(lambda: client.log.throttles, 10.0)
     client.close()
     assert isinstance(answer.outcome(), LinkLost)
-    assert not [each for each in threading.enumerate() if each.name == f"jmsbridge-rabbitmq-{client.link.number}-io"]
+    assert not [
+        each for each in threading.enumerate() if each.name == f"jmsbridge-rabbitmq-{client.link.pair.number}-io"
+    ]
 
 
 @pytest.mark.parametrize("kind", ["classic", pytest.param("quorum", marks=pytest.mark.long)])

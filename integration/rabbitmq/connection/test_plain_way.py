@@ -42,7 +42,7 @@ def test_all_goes_the_plain_way_after_a_warning(
     assert isinstance(link, Link)
     session, queue = connection.create_session(), Queue(name)
     send_texts(session, queue, "opens the publishing socket")
-    assert [type(each) for each in (link.consuming, link.publishing)] == [AmqpSocket, AmqpSocket]
+    assert [type(each) for each in (link.pair.consuming, link.pair.publishing)] == [AmqpSocket, AmqpSocket]
 
 
 @pytest.mark.filterwarnings("ignore::jmsbridge.EmulationWarning")

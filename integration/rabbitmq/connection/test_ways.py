@@ -10,7 +10,7 @@ from integration.rabbitmq.support import Client
 from jmsbridge.spi import Address, AddressRefused, Byte, Float, Long, Outcome, Short
 from jmsbridge.testing.suite.contract.support import drain, settle
 from jmsbridge.testing.suite.support import eventually
-from jmsbridge_rabbitmq import link
+from jmsbridge_rabbitmq.connection import pair
 from jmsbridge_rabbitmq.connection.fast_socket import FastSocket, is_sound
 from jmsbridge_rabbitmq.connection.pika_socket import AmqpSocket
 
@@ -20,7 +20,7 @@ Clients = Callable[..., Client]
 @pytest.fixture(params=[AmqpSocket, FastSocket], ids=["pika", "fast"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> type[AmqpSocket]:
     """Which class links use."""
-    monkeypatch.setattr(link, "socket_class", lambda: request.param)
+    monkeypatch.setattr(pair, "socket_class", lambda: request.param)
     chosen: type[AmqpSocket] = request.param
     return chosen
 
@@ -29,7 +29,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> type
 def on(way: type[AmqpSocket], broker: Broker, clients: Clients) -> Client:
     """A client that goes that way."""
     client = clients(broker)
-    assert type(client.link.consuming) is way
+    assert type(client.link.pair.consuming) is way
     return client
 
 
@@ -118,7 +118,7 @@ def test_acknowledgements_are_put_together(on: Client, broker: Broker, name: str
     subscription, box = on.consume(Address(name), 200)
     box.wait(200)
     written: list[tuple[int, bool]] = []
-    consuming = on.link.consuming
+    consuming = on.link.pair.consuming
     plain = consuming.ack
 
     def ack(channel: Any, tag: int, multiple: bool) -> None:

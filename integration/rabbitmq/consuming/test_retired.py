@@ -48,7 +48,7 @@ def receive_marks(consumer: MessageConsumer, count: int) -> list[tuple[str, bool
 def wait_left(link: object) -> None:
     """Wait until a link has no consumers. A quorum queue counts those that ended as long as they hold messages."""
     assert isinstance(link, Link)
-    flows = [each._flow for each in link.subscriptions]
+    flows = [each._channel for each in link.subscriptions.open]
     eventually(lambda: not any(flow.is_consuming or flow.is_busy for flow in flows), 10.0)
 
 
@@ -156,7 +156,7 @@ def test_credit_after_a_drain_keeps_the_consumer(broker: Broker, clients: Client
     box.wait(1, 10.0)
     subscription.grant(1)
     started: list[str] = []
-    consuming = client.link.consuming
+    consuming = client.link.pair.consuming
     plain = consuming.consume
 
     def consume(channel: Any, queue: str, exclusive: bool, done: Callable[[Any], None]) -> str:

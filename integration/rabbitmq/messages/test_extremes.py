@@ -241,7 +241,7 @@ def test_headers_about_as_large_as_a_frame(
     client = clients(broker, options=RabbitOptions(dead_letter_queue=f"{name}-dead"))
     message = envelope(Address(name), "large", delivery_time=time.time_ns() // 1_000_000 + 50 if later else 0)
     empty = len(client.link.encoder.encode(with_text(message, ""), 0).properties)
-    room = client.link.header_room - empty
+    room = client.link.pair.header_room - empty
     client.channel.send(with_text(message, "x" * (room + 1)), too_large := Answer())
     assert isinstance(too_large.outcome(), SendRefused)
     client.channel.send(with_text(message, "x" * (room - spare)), fits := Answer())

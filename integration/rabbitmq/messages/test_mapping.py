@@ -188,7 +188,7 @@ def test_questions_leave_no_trace(broker: Broker, client: Client, name: str) -> 
 
 def test_more_consumers_than_channels(client: Client, name: str) -> None:
     client.send(Address(name), "before")
-    client.link.consuming.params.channel_max = 4
+    client.link.pair.consuming.params.channel_max = 4
     subscriptions = []
     with pytest.raises(BackendError, match="channel_max"):
         for number in range(6):

@@ -10,7 +10,6 @@ frequent for that says by plain stores how far it came, and the next call finish
 
 import _thread
 import logging
-import os
 import sys
 import threading
 from collections import deque
@@ -18,6 +17,8 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import Generic, TypeVar, cast
+
+from jmsbridge.transport.forking import at_fork
 
 __all__ = [
     "Work",
@@ -190,5 +191,4 @@ def _after_fork_in_child() -> None:
     _free.clear()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)
+at_fork(after_in_child=_after_fork_in_child)

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 import pika
 import pytest
 
-from jmsbridge_rabbitmq.connection import fast_socket, pika_socket
+from jmsbridge_rabbitmq.connection import fast_socket, pika_inside
 from jmsbridge_rabbitmq.connection.fast_socket import FastSocket, is_sound, socket_class
-from jmsbridge_rabbitmq.connection.pika_socket import AmqpSocket, check_pika, lacking
+from jmsbridge_rabbitmq.connection.pika_inside import check_pika, lacking
+from jmsbridge_rabbitmq.connection.pika_socket import AmqpSocket
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +30,7 @@ def test_this_pika_is_used_the_fast_way_without_a_word(caplog: pytest.LogCapture
 def test_a_pika_that_lacks_what_only_the_fast_way_uses(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(fast_socket, "_USED", ((pika.SelectConnection, ("_process_frame", "_not_there")),))
+    monkeypatch.setattr(fast_socket, "NEEDED_FAST", ((pika.SelectConnection, ("_process_frame", "_not_there")),))
     assert not is_sound()
     assert socket_class() is AmqpSocket
     assert socket_class() is AmqpSocket
@@ -55,8 +56,8 @@ def test_a_pika_that_cannot_be_checked(monkeypatch: pytest.MonkeyPatch, caplog: 
 
 
 def test_no_way_needs_what_the_other_checks() -> None:
-    assert not lacking(pika_socket._NEEDED)
-    assert not set(pika_socket._NEEDED[0][1]) & set(fast_socket._USED[0][1])
+    assert not lacking(pika_inside.NEEDED)
+    assert not set(pika_inside.NEEDED[0][1]) & set(pika_inside.NEEDED_FAST[0][1])
 
 
 def test_a_pika_whose_buffer_is_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:

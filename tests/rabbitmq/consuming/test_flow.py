@@ -9,8 +9,9 @@ import pytest
 from jmsbridge.spi import Address, BackendError, Interest, Native, Outcome
 from jmsbridge.testing.suite.contract.support import Answer, Box
 from jmsbridge_rabbitmq import RabbitOptions
-from jmsbridge_rabbitmq.consuming.consumer_channel import ConsumerChannel, Source
-from jmsbridge_rabbitmq.consuming.subscription import Subscription
+from jmsbridge_rabbitmq.consuming.consumer_channel import ConsumerChannel
+from jmsbridge_rabbitmq.consuming.sources import Source
+from jmsbridge_rabbitmq.consuming.subscription import LinkFacts, Subscription
 from jmsbridge_rabbitmq.protocol.frames import DELIVER, GET_OK, Content
 
 
@@ -36,8 +37,9 @@ class Wire:
         opened(self)
         return True
 
-    def listen(self, channel: Any, on_content: Callable[[Content], None]) -> None:
+    def listen(self, channel: Any, on_content: Callable[[Content], None], on_empty: Callable[[Any], None]) -> None:
         self.on_content = on_content
+        self.on_empty = on_empty
 
     def consume(self, channel: Any, queue: str, exclusive: bool, done: Callable[[Any], None]) -> str:
         self.questions.append(("consume", done))
@@ -65,9 +67,6 @@ class Wire:
 
     def add_on_cancel_callback(self, callback: Any) -> None:
         self.on_cancel = callback
-
-    def add_callback(self, callback: Callable[[Any], None], replies: Any, one_shot: bool) -> None:
-        self.on_empty = callback
 
     def basic_qos(self, prefetch_count: int) -> None:
         self.written.append(("qos", prefetch_count))
@@ -121,6 +120,12 @@ class Wire:
             task()
 
 
+def pair_over(wire: Wire, **life: Any) -> Any:
+    """A pair of connections of which one is the wire, as well as its thread."""
+    life = {"thread": wire, "broker": "RabbitMQ", "is_over": False, **life}
+    return SimpleNamespace(consuming=wire, blocked=False, life=SimpleNamespace(**life))
+
+
 class World:
     """A flow with a consumer of window 2."""
 
@@ -128,11 +133,11 @@ class World:
         self.wire = Wire()
         self.arrived: list[Content] = []
         self.ends: list[BackendError] = []
-        link = SimpleNamespace(
-            loop=self.wire, consuming=self.wire, get_empty=None, broker="RabbitMQ", forget=lambda *_: None
+        pair = pair_over(self.wire)
+        sources: Any = SimpleNamespace(forget=lambda _: None)
+        self.flow = ConsumerChannel(
+            pair, sources, Source("q", kind, eager=False), "queue:q", self.arrived.append, self.ends.append
         )
-        source = Source("q", kind, eager=False)
-        self.flow = ConsumerChannel(link, source, "queue:q", self.arrived.append, self.ends.append)  # type: ignore[arg-type]
         self.flow.open(None, lambda error: None)
         self.flow.consume(2)
         self.wire.answer("consume")
@@ -304,26 +309,23 @@ class Held(World):
         self.wire = Wire()
         self.ends: list[Any] = []
         self.left: list[Source] = []
-        link = SimpleNamespace(
-            loop=self.wire,
-            consuming=self.wire,
-            get_empty=None,
+        pair = pair_over(
+            self.wire,
             check=lambda: None,
-            stamp="",
-            native=Native.NONE,
-            options=RabbitOptions(),
-            blocked=False,
             wait_closing=lambda start, what: start(lambda *result: self.ends.append(result)),
-            left=self._leave,
         )
+        sources: Any = SimpleNamespace(leave=self._leave)
+        events: Any = None
+        facts = LinkFacts(Native.NONE, RabbitOptions(), "", events, lambda _: None)
         source = Source("q", "classic", eager=False)
         self.box = Box()
-        interest = Interest(address=Address("q"), window=3)
-        self.subscription = Subscription(link, interest, self.box, source, lambda error: None)  # type: ignore[arg-type]
+        self.subscription = Subscription(
+            pair, sources, events, facts, Interest(address=Address("q"), window=3), self.box, source, lambda error: None
+        )
         self.subscription.open(lambda error: None)
         self.subscription.grant(1)
         self.wire.answer("consume")
-        self.tag = self.subscription._flow._tag or ""
+        self.tag = self.subscription._channel._tag or ""
         for _ in range(3):
             self.wire.deliver(self.tag)
 

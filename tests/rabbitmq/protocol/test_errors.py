@@ -71,7 +71,7 @@ def test_details_of_refusals_are_read() -> None:
     ("error", "text"),
     [
         (pika_errors.ConnectionClosedByBroker(320, "CONNECTION_FORCED - broker forced connection closure"), "shutting"),
-        (pika_errors.ConnectionClosedByBroker(501, "FRAME_ERROR"), "no AMQP"),
+        (pika_errors.ConnectionClosedByBroker(501, "FRAME_ERROR"), "does a proxy alter the stream"),
         (pika_errors.ConnectionClosedByBroker(541, "INTERNAL_ERROR"), "log"),
         (pika_errors.AMQPHeartbeatTimeout("No activity"), "heart-beat"),
         (pika_errors.StreamLostError("Transport indicated EOF"), "EOF"),

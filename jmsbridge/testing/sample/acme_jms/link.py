@@ -5,7 +5,6 @@ from typing import Any
 
 from jmsbridge.spi import (
     Address,
-    BackendError,
     Envelope,
     Inbox,
     Interest,
@@ -18,6 +17,7 @@ from jmsbridge.spi import (
     SendRefused,
     Ticket,
 )
+from jmsbridge.transport.tickets import Answer
 
 from .broker import Broker, Entry
 
@@ -91,7 +91,7 @@ class Channel:
         self.subscriptions: list[Subscription] = []
 
     def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
-        with self.link.home.lock, _Answer(ticket):
+        with self.link.home.lock, Answer(ticket):
             self.link.check()
             if not envelope.address.name:
                 raise SendRefused("a destination needs a name")
@@ -149,14 +149,14 @@ class Subscription:
             self.store.dispatch()
 
     def settle(self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1) -> None:
-        with self._broker.lock, _Answer(ticket):
+        with self._broker.lock, Answer(ticket):
             self._link.check()
             if outcome is Outcome.REJECTED:
                 raise NotSupported("Acme has no dead-letter queue")
             self.store.settle(self, list(tokens), outcome)
 
     def drain(self, ticket: Ticket) -> None:
-        with self._broker.lock, _Answer(ticket):
+        with self._broker.lock, Answer(ticket):
             self._link.check()
             self.credit = 0
 
@@ -166,22 +166,3 @@ class Subscription:
                 self._channel.subscriptions.remove(self)
                 self.credit = 0
                 self._broker.detach(self._address, self)
-
-
-class _Answer:
-    """Promise 1: what happens inside becomes the ticket's one answer; without a ticket errors go to the caller."""
-
-    def __init__(self, ticket: Ticket | None) -> None:
-        self._ticket = ticket
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        if self._ticket is None:
-            return False
-        if error is None:
-            self._ticket.succeed()
-        elif isinstance(error, BackendError):
-            self._ticket.fail(error)
-        return isinstance(error, BackendError)

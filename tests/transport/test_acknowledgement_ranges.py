@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jmsbridge_rabbitmq.consuming.delivery_tags import DeliveryTags
+from jmsbridge.transport.acknowledgement_ranges import AcknowledgementRanges
 
 
 class Broker:
@@ -33,7 +33,7 @@ STEPS = st.lists(
 
 @given(STEPS)
 def test_exactly_the_accepted_are_acknowledged(steps: list[tuple[str, int]]) -> None:
-    tags, broker = DeliveryTags(), Broker()
+    tags, broker = AcknowledgementRanges(), Broker()
     last = 0
     unsettled: list[int] = []
     accepted: set[int] = set()
@@ -67,7 +67,7 @@ def test_exactly_the_accepted_are_acknowledged(steps: list[tuple[str, int]]) -> 
 
 
 def test_a_run_from_the_start_is_one_acknowledgement() -> None:
-    tags = DeliveryTags()
+    tags = AcknowledgementRanges()
     for tag in range(1, 101):
         tags.arrived(tag)
     for tag in range(1, 51):
@@ -77,7 +77,7 @@ def test_a_run_from_the_start_is_one_acknowledgement() -> None:
 
 
 def test_what_is_open_in_between_is_spared() -> None:
-    tags = DeliveryTags()
+    tags = AcknowledgementRanges()
     for tag in range(1, 6):
         tags.arrived(tag)
     for tag in (1, 2, 4):
@@ -88,7 +88,7 @@ def test_what_is_open_in_between_is_spared() -> None:
 
 
 def test_a_second_settlement_and_an_unknown_tag_are_nothing() -> None:
-    tags = DeliveryTags()
+    tags = AcknowledgementRanges()
     tags.arrived(1)
     assert tags.accept(1)
     assert not tags.accept(1)

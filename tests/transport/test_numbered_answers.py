@@ -5,7 +5,7 @@ import weakref
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jmsbridge_rabbitmq.publishing.confirms import Confirms
+from jmsbridge.transport.numbered_answers import NumberedAnswers
 
 Step = tuple[str, int, bool]
 STEPS = st.lists(
@@ -19,7 +19,7 @@ STEPS = st.lists(
 
 @given(STEPS)
 def test_answers_settle_what_a_model_says(steps: list[Step]) -> None:
-    confirms: Confirms[int] = Confirms()
+    confirms: NumberedAnswers[int] = NumberedAnswers()
     model: dict[int, int] = {}
     sent = 0
     for what, number, multiple in steps:
@@ -42,7 +42,7 @@ def test_answers_settle_what_a_model_says(steps: list[Step]) -> None:
 
 
 def test_answers_out_of_order_as_a_broker_gives_them() -> None:
-    confirms: Confirms[str] = Confirms()
+    confirms: NumberedAnswers[str] = NumberedAnswers()
     for name in "abcde":
         confirms.sent(name)
     assert confirms.answered(2, False) == ["b"]
@@ -53,7 +53,7 @@ def test_answers_out_of_order_as_a_broker_gives_them() -> None:
 
 
 def test_a_lost_channel_gives_up_everything_and_counts_anew() -> None:
-    confirms: Confirms[str] = Confirms()
+    confirms: NumberedAnswers[str] = NumberedAnswers()
     confirms.sent("a")
     confirms.sent("b")
     confirms.answered(1, False)
@@ -63,7 +63,7 @@ def test_a_lost_channel_gives_up_everything_and_counts_anew() -> None:
 
 
 def test_what_was_not_written_gives_its_number_to_the_next() -> None:
-    confirms: Confirms[str] = Confirms()
+    confirms: NumberedAnswers[str] = NumberedAnswers()
     confirms.sent("a")
     assert confirms.sent("too large") == 2
     confirms.take_back()
@@ -74,7 +74,7 @@ def test_what_was_not_written_gives_its_number_to_the_next() -> None:
 
 
 def test_full_by_what_is_open_or_by_what_follows_one_that_stays_open() -> None:
-    confirms: Confirms[int] = Confirms()
+    confirms: NumberedAnswers[int] = NumberedAnswers()
     while not confirms.is_full:
         confirms.sent(0)
     assert len(confirms) == 10_000
@@ -91,7 +91,7 @@ def test_what_is_answered_is_let_go() -> None:
     class Entry:
         """Something that can be watched going."""
 
-    confirms: Confirms[Entry] = Confirms()
+    confirms: NumberedAnswers[Entry] = NumberedAnswers()
     entries = [Entry() for _ in range(50)]
     watched = [weakref.ref(each) for each in entries]
     for each in entries:

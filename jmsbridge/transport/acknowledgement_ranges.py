@@ -1,12 +1,11 @@
-"""Deliveries of one channel that are not settled, so that acknowledgements can be put together. Pure.
+"""The unsettled deliveries of a channel, so that acknowledgements can be joined into ranges. Pure.
 
-An acknowledgement up to a number also settles what lies before it and was never handed out; so it is used only where
-nothing before it is open.
+An acknowledgement up to a number settles every delivery before it; so it is used only where none of these is open.
 """
 
 from typing import Final
 
-__all__ = ["DeliveryTags"]
+__all__ = ["AcknowledgementRanges"]
 
 _GONE: Final = 0
 _OPEN: Final = 1
@@ -15,7 +14,7 @@ _ACCEPTED: Final = 2
 _COMPACT = 1024
 
 
-class DeliveryTags:
+class AcknowledgementRanges:
     """Delivery tags count from 1 on each channel, without gaps."""
 
     def __init__(self) -> None:
@@ -54,7 +53,7 @@ class DeliveryTags:
         return 0 <= index < len(self._states) and self._states[index] == _OPEN
 
     def drop(self, tag: int) -> bool:
-        """It goes back, or is dead otherwise; false when it is not open."""
+        """Stop tracking without acknowledging; false when it is not open."""
         index = tag - self._first
         if not 0 <= index < len(self._states) or self._states[index] != _OPEN:
             return False

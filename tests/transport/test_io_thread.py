@@ -10,7 +10,7 @@ import pytest
 
 from jmsbridge.spi import LinkLost
 from jmsbridge.testing.suite.support import eventually
-from jmsbridge_rabbitmq.connection.io_thread import Loop, Mailbox
+from jmsbridge.transport.io_thread import IoThread, Mailbox
 
 
 class World:
@@ -21,7 +21,7 @@ class World:
         self.batches = 0
         self.served: list[int] = []
         self.refused: list[int] = []
-        self.loop = Loop("jmsbridge-rabbitmq-test-io", self._around, self.crashes.append)
+        self.loop = IoThread("jmsbridge-rabbitmq-test-io", self._around, self.crashes.append)
         self.box: Mailbox[int] = Mailbox(self.loop, self._serve, self.refused.append)
         started = threading.Event()
         self.loop.start(started.set)
@@ -177,7 +177,7 @@ class Raising:
 def test_an_interrupt_while_waking_leaves_nobody_asleep(
     world: World, monkeypatch: pytest.MonkeyPatch, what: str, before: bool
 ) -> None:
-    owner, method = (world.loop.ioloop, "add_callback_threadsafe") if what == "wake" else (world.loop, "post")
+    owner, method = (world.loop.loop, "add_callback_threadsafe") if what == "wake" else (world.loop, "post")
     monkeypatch.setattr(owner, method, Raising(getattr(owner, method), before=before))
     with pytest.raises(KeyboardInterrupt):
         world.box.put(1)

@@ -1,27 +1,27 @@
 """The I/O thread of one link, and the way into it from other threads.
 
 Handing over costs a wake-up only when the thread is not about to look anyway, so work comes in batches. The thread
-counts its rounds, and begins a new one before it looks. Whoever hands something over appends it, reads the round, and
-wakes the thread unless somebody has done so in this round; only then is that noted. So a note never stands for a
-wake-up that did not happen, wherever the handler of a signal raises; and what was appended is never left lying.
+counts its rounds, and begins a new one before it looks. A caller appends its item, reads the round, wakes the thread
+unless it was woken in this round, and only then notes the wake-up. So a note always stands for a wake-up that happened,
+wherever the handler of a signal raises, and no item is left lying.
 """
 
 import contextlib
 import logging
-import os
 import threading
 import time
 import weakref
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from jmsbridge.spi import BackendError, LinkLost
-from jmsbridge_rabbitmq.connection.epoll_loop import new_ioloop
+from jmsbridge.transport.forking import at_fork
+from jmsbridge.transport.loop import Timer, new_loop
 
-__all__ = ["Loop", "Mailbox"]
+__all__ = ["IoThread", "Mailbox"]
 
-log = logging.getLogger("jmsbridge.rabbitmq")
+log = logging.getLogger("jmsbridge.transport")
 
 T = TypeVar("T")
 
@@ -31,18 +31,18 @@ _GIVE_WAY = 50e-6  # seconds
 _TICK = 1e-3  # seconds
 
 
-class Loop:
-    """One daemon thread around pika's loop. All but ``post`` and ``join`` belong to it.
+class IoThread:
+    """One daemon thread around a loop. All but ``post`` and ``join`` belong to it.
 
-    ``ended`` is set, before anything else, when the link dies; whoever hands work over after that keeps it.
-    ``around`` runs a batch of work, so that its writes can be joined; ``crashed`` is told what no work should raise.
+    ``ended`` is set, before anything else, when the link dies; work that is handed over after that is not run.
+    ``around`` runs a batch of work, so that its writes can be joined; ``crashed`` gets the exceptions of work.
     """
 
     def __init__(
         self, name: str, around: Callable[[Callable[[], None]], None], crashed: Callable[[BaseException], None]
     ) -> None:
         self.ended: BackendError | None = None
-        self.ioloop = new_ioloop()
+        self.loop = new_loop()
         self._around = around
         self._crashed = crashed
         self._tasks: deque[Callable[[], None]] = deque()
@@ -50,9 +50,9 @@ class Loop:
         self._is_over = False
         self._joining: list[threading.Lock] = []
         self._round = 1
-        self._woken = 0  # the last round in which somebody has woken the thread
+        self._woken = 0  # the last round in which the thread was woken
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        _loops.add(self)
+        _threads.add(self)
 
     def start(self, task: Callable[[], None]) -> None:
         """Start the thread, with this work first."""
@@ -65,15 +65,15 @@ class Loop:
             self._tasks.append(task)
             now = self._round
             if self._woken != now:
-                self.ioloop.add_callback_threadsafe(self._work)
+                self.loop.add_callback_threadsafe(self._work)
                 self._woken = now
         except BaseException:  # an interrupt
-            self.ioloop.add_callback_threadsafe(self._work)
+            self.loop.add_callback_threadsafe(self._work)
             raise
 
-    def call_later(self, seconds: float, task: Callable[[], None]) -> Any:
+    def call_later(self, seconds: float, task: Callable[[], None]) -> Timer:
         """Run this later; what comes back goes to ``cancel``."""
-        return self.ioloop.call_later(seconds, lambda: self._guard(lambda: self._around(task)))
+        return self.loop.call_later(seconds, lambda: self._guard(lambda: self._around(task)))
 
     def look_later(self, look: Callable[[], None]) -> None:
         """Run this within a millisecond or so, with everything else that is to be run then."""
@@ -86,13 +86,13 @@ class Loop:
         for look in looks:
             look()
 
-    def cancel(self, timer: Any) -> None:
+    def cancel(self, timer: Timer) -> None:
         """Forget a timer."""
-        self.ioloop.remove_timeout(timer)
+        self.loop.remove_timeout(timer)
 
     def stop(self) -> None:
         """End the thread when it has returned from what it does."""
-        self.ioloop.stop()
+        self.loop.stop()
 
     def is_current(self) -> bool:
         """Whether this is the I/O thread."""
@@ -102,7 +102,7 @@ class Loop:
         """Wait until the thread has ended."""
         if self.is_current() or not self._thread.is_alive():
             return
-        # not Thread.join: who is interrupted there may leave a thread behind that counts as ended and is not
+        # not Thread.join: an interrupt there may mark a running thread as ended
         waiting = threading.Lock()
         waiting.acquire()
         self._joining.append(waiting)
@@ -113,24 +113,24 @@ class Loop:
 
     def _run(self) -> None:
         try:
-            self.ioloop.start()
+            self.loop.start()
         except Exception as error:
             problem = error
             log.exception("the I/O thread fails")
             self._guard(lambda: self._crashed(problem))
         finally:
-            self.ioloop.close()
-            self._is_over = True  # before looking: who comes later does not wait
+            self.loop.close()
+            self._is_over = True  # before looking: a ``join`` that comes later does not wait
             for waiting in list(self._joining):
                 waiting.release()
 
     def _work(self) -> None:
         self._guard(lambda: self._around(self._work_all))
         if self._tasks:  # one of them raised
-            self.ioloop.add_callback_threadsafe(self._work)
+            self.loop.add_callback_threadsafe(self._work)
 
     def _work_all(self) -> None:
-        self._round += 1  # before looking: who comes later wakes again
+        self._round += 1  # before looking: a later caller wakes again
         tasks = self._tasks
         while tasks:
             tasks.popleft()()
@@ -147,15 +147,15 @@ class Loop:
 class Mailbox(Generic[T]):
     """Items on their way to the I/O thread; ``serve`` gets the deque and empties it, in order.
 
-    Once the loop has ended, items go to ``refuse`` instead, each exactly once, whoever comes first.
+    Once the link has ended, items go to ``refuse`` instead, each exactly once.
     """
 
-    def __init__(self, loop: Loop, serve: Callable[[deque[T]], None], refuse: Callable[[T], None]) -> None:
-        self._loop = loop
+    def __init__(self, thread: IoThread, serve: Callable[[deque[T]], None], refuse: Callable[[T], None]) -> None:
+        self._thread = thread
         self._serve = serve
         self._refuse = refuse
         self._round = 1
-        self._called = 0  # the last round in which somebody has called for ``work``
+        self._called = 0  # the last round in which ``work`` was asked for
         self._watched = False
         self._refusing = threading.RLock()  # held while items are refused, by one thread at a time
         self.items: deque[T] = deque()
@@ -165,35 +165,35 @@ class Mailbox(Generic[T]):
         try:
             self.items.append(item)
             now = self._round
-            if self._loop.ended is not None:
+            if self._thread.ended is not None:
                 self.refuse_all()
             elif self._called != now:
                 if not self._watched or len(self.items) >= _SOME:
-                    self._loop.post(self.work)
+                    self._thread.post(self.work)
                     self._called = now
-            elif len(self.items) >= _CROWD and not self._loop.is_current():
+            elif len(self.items) >= _CROWD and not self._thread.is_current():
                 time.sleep(_GIVE_WAY)  # sleep: the I/O thread gets the interpreter's lock now, not after 5 ms
         except BaseException:  # an interrupt
-            if self._loop.ended is None:
-                self._loop.post(self.work)
+            if self._thread.ended is None:
+                self._thread.post(self.work)
             else:
                 self.refuse_all()
             raise
 
     def watch(self) -> None:
-        """Come back within a millisecond or so: until then nobody is woken for a few items. On the I/O thread."""
+        """Look again within a millisecond or so: until then a few items cause no wake-up. On the I/O thread."""
         if not self._watched:
             self._watched = True
-            self._loop.look_later(self._look)
+            self._thread.look_later(self._look)
 
     def _look(self) -> None:
-        self._watched = False  # before looking: who comes later wakes
+        self._watched = False  # before looking: a later caller wakes
         self.work()
 
     def work(self) -> None:
         """Serve what is there; on the I/O thread."""
-        self._round += 1  # before looking: who comes later calls again
-        if self.items and self._loop.ended is None:
+        self._round += 1  # before looking: a later caller asks again
+        if self.items and self._thread.ended is None:
             self._serve(self.items)
 
     def take(self) -> list[T]:
@@ -204,7 +204,7 @@ class Mailbox(Generic[T]):
         return items
 
     def refuse_all(self) -> None:
-        """Answer everything that was not served; called by who ended the loop, and by who came too late."""
+        """Refuse everything that was not served: called when the link ends, and for items that come later."""
         items = self.items
         with self._refusing:
             while items:
@@ -214,12 +214,12 @@ class Mailbox(Generic[T]):
                     items.popleft()
 
 
-_loops: "weakref.WeakSet[Loop]" = weakref.WeakSet()
+_threads: "weakref.WeakSet[IoThread]" = weakref.WeakSet()
 
 
 def _after_fork_in_child() -> None:
-    for loop in list(_loops):
-        loop.ended = LinkLost("the link was opened in another process; connect again after a fork")
+    for thread in list(_threads):
+        thread.ended = LinkLost("the link was opened in another process; connect again after a fork")
 
 
-os.register_at_fork(after_in_child=_after_fork_in_child)
+at_fork(after_in_child=_after_fork_in_child)

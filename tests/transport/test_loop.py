@@ -1,4 +1,4 @@
-"""The loop under pika: tasks, timers, sockets, and waking from other threads."""
+"""Both loops: tasks, timers, sockets, and waking from other threads."""
 
 import os
 import select
@@ -10,16 +10,17 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from jmsbridge.testing.suite.support import eventually
-from jmsbridge_rabbitmq.connection.epoll_loop import EpollLoop, new_ioloop
+from jmsbridge.transport.loop import EpollLoop, SelectorLoop, new_loop
 
-pytestmark = pytest.mark.skipif(not hasattr(select, "epoll"), reason="this system has no epoll")
+_needs_epoll = pytest.mark.skipif(not hasattr(select, "epoll"), reason="this system has no epoll")
+_KINDS = [pytest.param(EpollLoop, marks=_needs_epoll), SelectorLoop]
 
 
 class Running:
     """A loop on a thread of its own."""
 
-    def __init__(self) -> None:
-        self.loop = EpollLoop()
+    def __init__(self, kind: type[EpollLoop] | type[SelectorLoop]) -> None:
+        self.loop = kind()
         self.thread = threading.Thread(target=self.loop.start, daemon=True)
         self.thread.start()
 
@@ -42,16 +43,27 @@ class Running:
         self.loop.close()
 
 
-@pytest.fixture
-def running() -> Iterator[Running]:
-    made = Running()
+@pytest.fixture(params=_KINDS)
+def running(request: pytest.FixtureRequest) -> Iterator[Running]:
+    made = Running(request.param)
     yield made
     made.end()
 
 
-def test_it_is_what_this_system_gets() -> None:
-    loop = new_ioloop()
+@_needs_epoll
+def test_a_system_with_epoll_gets_the_lean_loop() -> None:
+    loop = new_loop()
     assert isinstance(loop, EpollLoop)
+    loop.close()
+
+
+@pytest.mark.parametrize("missing", [(select, "epoll"), (os, "eventfd")])
+def test_a_system_without_epoll_gets_the_selectors_of_the_standard_library(
+    monkeypatch: pytest.MonkeyPatch, missing: tuple[object, str]
+) -> None:
+    monkeypatch.delattr(*missing, raising=False)
+    loop = new_loop()
+    assert isinstance(loop, SelectorLoop)
     loop.close()
 
 
@@ -162,8 +174,11 @@ def test_what_is_waited_for_can_change(running: Running) -> None:
         running.do(lambda: running.loop.remove_handler(ours.fileno()))
 
 
-def test_nothing_is_left_behind_and_nothing_runs_after_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, closed, close = Running(), Counter[int](), os.close
+@pytest.mark.parametrize("kind", _KINDS)
+def test_nothing_is_left_behind_and_nothing_runs_after_the_end(
+    kind: type[EpollLoop] | type[SelectorLoop], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, closed, close = Running(kind), Counter[int](), os.close
 
     def counted(fd: int) -> None:
         closed[fd] += 1
@@ -173,5 +188,22 @@ def test_nothing_is_left_behind_and_nothing_runs_after_the_end(monkeypatch: pyte
     made.end()
     made.loop.close()
     made.loop.add_callback_threadsafe(lambda: pytest.fail("it runs"))
-    assert made.loop._epoll.closed
-    assert closed[made.loop._wake] == 1
+    if isinstance(made.loop, EpollLoop):
+        assert made.loop._epoll.closed
+        assert closed[made.loop._wake] == 1
+    else:
+        assert made.loop._selector.get_map() is None
+        assert [made.loop._reading.fileno(), made.loop._writing.fileno()] == [-1, -1]
+
+
+def test_many_wake_ups_that_are_not_read_yet_do_not_block(running: Running) -> None:
+    seen: list[int] = []
+
+    def ring() -> None:
+        for _ in range(100_000):
+            running.loop._ring()
+        seen.append(1)
+
+    running.do(ring)
+    running.do(lambda: None)
+    assert seen == [1]

@@ -1,13 +1,13 @@
-"""Which publishes the broker has not answered yet. Pure.
+"""Which sends of a channel the broker has not answered yet, where it answers by number. Pure.
 
-Answers come singly or for all up to a number, and out of order across queues.
+Answers come singly or for all up to a number, and in any order.
 """
 
 from collections.abc import Iterator
 from itertools import islice
 from typing import Generic, TypeVar
 
-__all__ = ["Confirms"]
+__all__ = ["NumberedAnswers"]
 
 T = TypeVar("T")
 
@@ -16,13 +16,17 @@ _MOST = 10_000
 _SPAN = 100_000
 
 
-class Confirms(Generic[T]):
-    """Entries by publish number, which counts from 1 on each channel."""
+class NumberedAnswers(Generic[T]):
+    """Entries by their number, which counts from 1 on each channel."""
 
     def __init__(self) -> None:
+        self._entries: list[T | None] = []
+        self._start()
+
+    def _start(self) -> None:
         self._first = 1  # the number of _entries[0]
         self._head = 0  # everything before this index is answered
-        self._entries: list[T | None] = []
+        self._entries.clear()
         self._open = 0
 
     def __len__(self) -> int:
@@ -35,18 +39,18 @@ class Confirms(Generic[T]):
         return self._open >= _MOST or len(self._entries) - self._head >= _SPAN
 
     def sent(self, entry: T) -> int:
-        """Remember a publish; its number."""
+        """Remember a send; its number."""
         self._entries.append(entry)
         self._open += 1
         return self._first + len(self._entries) - 1
 
     def take_back(self) -> None:
-        """The last publish was not written after all; its number goes to the next."""
+        """The last send was not written after all; its number goes to the next."""
         self._entries.pop()
         self._open -= 1
 
     def answered(self, number: int, multiple: bool) -> list[T]:
-        """The entries that an answer settles, in publish order; what is unknown or answered already is left out."""
+        """The entries that an answer settles, in sending order; what is unknown or answered already is left out."""
         entries = self._entries
         index = number - self._first
         if index >= len(entries) or index < self._head:
@@ -68,11 +72,11 @@ class Confirms(Generic[T]):
         return found
 
     def waiting(self) -> Iterator[T]:
-        """All entries that are not answered, in publish order."""
+        """All entries that are not answered, in sending order."""
         return (entry for entry in islice(self._entries, self._head, None) if entry is not None)
 
     def give_up(self) -> list[T]:
         """The same, and forget them: the channel is gone."""
         found = list(self.waiting())
-        self.__init__()  # type: ignore[misc]
+        self._start()
         return found

@@ -1,0 +1,104 @@
+"""The open subscriptions of one link."""
+
+from collections.abc import Callable
+
+from jmsbridge.spi import Address, AddressRefused, BackendError, Inbox, Interest, LinkEvents, Mode, Native, NotSupported
+from jmsbridge_rabbitmq.connection.options import RabbitOptions
+from jmsbridge_rabbitmq.connection.pair import ConnectionPair
+from jmsbridge_rabbitmq.consuming.sources import Sources
+from jmsbridge_rabbitmq.consuming.subscription import LinkFacts, Subscription
+from jmsbridge_rabbitmq.publishing.publisher import Publisher
+
+__all__ = ["Subscriptions"]
+
+_TRIES = 50  # for a subscription that others end and make anew all the time
+
+
+class Subscriptions:
+    """Makes them, and tells them of what concerns all. ``copier`` sends the copies of received messages.
+
+    ``subscribe``, ``consumes`` and ``holds`` from any thread, the rest on the I/O thread.
+    """
+
+    def __init__(
+        self,
+        pair: ConnectionPair,
+        sources: Sources,
+        copier: Publisher,
+        options: RabbitOptions,
+        native: Native,
+        stamp: str,
+        events: LinkEvents,
+    ) -> None:
+        self.open: set[Subscription] = set()
+        self._pair = pair
+        self._sources = sources
+        self._copier = copier
+        self._selects = options.topic_selectors == "broker"
+        self._facts = LinkFacts(native, options, stamp, events, self.open.discard)
+        pair.when_lost.append(self._end)
+        pair.when_blocked.append(self._blocked)
+
+    def subscribe(self, interest: Interest, inbox: Inbox, lose: Callable[[BackendError], None]) -> Subscription:
+        """Find or make what is consumed, and a consumer with zero credit; ``lose`` is told when its channel is lost."""
+        self._refuse(interest)
+        tries = _TRIES if interest.shared and not interest.durable else 1
+        while True:
+            tries -= 1
+            try:
+                return self._subscribe(interest, inbox, lose)
+            except AddressRefused:  # its last consumer has just left, and taken it along
+                if not tries:
+                    raise
+
+    def _refuse(self, interest: Interest) -> None:
+        broker = self._pair.life.broker
+        if interest.mode is Mode.BROWSE:
+            raise NotSupported(f"{broker} cannot show the messages of a queue without taking them")
+        if interest.selector is not None and interest.select and not (interest.address.topic and self._selects):
+            raise NotSupported(f"{broker} cannot select by message properties")
+
+    def _subscribe(self, interest: Interest, inbox: Inbox, lose: Callable[[BackendError], None]) -> Subscription:
+        source = self._sources.find(interest)
+        made = Subscription(self._pair, self._sources, self._copier, self._facts, interest, inbox, source, lose)
+        self.open.add(made)
+        try:
+            what = f"consuming {interest.address}"
+            self._pair.life.wait(lambda done: made.open(lambda error: done(None, error)), what)
+        except BackendError:
+            self.open.discard(made)
+            self._pair.thread.post(lambda: self._sources.leave(source))
+            raise
+        return made
+
+    def consumes(self, address: Address) -> bool:
+        """Whether one of them is a consumer of this destination."""
+        return any(each.consumes(address) for each in list(self.open))
+
+    def holds(self, queue: str) -> bool:
+        """Whether one whose consumer was closed has left unsettled messages of a queue."""
+        return any(each.holds(queue) for each in list(self.open))
+
+    def finish_limited(self, done: Callable[[], None]) -> None:
+        """Close those whose queue limits how often a message comes back: messages near the limit are copied first."""
+        limited = [each for each in list(self.open) if each.is_limited]
+        left = len(limited)
+
+        def finished(_: object, __: BackendError | None) -> None:
+            nonlocal left
+            left -= 1
+            if not left:
+                done()
+
+        for subscription in limited:
+            subscription.finish(finished)
+        if not limited:
+            done()
+
+    def _end(self) -> None:
+        for each in list(self.open):
+            each.end()
+
+    def _blocked(self, active: bool) -> None:
+        for each in list(self.open) if active else ():
+            each.stalled()

@@ -1,0 +1,46 @@
+"""The verbs of a subscription on their way to the I/O thread, in call order."""
+
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+from jmsbridge.spi import BackendError, Ticket
+from jmsbridge.transport.io_thread import Mailbox
+from jmsbridge.transport.link_life import LinkLife
+
+__all__ = ["Commands"]
+
+
+class _Command(NamedTuple):
+    ticket: Ticket | None
+    run: Callable[[], None]
+
+
+class Commands:
+    """``refusal`` gives the error of what can take no more commands while its link lives on; None while it can."""
+
+    def __init__(self, life: LinkLife, refusal: Callable[[], BackendError | None]) -> None:
+        self._life = life
+        self._refusal = refusal
+        self._box: Mailbox[_Command] = Mailbox(life.thread, self._work, self._refuse)
+
+    def put(self, ticket: Ticket | None, run: Callable[[], None]) -> None:
+        """Run this on the I/O thread. Where that is not possible any more, the error is the ticket's answer."""
+        self._box.put(_Command(ticket, run))
+
+    def refuse_all(self) -> None:
+        """The link is dead: answer what was not run."""
+        self._box.refuse_all()
+
+    def _work(self, commands: deque[_Command]) -> None:
+        while commands:
+            command = commands.popleft()
+            error = self._refusal()
+            if error is None:
+                command.run()
+            elif command.ticket is not None:
+                command.ticket.fail(error)
+
+    def _refuse(self, command: _Command) -> None:
+        if command.ticket is not None:
+            command.ticket.fail(self._life.lost_early())

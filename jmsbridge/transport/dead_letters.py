@@ -1,0 +1,130 @@
+"""Dead letters where the broker has no such verb: a confirmed copy to another queue, then the acceptance."""
+
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from jmsbridge.spi import (
+    DEAD_LETTER_EXPIRED,
+    Address,
+    BackendError,
+    Envelope,
+    Interest,
+    LinkLost,
+    NotSupported,
+    Ticket,
+    dead_letter_notes,
+    rejected_to,
+)
+from jmsbridge.transport.expiry import now_ms
+
+__all__ = ["PAUSE", "DeadLetters", "LetterWire"]
+
+log = logging.getLogger("jmsbridge.transport")
+
+PAUSE = 30.0
+"""Seconds after which a message that could not be moved is delivered again."""
+
+T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
+
+
+class LetterWire(Protocol[T_contra]):
+    """What a backend does for its dead letters; I/O thread."""
+
+    def read(self, token: T_contra) -> tuple[Envelope, int]:
+        """The headers and properties of a message, and its delivery count."""
+
+    def copy_letter(
+        self, queue: str, token: T_contra, notes: dict[str, Any], done: Callable[[BackendError | None], None]
+    ) -> None:
+        """Send a copy that does not expire, with ``notes`` among its properties, and tell its confirmation."""
+
+    def settle_original(self, token: T_contra, error: BackendError | None, pause: float) -> BackendError | None:
+        """Accept the original, or after an error have it delivered again in ``pause`` seconds; what became of it."""
+
+
+class DeadLetters(Generic[T]):
+    """The dead letters of one subscription; I/O thread.
+
+    ``queue`` is the backend's own dead-letter queue, None where it has none; ``home`` is the queue of a durable
+    subscription, to which a dead letter can be sent again.
+    """
+
+    def __init__(
+        self, interest: Interest, queue: str | None, home: str | None, broker: Callable[[], str], wire: LetterWire[T]
+    ) -> None:
+        self._interest = interest
+        self._queue = queue
+        self._home = home
+        self._broker = broker
+        self._wire = wire
+
+    def reject(self, tokens: Sequence[T], failures: int, ticket: Ticket | None) -> None:
+        """Move these to the dead-letter queue; those that have expired to the queue for them, where there is one."""
+        letters = [_Letter(token, *self._target(token), failures) for token in tokens]
+        if all(letter.queue for letter in letters):
+            self._move(letters, ticket)
+        elif ticket is not None:
+            ticket.fail(NotSupported(f"{self._broker()} has no dead-letter queue (option dead_letter_queue)"))
+
+    def expire(self, token: T, queue: str) -> None:
+        """Move a message that has expired."""
+        self._move([_Letter(token, queue, DEAD_LETTER_EXPIRED, 0)], None)
+
+    def _target(self, token: T) -> tuple[str, str | None]:
+        queue, reason = rejected_to(self._interest, self._wire.read(token)[0], now_ms())
+        return queue or self._queue or "", reason
+
+    def _move(self, letters: "Sequence[_Letter[T]]", ticket: Ticket | None) -> None:
+        """Copy them, with notes of why and whence; where that fails, they are delivered again after a while."""
+        left = len(letters)
+        if not left and ticket is not None:
+            ticket.succeed()
+        first: BackendError | None = None
+
+        def copied(letter: _Letter[T], error: BackendError | None) -> None:
+            nonlocal left, first
+            left -= 1
+            error = self._wire.settle_original(letter.token, error, PAUSE)
+            first = first or error
+            if left:
+                return
+            if ticket is None:
+                self._log(letter.queue, first)
+            elif first is None:
+                ticket.succeed()
+            else:
+                ticket.fail(first)
+
+        for letter in letters:
+            self._wire.copy_letter(letter.queue, letter.token, self._notes(letter), partial(copied, letter))
+
+    def _notes(self, letter: "_Letter[T]") -> dict[str, Any]:
+        address, key = self._interest.address, self._interest.key
+        before = self._wire.read(letter.token)[1] - 1
+        origin = f"{address}/{key}" if address.topic and key is not None else str(address)
+        source = None if address == Address(letter.queue) else origin
+        return dead_letter_notes(letter.reason, source, before + letter.failures, now_ms(), self._home)
+
+    def _log(self, queue: str, error: BackendError | None) -> None:
+        """Logged where there is no ticket; a link that died has a cause of its own."""
+        if error is not None and not isinstance(error, LinkLost):
+            log.warning(
+                "%s: a message cannot go to %r%s, and is delivered again in %g s: %s",
+                self._interest.address,
+                queue,
+                " (option dead_letter_queue)" if queue == self._queue else "",
+                PAUSE,
+                error,
+            )
+
+
+class _Letter(NamedTuple, Generic[T]):
+    """A message that goes to another queue: why (None: it was rejected), and after how many failures here."""
+
+    token: T
+    queue: str
+    reason: str | None
+    failures: int

@@ -1,0 +1,42 @@
+"""What is wrong with a connection, in words."""
+
+import ssl
+
+__all__ = ["causes", "describe", "unreachable"]
+
+_MOST = 20
+
+
+def unreachable(chain: list[BaseException], product: str, tls_port: int) -> str:
+    """Why nothing could be reached, from the errors that the attempt raised, and what to look at."""
+    for each in chain:
+        if isinstance(each, ssl.SSLCertVerificationError):
+            return (
+                f"its certificate is not trusted: {each.verify_message}; ca_file names the authority that signed it, "
+                "server_name the name that it was made for"
+            )
+        if isinstance(each, ssl.SSLError):
+            reason = getattr(each, "reason", None) or each
+            return f"TLS fails ({reason}); does that port speak TLS? {tls_port} is the usual one"
+        if isinstance(each, OSError) and not isinstance(each, TimeoutError):
+            return f"no connection: {each.strerror or each}; is the broker running, and are host and port right?"
+    if any("Timeout" in type(each).__name__ or "Timeout" in str(each) for each in chain):
+        return f"no answer in time: is it {product}, and is it listening there?"
+    return f"no connection: {describe(chain[-1] if chain else None)}"
+
+
+def causes(error: BaseException) -> list[BaseException]:
+    """The error and those that a client library wrapped into it, innermost last."""
+    found: list[BaseException] = []
+    todo: list[BaseException] = [error]
+    while todo and len(found) < _MOST:
+        each = todo.pop(0)
+        found.append(each)
+        inside = [*getattr(each, "exceptions", ()), getattr(each, "exception", None), each.__cause__, *each.args]
+        todo += [one for one in inside if isinstance(one, BaseException) and one not in found]
+    return found
+
+
+def describe(error: BaseException | None) -> str:
+    """Its type, and what it says."""
+    return f"{type(error).__name__}: {error}" if error is not None and str(error) else type(error).__name__

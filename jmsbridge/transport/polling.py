@@ -1,0 +1,132 @@
+"""Credit for a broker that is asked for messages and never pushes: one thread fetches as long as there is credit."""
+
+import contextlib
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from jmsbridge.spi import Arrival, BackendError, ChannelLost, Inbox, Ticket
+
+__all__ = ["CreditPump", "Source"]
+
+
+class Source(Protocol):
+    """Where a pump takes messages from; called by the pump's thread alone, but for ``wake``."""
+
+    def fetch(self, most: int, *, wait: bool) -> Sequence[Arrival]:
+        """At most that many arrivals, in the broker's order.
+
+        With ``wait``, block until there is one, ``wake`` is called or a time-out of the source's own is over; else
+        return what is there now. An empty answer without ``wait`` means that the broker has nothing.
+        """
+
+    def give_back(self, arrivals: Sequence[Arrival]) -> None:
+        """Return these to the broker, as if they had never been fetched."""
+
+    def wake(self) -> None:
+        """End a ``fetch`` that waits, or the next one that would; from any thread."""
+
+
+class CreditPump:
+    """Fetches for one subscription; its verbs may be called from any thread.
+
+    ``failed`` gets the ``BackendError`` of a fetch, once; the pump then ends. Promises kept here: arrivals never exceed
+    the credit, and none comes after ``drain``'s answer or after ``close``.
+    """
+
+    def __init__(
+        self, name: str, source: Source, inbox: Inbox, failed: Callable[[BackendError], None], batch: int = 100
+    ) -> None:
+        self._source = source
+        self._inbox = inbox
+        self._failed = failed
+        self._batch = batch
+        self._lock = threading.Lock()  # guards what follows; the source and the inbox are called without it
+        self._credit = 0
+        self._drains: deque[Ticket] = deque()
+        self._is_closed = False
+        self._work = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def grant(self, count: int) -> None:
+        """Allow that many more arrivals."""
+        with self._lock:
+            self._credit += count
+        self._wake()
+
+    def drain(self, ticket: Ticket) -> None:
+        """Fetch what is there and covered by credit; then the credit is zero, and the ticket is answered."""
+        with self._lock:
+            is_late = self._is_closed
+            if not is_late:
+                self._drains.append(ticket)
+        if is_late:
+            ticket.fail(ChannelLost("the consumer is closed"))
+        else:
+            self._wake()
+
+    def close(self, error: BackendError | None = None, timeout: float | None = None) -> None:
+        """End the fetching; drains that are open fail with ``error``. Blocks until the thread has ended."""
+        self._end(error or ChannelLost("the consumer was closed"))
+        if threading.current_thread() is not self._thread:
+            self._thread.join(timeout)
+
+    def _wake(self) -> None:
+        self._work.set()
+        self._source.wake()
+
+    def _end(self, error: BackendError) -> None:
+        with self._lock:
+            self._is_closed = True
+            drains, self._drains = self._drains, deque()
+        for ticket in drains:
+            ticket.fail(error)
+        self._wake()
+
+    # -- the thread
+
+    def _run(self) -> None:
+        while not self._is_closed:
+            self._work.wait()
+            self._work.clear()
+            try:
+                self._fetch_all()
+            except BackendError as error:
+                self._end(error)
+                self._failed(error)
+
+    def _fetch_all(self) -> None:
+        """Fetch until there is no credit, or no more work."""
+        while True:
+            with self._lock:
+                credit, is_draining, is_closed = self._credit, bool(self._drains), self._is_closed
+            if is_closed:
+                return
+            if credit > 0:
+                arrivals = self._source.fetch(min(credit, self._batch), wait=not is_draining)
+                self._hand_up(arrivals)
+                if arrivals or not is_draining:
+                    continue
+            if not is_draining:
+                return
+            self._drained()
+
+    def _hand_up(self, arrivals: Sequence[Arrival]) -> None:
+        with self._lock:
+            is_closed = self._is_closed
+            self._credit -= 0 if is_closed else len(arrivals)
+        if is_closed:
+            with contextlib.suppress(BackendError):  # the link may be dead: then they come again by themselves
+                self._source.give_back(arrivals)
+            return
+        for arrival in arrivals:
+            self._inbox.put(arrival)
+
+    def _drained(self) -> None:
+        with self._lock:
+            self._credit = 0
+            drains, self._drains = self._drains, deque()
+        for ticket in drains:
+            ticket.succeed()

@@ -1,0 +1,183 @@
+"""Java-typed values on wires without types: map and stream bodies as JSON, properties as text. Pure.
+
+A body is JSON, because every reader has a parser for it: ``{"map": {"qty": 5, "blob": "AAE="}, "types": {"blob":
+"bytes"}}``. Values whose Java type the JSON form does not show have it in ``types``; numbers without one are a Java int
+(a long where an int is too small) or a double. Properties that are no text have their types in a text beside them.
+"""
+
+import base64
+import binascii
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from jmsbridge.codecs.javatext import double_text, float_text
+from jmsbridge.values import Byte, Char, Float, Long, Short
+
+__all__ = [
+    "decode_map",
+    "decode_properties",
+    "decode_stream",
+    "encode_map",
+    "encode_properties",
+    "encode_stream",
+]
+
+_INT_MIN, _INT_MAX = -(1 << 31), (1 << 31) - 1
+_encode_json: Final = msgspec.json.Encoder().encode
+_decode_json: Final = msgspec.json.Decoder().decode
+_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError, binascii.Error)
+
+# -- bodies
+
+
+def encode_map(body: Mapping[str, Any]) -> bytes:
+    """The body of a map message."""
+    return _encode("map", body.items(), dict)
+
+
+def encode_stream(body: Sequence[Any]) -> bytes:
+    """The body of a stream message."""
+    return _encode("stream", enumerate(body), lambda fields: [value for _, value in fields])
+
+
+def _encode(name: str, fields: Iterable[tuple[Any, Any]], gather: Callable[[Iterable[Any]], Any]) -> bytes:
+    types: dict[str, str] = {}
+    shown = []
+    for key, value in fields:
+        form = _FORMS.get(type(value))
+        if form is not None and (type(value) is not float or not math.isfinite(value)):
+            types[str(key)] = form[0]
+            value = form[1](value)
+        shown.append((key, value))
+    whole = {name: gather(shown), "types": types} if types else {name: gather(shown)}
+    try:
+        return _encode_json(whole)
+    except UnicodeEncodeError:  # lone surrogates, which JSON has escapes for
+        return json.dumps(whole).encode()
+
+
+def decode_map(data: bytes) -> dict[str, Any]:
+    """The map that ``encode_map`` wrote; ValueError where it is none."""
+    try:
+        fields, types = _read(data, "map")
+        return {name: _field(value, types.get(name)) for name, value in dict(fields).items()}
+    except _UNREADABLE as error:
+        raise ValueError(f"the fields of a map message cannot be read: {error}") from error
+
+
+def decode_stream(data: bytes) -> list[Any]:
+    """The list that ``encode_stream`` wrote; ValueError where it is none."""
+    try:
+        fields, types = _read(data, "stream")
+        return [_field(value, types.get(str(at))) for at, value in enumerate(list(fields))]
+    except _UNREADABLE as error:
+        raise ValueError(f"the fields of a stream message cannot be read: {error}") from error
+
+
+def _read(data: bytes, name: str) -> tuple[Any, Any]:
+    try:
+        whole = _decode_json(data)
+    except msgspec.DecodeError:
+        whole = json.loads(data)  # lone surrogates
+    return whole[name], whole.get("types", {})
+
+
+def _field(value: Any, named: str | None) -> Any:
+    if named is not None:
+        return _READ[named](value)
+    kind = type(value)
+    if kind is int:
+        if _INT_MIN <= value <= _INT_MAX:
+            return value
+        return Long(value)
+    if kind is str or kind is float or kind is bool or value is None:
+        return value
+    raise ValueError(f"a field holds a JSON {kind.__name__}")
+
+
+def _float_text(value: float) -> float | str:
+    """JSON has no NaN and no infinities."""
+    return float(value) if math.isfinite(value) else repr(float(value))
+
+
+def _base64(value: bytes) -> str:
+    return base64.b64encode(value).decode()
+
+
+_FORMS: Final[dict[type, tuple[str, Callable[[Any], Any]]]] = {
+    Byte: ("byte", int),
+    Short: ("short", int),
+    Long: ("long", int),
+    Float: ("float", _float_text),
+    float: ("double", _float_text),  # only where it is not finite
+    Char: ("char", str.__str__),
+    bytes: ("bytes", _base64),
+}
+_READ: Final[dict[str, Callable[[Any], Any]]] = {
+    "byte": Byte,
+    "short": Short,
+    "long": Long,
+    "float": lambda value: Float(float(value)),
+    "double": float,
+    "char": Char,
+    "bytes": lambda value: base64.b64decode(value, validate=True),
+}
+
+# -- properties
+
+_TO_TEXT: Final[dict[type, tuple[str, Callable[[Any], str]]]] = {
+    bool: ("boolean", lambda value: "true" if value else "false"),
+    Byte: ("byte", int.__repr__),
+    Short: ("short", int.__repr__),
+    int: ("int", int.__repr__),
+    Long: ("long", int.__repr__),
+    Float: ("float", float_text),
+    float: ("double", double_text),
+    type(None): ("null", lambda _: ""),
+}
+_FROM_TEXT: Final[dict[str, Callable[[str], Any]]] = {
+    "boolean": lambda text: text == "true",
+    "byte": lambda text: Byte(int(text)),
+    "short": lambda text: Short(int(text)),
+    "int": int,
+    "long": lambda text: Long(int(text)),
+    "float": lambda text: Float(float(text)),
+    "double": float,
+    "null": lambda _: None,
+}
+
+
+def encode_properties(properties: Mapping[str, Any]) -> tuple[dict[str, str], str]:
+    """Every property as text, and the types of those that are no text, as JSON; empty where all are."""
+    texts: dict[str, str] = {}
+    types: dict[str, str] = {}
+    for name, value in properties.items():
+        form = _TO_TEXT.get(type(value))
+        if form is None:
+            texts[name] = value
+        else:
+            types[name], texts[name] = form[0], form[1](value)
+    return texts, json.dumps(types) if types else ""
+
+
+def decode_properties(texts: Mapping[str, str], types: str) -> dict[str, Any]:
+    """The properties that ``encode_properties`` wrote; what another program wrote without ``types`` is text.
+
+    A value that is not of the type that is noted for it is text: a program that answers may have copied the note.
+    """
+    try:
+        noted = dict(json.loads(types)) if types else {}
+    except _UNREADABLE as error:
+        raise ValueError(f"the types of properties cannot be read: {error}") from error
+    found: dict[str, Any] = {}
+    for name, text in texts.items():
+        read = _FROM_TEXT.get(noted.get(name, ""))
+        try:
+            found[name] = text if read is None else read(text)
+        except (ValueError, OverflowError):
+            found[name] = text
+    return found

@@ -1,0 +1,47 @@
+"""What is wrong with a connection, in words, however deep a client library has wrapped it."""
+
+import socket
+import ssl
+
+import pytest
+
+from jmsbridge.transport.diagnosis import causes, describe, unreachable
+
+
+class WrappedTimeout(Exception):
+    """As client libraries raise it."""
+
+
+def untrusted() -> ssl.SSLCertVerificationError:
+    error = ssl.SSLCertVerificationError()
+    error.verify_message = "self-signed certificate"
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ConnectionRefusedError(111, "Connection refused"), "no connection: Connection refused; is the broker running"),
+        (socket.gaierror(-2, "Name or service not known"), "Name or service not known"),
+        (untrusted(), "not trusted: self-signed certificate; ca_file names the authority"),
+        (ssl.SSLError(1, "wrong version number"), "does that port speak TLS? 8883 is the usual one"),
+        (TimeoutError(), "no answer in time: is it Acme"),
+        (WrappedTimeout(), "no answer in time: is it Acme"),
+        (ValueError("odd"), "no connection: ValueError: odd"),
+    ],
+)
+def test_it_is_said_in_words(error: BaseException, said: str) -> None:
+    assert said in unreachable([error], "Acme", 8883)
+    wrapped = RuntimeError("it failed", RuntimeError(error))
+    if not isinstance(error, ValueError):
+        assert said in unreachable(causes(wrapped), "Acme", 8883)
+
+
+def test_a_circle_of_causes_ends() -> None:
+    first, second = RuntimeError("first"), RuntimeError("second")
+    first.__cause__, second.__cause__ = second, first
+    assert causes(first) == [first, second]
+
+
+def test_an_error_without_a_text_is_its_type() -> None:
+    assert (describe(EOFError()), describe(EOFError("end"))) == ("EOFError", "EOFError: end")
