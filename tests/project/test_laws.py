@@ -5,7 +5,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from tools.laws import PYTHON_LAWS, TEXT_LAWS, packages, structure, violations
-from tools.laws.source import Source, python_sources, sources
+from tools.laws.source import ROOT, Source, python_sources, sources
 
 LAWS = [*PYTHON_LAWS, *TEXT_LAWS, "packages", "structure"]
 
@@ -169,6 +169,36 @@ def test_the_law_of_places(text: str, count: int) -> None:
 )
 def test_the_law_of_tests(text: str, count: int) -> None:
     assert len(broken("tests", "tests/test_x.py", text)) == count
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "count"),
+    [
+        ("docs/x.md", "It hands the message\nback.", 1),
+        ("docs/x.md", "It gives everything back at once, and buries the rest.", 2),
+        ("docs/x.md", "`HAND_BACK` and ``park()`` are names.", 0),
+        ("docs/x.md", "seen with seed 017, see stomp.md section 4", 2),
+        ("docs/x.md", "seeds 100 to 103; back to the application; a hand, and nothing is back", 0),
+        ("docs/glossary.md", "Not: park.", 0),
+        ("tests/core/test_x.py", "# parked", 0),
+        ("CHANGELOG.md", "## [Unreleased]\n- parked\n## [0.1.0]\n- parked\n", 1),
+        ("tools/x.py", "def park(lane):\n    return lane", 0),
+        ("tools/x.py", "# given\n# back", 1),
+        ("tools/x.py", "given = 1  # given\nback = 2  # back", 0),
+        ("tools/x.py", '"""What is handed\n    back."""', 1),
+        ("tools/x.py", 'raise ValueError(f"{name} was withdrawn")', 1),
+        ("tools/x.yaml", "# parked", 0),
+    ],
+)
+def test_the_law_of_vocabulary(path: str, text: str, count: int) -> None:
+    assert len(broken("vocabulary", path, text)) == count
+
+
+def test_the_glossary_and_the_law_of_vocabulary_agree() -> None:
+    table = (ROOT / "docs/glossary.md").read_text(encoding="utf-8").partition("| not |\n")[2].partition("\n\n")[0]
+    words = {word for row in table.splitlines() for word in row.rsplit("|", 2)[-2].strip(" -").split(", ")} - {""}
+    assert {"park", "hand back"} <= words
+    assert [word for word in words if not broken("vocabulary", "docs/x.md", word)] == []
 
 
 def test_the_packaging_law(tmp_path: Path) -> None:

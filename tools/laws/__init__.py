@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from tools.laws import exports, imports, naming, packages, places, size, structure, testing
+from tools.laws import exports, imports, naming, packages, places, size, structure, testing, vocabulary
 from tools.laws.source import Source, Violation, python_sources, sources
 
 __all__ = ["PYTHON_LAWS", "TEXT_LAWS", "Violation", "violations"]
@@ -16,7 +16,7 @@ PYTHON_LAWS: dict[str, _Law] = {
     "naming": naming.check,
     "tests": testing.check,
 }
-TEXT_LAWS: dict[str, _Law] = {"places": places.check}
+TEXT_LAWS: dict[str, _Law] = {"places": places.check, "vocabulary": vocabulary.check}
 
 
 def violations(law: str | None = None) -> list[Violation]:

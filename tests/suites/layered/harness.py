@@ -37,7 +37,7 @@ class EmbeddedHarness(Harness):
             return
         links, self._alone = self._alone, []
         for link in map(_innermost, links):
-            with link._lock:
+            with link._state.lock:
                 link.end("the link was cut")
             link.tell(LinkLost("the link was cut"))
 
