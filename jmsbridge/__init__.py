@@ -54,7 +54,7 @@ from jmsbridge.values import Byte, Char, Double, FieldValue, Float, Int, JavaVal
 
 try:
     __version__ = version("jmsbridge")
-except PackageNotFoundError:  # run from a source tree that was never installed
+except PackageNotFoundError:  # run from a source tree without installation
     __version__ = "0.0"
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The commands put together."""
+"""Registers the commands."""
 
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
@@ -23,7 +23,7 @@ from jmsbridge.cli.streams import replace_closed_streams
 
 __all__ = ["app", "main"]
 
-# Pretty tracebacks print local variables, and some of them are passwords.
+# Pretty tracebacks print local variables, which may be passwords.
 app = typer.Typer(
     name="jmsbridge",
     cls=CommandLine,
@@ -63,10 +63,10 @@ def _options(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Send, receive and look at messages on any broker that jmsbridge reaches; tidy its queues; try it out.
+    """Send, receive and browse messages on any broker that jmsbridge supports; manage its queues; test it.
 
-    Exit codes: 0 done, 1 the broker or the input said no, 2 wrong command line or configuration, 3 nothing received
-    (with --fail-if-empty), 130 Ctrl-C, 141 the reader of the output went away.
+    Exit codes: 0 done, 1 refused by the broker or invalid input, 2 wrong command line or configuration, 3 nothing
+    received (with --fail-if-empty), 130 Ctrl-C, 141 the reader of the output has closed it.
     """
 
 
@@ -78,6 +78,6 @@ def main(arguments: list[str] | None = None) -> None:
     replace_closed_streams()
     try:
         app(args=arguments)
-    except OSError as error:  # from what the commands do not guard, such as --help
+    except OSError as error:  # from output outside the commands, such as --help
         complain(str(error))
         raise SystemExit(ERROR) from None

@@ -43,8 +43,8 @@ def list_places(
 ) -> int:
     """List queues, topics and subscriptions with depth, consumers and oldest message.
 
-    The depth counts delayed messages and those that a consumer holds. In a pipe a line has these fields, separated by
-    tabs: destination, depth, consumers, oldest (ISO 8601, or -), subscription (client id/name, or -).
+    The depth includes delayed messages and those that a consumer holds. In a pipe, each line has these fields,
+    separated by tabs: destination, depth, consumers, oldest (ISO 8601, or -), subscription (client id/name, or -).
 
     Examples:
 
@@ -100,7 +100,7 @@ def create(
     password: PasswordArg = None,
     options: OptionsArg = None,
 ) -> int:
-    """Make queues and topics; what exists already stays as it is.
+    """Create queues and topics; those that exist are not changed.
 
     Examples:
 
@@ -111,7 +111,7 @@ def create(
         admin = connection.admin
         for address in addresses:
             admin.create(address)
-            note(f"{address} is there")
+            note(f"{address} exists")
     return OK
 
 
@@ -123,7 +123,7 @@ def remove(
     password: PasswordArg = None,
     options: OptionsArg = None,
 ) -> int:
-    """Remove queues and topics with all their messages; one that has consumers is refused.
+    """Remove queues and topics with all their messages, unless they have consumers.
 
     Examples:
 
@@ -152,7 +152,7 @@ def purge(
     password: PasswordArg = None,
     options: OptionsArg = None,
 ) -> int:
-    """Delete the messages of queues, but for those that a consumer holds.
+    """Delete the messages of queues, except those that a consumer holds.
 
     Examples:
 
@@ -164,7 +164,7 @@ def purge(
     with connect(target, overrides(user, password, options)) as connection:
         admin = connection.admin
         for address in addresses:
-            which = "those that match among " if selector else ""
+            which = "the matching ones of " if selector else ""
             if confirmed(f"Delete {which}the {counted(admin.depth(address), 'message')} of {address}?", yes):
                 count = _purge(admin, address, selector)
                 if as_json:

@@ -157,7 +157,7 @@ READ: list[tuple[str, str, str]] = [
     ("JMSProducer", "setTimeToLive", "set_time_to_live(…)"),
     ("JMSProducer", "setJMSCorrelationID", "set_jms_correlation_id(…)"),
     ("JMSProducer", "getAsync", "async_listener"),
-    ("JMSProducer", "close", "needs no closing"),
+    ("JMSProducer", "close", "does not need to be closed"),
     ("MessageConsumer", "receiveNoWait", "receive_no_wait(…)"),
     ("MessageConsumer", "setMessageListener", "message_listener = …"),
     ("JMSConsumer", "receiveBody", "receive_body(…)"),
