@@ -24,7 +24,7 @@ def shown(browser: QueueBrowser) -> list[str | None]:
 
 def test_the_price_is_named_once(broker: Broker) -> None:
     session = broker.session()
-    with pytest.warns(EmulationWarning, match=r"queue browser.*handed back"):
+    with pytest.warns(EmulationWarning, match=r"queue browser.*requeued"):
         browser = session.create_browser(QUEUE)
     assert shown(browser) == []
 

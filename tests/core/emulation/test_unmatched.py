@@ -31,7 +31,7 @@ MANY = tuple(f"grey-{number}" for number in range(60))
 
 def test_the_price_is_named_once_per_connection(broker: Broker) -> None:
     session = broker.session()
-    with pytest.warns(EmulationWarning, match=r"selector on a queue.*parked"):
+    with pytest.warns(EmulationWarning, match=r"selector on a queue.*buffered"):
         session.create_consumer(QUEUE, "colour = 'red'")
     session.create_consumer(QUEUE, "colour = 'blue'")  # a second warning would be an error here
 
