@@ -27,7 +27,7 @@ def _rows() -> Iterator[object]:
             yield pytest.param((client, flavour), id=flavour)
 
 
-@pytest.fixture(scope="session", params=_rows())
+@pytest.fixture(scope="session", params=list(_rows()))
 def interop(request: pytest.FixtureRequest) -> Program:
     """The Java side with a broker's own client, in each flavour of the API."""
     try:
