@@ -86,11 +86,11 @@ def test_a_consumer_tells_whether_it_may_not_have_seen_all(broker: Broker) -> No
     consumer = select(session, "red")
     send(session, *MANY[:4])
     assert consumer.receive_no_wait() is None
-    assert not consumer.is_cut
+    assert not consumer.is_truncated
     send(session, *MANY[4:])
-    eventually(lambda: consumer.is_cut)
-    assert JMSConsumer(consumer).is_cut
-    assert not session.create_consumer(QUEUE).is_cut
+    eventually(lambda: consumer.is_truncated)
+    assert JMSConsumer(consumer).is_truncated
+    assert not session.create_consumer(QUEUE).is_truncated
 
 
 def test_a_full_park_goes_on_when_others_consume(broker: Broker) -> None:
