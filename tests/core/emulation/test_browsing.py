@@ -24,7 +24,7 @@ def shown(browser: QueueBrowser) -> list[str | None]:
 
 def test_the_price_is_named_once(broker: Broker) -> None:
     session = broker.session()
-    with pytest.warns(EmulationWarning, match=r"queue browser.*handed back"):
+    with pytest.warns(EmulationWarning, match=r"queue browser.*requeued"):
         browser = session.create_browser(QUEUE)
     assert shown(browser) == []
 
@@ -127,7 +127,7 @@ def connect(backend: ScriptedBackend) -> Iterator[Callable[..., Connection]]:
 
 
 def test_the_verbs_in_their_order(backend: ScriptedBackend, connect: Callable[..., Connection]) -> None:
-    """Over a channel of its own: so many at once, then drained, all handed back in one step, closed."""
+    """Over a channel of its own: so many at once, then drained, all released in one step, closed."""
     browser = connect(emulation_limit=7).create_session().create_browser(QUEUE)
     tokens: list[int] = []
 
