@@ -127,7 +127,7 @@ def connect(backend: ScriptedBackend) -> Iterator[Callable[..., Connection]]:
 
 
 def test_the_verbs_in_their_order(backend: ScriptedBackend, connect: Callable[..., Connection]) -> None:
-    """Over a channel of its own: so many at once, then drained, all handed back in one step, closed."""
+    """Over a channel of its own: so many at once, then drained, all released in one step, closed."""
     browser = connect(emulation_limit=7).create_session().create_browser(QUEUE)
     tokens: list[int] = []
 
