@@ -71,7 +71,7 @@ FEATURES: tuple[Feature, ...] = (
         "emulation_limit messages that nobody wants",
         "emulated",
         warns=True,
-        needs=Native.HAND_BACK,
+        needs=Native.UNLIMITED_REQUEUE,
     ),
     _row(
         Native.BROWSE,
@@ -80,7 +80,7 @@ FEATURES: tuple[Feature, ...] = (
         "others do not see them meanwhile, then marked redelivered; emulation_limit messages are shown at most",
         "emulated",
         warns=True,
-        needs=Native.HAND_BACK,
+        needs=Native.UNLIMITED_REQUEUE,
     ),
     _row(Native.DURABLE, "durable subscription", None, "nothing keeps messages while the consumer is away", "refused"),
     _row(Native.SHARED, "shared subscription", None, "none across processes", "refused"),
