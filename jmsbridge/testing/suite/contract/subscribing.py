@@ -62,7 +62,7 @@ def test_contract_topic_selector(harness: Harness) -> None:
 @level("contract")
 @requires(Native.TOPIC_SELECTORS | Native.TYPED_PROPERTIES)
 def test_contract_topic_selector_knows_types(harness: Harness) -> None:
-    """A comparison of values of different kinds never matches, not even ``<>``, nor does one with a missing property."""
+    """Comparing values of different kinds never matches, not even by ``<>``, nor does comparing a missing property."""
     address = harness.address(topic=True)
     link = harness.open_link()
     selectors = {
