@@ -22,7 +22,7 @@ What a broker lacks is emulated, with an ``EmulationWarning`` naming the price, 
 
 from importlib.metadata import PackageNotFoundError, version
 
-from jmsbridge.administration import Administration, Place
+from jmsbridge.administration import Administration, DestinationInfo
 from jmsbridge.browser import QueueBrowser
 from jmsbridge.codecs.javaserial import JavaObject
 from jmsbridge.connection import Connection
@@ -93,7 +93,7 @@ __all__ = [
     "MessageListener",
     "MessageProducer",
     "ObjectMessage",
-    "Place",
+    "DestinationInfo",
     "PropertyValue",
     "Queue",
     "QueueBrowser",

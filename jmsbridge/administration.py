@@ -15,12 +15,12 @@ from jmsbridge.errors import JMSException, UnsupportedFeatureException, unchecke
 from jmsbridge.spi import Address, Admin, BackendError
 from jmsbridge.strict import Strict
 
-__all__ = ["Administration", "Place"]
+__all__ = ["Administration", "DestinationInfo"]
 
 T = TypeVar("T")
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class DestinationInfo(msgspec.Struct, frozen=True, kw_only=True):
     """A queue, a topic, or a durable or shared subscription of a topic.
 
     ``depth`` counts its messages, delayed and delivered but unsettled ones included; 0 for a topic, which stores none
@@ -81,18 +81,18 @@ class Administration(Strict):
         assert queue is None or isinstance(queue, Queue)
         return queue
 
-    def list(self) -> "builtins.list[Place]":
+    def list(self) -> "builtins.list[DestinationInfo]":
         """All queues, topics and subscriptions, temporary ones included, sorted by name."""
         return [
-            Place(
-                destination=destination_of(place.address),
-                depth=place.depth,
-                consumers=place.consumers,
-                oldest=place.oldest,
-                subscription=place.subscription,
-                client_id=place.client_id,
+            DestinationInfo(
+                destination=destination_of(info.address),
+                depth=info.depth,
+                consumers=info.consumers,
+                oldest=info.oldest,
+                subscription=info.subscription,
+                client_id=info.client_id,
             )
-            for place in self._with_admin(lambda admin: admin.places())
+            for info in self._with_admin(lambda admin: admin.list_destinations())
         ]
 
     def depth(self, queue: Destination | Address) -> int:

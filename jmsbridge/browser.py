@@ -43,7 +43,7 @@ class QueueBrowser(Closing, Strict):
     Works on a stopped connection, too.
     """
 
-    __slots__ = ("__weakref__", "_closed", "_core", "_is_cut", "_open", "_queue", "_selector", "_session")
+    __slots__ = ("__weakref__", "_closed", "_core", "_is_truncated", "_open", "_queue", "_selector", "_session")
     _session: object
 
     def __init__(self, core: SessionCore, queue: Queue, selector: str | None) -> None:
@@ -51,7 +51,7 @@ class QueueBrowser(Closing, Strict):
         self._queue = queue
         self._selector = selector
         self._closed = False
-        self._is_cut = False
+        self._is_truncated = False
         self._open: set[Subscription] = set()  # of iterations that have not ended
         core.add_child(self)
 
@@ -73,9 +73,9 @@ class QueueBrowser(Closing, Strict):
         return self._selector
 
     @property
-    def is_cut(self) -> bool:
+    def is_truncated(self) -> bool:
         """Whether the last iteration left messages out: an emulated browser shows at most ``emulation_limit``."""
-        return self._is_cut
+        return self._is_truncated
 
     @property
     def enumeration(self) -> Iterator[Message]:
@@ -102,7 +102,7 @@ class QueueBrowser(Closing, Strict):
         options = self._core.connection.options
         try:
             link = self._core.connection.wait_link()[0]
-            copies, self._is_cut = look(link, self._queue.address, options.emulation_limit, options.send_timeout)
+            copies, self._is_truncated = look(link, self._queue.address, options.emulation_limit, options.send_timeout)
         except BackendError as error:
             raise translate(error) from error
         for arrival in copies:

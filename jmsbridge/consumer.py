@@ -56,7 +56,7 @@ class MessageConsumer(Closing, Strict):
         return self._receiver.interest.selector
 
     @property
-    def is_cut(self) -> bool:
+    def is_truncated(self) -> bool:
         """Whether an emulated selector has not seen all messages: it buffers at most ``emulation_limit``."""
         buffer = self._receiver.inbox.unmatched
         return buffer is not None and buffer.was_full

@@ -7,9 +7,11 @@ import msgspec
 
 from integration.lab.admin.rest import Rest
 
-__all__ = ["FAST", "LONG", "MIDDLE", "OURS", "SLOW", "Comparison", "Queues", "Row"]
+__all__ = ["FAST", "LONG", "MIDDLE", "OURS", "OURS_PLAIN", "SLOW", "Comparison", "Queues", "Row"]
 
 OURS = "ours"
+OURS_PLAIN = "ours_plain"
+"""jmsbridge with all framing left to its client library."""
 SLOW, MIDDLE, FAST = 3_000, 12_000, 40_000
 """Messages per window: two seconds or so."""
 LONG = 80_000
@@ -26,6 +28,11 @@ class Row(msgspec.Struct, frozen=True):
     count: int
     only: tuple[str, ...] = ()
     """The types of queues that it is measured on; all when none is given."""
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is jmsbridge, which has URLs of its own."""
+        return self.program in (OURS, OURS_PLAIN)
 
     @property
     def receives(self) -> bool:

@@ -58,13 +58,13 @@ def test_a_delay_is_compared_with_none_through_the_same_proxy() -> None:
 
 def test_every_comparison_names_rows_that_are_there() -> None:
     every = [figure(row.name, 1, queue_type=kind) for kind in ("classic", "quorum") for row in MADE.chosen([], kind)]
-    assert len(bars(MADE, every)) == 9 + 8 + 2
+    assert len(bars(MADE, every)) == 10 + 8 + 3
 
 
 def test_rows_are_chosen_by_name_or_group() -> None:
     assert [row.name for row in MADE.chosen(["kombu"], "classic")] == ["kombu, confirm_publish", "kombu"]
     assert all(row.receives for row in MADE.chosen(["receive"], "classic"))
-    assert len(MADE.chosen([], "quorum")) == len(MADE.rows) - 1
+    assert len(MADE.chosen([], "quorum")) == len(MADE.rows) - 3
 
 
 def test_the_page_holds_every_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

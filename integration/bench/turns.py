@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from integration.bench.java_peer import class_path
-from integration.bench.rows import OURS, Comparison, Queues, Row
+from integration.bench.rows import Comparison, Queues, Row
 from integration.lab.admin.rest import Rest
 from integration.lab.broker import Broker
 from integration.lab.fetching.java import java
@@ -95,8 +95,6 @@ class _Program:
 
 
 def _command(row: Row, url: str, queue: str) -> list[str]:
-    if row.program == OURS:
-        return [sys.executable, "-m", "integration.bench.clients.ours", row.role, url, queue]
     if row.program == "java":
         return [java(), "-Xmx512m", "-cp", class_path(), "Peer", row.role, url, queue]
     return [sys.executable, "-m", f"integration.bench.clients.{row.program}", row.role, url, queue]
@@ -118,7 +116,7 @@ class _Contender:
         self._pieces: list[tuple[int, float, float]] = []
         loader, peer_url = comparison.loader, comparison.peer_url
         self._loader = _Program(loader, peer_url(direct), self._queue, folder / "loader") if row.receives else None
-        self._program = _Program(row, url if row.program == OURS else peer_url(url), self._queue, folder)
+        self._program = _Program(row, url if row.is_ours else peer_url(url), self._queue, folder)
 
     def piece(self, count: int) -> None:
         """A part of a window; an empty queue before and after."""

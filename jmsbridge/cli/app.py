@@ -10,12 +10,12 @@ from jmsbridge.cli.backends import backends
 from jmsbridge.cli.bench import bench
 from jmsbridge.cli.commandline import CommandLine, help_of
 from jmsbridge.cli.configuring import config
+from jmsbridge.cli.destinations import create, list_destinations, purge, remove
 from jmsbridge.cli.dlq import dlq
 from jmsbridge.cli.doctor import doctor
 from jmsbridge.cli.files import export, load
 from jmsbridge.cli.importing import import_configuration
 from jmsbridge.cli.moving import move
-from jmsbridge.cli.places import create, list_places, purge, remove
 from jmsbridge.cli.receive import browse, receive
 from jmsbridge.cli.running import ERROR, complain, guarded
 from jmsbridge.cli.send import send
@@ -34,7 +34,7 @@ app = typer.Typer(
 )
 _PANELS: dict[str, dict[str, Callable[..., int]]] = {
     "Messages": {"send": send, "receive": receive, "browse": browse, "export": export, "load": load, "move": move},
-    "Destinations": {"list": list_places, "create": create, "remove": remove, "purge": purge},
+    "Destinations": {"list": list_destinations, "create": create, "remove": remove, "purge": purge},
     "Brokers and configuration": {
         "doctor": doctor,
         "bench": bench,

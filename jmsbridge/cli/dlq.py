@@ -6,9 +6,9 @@ import typer
 
 from jmsbridge import Connection, Destination, Message, Queue, QueueBrowser
 from jmsbridge.cli.commandline import help_of
+from jmsbridge.cli.destinations import JsonArg
 from jmsbridge.cli.moving import transfer
 from jmsbridge.cli.output import Format, Writer
-from jmsbridge.cli.places import JsonArg
 from jmsbridge.cli.printing import counted, print_json
 from jmsbridge.cli.progress import counting
 from jmsbridge.cli.receive import Tally, check_whole, print_browsed

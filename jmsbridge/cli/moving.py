@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from jmsbridge import Connection, Destination, Message, Queue
-from jmsbridge.cli.places import JsonArg, queue_address
+from jmsbridge.cli.destinations import JsonArg, queue_address
 from jmsbridge.cli.printing import print_json
 from jmsbridge.cli.progress import counting
 from jmsbridge.cli.receive import Tally, check_whole

@@ -228,7 +228,7 @@ def print_browsed(connection: Connection, where: Queue, selector: str | None, wr
 
 def check_whole(seen: QueueBrowser | MessageConsumer, where: Queue | str) -> None:
     """JMSError if a browser or a selector has not seen all messages."""
-    if seen.is_cut:
+    if seen.is_truncated:
         raise JMSError(
             f"incomplete: {where} holds more messages than the emulation for this broker reads; "
             "raise the limit with -o emulation_limit=N"

@@ -35,9 +35,9 @@ class JMSConsumer(Closing, Strict):
         return self._consumer.message_selector
 
     @property
-    def is_cut(self) -> bool:
-        """See ``MessageConsumer.is_cut``."""
-        return self._consumer.is_cut
+    def is_truncated(self) -> bool:
+        """See ``MessageConsumer.is_truncated``."""
+        return self._consumer.is_truncated
 
     @property
     @simplified

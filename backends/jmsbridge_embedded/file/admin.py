@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from jmsbridge.spi import Address, AddressRefused, NotSupported, Place
+from jmsbridge.spi import Address, AddressRefused, DestinationInfo, NotSupported
 from jmsbridge_embedded.file.access import Access
 from jmsbridge_embedded.file.batch import Batch
 from jmsbridge_embedded.file.disk.catalog import QueueRow
@@ -27,13 +27,15 @@ class FileAdmin:
     def __init__(self, access: Access) -> None:
         self.access = access
 
-    def places(self) -> list[Place]:
-        """All destinations and subscriptions, temporary ones included, sorted by name."""
-        return self.access.call(_places)
+    def list_destinations(self) -> list[DestinationInfo]:
+        """All queues, topics and subscriptions, temporary ones included, sorted by name."""
+        return self.access.call(_list_destinations)
 
     def depth(self, address: Address) -> int:
         """How many messages a queue holds; 0 where there is no such queue."""
-        return sum(place.depth for place in self.places() if place.address == address and place.subscription is None)
+        return sum(
+            info.depth for info in self.list_destinations() if info.address == address and info.subscription is None
+        )
 
     def create(self, address: Address) -> None:
         """Create a queue or topic; no error if it exists."""
@@ -122,15 +124,15 @@ def _queue(batch: Batch, address: Address) -> QueueRow:
     return found
 
 
-def _places(batch: Batch) -> list[Place]:
+def _list_destinations(batch: Batch) -> list[DestinationInfo]:
     catalog = batch.catalog
-    found = [Place(address=address, depth=0, consumers=0) for address in catalog.topics()]
+    found = [DestinationInfo(address=address, depth=0, consumers=0) for address in catalog.topics()]
     for queue in catalog.queues():
         if queue.topic and queue.key is None:
             continue  # an unnamed subscription belongs to one consumer
         depth, oldest = batch.entries.depth(queue.id, catalog.nodes)
         found.append(
-            Place(
+            DestinationInfo(
                 address=queue.address,
                 depth=depth,
                 consumers=catalog.consumers(queue.id),
@@ -139,7 +141,7 @@ def _places(batch: Batch) -> list[Place]:
                 client_id=queue.client or None,
             )
         )
-    return sorted(found, key=lambda place: (place.address.name, place.address.topic, place.subscription or ""))
+    return sorted(found, key=lambda info: (info.address.name, info.address.topic, info.subscription or ""))
 
 
 def _create(batch: Batch, address: Address) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from jmsbridge.spi import Address, AddressRefused, NotSupported, Place
+from jmsbridge.spi import Address, AddressRefused, DestinationInfo, NotSupported
 from jmsbridge_embedded.client import Client
 from jmsbridge_embedded.memory.destinations import Destinations
 from jmsbridge_embedded.memory.queues.backlog import Entry
@@ -26,26 +26,26 @@ class MemoryAdmin:
         self._destinations = destinations
         self._state = destinations.state
 
-    def places(self) -> list[Place]:
-        """All destinations and subscriptions, temporary ones included, sorted by name."""
+    def list_destinations(self) -> list[DestinationInfo]:
+        """All queues, topics and subscriptions, temporary ones included, sorted by name."""
         home = self._destinations
-        found: list[tuple[Place, Queue | None]] = []
+        found: list[tuple[DestinationInfo, Queue | None]] = []
         with self._state.lock:
             self._check()
             for name, queue in home.queues.items():
-                found.append((_place(Address(name, False, queue.owner is not None), queue), queue))
+                found.append((_info(Address(name, False, queue.owner is not None), queue), queue))
             for name, topic in home.topics.topics.items():
                 address = Address(name, True, topic.owner is not None)
-                found.append((Place(address=address, depth=0, consumers=0), None))
+                found.append((DestinationInfo(address=address, depth=0, consumers=0), None))
                 for each in topic.subscriptions:
                     if each.identity is not None:
                         client_id, key = each.identity
-                        found.append((_place(address, each.queue, key, client_id), each.queue))
-        places = [
-            place if queue is None else msgspec.structs.replace(place, oldest=self._oldest(queue))
-            for place, queue in found
+                        found.append((_info(address, each.queue, key, client_id), each.queue))
+        listed = [
+            info if queue is None else msgspec.structs.replace(info, oldest=self._oldest(queue))
+            for info, queue in found
         ]
-        return sorted(places, key=lambda place: (place.address.name, place.address.topic, place.subscription or ""))
+        return sorted(listed, key=lambda info: (info.address.name, info.address.topic, info.subscription or ""))
 
     def depth(self, address: Address) -> int:
         """How many messages a queue holds; 0 where there is no such queue."""
@@ -70,10 +70,10 @@ class MemoryAdmin:
         home = self._destinations
         with self._state.lock:
             self._check()
-            place = home.find(address)
-            if place is None:
+            target = home.find(address)
+            if target is None:
                 raise AddressRefused(f"there is no {address} in {home.where}")
-            home.remove_unused(address, place, "removing")
+            home.remove_unused(address, target, "removing")
 
     def purge(self, address: Address, selector: str | None = None) -> int:
         """Delete the messages of a queue that match and that no consumer holds; return their number."""
@@ -149,8 +149,8 @@ class MemoryAdmin:
         return oldest
 
 
-def _place(address: Address, queue: Queue, key: str | None = None, client_id: str | None = None) -> Place:
-    return Place(
+def _info(address: Address, queue: Queue, key: str | None = None, client_id: str | None = None) -> DestinationInfo:
+    return DestinationInfo(
         address=address,
         depth=queue.size,
         consumers=len(queue.consumers),

@@ -208,8 +208,8 @@ def test_a_sweep_lets_others_in(world: World, seed: int) -> None:
 def test_looking_at_places_is_done_in_slices_too(world: World, pauses: Pauses) -> None:
     user = world.consume(credit=1)
     world.send(*(message(number, priority=number % 10) for number in range(1000)))
-    (place,) = world.link.places()
-    assert (place.depth, place.oldest, len(user.bodies), pauses.count > 5) == (1000, 0, 1, True)
+    (info,) = world.link.list_destinations()
+    assert (info.depth, info.oldest, len(user.bodies), pauses.count > 5) == (1000, 0, 1, True)
 
 
 def test_what_is_dropped_is_freed_bit_by_bit(world: World) -> None:

@@ -81,7 +81,7 @@ def stored_at(endpoint: Endpoint, options: Any) -> int:
     """How many messages are in the queues and subscriptions of an embedded broker."""
     link = jmsbridge_embedded.backend.open(endpoint, options, LinkLog())
     assert isinstance(link, Admin)
-    depths = [place.depth for place in link.places()]
+    depths = [info.depth for info in link.list_destinations()]
     link.close()
     return sum(depths)
 
