@@ -282,7 +282,7 @@ def test_a_locked_file_is_not_opened(path: Path) -> None:
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     started = time.monotonic()
-    with pytest.raises(ConnectFailed, match=r"locked the file for 0\.3 s; end it"):
+    with pytest.raises(ConnectFailed, match=r"locked the file for 0\.3 s; end that program"):
         connect(path, timeout=0.3)
     assert 0.3 <= time.monotonic() - started < 5.0
     other.execute("ROLLBACK")
