@@ -31,7 +31,7 @@ MANY = tuple(f"grey-{number}" for number in range(60))
 
 def test_the_price_is_named_once_per_connection(broker: Broker) -> None:
     session = broker.session()
-    with pytest.warns(EmulationWarning, match=r"selector on a queue.*parked"):
+    with pytest.warns(EmulationWarning, match=r"selector on a queue.*buffered"):
         session.create_consumer(QUEUE, "colour = 'red'")
     session.create_consumer(QUEUE, "colour = 'blue'")  # a second warning would be an error here
 
@@ -65,7 +65,7 @@ def test_a_busy_listener_hides_nothing(broker: Broker) -> None:
 
 
 def test_the_park_is_bounded(broker: Broker) -> None:
-    """With nobody else, five are parked and the window is full; the rest stays with the broker."""
+    """With nobody else, five are buffered and the window is full; the rest stays with the broker."""
     session = broker.session(emulation_limit=5, prefetch=3)
     consumer = select(session, "red")
     send(session, *MANY)
@@ -129,7 +129,7 @@ def test_closing_gives_back_in_order_at_once(broker: Broker) -> None:
 
 
 def test_a_lost_link_takes_nothing_with_it(broker: Broker) -> None:
-    """The parked messages return with the link, and the selection goes on over the next one."""
+    """The buffered messages return with the link, and the selection goes on over the next one."""
     connection = broker.connect()
     session = connection.create_session()
     consumer = select(session, "red")
@@ -145,7 +145,7 @@ def test_a_lost_link_takes_nothing_with_it(broker: Broker) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::jmsbridge.errors.EmulationWarning")
-def test_parked_messages_are_no_part_of_a_transaction(broker: Broker) -> None:
+def test_buffered_messages_are_not_part_of_a_transaction(broker: Broker) -> None:
     transacted = broker.session(True)
     consumer = select(transacted, "red")
     session = broker.session()
@@ -189,9 +189,9 @@ def test_a_stopped_connection_parks_and_hands_back(broker: Broker) -> None:
 
 
 def test_refused_where_handing_back_may_lose(broker: Broker) -> None:
-    broker.lower(Native.HAND_BACK)
+    broker.lower(Native.UNLIMITED_REQUEUE)
     session = broker.session(emulation="allow")
-    with pytest.raises(UnsupportedFeature, match="HAND_BACK"):
+    with pytest.raises(UnsupportedFeature, match="UNLIMITED_REQUEUE"):
         session.create_consumer(QUEUE, "colour = 'red'")
 
 
@@ -203,9 +203,9 @@ def test_refused_where_the_user_says_so(broker: Broker) -> None:
 
 def test_refused_on_a_queue_with_a_delivery_limit(broker: Broker) -> None:
     """The broker can in general, this queue cannot: nothing stays behind, and other consumers work."""
-    broker.backend.below = Native.HAND_BACK
+    broker.backend.below = Native.UNLIMITED_REQUEUE
     session = broker.session()
-    with pytest.raises(UnsupportedFeature, match="limit of deliveries"):
+    with pytest.raises(UnsupportedFeature, match="delivery limit"):
         select(session, "red")
     send(session, "a")
     assert texts(session.create_consumer(QUEUE), 1) == ["a"]
@@ -217,11 +217,11 @@ def test_a_new_link_that_cannot_ends_the_consumer_loudly(broker: Broker) -> None
     connection.exception_listener = heard.append
     session = connection.create_session()
     consumer = select(session, "red")
-    broker.backend.below = Native.HAND_BACK
+    broker.backend.below = Native.UNLIMITED_REQUEUE
     broker.cut(connection)
     eventually(lambda: heard)
     assert isinstance(heard[0], UnsupportedFeature)
-    with pytest.raises(UnsupportedFeature, match="limit of deliveries"):
+    with pytest.raises(UnsupportedFeature, match="delivery limit"):
         consumer.receive(timeout=5)
 
 
@@ -276,10 +276,10 @@ class Releases:
     def refill(self, count: int) -> bool:
         return True
 
-    def withdraw(self, timeout: float) -> None:
+    def suspend_credit(self, timeout: float) -> None:
         assert not self.tokens
 
-    def restore(self) -> None:
+    def resume_credit(self) -> None:
         pass
 
 
@@ -298,5 +298,5 @@ def test_what_stayed_longer_goes_back_in_the_order_of_arrival(closing: bool) -> 
         assert [arrival.token for arrival in buffer.empty()] == ["a", "b"]
         return
     clock.now, releases = 1.0, Releases()
-    buffer.tend(cast(Subscription, releases), releases)
+    buffer.release_due(cast(Subscription, releases), releases)
     assert releases.tokens == ["a", "b"]
