@@ -113,7 +113,7 @@ class SessionChannel:
     def interrupted(self) -> None:
         """The link died, or the channel alone (supervisor's thread)."""
         with self._lock:
-            self._channel = None
+            self._channel = self._recovered = None
         self._outgoing.suspend()
         self._incoming.interrupted()
         # only now: what was handed out before its inbox was lost is known, and what comes later is seen to be lost
