@@ -41,7 +41,7 @@ class Store:
         self.in_between()
         return [Arrival(number, _ENVELOPE) for number in found]
 
-    def give_back(self, arrivals: Sequence[Arrival]) -> None:
+    def release(self, arrivals: Sequence[Arrival]) -> None:
         self.returned += [each.token for each in arrivals]
 
     def wake(self) -> None:
