@@ -372,7 +372,8 @@ class Outgoing:
             self._handing = member
         group.enter(member, self.group_ack_threshold)
         if self.handler is not None:
-            self._hand_over(envelope, self._acknowledged(envelope, message, member))
+            member.sent_with = acknowledged = self._acknowledged(envelope, message, member)
+            self._hand_over(envelope, acknowledged)
         else:
             channel.send(envelope, member)
         if main:
