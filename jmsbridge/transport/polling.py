@@ -4,9 +4,10 @@ import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from jmsbridge.spi import Arrival, BackendError, ChannelLost, Inbox, Ticket
+from jmsbridge.transport.expiry import is_expired
 
 __all__ = ["CreditPump", "Source"]
 
@@ -31,16 +32,28 @@ class Source(Protocol):
 class CreditPump:
     """Fetches for one subscription; its verbs may be called from any thread.
 
-    ``failed`` gets the ``BackendError`` of a fetch, once; the pump then ends. Promises kept here: arrivals never exceed
-    the credit, and none comes after ``drain``'s answer or after ``close``.
+    ``failed`` gets the ``BackendError`` of a fetch, once; the pump then ends. ``accept`` gets the token of each message
+    just before it is handed over, for subscriptions that are presettled; ``expire`` that of each message that had
+    expired when it came, and is not handed over. Promises kept here: arrivals never exceed the credit, and none comes
+    after ``drain``'s answer or after ``close``.
     """
 
     def __init__(
-        self, name: str, source: Source, inbox: Inbox, failed: Callable[[BackendError], None], batch: int = 100
+        self,
+        name: str,
+        source: Source,
+        inbox: Inbox,
+        failed: Callable[[BackendError], None],
+        *,
+        accept: Callable[[Any], None] | None = None,
+        expire: Callable[[Any], None] | None = None,
+        batch: int = 100,
     ) -> None:
         self._source = source
         self._inbox = inbox
         self._failed = failed
+        self._accept = accept
+        self._expire = expire
         self._batch = batch
         self._lock = threading.Lock()  # guards what follows; the source and the inbox are called without it
         self._credit = 0
@@ -114,14 +127,20 @@ class CreditPump:
             self._drained()
 
     def _hand_up(self, arrivals: Sequence[Arrival]) -> None:
+        expired = [each for each in arrivals if self._expire is not None and is_expired(each.envelope)]
         with self._lock:
             is_closed = self._is_closed
-            self._credit -= 0 if is_closed else len(arrivals)
+            self._credit -= 0 if is_closed else len(arrivals) - len(expired)
         if is_closed:
             with contextlib.suppress(BackendError):  # the link may be dead: then they come again by themselves
                 self._source.give_back(arrivals)
             return
         for arrival in arrivals:
+            if self._expire is not None and arrival in expired:
+                self._expire(arrival.token)
+                continue
+            if self._accept is not None:  # at hand-over: what was only fetched when the link dies is not lost
+                self._accept(arrival.token)
             self._inbox.put(arrival)
 
     def _drained(self) -> None:
