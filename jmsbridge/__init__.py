@@ -22,7 +22,7 @@ What a broker lacks is emulated, with an ``EmulationWarning`` naming the price, 
 
 from importlib.metadata import PackageNotFoundError, version
 
-from jmsbridge.administration import Administration, Place
+from jmsbridge.administration import Administration, DestinationInfo
 from jmsbridge.browser import QueueBrowser
 from jmsbridge.codecs.javaserial import JavaObject
 from jmsbridge.connection import Connection
@@ -54,7 +54,7 @@ from jmsbridge.values import Byte, Char, Double, FieldValue, Float, Int, JavaVal
 
 try:
     __version__ = version("jmsbridge")
-except PackageNotFoundError:  # run from a source tree that was never installed
+except PackageNotFoundError:  # run from a source tree without installation
     __version__ = "0.0"
 
 __all__ = [
@@ -93,7 +93,7 @@ __all__ = [
     "MessageListener",
     "MessageProducer",
     "ObjectMessage",
-    "Place",
+    "DestinationInfo",
     "PropertyValue",
     "Queue",
     "QueueBrowser",

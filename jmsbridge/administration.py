@@ -1,4 +1,4 @@
-"""Looking at a broker's destinations and tidying them: what the command line does, for programs."""
+"""Administration of a broker's destinations, as on the command line: list, create, remove, purge, move."""
 
 import builtins
 from collections.abc import Callable
@@ -15,17 +15,17 @@ from jmsbridge.errors import JMSException, UnsupportedFeatureException, unchecke
 from jmsbridge.spi import Address, Admin, BackendError
 from jmsbridge.strict import Strict
 
-__all__ = ["Administration", "Place"]
+__all__ = ["Administration", "DestinationInfo"]
 
 T = TypeVar("T")
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class DestinationInfo(msgspec.Struct, frozen=True, kw_only=True):
     """A queue, a topic, or a durable or shared subscription of a topic.
 
-    ``depth`` counts the messages in it, delayed and delivered but unsettled ones included; 0 for a topic, which holds
-    none itself. ``oldest`` is the JMSTimestamp of the oldest one, in milliseconds since the epoch. ``subscription`` is
-    the name of a subscription, ``client_id`` its client id.
+    ``depth`` counts its messages, delayed and delivered but unsettled ones included; 0 for a topic, which stores none
+    itself. ``oldest`` is the JMSTimestamp of the oldest one, in milliseconds since the epoch. ``subscription`` is the
+    name of a subscription, ``client_id`` its client id.
     """
 
     destination: Destination
@@ -42,21 +42,21 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Administration(Strict):
-    """The verbs of the command line, for any thread; outside of every session and transaction.
+    """Lists, creates, removes, purges and moves destinations, outside of any session or transaction. Thread-safe.
 
-    Works on whatever link its connection has, so it goes on after a reconnect. Raises JMSException and subclasses,
-    their unchecked twins where it comes from a JMSContext: UnsupportedFeature for what the broker cannot do,
-    InvalidDestination for a destination that is not there, IllegalState for one that is in use. A destination may also
-    be given as an address of the SPI.
+    Uses the current link of its connection, so it works again after a reconnect. Raises JMSException and subclasses,
+    or their unchecked twins when it belongs to a JMSContext: UnsupportedFeature for what the broker cannot do,
+    InvalidDestination for a destination that does not exist, IllegalState for one that is in use. A destination may
+    also be given as an address of the SPI.
     """
 
-    __slots__ = ("_core", "_keeps", "_simplified")
+    __slots__ = ("_connection", "_core", "_simplified")
 
-    def __init__(self, core: ConnectionCore, *, simplified: bool = False, keeps: object = None) -> None:
+    def __init__(self, core: ConnectionCore, *, simplified: bool = False, connection: object = None) -> None:
         self._core = core
-        self._keeps = keeps  # the connection, which is not closed as forgotten while this is in use
+        self._connection = connection  # referenced so that it is not collected, and closed, while this is in use
         self._simplified = simplified
-        self._with_admin(lambda admin: None)  # where there is none, it shows here
+        self._with_admin(lambda admin: None)  # raises UnsupportedFeature if the backend has no administration
 
     def _with_admin(self, act: Callable[[Admin], T]) -> T:
         try:
@@ -75,32 +75,32 @@ class Administration(Strict):
 
     @property
     def dead_letters(self) -> Queue | None:
-        """Where rejected messages go; None where the broker has no such queue."""
+        """The queue that receives rejected messages; None if the broker has no such queue."""
         address = self._with_admin(lambda admin: admin.dead_letters)
         queue = None if address is None else destination_of(address)
         assert queue is None or isinstance(queue, Queue)
         return queue
 
-    def list(self) -> "builtins.list[Place]":
-        """Everything that there is, temporary destinations included, sorted by name."""
+    def list(self) -> "builtins.list[DestinationInfo]":
+        """All queues, topics and subscriptions, temporary ones included, sorted by name."""
         return [
-            Place(
-                destination=destination_of(place.address),
-                depth=place.depth,
-                consumers=place.consumers,
-                oldest=place.oldest,
-                subscription=place.subscription,
-                client_id=place.client_id,
+            DestinationInfo(
+                destination=destination_of(info.address),
+                depth=info.depth,
+                consumers=info.consumers,
+                oldest=info.oldest,
+                subscription=info.subscription,
+                client_id=info.client_id,
             )
-            for place in self._with_admin(lambda admin: admin.places())
+            for info in self._with_admin(lambda admin: admin.list_destinations())
         ]
 
     def depth(self, queue: Destination | Address) -> int:
-        """How many messages a queue holds, as far as the broker says; 0 where there is no such queue."""
+        """How many messages the broker says a queue holds; 0 if the queue does not exist."""
         return self._with_admin(lambda admin: admin.depth(_address(queue)))
 
     def create(self, destination: Destination | Address) -> None:
-        """Make a queue or topic; no error when it exists."""
+        """Create a queue or topic; no error if it exists."""
         self._with_admin(lambda admin: admin.create(_address(destination)))
 
     def remove(self, destination: Destination | Address) -> None:
@@ -108,7 +108,7 @@ class Administration(Strict):
         self._with_admin(lambda admin: admin.remove(_address(destination)))
 
     def purge(self, queue: Destination | Address, selector: str | None = None) -> int:
-        """Delete the messages of a queue that match and that nobody holds; how many it were."""
+        """Delete the matching messages that no consumer holds; returns how many were deleted."""
         return self._with_admin(lambda admin: admin.purge(_address(queue), arguments.selector(selector)))
 
     def move(
@@ -118,7 +118,7 @@ class Administration(Strict):
         selector: str | None = None,
         limit: int | None = None,
     ) -> int:
-        """Move matching messages that nobody holds to another queue, in order, each in one step; how many it were."""
+        """Move the matching messages that no consumer holds, in order, each one atomically; returns how many."""
         return self._with_admin(
             lambda admin: admin.move(_address(source), _address(target), arguments.selector(selector), limit)
         )

@@ -1,4 +1,4 @@
-"""Looking at a queue without taking from it (Jakarta Messaging 3.1 section 4.1.6)."""
+"""Browsing a queue without consuming its messages (Jakarta Messaging 3.1 section 4.1.6)."""
 
 import contextlib
 from collections import deque
@@ -18,7 +18,7 @@ from jmsbridge.strict import Strict
 
 __all__ = ["QueueBrowser"]
 
-_STEP = 100  # messages asked for at a time: memory stays bounded on long queues
+_STEP = 100  # messages requested at a time, so that memory stays bounded on long queues
 
 
 class _Page:
@@ -32,15 +32,18 @@ class _Page:
         self.arrivals.append(arrival)
 
     def put_again(self, arrival: Arrival) -> None:
-        """The same, unless it is here."""
+        """The same, unless the message is already here."""
         if not any(each is arrival for each in self.arrivals):
             self.arrivals.append(arrival)
 
 
 class QueueBrowser(Closing, Strict):
-    """Each iteration shows the queue anew, in the order of receiving; on a stopped connection too."""
+    """Shows a queue's messages in the order in which they would be received; each iteration starts again.
 
-    __slots__ = ("__weakref__", "_closed", "_core", "_is_cut", "_open", "_queue", "_selector", "_session")
+    Works on a stopped connection, too.
+    """
+
+    __slots__ = ("__weakref__", "_closed", "_core", "_is_truncated", "_open", "_queue", "_selector", "_session")
     _session: object
 
     def __init__(self, core: SessionCore, queue: Queue, selector: str | None) -> None:
@@ -48,7 +51,7 @@ class QueueBrowser(Closing, Strict):
         self._queue = queue
         self._selector = selector
         self._closed = False
-        self._is_cut = False
+        self._is_truncated = False
         self._open: set[Subscription] = set()  # of iterations that have not ended
         core.add_child(self)
 
@@ -65,18 +68,18 @@ class QueueBrowser(Closing, Strict):
 
     @property
     def message_selector(self) -> str | None:
-        """The selector; None when there is none."""
+        """The selector, or None."""
         self._check()
         return self._selector
 
     @property
-    def is_cut(self) -> bool:
-        """Whether the last iteration left messages out: an emulated browser shows ``emulation_limit`` at most."""
-        return self._is_cut
+    def is_truncated(self) -> bool:
+        """Whether the last iteration left messages out: an emulated browser shows at most ``emulation_limit``."""
+        return self._is_truncated
 
     @property
     def enumeration(self) -> Iterator[Message]:
-        """A fresh iterator over the queue's messages; it ends at the end of the queue."""
+        """A new iterator over the queue's messages; it ends at the end of the queue."""
         self._check()
         return self._browse()
 
@@ -99,7 +102,7 @@ class QueueBrowser(Closing, Strict):
         options = self._core.connection.options
         try:
             link = self._core.connection.wait_link()[0]
-            copies, self._is_cut = look(link, self._queue.address, options.emulation_limit, options.send_timeout)
+            copies, self._is_truncated = look(link, self._queue.address, options.emulation_limit, options.send_timeout)
         except BackendError as error:
             raise translate(error) from error
         for arrival in copies:
@@ -143,7 +146,7 @@ class QueueBrowser(Closing, Strict):
             self._shut()
 
     def _shut(self) -> None:
-        """The session is closing."""
+        """Called when the session closes."""
         self._closed = True
         while self._open:
             _end(self._open.pop())

@@ -1,4 +1,4 @@
-"""Everything with ``close`` is a context manager."""
+"""The base of everything with ``close``: a context manager."""
 
 from types import TracebackType
 from typing import Self
@@ -7,12 +7,12 @@ __all__ = ["Closing"]
 
 
 class Closing:
-    """Closes itself at the end of a ``with`` block, whatever happened in it."""
+    """Is closed at the end of a ``with`` block, also after an error in it."""
 
     __slots__ = ()
 
     def close(self) -> None:
-        """End it; idempotent."""
+        """Close it; idempotent."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:

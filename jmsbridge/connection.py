@@ -26,26 +26,26 @@ __all__ = ["Connection"]
 
 
 class Connection(Closing, Strict):
-    """Made stopped; delivers nothing before ``start``. Thread-safe.
+    """A connection to a broker, created stopped: it delivers no messages before ``start``. Thread-safe.
 
-    Reconnects by itself after the link was lost, as the ``reconnect_…`` options say. Every method of a closed
+    Reconnects by itself when its link is lost, as the ``reconnect_…`` options say. Every method of a closed
     connection raises IllegalStateException; ``close`` is idempotent.
     """
 
     __slots__ = ("__weakref__", "_core", "_exception_listener")
-    _meant: ClassVar[dict[str, str]] = EXCEPTION_LISTENER_NAMES
+    _advice: ClassVar[dict[str, str]] = EXCEPTION_LISTENER_NAMES
     _exception_listener: AnyExceptionListener | None
 
     def __init__(self, target: Target, backend: Backend) -> None:
         self._core = wait_whole(lambda: ConnectionCore(target, backend), lambda core: core.close())
         self._exception_listener = None
-        weakref.finalize(self, _end_forgotten, self._core).atexit = False
+        weakref.finalize(self, _close_collected, self._core).atexit = False
 
     # ---- attributes
 
     @property
     def client_id(self) -> str | None:
-        """The client identifier; set it first thing, once, unless it was configured (section 6.1.2)."""
+        """The client identifier; set once, before any other use of the connection, or configured (section 6.1.2)."""
         self._core.check_open()
         return self._core.client_id
 
@@ -72,9 +72,9 @@ class Connection(Closing, Strict):
 
     @property
     def exception_listener(self) -> AnyExceptionListener | None:
-        """Told of problems that no call reports, one at a time, on a thread of its own (section 6.1.6).
+        """Called with each problem that no call reports, one at a time, on a thread of its own (section 6.1.6).
 
-        A callable or an object with ``on_exception``; None for none.
+        A callable or an object with ``on_exception``, or None.
         """
         self._core.check_open()
         return self._exception_listener
@@ -89,7 +89,7 @@ class Connection(Closing, Strict):
     def admin(self) -> Administration:
         """The broker's destinations: list, create, remove, purge, move; UnsupportedFeature where the backend cannot."""
         self._core.check_open()
-        return Administration(self._core, keeps=self)
+        return Administration(self._core, connection=self)
 
     # ---- sessions
 
@@ -122,9 +122,9 @@ class Connection(Closing, Strict):
         dups_ok_messages: int | None = None,
         dups_ok_interval: float | timedelta | None = None,
     ) -> Session:
-        """A session: ``create_session(mode)`` as JMS 2.0 has it, or ``create_session(True or False, mode)`` as 1.1 had.
+        """A session: ``create_session(mode)`` as in JMS 2.0, or ``create_session(transacted, mode)`` as in JMS 1.1.
 
-        Without a mode it is AUTO_ACKNOWLEDGE. When transacted the acknowledge mode is ignored. The other arguments
+        The default mode is AUTO_ACKNOWLEDGE. A transacted session ignores the acknowledge mode. The other arguments
         override the connection's options.
         """
         self._core.check_open()
@@ -153,7 +153,7 @@ class Connection(Closing, Strict):
         )
 
     def create_connection_consumer(self, *arguments: Any, **options: Any) -> NoReturn:
-        """Application-server facility; not offered."""
+        """Not offered: an application-server facility."""
         self._core.check_open()
         raise UnsupportedFeatureException("connection consumers (an application-server facility) are not offered")
 
@@ -164,18 +164,18 @@ class Connection(Closing, Strict):
     # ---- life
 
     def start(self) -> None:
-        """Begin, or go on, delivering messages; idempotent."""
+        """Start or resume the delivery of messages; idempotent."""
         self._core.start()
 
     def stop(self) -> None:
-        """Pause delivery; returns when no listener runs and no receive will return a message; idempotent.
+        """Pause delivery; returns when no listener is running and no receive will return a message; idempotent.
 
         IllegalState from a message listener of this connection; allowed from a completion listener (rule CN-5).
         """
         self._core.stop()
 
     def close(self) -> None:
-        """Close all sessions in the order they were made, delete temporary destinations, and leave the broker.
+        """Close all sessions in the order of their creation, delete temporary destinations, and disconnect.
 
         Waits as ``Session.close`` does. IllegalState from a callback of one of its sessions. Idempotent.
         """
@@ -186,8 +186,8 @@ class Connection(Closing, Strict):
         return f"<{type(self).__name__} {core.name} to {core.target.endpoints[0]} {core.life.state.name.lower()}>"
 
 
-def _end_forgotten(core: ConnectionCore) -> None:
-    """Nobody has the connection any more, nor a session, producer, consumer or browser of it."""
+def _close_collected(core: ConnectionCore) -> None:
+    """The connection and all that was created from it were garbage collected, without a call of ``close``."""
     if not core.is_needed():
-        start_whole(Work(core.close))  # elsewhere, since the garbage collector may call this on any thread
+        start_whole(Work(core.close))  # on a thread of its own: the garbage collector may call this on any thread
         warnings.warn(f"connection {core.name} to {core.target} was not closed", ResourceWarning, stacklevel=2)

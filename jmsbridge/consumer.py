@@ -24,15 +24,15 @@ T = TypeVar("T")
 
 
 class MessageConsumer(Closing, Strict):
-    """Receives the messages of a queue or of a topic subscription, one after the other or by a listener.
+    """Receives the messages of a queue or a topic subscription, by ``receive``, by iteration or with a listener.
 
-    Belongs to its session's thread; only ``close`` may be called from another one (section 8.8). Iterating receives
-    until the consumer is closed.
+    Belongs to its session's thread; only ``close`` may be called from another one (section 8.8). Iteration ends when
+    the consumer is closed.
     """
 
     __slots__ = ("__weakref__", "_closed", "_core", "_destination", "_life", "_listener", "_receiver", "_session")
     _session: object
-    _meant: ClassVar[dict[str, str]] = MESSAGE_LISTENER_NAMES
+    _advice: ClassVar[dict[str, str]] = MESSAGE_LISTENER_NAMES
     _listener: AnyMessageListener | None
 
     def __init__(self, core: SessionCore, receiver: Receiver, destination: Destination) -> None:
@@ -51,22 +51,22 @@ class MessageConsumer(Closing, Strict):
 
     @property
     def message_selector(self) -> str | None:
-        """The selector; None when there is none, the empty string included (rule SE-1)."""
+        """The selector; None if it is absent or empty (rule SE-1)."""
         self._check()
         return self._receiver.interest.selector
 
     @property
-    def is_cut(self) -> bool:
-        """Whether messages were never looked at: an emulated selector sets ``emulation_limit`` aside at most."""
+    def is_truncated(self) -> bool:
+        """Whether an emulated selector has not seen all messages: it buffers at most ``emulation_limit``."""
         buffer = self._receiver.inbox.unmatched
         return buffer is not None and buffer.was_full
 
     @property
     def message_listener(self) -> AnyMessageListener | None:
-        """Called with each message, on the session's delivery thread, one at a time per session; None for none.
+        """Called with each message, on the session's delivery thread, one at a time per session.
 
-        A callable or an object with ``on_message``. When it raises, AUTO and DUPS_OK deliver the message again (rule
-        AC-9).
+        A callable or an object with ``on_message``, or None. When it raises in AUTO or DUPS_OK, the message is
+        delivered again (rule AC-9).
         """
         self._check()
         return self._listener
@@ -80,10 +80,10 @@ class MessageConsumer(Closing, Strict):
     # ---- receiving
 
     def receive(self, *wrong: Never, timeout: float | timedelta | None = None) -> Message | None:
-        """The next message; None when ``timeout`` seconds passed or the consumer was closed meanwhile.
+        """The next message; None when ``timeout`` seconds have passed or the consumer is closed.
 
-        Without ``timeout`` waits for ever; 0 is ``receive_no_wait``. IllegalState when the session has a listener or
-        another thread is receiving on it (rule TH-3).
+        Without ``timeout`` it waits for ever; 0 is ``receive_no_wait``. IllegalState when the session has a listener
+        or another thread is receiving on it (rule TH-3).
         """
         if wrong:
             arguments.refuse_positional_timeout("receive({})", wrong)
@@ -91,7 +91,7 @@ class MessageConsumer(Closing, Strict):
         return message
 
     def receive_no_wait(self) -> Message | None:
-        """The next message that the broker has right now, or None (rule CN-7)."""
+        """The next message if the broker has one now, else None (rule CN-7)."""
         message: Message | None = self._take(0)
         return message
 
@@ -117,7 +117,7 @@ class MessageConsumer(Closing, Strict):
     # ---- end
 
     def close(self) -> None:
-        """End delivery (section 8.8). Acknowledgement and transaction of what was delivered go on as if it were open.
+        """End delivery (section 8.8). Messages that were delivered can still be acknowledged or committed.
 
         From any thread; waits for a receive or listener of this consumer that is in progress, except from that
         listener itself, which then completes normally. Idempotent.
@@ -140,12 +140,12 @@ class MessageConsumer(Closing, Strict):
             self._life.end_close()
 
     def _shut(self) -> None:
-        """The session is closing and takes care of the rest."""
+        """Called when the session closes, which does the rest."""
         self._closed = True
 
 
 class QueueReceiver(MessageConsumer):
-    """A consumer of a queue, with the older interface (section 9.2)."""
+    """A consumer of a queue, with the interface of JMS 1.x (section 9.2)."""
 
     __slots__ = ()
 
@@ -158,7 +158,7 @@ class QueueReceiver(MessageConsumer):
 
 
 class TopicSubscriber(MessageConsumer):
-    """A consumer of a topic subscription, with the older interface (section 9.2)."""
+    """A consumer of a topic subscription, with the interface of JMS 1.x (section 9.2)."""
 
     __slots__ = ()
 
@@ -171,6 +171,6 @@ class TopicSubscriber(MessageConsumer):
 
     @property
     def no_local(self) -> bool:
-        """Whether messages of the own connection are left out."""
+        """Whether messages sent on the same connection are left out."""
         self._check()
         return self._receiver.interest.no_local

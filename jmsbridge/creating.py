@@ -1,4 +1,4 @@
-"""Making messages and naming destinations: the same on Session and JMSContext."""
+"""Factory methods for messages and destinations, shared by Session and JMSContext."""
 
 from jmsbridge.destinations import Queue, Topic
 from jmsbridge.message import BytesMessage, MapMessage, Message, ObjectMessage, StreamMessage, TextMessage
@@ -28,7 +28,7 @@ class Creating:
         return message
 
     def create_bytes_message(self) -> BytesMessage:
-        """A message with uninterpreted bytes, in write mode."""
+        """A message with bytes, in write mode."""
         self._check_open()
         return BytesMessage()
 
@@ -51,15 +51,15 @@ class Creating:
         return message
 
     def create_queue(self, name: str, *, literal: bool = False) -> Queue:
-        """A queue by its name; touches no broker (rule QU-1).
+        """A queue by its name; does not contact the broker (rule QU-1).
 
-        InvalidDestination for a name that means more than itself in some client's syntax, such as ``a,b``; with
-        ``literal`` the queue that is called exactly so.
+        InvalidDestination for a name that has a special meaning in some client, such as ``a,b``; with ``literal`` the
+        name is taken as it is.
         """
         self._check_open()
         return Queue(name, literal=literal)
 
     def create_topic(self, name: str, *, literal: bool = False) -> Topic:
-        """A topic by its name, as ``create_queue``; touches no broker (rule QU-1)."""
+        """A topic by its name, as ``create_queue``; does not contact the broker (rule QU-1)."""
         self._check_open()
         return Topic(name, literal=literal)

@@ -1,6 +1,6 @@
 """Queues and topics: names that a program can hold, compare, pickle and send.
 
-Creating one touches no broker (Jakarta Messaging 3.1 section 4.1).
+Creating one does not contact the broker (Jakarta Messaging 3.1 section 4.1).
 """
 
 from collections.abc import Callable
@@ -17,8 +17,8 @@ __all__ = ["DESTINATION_KINDS", "Destination", "Queue", "TemporaryQueue", "Tempo
 class Destination(JavaNames):
     """Base of all destinations; immutable, thread-safe, equal when kind and name are equal.
 
-    A name is itself on every broker; InvalidDestination for one that means more in some client's syntax, unless
-    ``literal`` says that exactly this name is meant (``jmsbridge.syntax`` has the table).
+    A name is used as it is on every broker. InvalidDestination for one that has a special meaning in some client,
+    unless ``literal`` is True (``jmsbridge.syntax`` has the table).
     """
 
     __slots__ = ("_address",)
@@ -46,7 +46,7 @@ class Destination(JavaNames):
         return f"{type(self).__name__}({self._address.name!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _remade, (type(self), self._address)
+        return _rebuild, (type(self), self._address)
 
 
 class Queue(Destination):
@@ -79,11 +79,11 @@ class TemporaryQueue(Queue):
     _temporary = True
 
     def __init__(self, name: str, delete: Callable[[], None] | None = None) -> None:
-        self._address = Address(name, self._topic, self._temporary)  # the broker's own name, whatever it looks like
+        self._address = Address(name, self._topic, self._temporary)  # not checked: the broker may have chosen it
         self._delete = delete
 
     def delete(self) -> None:
-        """Remove it; IllegalState while consumers exist, JMSException where this connection did not make it."""
+        """Remove it; IllegalState while it has consumers, JMSException if another connection created it."""
         _delete_temporary(self, self._delete)
 
 
@@ -94,11 +94,11 @@ class TemporaryTopic(Topic):
     _temporary = True
 
     def __init__(self, name: str, delete: Callable[[], None] | None = None) -> None:
-        self._address = Address(name, self._topic, self._temporary)  # the broker's own name, whatever it looks like
+        self._address = Address(name, self._topic, self._temporary)  # not checked: the broker may have chosen it
         self._delete = delete
 
     def delete(self) -> None:
-        """Remove it; IllegalState while consumers exist, JMSException where this connection did not make it."""
+        """Remove it; IllegalState while it has consumers, JMSException if another connection created it."""
         _delete_temporary(self, self._delete)
 
 
@@ -109,7 +109,7 @@ def _delete_temporary(destination: Destination, delete: Callable[[], None] | Non
 
 
 DESTINATION_KINDS = frozenset((Queue, Topic, TemporaryQueue, TemporaryTopic))
-"""A destination is one of these, which is found out three times as fast as ``isinstance`` finds it."""
+"""The classes of destinations; a lookup here is three times as fast as ``isinstance``."""
 
 _KINDS: dict[tuple[bool, bool], type[Destination]] = {
     (False, False): Queue,
@@ -120,13 +120,13 @@ _KINDS: dict[tuple[bool, bool], type[Destination]] = {
 
 
 def destination_of(address: Address) -> Destination:
-    """The JMS object for an address that arrived, or that is known to be one: its name is taken as it is."""
-    return _remade(_KINDS[address.topic, address.temporary], address)
+    """The JMS object for an address; the name is not checked."""
+    return _rebuild(_KINDS[address.topic, address.temporary], address)
 
 
-def _remade(kind: type[Destination], address: Address) -> Destination:
-    made = kind.__new__(kind)
-    made._address = address
-    if isinstance(made, TemporaryQueue | TemporaryTopic):
-        made._delete = None
-    return made
+def _rebuild(kind: type[Destination], address: Address) -> Destination:
+    destination = kind.__new__(kind)
+    destination._address = address
+    if isinstance(destination, TemporaryQueue | TemporaryTopic):
+        destination._delete = None
+    return destination

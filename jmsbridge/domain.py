@@ -1,6 +1,6 @@
-"""The domain-specific interfaces of JMS 1.x, thin (Jakarta Messaging 3.1 section 9.2).
+"""The domain-specific interfaces of JMS 1.x, as thin subclasses (Jakarta Messaging 3.1 section 9.2).
 
-What belongs to the other domain raises IllegalState before anything else is looked at (rules DF-2, DF-3).
+A method of the other domain raises IllegalState before it checks its arguments (rules DF-2, DF-3).
 """
 
 from collections.abc import Mapping
@@ -52,7 +52,7 @@ class QueueSender(MessageProducer):
 
     @property
     def queue(self) -> Destination | None:
-        """The queue; None when anonymous."""
+        """The queue; None if anonymous."""
         return self.destination
 
 
@@ -63,14 +63,14 @@ class TopicPublisher(MessageProducer):
 
     @property
     def topic(self) -> Destination | None:
-        """The topic; None when anonymous."""
+        """The topic; None if anonymous."""
         return self.destination
 
-    publish = MessageProducer.send  # its older name
+    publish = MessageProducer.send  # the name in JMS 1.x
 
 
 class _DomainSession(Session):
-    """A session that refuses what belongs to the other domain."""
+    """A session that refuses the methods of the other domain."""
 
     __slots__ = ()
 
@@ -85,42 +85,42 @@ class QueueSession(_DomainSession):
     __slots__ = ()
 
     def create_sender(self, queue: Queue | None) -> QueueSender:
-        """A producer for a queue; anonymous for None."""
+        """A producer for a queue; an anonymous one for None."""
         self._check_open()
-        return self._kept(QueueSender(self._core, None if queue is None else arguments.queue(queue)))
+        return self._attach(QueueSender(self._core, None if queue is None else arguments.queue(queue)))
 
     def create_receiver(self, queue: Queue, message_selector: str | None = None) -> QueueReceiver:
         """A consumer of a queue."""
         self._check_open()
         target = arguments.queue(queue)
-        return self._kept(self._core.consume(self._interest(target, message_selector, None), QueueReceiver, target))
+        return self._attach(self._core.consume(self._interest(target, message_selector, None), QueueReceiver, target))
 
     def create_durable_subscriber(self, *_: Any, **__: Any) -> NoReturn:
-        """Belongs to topics."""
+        """Raises IllegalState: for topics only."""
         self._forbidden("create_durable_subscriber")
 
     def create_durable_consumer(self, *_: Any, **__: Any) -> NoReturn:
-        """Belongs to topics."""
+        """Raises IllegalState: for topics only."""
         self._forbidden("create_durable_consumer")
 
     def create_shared_consumer(self, *_: Any, **__: Any) -> NoReturn:
-        """Belongs to topics."""
+        """Raises IllegalState: for topics only."""
         self._forbidden("create_shared_consumer")
 
     def create_shared_durable_consumer(self, *_: Any, **__: Any) -> NoReturn:
-        """Belongs to topics."""
+        """Raises IllegalState: for topics only."""
         self._forbidden("create_shared_durable_consumer")
 
     def create_temporary_topic(self) -> NoReturn:
-        """Belongs to topics."""
+        """Raises IllegalState: for topics only."""
         self._forbidden("create_temporary_topic")
 
     def create_topic(self, name: str, *, literal: bool = False) -> NoReturn:
-        """Belongs to topics."""
+        """Raises IllegalState: for topics only."""
         self._forbidden("create_topic")
 
     def unsubscribe(self, name: str) -> NoReturn:
-        """Belongs to topics."""
+        """Raises IllegalState: for topics only."""
         self._forbidden("unsubscribe")
 
 
@@ -130,9 +130,9 @@ class TopicSession(_DomainSession):
     __slots__ = ()
 
     def create_publisher(self, topic: Topic | None) -> TopicPublisher:
-        """A producer for a topic; anonymous for None."""
+        """A producer for a topic; an anonymous one for None."""
         self._check_open()
-        return self._kept(TopicPublisher(self._core, None if topic is None else arguments.topic(topic)))
+        return self._attach(TopicPublisher(self._core, None if topic is None else arguments.topic(topic)))
 
     def create_subscriber(
         self, topic: Topic, message_selector: str | None = None, no_local: bool = False
@@ -141,18 +141,18 @@ class TopicSession(_DomainSession):
         self._check_open()
         target = arguments.topic(topic)
         interest = self._interest(target, message_selector, None, no_local=no_local)
-        return self._kept(self._core.consume(interest, TopicSubscriber, target))
+        return self._attach(self._core.consume(interest, TopicSubscriber, target))
 
     def create_browser(self, *_: Any, **__: Any) -> NoReturn:
-        """Belongs to queues."""
+        """Raises IllegalState: for queues only."""
         self._forbidden("create_browser")
 
     def create_queue(self, name: str, *, literal: bool = False) -> NoReturn:
-        """Belongs to queues."""
+        """Raises IllegalState: for queues only."""
         self._forbidden("create_queue")
 
     def create_temporary_queue(self) -> NoReturn:
-        """Belongs to queues."""
+        """Raises IllegalState: for queues only."""
         self._forbidden("create_temporary_queue")
 
 
@@ -168,7 +168,7 @@ class QueueConnection(Connection):
         self, transacted: bool = False, acknowledge_mode: int = AUTO_ACKNOWLEDGE
     ) -> QueueSession: ...
     def create_queue_session(self, *given: Any, **named: Any) -> QueueSession:
-        """A session for queues; the forms of ``create_session``."""
+        """A session for queues; arguments as for ``create_session``."""
         self._core.check_open()
         return QueueSession(self, self._settings(chosen_mode("create_queue_session", given, **named)))
 
@@ -193,13 +193,13 @@ class TopicConnection(Connection):
         self, transacted: bool = False, acknowledge_mode: int = AUTO_ACKNOWLEDGE
     ) -> TopicSession: ...
     def create_topic_session(self, *given: Any, **named: Any) -> TopicSession:
-        """A session for topics; the forms of ``create_session``."""
+        """A session for topics; arguments as for ``create_session``."""
         self._core.check_open()
         return TopicSession(self, self._settings(chosen_mode("create_topic_session", given, **named)))
 
 
 class QueueConnectionFactory(ConnectionFactory):
-    """Makes connections for queues."""
+    """Creates connections for queues."""
 
     __slots__ = ()
 
@@ -210,7 +210,7 @@ class QueueConnectionFactory(ConnectionFactory):
 
 
 class TopicConnectionFactory(ConnectionFactory):
-    """Makes connections for topics."""
+    """Creates connections for topics."""
 
     __slots__ = ()
 
@@ -237,14 +237,16 @@ class _Requestor(Closing, Strict):
         self._consumer = session.create_consumer(reply_to)
 
     def request(self, message: Sendable, *wrong: Never, timeout: float | timedelta | None = None) -> Message | None:
-        """Send and wait for the reply; for ever, as the specification has it, unless ``timeout`` seconds are given.
+        """Send and wait for the reply: for ever, as specified, unless ``timeout`` (seconds) is given.
 
-        ``message`` may be a plain body. None when the time is over, or the session was closed meanwhile.
+        ``message`` may be a plain body. None after the timeout, or when the session is closed.
         """
         if wrong:
             arguments.refuse_positional_timeout("request(message, {})", wrong)
         body = isinstance(message, str | bytes | bytearray | memoryview | Mapping)
-        asking: Any = message_for_body(message) if body else message  # another provider's has the setter, too
+        asking: Any = (
+            message_for_body(message) if body else message
+        )  # messages of other providers have this setter, too
         asking.jms_reply_to = self._reply_to
         self._producer.send(asking)
         return self._consumer.receive(timeout=timeout)
@@ -261,7 +263,7 @@ def _check_requestor(session: Session, destination: Any) -> None:
     if destination is None:
         raise InvalidDestinationException("a requestor needs a destination")
     if not core.incoming.policy.automatic:
-        raise IllegalStateException("a requestor needs a session that acknowledges by itself")
+        raise IllegalStateException("a requestor needs a session that acknowledges automatically")
 
 
 class QueueRequestor(_Requestor):

@@ -1,7 +1,7 @@
 """All exceptions of jmsbridge.
 
 Jakarta Messaging has two trees with the same meanings: checked exceptions of the classic API and unchecked ones of
-the simplified API (section 8.9). Here each meaning is a class of its own that both halves share, and everything is a
+the simplified API (section 8.9). Here each meaning is also a class that both trees share, and everything is a
 ``JMSError``::
 
     JMSError
@@ -12,11 +12,11 @@ the simplified API (section 8.9). Here each meaning is a class of its own that b
     ├── IllegalState, InvalidArgument, InvalidClientID, InvalidDestination, InvalidSelector, JMSSecurity, MessageEOF,
     │   MessageFormat, MessageNotReadable, MessageNotWriteable, ResourceAllocation, TransactionInProgress,
     │   TransactionRolledBack, UnsupportedFeature, InDoubt
-    │                                       meanings: ``except InvalidDestination`` catches both halves
+    │                                       meanings: ``except InvalidDestination`` catches both
     ├── ConfigurationError                  also a ValueError, as InvalidArgument is
     └── InvalidCall                         also a TypeError
 
-Errors that Java takes from ``java.lang`` are Python's own where there is one (``ValueError`` for IllegalArgument,
+Errors that Java takes from ``java.lang`` are Python's own where one fits (``ValueError`` for IllegalArgument,
 ``IndexError``) and small subclasses otherwise. All are picklable.
 """
 
@@ -85,7 +85,7 @@ __all__ = [
 
 
 class JMSError(Exception):
-    """Everything that jmsbridge raises about messaging.
+    """Base of all exceptions of jmsbridge.
 
     ``reason`` is the text, ``error_code`` the provider's code or None. ``linked_exception`` is a second error that
     the provider attached (section 8.9); the Python cause is chained as usual.
@@ -114,7 +114,7 @@ class IllegalState(JMSError):
 
 
 class InvalidArgument(JMSError, ValueError):
-    """A mode, a number or a duration is none that is possible; the text says which are."""
+    """A mode, a number or a duration is not valid; the text says what is."""
 
 
 class InvalidClientID(JMSError):
@@ -138,7 +138,7 @@ class MessageEOF(JMSError):
 
 
 class MessageFormat(JMSError):
-    """A value cannot be converted or carried, or the message is no message."""
+    """A value cannot be converted or sent, or an argument is not a message."""
 
 
 class MessageNotReadable(JMSError):
@@ -150,7 +150,7 @@ class MessageNotWriteable(JMSError):
 
 
 class ResourceAllocation(JMSError):
-    """The broker or this client has no room."""
+    """The broker or this client has reached a limit, such as its memory or a send window."""
 
 
 class TransactionInProgress(JMSError):
@@ -162,14 +162,14 @@ class TransactionRolledBack(JMSError):
 
 
 class UnsupportedFeature(JMSError):
-    """This broker, or jmsbridge, does not offer the feature; the text names the setting, if one allows it."""
+    """This broker, or jmsbridge, does not offer the feature; the text names the setting that allows it, if any."""
 
 
 class InDoubt(JMSError):
-    """The outcome is unknown: some of it may have happened.
+    """The outcome is unknown: the operation may have taken effect, wholly or in part.
 
-    ``sent`` are messages that are certainly with the broker, ``refused`` those that certainly are not, ``unknown``
-    the rest.
+    ``sent`` are messages that the broker certainly has, ``refused`` those that it certainly does not have,
+    ``unknown`` the rest.
     """
 
     def __init__(
@@ -304,7 +304,7 @@ class ConfigurationError(JMSError, ValueError):
 
 
 class InvalidCall(JMSError, TypeError):
-    """The call has a form that Python does not have here, such as one of Java's; the text says what to write."""
+    """This form of the call is not supported, such as one of Java's; the text says what to write."""
 
 
 class NumberFormatError(ValueError):
@@ -320,11 +320,11 @@ class UnsupportedOperationError(NotImplementedError):
 
 
 class EmulationWarning(UserWarning):
-    """A feature is kept by the client because the broker lacks it; the text names the price."""
+    """The client emulates a feature that the broker lacks; the text names the price."""
 
 
 class DurationWarning(UserWarning):
-    """A whole number of thousands was given as a duration: seconds are meant here, milliseconds in Java."""
+    """A duration is a multiple of 1000: the unit is seconds here, but milliseconds in Java."""
 
 
 _TWINS: dict[type[JMSException], type[JMSRuntimeException]] = {

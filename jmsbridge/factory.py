@@ -1,4 +1,4 @@
-"""Where connections come from (Jakarta Messaging 3.1 sections 4.3, 6.1)."""
+"""Connection factories, ``connect`` and ``context`` (Jakarta Messaging 3.1 sections 4.3, 6.1)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Never, NoReturn, overload
@@ -16,10 +16,10 @@ __all__ = ["ConnectionFactory", "connect", "context"]
 
 
 class ConnectionFactory(Strict):
-    """Knows a target and its options; holds no connection, is thread-safe and picklable.
+    """Holds a target and its options, but no connection; thread-safe and picklable.
 
     ``target`` is a URL, a list of URLs for failover, or the name of a profile; None means ``$JMSBRIDGE_URL``, or the
-    embedded broker. ConfigurationError when something about it is wrong.
+    embedded broker. ConfigurationError if the target or an option is wrong.
     """
 
     __slots__ = ("__weakref__", "_given", "_options", "_target")
@@ -75,11 +75,11 @@ class ConnectionFactory(Strict):
             raise unchecked(error) from error
 
     def create_xa_connection(self, *arguments: Any) -> Connection:
-        """Not offered: there is no transaction manager in Python to talk to."""
+        """Not offered: Python has no XA transaction manager."""
         raise UnsupportedFeatureException("XA connections are not offered")
 
     def create_xa_context(self, *arguments: Any) -> JMSContext:
-        """Not offered: there is no transaction manager in Python to talk to."""
+        """Not offered: Python has no XA transaction manager."""
         raise UnsupportedFeatureException("XA contexts are not offered")
 
     def __repr__(self) -> str:
@@ -122,4 +122,4 @@ def context(
 
 def _refuse(call: str, more: str = "") -> NoReturn:
     login = "" if call.endswith("Factory") else ", user=…, password=…"
-    raise InvalidCall(f"the broker comes first, and all else by name: {call}(target{login}{more}, **options)")
+    raise InvalidCall(f"pass the target first and everything else by name: {call}(target{login}{more}, **options)")

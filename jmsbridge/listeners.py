@@ -28,27 +28,27 @@ __all__ = [
 
 
 class MessageListener(Protocol):
-    """Gets the messages of a consumer (section 8.7); what it returns is not looked at, here and below."""
+    """Gets the messages of a consumer (section 8.7). The return values of listeners are ignored."""
 
     def on_message(self, message: Message, /) -> object:
         """One message."""
 
 
 class ExceptionListener(Protocol):
-    """Is told of a connection's problems (section 6.1.6)."""
+    """Is called with the problems of a connection (section 6.1.6)."""
 
     def on_exception(self, error: JMSException, /) -> object:
         """One problem."""
 
 
 class CompletionListener(Protocol):
-    """Is told how an asynchronous send ended (section 7.3)."""
+    """Is called with the result of an asynchronous send (section 7.3)."""
 
     def on_completion(self, message: Message, /) -> object:
         """The broker has the message."""
 
     def on_exception(self, message: Message, error: JMSException, /) -> object:
-        """It has not, or nobody knows."""
+        """The send failed, or its outcome is unknown."""
 
 
 class SimplifiedCompletionListener(Protocol):
@@ -58,11 +58,11 @@ class SimplifiedCompletionListener(Protocol):
         """The broker has the message."""
 
     def on_exception(self, message: Message, error: JMSRuntimeException, /) -> object:
-        """It has not, or nobody knows."""
+        """The send failed, or its outcome is unknown."""
 
 
 class SendAcknowledgementHandler(Protocol):
-    """Is told of each message that the broker has taken."""
+    """Is called with each message that the broker has confirmed."""
 
     def send_acknowledged(self, message: Message, /) -> object:
         """The broker has the message."""
@@ -79,7 +79,7 @@ AnySendAcknowledgementHandler: TypeAlias = SendAcknowledgementHandler | Callable
 MESSAGE_LISTENER_NAMES = dict.fromkeys(
     ("on_message", "onMessage", "listener", "callback"), "write message_listener = …"
 )
-"""What people try to set for ``message_listener``, and what to tell them."""
+"""Wrong names for ``message_listener``, and the advice for each."""
 EXCEPTION_LISTENER_NAMES = dict.fromkeys(("on_exception", "onException", "on_error"), "write exception_listener = …")
 """The same for ``exception_listener``."""
 
@@ -100,7 +100,7 @@ class _CallableCompletion:
 
 
 class _FutureCompletion:
-    """Completes a future on the completion lane."""
+    """Completes a future, on the completion thread."""
 
     __slots__ = ("future",)
 
@@ -122,30 +122,32 @@ def as_completion(listener: Any) -> Any:
         raise ValueError("completion_listener is None; leave it out for a synchronous send")
     if callable(listener):
         return _CallableCompletion(listener)
-    raise ValueError(f"{listener!r} is no completion listener: on_completion and on_exception, or a callable")
+    raise ValueError(
+        f"{listener!r} is not a completion listener: an object with on_completion and on_exception, or a callable"
+    )
 
 
 def future_completion(future: "Future[Any]") -> Any:
-    """The listener behind ``send_async``; what is on its way cannot be cancelled."""
+    """The listener behind ``send_async``; its future cannot be cancelled."""
     future.set_running_or_notify_cancel()
     return _FutureCompletion(future)
 
 
 def as_message(listener: Any) -> Callable[[Any], None] | None:
-    """The call that delivers a message to a MessageListener; None for none."""
+    """The function that delivers a message to a listener; None for None."""
     if listener is None:
         return None
     call: Callable[[Any], None] | None = getattr(listener, "on_message", listener)
     if not callable(call):
-        raise ValueError(f"{listener!r} is no message listener: on_message, or a callable")
+        raise ValueError(f"{listener!r} is not a message listener: an object with on_message, or a callable")
     return call
 
 
 def as_exception(listener: Any) -> Callable[[Any], None] | None:
-    """The call that tells an ExceptionListener; None for none."""
+    """The function that passes an error to a listener; None for None."""
     if listener is None:
         return None
     call: Callable[[Any], None] | None = getattr(listener, "on_exception", listener)
     if not callable(call):
-        raise ValueError(f"{listener!r} is no exception listener: on_exception, or a callable")
+        raise ValueError(f"{listener!r} is not an exception listener: an object with on_exception, or a callable")
     return call

@@ -1,7 +1,7 @@
 """The six kinds of messages (section 3 of Jakarta Messaging 3.1).
 
-A message made here belongs to no connection and can be sent by any. It is not thread-safe; ``send`` copies it, so it
-may be changed and sent again at once after a synchronous send, and after the completion of an asynchronous one.
+A message does not belong to a connection: any producer can send it. It is not thread-safe. ``send`` copies it, so it
+may be changed and sent again after a synchronous send returned, or after an asynchronous one completed.
 """
 
 from jmsbridge.messages.arriving import message_for_body, message_from_arrival
@@ -29,4 +29,4 @@ __all__ = [
 ]
 
 MESSAGE_KINDS = frozenset((TextMessage, BytesMessage, MapMessage, StreamMessage, ObjectMessage, Message))
-"""A message is mostly of one of these, which is found out three times as fast as ``isinstance`` finds it."""
+"""The classes of messages, without subclasses; a lookup here is three times as fast as ``isinstance``."""

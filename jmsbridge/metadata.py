@@ -1,4 +1,4 @@
-"""What connection metadata says (Jakarta Messaging 3.1 section 6.1.7)."""
+"""Connection metadata (Jakarta Messaging 3.1 section 6.1.7)."""
 
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version

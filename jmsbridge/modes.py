@@ -15,14 +15,14 @@ class _Missing:
 
 
 MISSING: Final[Any] = _Missing()
-"""Stands for an argument that was not given, where None would be one."""
+"""Marks an argument that was not given, where None is a value."""
 
 
 class SessionModes:
-    """The session modes, where Java has them too."""
+    """The session modes as class attributes, as in Java."""
 
     __slots__ = ()
-    _meant: ClassVar[dict[str, str]] = {
+    _advice: ClassVar[dict[str, str]] = {
         **dict.fromkeys(("send", "sendMessage"), "a producer sends: create_producer(destination).send(message)"),
         **dict.fromkeys(("receive", "onMessage"), "a consumer receives: create_consumer(destination).receive()"),
     }
@@ -43,13 +43,13 @@ def chosen_mode(
     acknowledge_mode: Any = MISSING,
     session_mode: Any = MISSING,
 ) -> int:
-    """The mode that ``create_session`` and its relatives are asked for; ``given`` is what came without a name.
+    """The session mode that a call like ``create_session`` asks for; ``given`` are its positional arguments.
 
-    JMS 2.0: ``call(mode)``. JMS 1.1: ``call(transacted, mode)``. InvalidCall for anything between the two, and
-    InvalidArgument for a mode that does not exist.
+    JMS 2.0: ``call(mode)``. JMS 1.1: ``call(transacted, mode)``. InvalidCall for any other form, and InvalidArgument
+    for a mode that does not exist.
     """
     if len(given) > 2:
-        raise InvalidCall(f"{call}(mode), or {call}(True or False, mode); more than that is given by name")
+        raise InvalidCall(f"write {call}(mode) or {call}(transacted, mode), and other arguments by name")
     if given:
         if isinstance(given[0], bool):
             transacted = _once(call, "transacted", given[0], transacted)
@@ -61,7 +61,7 @@ def chosen_mode(
         if transacted is MISSING and acknowledge_mode is MISSING:
             return modes.session_mode(session_mode)
         raise InvalidCall(
-            f"{call} takes a session mode alone, or True or False and an acknowledgement mode; "
+            f"{call} takes a session mode alone, or transacted (True or False) and an acknowledgement mode; "
             f"not {session_mode!r} beside another argument"
         )
     if transacted is not MISSING and not isinstance(transacted, bool):
@@ -70,14 +70,15 @@ def chosen_mode(
 
 
 def _older_form(call: str, transacted: Any, acknowledge_mode: Any) -> int:
-    if transacted is True:  # the acknowledgement mode then means nothing, whatever it is
+    if transacted is True:  # the acknowledgement mode is then ignored, even if it is invalid
         return modes.SESSION_TRANSACTED
     if acknowledge_mode is MISSING:
         return modes.AUTO_ACKNOWLEDGE
     mode = modes.session_mode(acknowledge_mode)
     if mode == modes.SESSION_TRANSACTED:
         raise InvalidArgumentException(
-            f"SESSION_TRANSACTED does not acknowledge: write {call}(SESSION_TRANSACTED) for a transacted session"
+            f"SESSION_TRANSACTED is not an acknowledgement mode: write {call}(SESSION_TRANSACTED) "
+            "for a transacted session"
         )
     return mode
 
@@ -91,14 +92,14 @@ def _once(call: str, name: str, given: Any, named: Any) -> Any:
 def split_login(given: Sequence[Any], user_name: Any, password: Any, session_mode: Any) -> tuple[Any, Any, Any]:
     """User, password and mode of ``create_context()``, ``(mode)``, ``(user, password)`` or ``(user, password, mode)``.
 
-    InvalidCall for every other order; what was not given is None, the mode ``MISSING``.
+    InvalidCall for every other order. A missing user or password is None, a missing mode is ``MISSING``.
     """
     call = "create_context"
     if len(given) == 1 and isinstance(given[0], int):
         session_mode = _once(call, "session_mode", given[0], session_mode)
     elif given:
         if len(given) > 3 or any(isinstance(value, int) for value in given[:2]):
-            raise InvalidCall(f"{call}(mode), {call}(user_name, password) or {call}(user_name, password, mode)")
+            raise InvalidCall(f"write {call}(mode), {call}(user_name, password) or {call}(user_name, password, mode)")
         named = (user_name, password, session_mode)
         names = ("user_name", "password", "session_mode")
         pairs = [_once(call, *each) for each in zip(names, given, named, strict=False)]

@@ -21,15 +21,15 @@ __all__ = ["MessageProducer"]
 
 
 class MessageProducer(Closing, Strict):
-    """Sends messages to one destination, or, when anonymous, to the destination that each ``send`` names.
+    """Sends messages to one destination, or, if anonymous, to the destination that each ``send`` names.
 
-    Belongs to its session's thread. ``send`` reaches the broker in call order over all producers of a session (rule
-    OR-1).
+    Belongs to its session's thread. Messages reach the broker in the order of the ``send`` calls over all producers
+    of a session (rule OR-1).
     """
 
     __slots__ = ("__weakref__", "_closed", "_core", "_destination", "_outgoing", "_session", "_settings")
     _session: object
-    _meant: ClassVar[dict[str, str]] = {
+    _advice: ClassVar[dict[str, str]] = {
         "ttl": "write time_to_live",
         "mode": "write delivery_mode",
         "delay": "write delivery_delay",
@@ -54,13 +54,13 @@ class MessageProducer(Closing, Strict):
 
     @property
     def destination(self) -> Destination | None:
-        """Where it sends to; None when anonymous."""
+        """Where it sends to; None if anonymous."""
         self._check()
         return self._destination
 
     @property
     def disable_message_id(self) -> bool:
-        """Whether messages are sent without JMSMessageID; honoured."""
+        """Whether messages are sent without JMSMessageID; always honoured."""
         self._check()
         return self._settings._no_id
 
@@ -71,7 +71,7 @@ class MessageProducer(Closing, Strict):
 
     @property
     def disable_message_timestamp(self) -> bool:
-        """Whether messages are sent without JMSTimestamp; honoured."""
+        """Whether messages are sent without JMSTimestamp; always honoured."""
         self._check()
         return self._settings._no_timestamp
 
@@ -93,7 +93,7 @@ class MessageProducer(Closing, Strict):
 
     @property
     def priority(self) -> int:
-        """0 to 9, 4 unless set; JMSException for anything else."""
+        """0 to 9, by default 4; JMSException for anything else."""
         self._check()
         return self._settings.priority
 
@@ -104,7 +104,7 @@ class MessageProducer(Closing, Strict):
 
     @property
     def time_to_live(self) -> float:
-        """Seconds after which a message expires, counted from ``send``; 0 is never."""
+        """Seconds from ``send`` until a message expires; 0 for never."""
         self._check()
         return self._settings.ttl / 1000
 
@@ -115,7 +115,7 @@ class MessageProducer(Closing, Strict):
 
     @property
     def delivery_delay(self) -> float:
-        """Seconds before which a message is not delivered, counted from ``send``."""
+        """Seconds from ``send`` until a message may be delivered."""
         self._check()
         return self._settings.delay / 1000
 
@@ -170,10 +170,10 @@ class MessageProducer(Closing, Strict):
     ) -> None:
         """``send(message)``, or ``send(destination, message)`` on an anonymous producer.
 
-        ``message`` may be a plain body: text, bytes or a mapping. Without ``completion_listener`` returns when the
-        broker has taken responsibility (as the blocking options say); with one returns at once, and the message may
-        not be touched until the listener was called (section 7.3). UnsupportedOperationError for the wrong form,
-        InvalidDestination for a bad destination, MessageFormat for what is no message, InDoubt when the outcome is
+        ``message`` may be a plain body: text, bytes or a mapping. Without ``completion_listener``, ``send`` returns
+        when the broker has confirmed (as the blocking options say). With one it returns at once, and the message must
+        not be used before the listener is called (section 7.3). UnsupportedOperationError for the wrong form,
+        InvalidDestination for a bad destination, MessageFormat for what is not a message, InDoubt when the outcome is
         unknown.
         """
         if self._closed:
@@ -200,7 +200,7 @@ class MessageProducer(Closing, Strict):
         if type(message) not in MESSAGE_KINDS:
             message, foreign = own_message(message, objects=False)
         if duplicate_id is not None and not isinstance(duplicate_id, str):
-            raise ValueError(f"duplicate_id is text, not {duplicate_id!r}")
+            raise ValueError(f"duplicate_id must be text, not {duplicate_id!r}")
         self._core.send(
             settings, destination, message, foreign, mode, level, ttl, settings.delay, listener, duplicate_id
         )
@@ -241,7 +241,7 @@ class MessageProducer(Closing, Strict):
     ) -> Future[Message]:
         """``send`` with a future instead of a listener; completed in send order, on the completion thread.
 
-        The result is the message, the exception what ``on_exception`` would get. What ``send`` would raise is raised.
+        The future's result is the message, its exception what ``on_exception`` would get. Raises what ``send`` raises.
         """
         future: Future[Message] = Future()
         self.send(
@@ -261,7 +261,7 @@ class MessageProducer(Closing, Strict):
     def close(self) -> None:
         """Wait for incomplete asynchronous sends and their callbacks, then close; idempotent.
 
-        IllegalState from a completion listener of the own session (rule CL-9).
+        IllegalState from a completion listener of its own session (rule CL-9).
         """
         if self._closed or self._core.connection.is_forked:
             self._closed = True
@@ -280,5 +280,5 @@ class MessageProducer(Closing, Strict):
             group.wait_confirmed(timeout)
 
     def _shut(self) -> None:
-        """The session is closing; its sends are finished."""
+        """Called when the session closes; all sends are finished by then."""
         self._closed = True

@@ -1,4 +1,4 @@
-"""What the two producers share: their settings, what they send, and what Java's forms of ``send`` are told."""
+"""What MessageProducer and JMSProducer share: settings, bodies, and the error for Java's forms of ``send``."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, TypeAlias
@@ -13,14 +13,14 @@ from jmsbridge.values import FieldValue
 __all__ = ["ObjectBody", "PlainBody", "SendSettings", "Sendable", "own_message", "refuse_form"]
 
 PlainBody: TypeAlias = str | bytes | bytearray | memoryview | Mapping[str, FieldValue]
-"""What every producer sends without a message being made by hand."""
+"""Bodies that every producer sends without a message being created for them."""
 ObjectBody: TypeAlias = bool | int | float | Sequence[object] | JavaObject
-"""What the simplified API's producer sends besides, as an object message."""
+"""Further bodies that a JMSProducer sends, as object messages."""
 Sendable: TypeAlias = Message | ForeignMessage | PlainBody
 
 
 class SendSettings:
-    """How a producer sends; no part of the producer itself, since a send notes things here."""
+    """How a producer sends; a separate object, since the core also keeps state of its sends here."""
 
     __slots__ = (
         "_group",
@@ -52,25 +52,25 @@ class SendSettings:
 
 
 def own_message(value: Any, *, objects: bool) -> tuple[Message, Any]:
-    """A message of ours for a plain body (no foreign object) or for another provider's message (that object too).
+    """The message to send for ``value``, and the foreign message that it was copied from, or None.
 
-    Text, bytes and mappings are bodies; with ``objects`` so is everything that an ObjectMessage carries. A message of
-    ours, which may be of an application's subclass, is its own.
+    ``value`` is a message, which is returned as it is, a message of another provider, or a plain body: text, bytes, a
+    mapping, and with ``objects`` everything that an ObjectMessage carries.
     """
     if value is None:
-        raise MessageFormatException("there is no message to send; create_message makes one without body")
+        raise MessageFormatException("None is not a message; create_message() makes one without a body")
     if type(value) is not str:
         if isinstance(value, Message):
             return value, None
         if hasattr(value, "jms_message_id"):
             return copy_foreign(value), value
         if not objects and not isinstance(value, str | bytes | bytearray | memoryview | Mapping):
-            raise MessageFormatException(f"a {type(value).__name__} is no message and no plain body")
+            raise MessageFormatException(f"a {type(value).__name__} is neither a message nor a plain body")
     return message_for_body(value), None
 
 
 def refuse_form(call: str, first: Any, rest: Sequence[Any]) -> NoReturn:
-    """Java gives mode, priority, time to live and listener by place, and the time in milliseconds."""
+    """Say how to write a send in Java's form: positional settings, with the time to live in milliseconds."""
     start = f"{call}({'destination, ' if isinstance(first, Destination) else ''}message"
     listener = "completion_listener=…"
     if [isinstance(value, int) for value in rest[:3]] == [True, True, True]:
@@ -81,4 +81,4 @@ def refuse_form(call: str, first: Any, rest: Sequence[Any]) -> NoReturn:
         named = [listener]
     else:
         named = ["delivery_mode=…", "priority=…", "time_to_live=…", listener]
-    raise InvalidCall(f"settings of one send are given by name, times in seconds: {', '.join([start, *named])})")
+    raise InvalidCall(f"pass the settings of a send by name, times in seconds: {', '.join([start, *named])})")

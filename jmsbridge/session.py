@@ -83,13 +83,13 @@ class Session(Closing, Creating, SessionModes, Strict):
 
     @property
     def acknowledge_mode(self) -> int:
-        """The session mode; SESSION_TRANSACTED when transacted, however it was created."""
+        """The session mode; SESSION_TRANSACTED if transacted, however it was created."""
         self._check_open()
         return self._core.mode
 
     @property
     def message_listener(self) -> None:
-        """Session-level listeners belong to application servers; not offered."""
+        """Not offered: an application-server facility."""
         self._check_open()
         raise UnsupportedFeatureException(
             "session-level message listeners (application-server facilities) are not offered"
@@ -103,7 +103,7 @@ class Session(Closing, Creating, SessionModes, Strict):
         )
 
     def run(self) -> None:
-        """Belongs to application servers; not offered."""
+        """Not offered: an application-server facility."""
         self._check_open()
         raise UnsupportedFeatureException("Session.run (an application-server facility) is not offered")
 
@@ -111,7 +111,7 @@ class Session(Closing, Creating, SessionModes, Strict):
 
     @property
     def group_ack_threshold(self) -> int:
-        """After how many PERSISTENT_GROUPACK messages a producer waits for their confirmation."""
+        """The number of PERSISTENT_GROUPACK messages after which a producer waits for their confirmation."""
         self._check_open()
         return self._core.outgoing.group_ack_threshold
 
@@ -119,14 +119,14 @@ class Session(Closing, Creating, SessionModes, Strict):
     def group_ack_threshold(self, threshold: int) -> None:
         self._check_open()
         if arguments.count(threshold, "group_ack_threshold") < 1:
-            raise InvalidArgumentException("group_ack_threshold is 1 or more")
+            raise InvalidArgumentException("group_ack_threshold must be 1 or more")
         self._core.outgoing.group_ack_threshold = threshold
 
     @property
     def send_acknowledgement_handler(self) -> Callable[[Message], object] | None:
-        """Called on the completion thread with each message that the broker has taken; None for no handler.
+        """Called on the completion thread with each message that the broker has confirmed; or None.
 
-        For sends without completion listener outside a transaction.
+        Only for sends without a completion listener outside a transaction.
         """
         self._check_open()
         return self._core.outgoing.handler
@@ -137,31 +137,31 @@ class Session(Closing, Creating, SessionModes, Strict):
         given: Any = handler
         call: Callable[[Message], Any] | None = getattr(given, "send_acknowledged", given)
         if call is not None and not callable(call):
-            raise ValueError(f"{handler!r} is no handler: send_acknowledged, or a callable")
+            raise ValueError(f"{handler!r} is not a handler: an object with send_acknowledged, or a callable")
         self._core.outgoing.handler = call
 
     @property
     def failed_sends(self) -> tuple[JMSException, ...]:
-        """Sends that nobody waited for and that failed afterwards, oldest first; the last 1000."""
+        """The errors of non-blocking sends that failed later, oldest first; the last 1000."""
         self._check_open()
         return tuple(self._core.outgoing.failed)
 
     def acknowledge(self) -> None:
-        """Acknowledge all that this session consumed; without effect unless the mode is a client's (rule AC-4)."""
+        """Acknowledge all messages that this session has consumed; only where the application does that (rule AC-4)."""
         self._core.acknowledge(None)
 
     # ---- transaction and recovery
 
     def commit(self) -> None:
-        """Make the transaction's sends and receipts effective, and begin the next one (section 6.2.7).
+        """Commit the transaction's sends and receipts, and begin the next transaction (section 6.2.7).
 
-        Waits for incomplete asynchronous sends and their callbacks first. TransactionRolledBackException when it ended
-        in a rollback, InDoubtException when nobody knows.
+        Waits for incomplete asynchronous sends and their callbacks first. TransactionRolledBackException when the
+        transaction was rolled back instead, InDoubtException when the outcome is unknown.
         """
         self._core.commit()
 
     def rollback(self) -> None:
-        """Undo the transaction: sends vanish, consumed messages come again, in order, marked as redelivered."""
+        """Drop the transaction's sends; deliver its consumed messages again, in order, marked as redelivered."""
         self._core.rollback()
 
     def recover(self) -> None:
@@ -170,17 +170,17 @@ class Session(Closing, Creating, SessionModes, Strict):
 
     # ---- producers and consumers
 
-    def _kept(self, child: C) -> C:
-        """Who has the child may use it, and so the connection is not closed as forgotten."""
+    def _attach(self, child: C) -> C:
+        """Make the child refer to its session, so that neither is collected, and closed, while the child is used."""
         child._session = self
         return child
 
     def create_producer(self, destination: Destination | None) -> MessageProducer:
-        """A producer for one destination; for None an anonymous one, whose every send names its destination."""
+        """A producer for a destination; for None an anonymous one, each of whose sends names a destination."""
         self._check_open()
         if destination is not None:
             arguments.destination(destination)
-        return self._kept(MessageProducer(self._core, destination))
+        return self._attach(MessageProducer(self._core, destination))
 
     def create_consumer(
         self,
@@ -192,21 +192,21 @@ class Session(Closing, Creating, SessionModes, Strict):
     ) -> MessageConsumer:
         """A consumer of a queue, or of a new unshared non-durable subscription of a topic.
 
-        ``prefetch`` is how many messages may be on the way ahead of the application; 0 fetches one at a time.
+        ``prefetch`` is how many messages may be delivered ahead of the application; 0 fetches one at a time.
         """
         self._check_open()
         target = arguments.destination(destination)
         interest = self._interest(target, message_selector, prefetch, no_local=no_local and isinstance(target, Topic))
-        return self._kept(self._core.consume(interest, MessageConsumer, target))
+        return self._attach(self._core.consume(interest, MessageConsumer, target))
 
     def create_shared_consumer(
         self, topic: Topic, name: str, message_selector: str | None = None, *, prefetch: int | None = None
     ) -> MessageConsumer:
-        """A consumer of a shared non-durable subscription; made if there is none of this name (section 8.3.2)."""
+        """A consumer of a shared non-durable subscription, which is created if missing (section 8.3.2)."""
         self._check_open()
         target = arguments.topic(topic)
         interest = self._interest(target, message_selector, prefetch, key=name, shared=True)
-        return self._kept(self._core.consume(interest, MessageConsumer, target))
+        return self._attach(self._core.consume(interest, MessageConsumer, target))
 
     def create_durable_consumer(
         self,
@@ -229,7 +229,7 @@ class Session(Closing, Creating, SessionModes, Strict):
         *,
         prefetch: int | None = None,
     ) -> TopicSubscriber:
-        """The same as ``create_durable_consumer``, with the older interface."""
+        """The same as ``create_durable_consumer``, with the interface of JMS 1.x."""
         subscriber = self._durable(TopicSubscriber, topic, name, message_selector, no_local, prefetch)
         assert isinstance(subscriber, TopicSubscriber)
         return subscriber
@@ -248,16 +248,16 @@ class Session(Closing, Creating, SessionModes, Strict):
         interest = self._interest(target, message_selector, prefetch, key=name, durable=True, no_local=no_local)
         if not self._connection._core.client_id:
             raise IllegalStateException("an unshared durable subscription needs a client id (connection.client_id)")
-        return self._kept(self._core.consume(interest, kind, target))
+        return self._attach(self._core.consume(interest, kind, target))
 
     def create_shared_durable_consumer(
         self, topic: Topic, name: str, message_selector: str | None = None, *, prefetch: int | None = None
     ) -> MessageConsumer:
-        """A consumer of a shared durable subscription; made if there is none of this name (section 8.3.4)."""
+        """A consumer of a shared durable subscription, which is created if missing (section 8.3.4)."""
         self._check_open()
         target = arguments.topic(topic)
         interest = self._interest(target, message_selector, prefetch, key=name, durable=True, shared=True)
-        return self._kept(self._core.consume(interest, MessageConsumer, target))
+        return self._attach(self._core.consume(interest, MessageConsumer, target))
 
     def _interest(
         self,
@@ -274,7 +274,7 @@ class Session(Closing, Creating, SessionModes, Strict):
         if durable or shared:
             arguments.subscription_name(key)
             if target.address.temporary and durable:
-                raise InvalidDestinationException(f"a durable subscription on {target!r} would outlive its topic")
+                raise InvalidDestinationException(f"no durable subscription on {target!r}: it would outlive the topic")
         policy = self._core.incoming.policy
         return Interest(
             address=target.address,
@@ -289,34 +289,34 @@ class Session(Closing, Creating, SessionModes, Strict):
         )
 
     def create_browser(self, queue: Queue, message_selector: str | None = None) -> QueueBrowser:
-        """Look at a queue's messages without taking them (section 4.1.6)."""
+        """A browser, which shows a queue's messages without consuming them (section 4.1.6)."""
         self._check_open()
         target = arguments.queue(queue)
         text = arguments.selector(message_selector)
         self._core.plan().require(Native.BROWSE)
-        return self._kept(QueueBrowser(self._core, target, text))
+        return self._attach(QueueBrowser(self._core, target, text))
 
     def create_temporary_queue(self) -> TemporaryQueue:
-        """A queue that lives as long as the connection and is consumed only by it."""
+        """A queue that lives as long as its connection, which alone can consume from it."""
         self._check_open()
         return self._connection._core.create_temporary_queue()
 
     def create_temporary_topic(self) -> TemporaryTopic:
-        """A topic that lives as long as the connection and is consumed only by it."""
+        """A topic that lives as long as its connection, which alone can consume from it."""
         self._check_open()
         return self._connection._core.create_temporary_topic()
 
     def unsubscribe(self, name: str) -> None:
-        """Delete a durable subscription; InvalidDestination when there is none, IllegalState while it is in use."""
+        """Delete a durable subscription; InvalidDestination if it does not exist, IllegalState while it is in use."""
         self._check_open()
         if not isinstance(name, str) or not name:
-            raise InvalidDestinationException(f"{name!r} is no subscription name")
+            raise InvalidDestinationException(f"{name!r} is not a subscription name: a non-empty string is needed")
         self._connection._core.unsubscribe(name)
 
     # ---- end
 
     def close(self) -> None:
-        """Close the session and all it made; roll back its transaction, force no acknowledgement (section 6.2.15).
+        """Close the session and all it created; roll back, but do not acknowledge for the application (section 6.2.15).
 
         Waits for a receive or listener in progress, for incomplete asynchronous sends and their callbacks. IllegalState
         from the session's own listener or completion listener. From any thread; idempotent.

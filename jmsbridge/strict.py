@@ -1,10 +1,9 @@
-"""Objects that take no attribute that they do not have, and say which one was meant.
+"""Classes that refuse unknown attributes and suggest the right one.
 
-Someone who comes from Java writes ``consumer.messageListener = f`` or ``message.setText("x")``. Python would keep the
-first in silence, and the listener would never be called. The subclasses of ``Strict`` in this library have
-``__slots__``, which refuses what is unknown and costs nothing; what is said then is found out when it is too late
-anyway. There is no ``__getattr__``, and for messages no ``__setattr__``: the interpreter would read and set all
-attributes of such a class more slowly.
+A Java programmer may write ``consumer.messageListener = f`` or ``message.setText("x")``. Python would silently accept
+the first, and the listener would never be called. The subclasses of ``Strict`` in this library have ``__slots__``,
+which refuses unknown names at no cost; a suggestion is computed only after an error. There is no ``__getattr__``, and
+for messages no ``__setattr__``: these would slow down every access to an attribute.
 """
 
 import re
@@ -19,7 +18,7 @@ _set = object.__setattr__
 
 
 class _Misnamed:
-    """Stands where somebody looks for an attribute by another name than its own."""
+    """A descriptor at a wrong name for an attribute; access to it raises AttributeError with the right name."""
 
     __slots__ = ("name",)
 
@@ -27,7 +26,7 @@ class _Misnamed:
         self.name = name
 
     def __get__(self, instance: object, owner: type) -> Any:
-        own: dict[str, Any] = getattr(instance, "__dict__", {})  # an application's subclass may take the name
+        own: dict[str, Any] = getattr(instance, "__dict__", {})  # an application's subclass may use the name
         if instance is not None and self.name in own:
             return own[self.name]
         raise _no_attribute(owner if instance is None else instance, self.name)
@@ -51,9 +50,9 @@ def _text(kind: type, name: str, setting: bool) -> str:
         return f"{plain}; write {setter}(…)" if _is_public(kind, setter) else plain
     if name.startswith("_"):
         return plain
-    meant = next((table[name] for base in kind.__mro__ if name in (table := vars(base).get("_meant", {}))), None)
-    if meant is not None:
-        return f"{plain}; {meant}"
+    advice = next((table[name] for base in kind.__mro__ if name in (table := vars(base).get("_advice", {}))), None)
+    if advice is not None:
+        return f"{plain}; {advice}"
     snake = _snake(name)
     for wanted in (snake, bare := re.sub("^(get|set|is)_", "", snake), f"jms_{bare}"):
         if _is_public(kind, wanted):
@@ -63,7 +62,7 @@ def _text(kind: type, name: str, setting: bool) -> str:
 
 
 def _found(kind: type, name: str) -> Any:
-    """What the class has under a name, without asking a descriptor."""
+    """The class attribute of that name, without calling a descriptor."""
     return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
 
 
@@ -72,7 +71,7 @@ def _is_public(kind: type, name: str) -> bool:
 
 
 def _written(kind: type, name: str, setting: bool) -> str:
-    """An attribute as one writes it: read, set or called."""
+    """An attribute as it is written when read, set or called."""
     found = _found(kind, name)
     if callable(getattr(found, "__func__", found)):
         return f"{name}(…)"
@@ -89,7 +88,7 @@ _JAVA_WORDS = {"jms": "JMS", "jmsx": "JMSX", "id": "ID", "utf": "UTF", "xa": "XA
 
 @cache
 def _java_names(name: str, is_property: bool) -> tuple[str, ...]:
-    """The names that Java has for an attribute, and those that one makes who mixes both languages."""
+    """Java's names for an attribute, and mixtures of Java's and Python's style."""
     if name.startswith("_") or name.isupper():
         return ()
     words = name.split("_")
@@ -100,36 +99,36 @@ def _java_names(name: str, is_property: bool) -> tuple[str, ...]:
     ]
     if is_property:
         found += [f"get{pascal}", f"set{pascal}", f"is{pascal}", pascal, f"get_{name}", f"set_{name}"]
-        if words[0] == "jms":  # without the prefix that Python has no use for
+        if words[0] == "jms":  # also without the prefix
             rest = "_".join(words[1:])
             found += [rest, *_java_names(rest, False)]
     return tuple(found)
 
 
 class _Kind(type):
-    """Keeps the names that are only there to be complained about out of ``dir`` and ``help``."""
+    """Hides the wrong names from ``dir`` and ``help``."""
 
     def __dir__(cls) -> Iterable[str]:
         return [name for name in super().__dir__() if not isinstance(_found(cls, name), _Misnamed)]
 
 
 class JavaNames(metaclass=_Kind):
-    """Answers Java's names, and others that are known to be tried, with the name in Python, read or set.
+    """Answers reads and writes of Java's names, and of other common mistakes, with an error naming the right one.
 
-    What else is unknown is refused in Python's own words.
+    Other unknown names raise Python's own error.
     """
 
     __slots__ = ()
-    _meant: ClassVar[dict[str, str]] = {}
-    """Other names that people try, and what to tell them."""
+    _advice: ClassVar[dict[str, str]] = {}
+    """Other wrong names that users try, and the advice for each."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         has = {name: value for base in reversed(cls.__mro__) for name, value in vars(base).items()}
         own = {name: value for name, value in has.items() if not isinstance(value, _Misnamed)}
         tried = [wrong for name, value in own.items() for wrong in _java_names(name, isinstance(value, property))]
-        meant = [wrong for base in cls.__mro__ for wrong in vars(base).get("_meant", {})]
-        for wrong in {*meant, *tried} - has.keys():
+        advised = [wrong for base in cls.__mro__ for wrong in vars(base).get("_advice", {})]
+        for wrong in {*advised, *tried} - has.keys():
             setattr(cls, wrong, _Misnamed(wrong))
 
     def __dir__(self) -> Iterable[str]:
@@ -137,11 +136,11 @@ class JavaNames(metaclass=_Kind):
 
 
 class Strict(JavaNames):
-    """Answers every unknown name that is set with the nearest one."""
+    """Also answers the setting of any other unknown name with the nearest one."""
 
     __slots__ = ()
 
-    if not TYPE_CHECKING:  # a checker would take it for a licence to set anything
+    if not TYPE_CHECKING:  # for a type checker it would allow every attribute
 
         def __setattr__(self, name: str, value: object) -> None:
             try:

@@ -1,8 +1,8 @@
-"""What the name of a destination means: itself, and nothing else, on every broker.
+"""Names of destinations: a name means the same on every broker.
 
-Java's clients give some names another meaning, each client to its own. ``TABLE`` says what becomes of them here: the
-prefix that says what the call says already is taken off, what means exactly one name stays one, and the rest is refused
-instead of becoming, without a word, a queue of a strange name that nobody else reads.
+Each Java client gives some names a special meaning. ``TABLE`` says how they are treated here: a prefix that repeats the
+kind of destination is removed, a form that means exactly one name is kept as a name, and everything else is refused,
+since otherwise a queue with an unexpected name would silently be created.
 """
 
 import re
@@ -16,9 +16,9 @@ __all__ = ["TABLE", "Syntax", "plain_name"]
 
 
 class Syntax(msgspec.Struct, frozen=True):
-    """A form of names that means more than a name to some client: ``example``, whose it is, and what it means there.
+    """A form of names with a special meaning: an ``example``, ``whose`` client gives it one, and what it ``means``.
 
-    ``here`` says what becomes of it. ``found`` finds it in a name; None where nothing is refused.
+    ``here`` says how it is treated. ``found`` finds it in a name; None where nothing is refused.
     """
 
     example: str
@@ -52,8 +52,8 @@ TABLE: tuple[Syntax, ...] = (
     Syntax(
         "topic://news",
         "ActiveMQ, Qpid",
-        "a destination of that kind, whatever the call says",
-        "refused: use the call for the kind that is meant, and the `jms_reply_to` of a request for a temporary one",
+        "a destination of that kind, whichever method is called",
+        "refused: use the method for that kind, and the `jms_reply_to` of a request for a temporary destination",
         re.compile("(temp-)?(queue|topic)://").match,
     ),
     Syntax(
@@ -66,14 +66,14 @@ TABLE: tuple[Syntax, ...] = (
     Syntax(
         "orders,audit",
         "ActiveMQ Classic",
-        "several destinations as one, a composite",
-        "refused: make each of them, and send to each",
+        "a composite of several destinations",
+        "refused: create each of them, and send to each",
         re.compile(",").search,
     ),
     Syntax(
         "orders::eu",
         "Artemis",
-        "a queue of an address",
+        "a queue at an address",
         "refused: give the name of the queue; a subscription is consumed by `create_shared_durable_consumer`",
         re.compile("::").search,
     ),
@@ -81,47 +81,47 @@ TABLE: tuple[Syntax, ...] = (
         "orders?consumer.exclusive=true",
         "ActiveMQ, Artemis, Starlight for JMS",
         "a queue, with options for the consumer, the producer or the queue",
-        "refused: give the name alone; this client's options are arguments, such as `prefetch`",
+        "refused: give the name alone; options are arguments of methods, such as `prefetch`",
         re.compile(r"\?[\w.-]+=").search,
     ),
     Syntax(
         "orders.*",
         "ActiveMQ, Artemis, RabbitMQ (topics)",
         "all destinations that match; a word between dots is `*`, `#` or `>`",
-        "refused: name each destination, or publish what belongs together to one topic and select",
+        "refused: name each destination, or publish to one topic and use selectors",
         _wildcard,
     ),
     Syntax(
         "persistent://tenant/space/orders",
         "Pulsar",
         "the full name of a topic",
-        "a name like any other, and on Pulsar that full one",
+        "a name like any other; on Pulsar the full name",
     ),
     Syntax(
         "VirtualTopic.orders, Consumer.eu.VirtualTopic.orders",
         "ActiveMQ Classic",
-        "what the broker's configuration says of such names",
+        "whatever the broker's configuration says about such names",
         "a name like any other; so are `ActiveMQ.Advisory.…`, `jms.queue.…`, `amq.…` and `orders:eu`",
     ),
 )
-"""In the order of asking."""
+"""Checked in this order."""
 
 
 def plain_name(name: object, *, topic: bool, literal: bool = False) -> str:
-    """The name that is meant; InvalidDestination for what means something else elsewhere, unless it is ``literal``.
+    """The destination's name; InvalidDestination for a name with a special meaning, unless it is ``literal``.
 
-    A topic whose name is a pattern is refused even so: where there are patterns, nobody can subscribe to it alone.
+    A topic name that is a pattern is refused even then: a broker with patterns cannot subscribe to that topic alone.
     """
     if not isinstance(name, str) or not name:
         raise InvalidDestinationException(f"{name!r} is not a destination name: a non-empty string is needed")
     if literal:
         if topic and _wildcard(name):
-            raise InvalidDestinationException(f"{name!r} is a pattern; where topics have patterns, none is called so")
+            raise InvalidDestinationException(f"{name!r} is a pattern, which cannot be the name of a topic")
         return name
     prefix = "topic://" if topic else "queue://"
     meant = name if name.startswith(f"{prefix}/") else name.removeprefix(prefix)
     if not meant:
-        raise InvalidDestinationException(f"{name!r} is not a destination name: there is nothing behind {prefix}")
+        raise InvalidDestinationException(f"{name!r} is not a destination name: the part after {prefix} is empty")
     for syntax in TABLE:
         if syntax.found is not None and syntax.found(meant):
             raise InvalidDestinationException(_refusal(name, syntax, topic))
@@ -130,6 +130,6 @@ def plain_name(name: object, *, topic: bool, literal: bool = False) -> str:
 
 def _refusal(name: str, syntax: Syntax, topic: bool) -> str:
     remedy = syntax.here.partition("refused: ")[2]
-    exact = "" if topic and _wildcard(name) else "; with literal=True it is a name and nothing else"
+    exact = "" if topic and _wildcard(name) else "; with literal=True it is used as a plain name"
     means = syntax.means.partition(";")[0]
-    return f"{name!r} is more than a name to {syntax.whose}: {means}. Here {remedy}{exact}".replace("`", "")
+    return f"{name!r} has a special meaning for {syntax.whose}: {means}. Here, {remedy}{exact}".replace("`", "")

@@ -4,7 +4,7 @@
 extend and keep their Java type across the wire. Inside jmsbridge values are *canonical*: ``bool``, ``Byte``, ``Short``,
 a plain ``int`` for a Java int, ``Long``, ``Float``, a plain ``float`` for a Java double, ``str`` and None; map and
 stream fields also ``Char`` and ``bytes``. The ``to_…`` functions are the two conversion tables (sections 3.5.4 and
-3.11.3), which agree wherever both have a cell.
+3.11.3), which agree wherever both define a conversion.
 """
 
 from operator import index
@@ -52,15 +52,15 @@ __all__ = [
 ]
 
 PropertyValue: TypeAlias = bool | int | float | str | None
-"""What a property is: the typed wrappers are integers and floats, too."""
+"""The value of a property; the typed wrappers are subclasses of int and float."""
 FieldValue: TypeAlias = PropertyValue | bytes
-"""What a field of a map or stream message is."""
+"""The value of a field of a map or stream message."""
 JavaValue: TypeAlias = Union[FieldValue, list["JavaValue"], dict[FieldValue, "JavaValue"], "JavaObject"]
-"""What an object message is, as it is read."""
+"""The value of an object message, as it is read."""
 
 
 class _Integer(int):
-    """Shared by the integer types; ``_bits`` is the width."""
+    """Base of the integer types; ``_bits`` is the width."""
 
     __slots__ = ()
     _bits = 0
@@ -98,7 +98,7 @@ class Short(_Integer):
 
 @final
 class Int(_Integer):
-    """A Java int, 32 bits; what a plain ``int`` of that size already is."""
+    """A Java int, 32 bits; the same as a plain ``int`` of that size."""
 
     __slots__ = ()
     _bits = 32
@@ -106,7 +106,7 @@ class Int(_Integer):
 
 @final
 class Long(_Integer):
-    """A Java long, 64 bits; stays a long however small it is."""
+    """A Java long, 64 bits; stays a long even if it fits an int."""
 
     __slots__ = ()
     _bits = 64
@@ -135,12 +135,12 @@ class Float(float):
 
 @final
 class Double(float):
-    """A Java double; what a plain ``float`` already is."""
+    """A Java double; the same as a plain ``float``."""
 
     __slots__ = ()
 
     def __new__(cls, value: float = 0.0) -> Self:
-        """Take numbers, not their text."""
+        """Refuse text."""
         return float.__new__(cls, _number(value))
 
     def __repr__(self) -> str:
@@ -170,7 +170,7 @@ class Char(str):
 
 def _number(value: float) -> float:
     if isinstance(value, (str, bytes, bytearray)):
-        raise TypeError(f"a number is needed, not {type(value).__name__}; text is parsed by the getters only")
+        raise TypeError(f"a number is needed, not {type(value).__name__}; only the getters parse text")
     return float(value)
 
 
@@ -181,9 +181,9 @@ _CANONICAL_AS_IS = frozenset({bool, Byte, Short, Long, Float, float, str, type(N
 
 
 def canonical_property(value: Any) -> Any:
-    """The canonical form of a property value; MessageFormatException for what no property can hold (section 3.5.2).
+    """The canonical form of a property value; MessageFormatException if a property cannot hold it (section 3.5.2).
 
-    A plain ``int`` is a Java int, or a long where it needs to be; a plain ``float`` is a double.
+    A plain ``int`` is a Java int, or a long if it needs more than 32 bits; a plain ``float`` is a double.
     """
     kind = type(value)
     if kind in _CANONICAL_AS_IS:
@@ -224,7 +224,7 @@ def _long(value: int) -> Long:
 
 
 def _canonical_subclass(value: Any) -> Any:
-    """Enumerations and numeric types of other libraries that extend Python's own."""
+    """The value of an enumeration, or of another library's subclass of a Python type."""
     if isinstance(value, int):
         return canonical_property(index(int(value)))
     if isinstance(value, float):
@@ -239,7 +239,7 @@ def _refuse(value: Any, target: str) -> NoReturn:
 
 
 def _parsed(value: Any, bits: int, target: str) -> int:
-    """The tail of the integer conversions: text is parsed, null is Java's parse of null, all else has no cell."""
+    """The last step of the integer conversions: text is parsed, null is an error as in Java, all else is refused."""
     if type(value) is str:
         return parse_integer(value, bits)
     if value is None:

@@ -9,19 +9,17 @@ is connected; ``discard`` drops them. There is no I/O thread: sending, settling 
 thread under the broker's one lock, so every answer is there when the call returns. A forked child starts with empty
 brokers, and its inherited links are lost.
 
-Start reading at ``memory.broker``, or at ``file``; ``memory.queues.queue`` decides who gets which message,
-``memory.queues.backlog`` keeps the order.
+Start reading at the package ``memory``, or at ``file``; what both refuse, and in which words, is in ``rules``.
 """
 
-import threading
 from typing import Annotated, Any
 
 import msgspec
 
 from jmsbridge.spi import AuthenticationFailed, Backend, Endpoint, Link, LinkEvents, Native, NotSupported
 from jmsbridge.transport.forking import at_fork
-from jmsbridge_embedded import file
-from jmsbridge_embedded.memory.broker import Broker, brokers
+from jmsbridge_embedded import file, memory
+from jmsbridge_embedded.memory import discard
 from jmsbridge_embedded.native import NATIVE
 
 __all__ = ["EmbeddedBackend", "EmbeddedOptions", "backend", "cut", "discard"]
@@ -65,14 +63,11 @@ class EmbeddedBackend:
         limit, window = options.max_messages, options.duplicate_window
         if endpoint.path:
             return file.open_link(endpoint, events, limit, window)
-        return _named(options.broker).open(endpoint.client_id, events, limit or _IN_MEMORY, window)
+        return memory.named(options.broker).open(endpoint.client_id, events, limit or _IN_MEMORY, window)
 
 
 backend: Backend = EmbeddedBackend()
 """The entry point ``embedded``."""
-
-_registry: dict[str, Broker] = {}
-_registry_lock = threading.Lock()
 
 
 def cut(name: str = "default", path: str | None = None) -> None:
@@ -80,29 +75,10 @@ def cut(name: str = "default", path: str | None = None) -> None:
 
     With ``path`` it is the broker in that file, of which other processes keep their links.
     """
-    if path is not None:
+    if path is None:
+        memory.cut(name)
+    else:
         file.cut(path)
-        return
-    with _registry_lock:
-        broker = _registry.get(name)
-    if broker is not None:
-        broker.cut(f"the connection to embedded broker {name!r} was cut")
-
-
-def discard(name: str = "default") -> None:
-    """Drop a broker with everything in it; links to it are lost. The next ``open`` makes an empty one. For tests."""
-    with _registry_lock:
-        broker = _registry.pop(name, None)
-    if broker is not None:
-        broker.end(f"embedded broker {name!r} was discarded")
-
-
-def _named(name: str) -> Broker:
-    with _registry_lock:
-        broker = _registry.get(name)
-        if broker is None:
-            broker = _registry[name] = Broker(name)
-        return broker
 
 
 def _authenticate(endpoint: Endpoint, credentials: dict[str, str] | str) -> None:
@@ -117,33 +93,19 @@ def _authenticate(endpoint: Endpoint, credentials: dict[str, str] | str) -> None
         raise AuthenticationFailed(f"the embedded broker refused the user name {endpoint.user!r} or its password")
 
 
-_at_fork: list[threading.Lock] = []
-"""The locks held while the process forks, so that the child inherits none that another thread holds."""
-
-
 def _before_fork() -> None:
     file.fork_lock.acquire()
-    _registry_lock.acquire()
-    locks = [broker.common.lock for broker in sorted(brokers(), key=id)]
-    for lock in locks:
-        lock.acquire()
-    _at_fork.extend(locks)
+    memory.before_fork()
 
 
 def _after_fork() -> None:
-    for lock in _at_fork:
-        lock.release()
-    _at_fork.clear()
-    _registry_lock.release()
+    memory.after_fork()
     file.fork_lock.release()
 
 
 def _after_fork_in_child() -> None:
-    _registry.clear()
     file.abandon_all()
-    for broker in brokers():
-        for link in list(broker.links):
-            link.abandon("the link was opened in another process; connect again after a fork")
+    memory.abandon_all()
     _after_fork()
 
 

@@ -1,5 +1,6 @@
-"""What may be consumed by whom, and what a dead letter says."""
+"""What the brokers in memory and in a file refuse, in the same words, and what a dead letter says."""
 
+import time
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -8,26 +9,47 @@ from jmsbridge.spi import (
     Address,
     AddressInUse,
     AddressRefused,
+    ClientIdRefused,
     Envelope,
+    Interest,
+    LinkLost,
+    Mode,
+    NotSupported,
     SelectorRefused,
+    SendRefused,
+    SubscriptionRefused,
+    SubscriptionUnknown,
+    Ticket,
     dead_letter_notes,
 )
 
 if TYPE_CHECKING:
     from jmsbridge.selectors import Selector
-    from jmsbridge_embedded.memory.link import Link
 
 __all__ = [
     "DEAD_LETTERS",
+    "answer",
+    "check_client_id",
     "check_creatable",
+    "check_interest",
     "check_owner",
+    "check_reusable",
+    "check_unsubscribe",
+    "check_unused",
     "compiled",
     "dead_letter",
+    "full",
     "is_expired",
+    "now",
 ]
 
 DEAD_LETTERS: Final = Address("DLQ")
 """Where rejected messages go, unless their subscription says otherwise."""
+
+
+def now() -> int:
+    """Milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
 
 
 def compiled(selector: str | None) -> "Selector | None":
@@ -42,10 +64,34 @@ def compiled(selector: str | None) -> "Selector | None":
         raise SelectorRefused(f"selector {selector!r}: {error}") from error
 
 
-def check_owner(address: Address, owner: "Link | None", link: "Link") -> None:
-    """Temporary destinations are consumed only by their link (section 4.1.3)."""
-    if owner is not None and owner is not link:
-        raise AddressInUse(f"{address} is a temporary destination of another connection; only that one may consume it")
+# -- links and destinations --------------------------------------------------------------------------------------
+
+
+def answer(ticket: Ticket | None, lost: str | None) -> None:
+    """Answer a verb that is done, or that was called on what is ``lost``."""
+    if lost is None:
+        if ticket is not None:
+            ticket.succeed()
+    elif ticket is not None:
+        ticket.fail(LinkLost(lost))
+    else:
+        raise LinkLost(lost)
+
+
+def check_client_id(client_id: str | None, in_use: bool, where: str) -> None:
+    """A client id belongs to one live link at a time (section 6.1.2)."""
+    if client_id == "":
+        raise ClientIdRefused("the client id is empty; leave it out or give it a name")
+    if in_use:
+        raise ClientIdRefused(
+            f"client id {client_id!r} is in use by another connection to {where}; close that one or use another id"
+        )
+
+
+def check_owner(address: Address, foreign: bool, doing: str = "consume") -> None:
+    """Temporary destinations are consumed, and deleted, only by their link (section 4.1.3)."""
+    if foreign:
+        raise AddressInUse(f"{address} is a temporary destination of another connection; only that one may {doing} it")
 
 
 def check_creatable(address: Address) -> None:
@@ -56,10 +102,70 @@ def check_creatable(address: Address) -> None:
         raise AddressRefused("a destination needs a name")
 
 
+def check_unused(address: Address, consumers: bool, doing: str) -> None:
+    """What has consumers is neither deleted nor removed."""
+    if consumers:
+        raise AddressInUse(f"{address} has consumers; close them before {doing} it")
+
+
+def full(where: str, stored: int, limit: int) -> SendRefused:
+    """Why no more messages are taken."""
+    return SendRefused(
+        f"{where} holds {stored} messages and takes no more from this connection; consume some or raise the option "
+        f"max_messages ({limit})"
+    )
+
+
+# -- subscriptions -----------------------------------------------------------------------------------------------
+
+
+def check_interest(interest: Interest, client_id: str | None) -> None:
+    """Raise for a topic that is to be browsed, and for a durable subscription that has no owner."""
+    address = interest.address
+    if address.topic and interest.mode is Mode.BROWSE:
+        raise NotSupported(f"{address} is a topic; only queues can be browsed")
+    if address.topic and interest.durable and not interest.shared and client_id is None:
+        raise SubscriptionRefused(f"durable subscription {interest.key!r} needs a client id, or must be shared")
+
+
+def check_reusable(interest: Interest, found: Address, shared: bool, same: bool, consumers: bool) -> None:
+    """Whether the interest may take up, or replace, the subscription of its name that is there.
+
+    That one is on the topic ``found``; ``same`` says that it has the topic, selector and no-local flag of the interest.
+    """
+    name = f"subscription {interest.key!r} on {found}"
+    if shared != interest.shared:
+        kind = "shared" if shared else "unshared"
+        raise SubscriptionRefused(f"{name} is a {kind} durable subscription; unsubscribe it first or use another name")
+    if not consumers:
+        return
+    if not shared:
+        raise SubscriptionRefused(f"{name} has an active consumer; close it first")
+    if not same:
+        raise SubscriptionRefused(f"{name} has active consumers with another topic or selector")
+
+
+def check_unsubscribe(client_id: str | None, key: str, exists: bool, consumers: bool, unsettled: bool) -> None:
+    """Whether a durable subscription may be forgotten."""
+    name = repr(key) if client_id is None else f"{key!r} of client id {client_id!r}"
+    if not exists:
+        raise SubscriptionUnknown(f"the embedded broker has no durable subscription {name}")
+    if consumers:
+        raise SubscriptionRefused(f"subscription {name} has an active consumer; close it first")
+    if unsettled:
+        raise SubscriptionRefused(
+            f"subscription {name} has messages that the session of a closed consumer has not yet acknowledged or "
+            "committed; do that first, or roll back"
+        )
+
+
+# -- messages ----------------------------------------------------------------------------------------------------
+
+
 def dead_letter(
     envelope: Envelope, to: Address, origin: str, deliveries: int, now: int, reason: str | None = None
 ) -> Envelope:
-    """A message as it lies in the queue where it is put aside: it says why, when and whence, and does not expire.
+    """A message as it lies in the queue where it is put aside: it says why, when and from where, and does not expire.
 
     Without a ``reason`` it was rejected.
     """
@@ -75,5 +181,5 @@ def dead_letter(
 
 
 def is_expired(envelope: Envelope, now: int) -> bool:
-    """Whether nobody is to get it any more."""
+    """Whether it must not be delivered any more."""
     return 0 < envelope.expiration <= now

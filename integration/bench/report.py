@@ -1,4 +1,4 @@
-"""The figures for a reader: a table on the terminal, and ``docs/performance-rabbitmq.md``."""
+"""The figures for a reader: a table on the terminal, and a page of the documentation for each broker."""
 
 import contextlib
 import datetime
@@ -12,32 +12,13 @@ from rich.console import Console
 from rich.table import Table
 
 from integration.bench.bars import Bar
+from integration.bench.rows import Comparison
 from integration.bench.turns import WINDOWS, Figure
 
 __all__ = ["show", "write"]
 
-_PAGE = Path(__file__).resolve().parents[2] / "docs" / "performance-rabbitmq.md"
+_DOCS = Path(__file__).resolve().parents[2] / "docs"
 _HEADINGS = ("messages/s", "lowest", "highest", "µs CPU/message")
-_TEXT = """# Performance on RabbitMQ, beside its other clients
-
-{made}
-
-256 bytes of text with five properties, persistent, to or from a durable queue; {broker} on the same machine. Each
-client is a separate process. All are measured in turn, a quarter of a window each (whole windows through the proxy),
-after one window that warms up, so that the load of the machine affects all of them: medians of {windows} windows.
-Ratios are medians of the ratios within the same turn. A message is created for each send, and a receiver reads its text
-and one property. CPU is that of the client, all threads. Within a group all give the same guarantee, except that Java's
-client does not wait at commit for the confirmations of the messages sent before it.
-The Java client's sends with a completion listener become slower with the number of messages that their session has sent
-(3.7.0 goes through all sequence numbers from the first one whenever the broker confirms several at once): its highest
-figure is that of a new session.
-
-Clients: {clients}.
-
-## Required ratios
-
-{bars}
-{groups}"""
 
 
 def show(figures: Sequence[Figure], found: Sequence[Bar]) -> None:
@@ -55,26 +36,29 @@ def show(figures: Sequence[Figure], found: Sequence[Bar]) -> None:
         console.print(f"{'[green]met[/]' if bar.met else '[red]missed[/]'} {bar.text}: {_of(bar)}")
 
 
-def write(figures: Sequence[Figure], found: Sequence[Bar], command: str, broker: str, load: float) -> Path:
+def write(
+    comparison: Comparison, figures: Sequence[Figure], found: Sequence[Bar], command: str, broker: str, load: float
+) -> Path:
     """Write the page."""
     machine = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}, {os.cpu_count()} cores"
-    text = _TEXT.format(
+    text = comparison.text.format(
         made=f"Made by `{command}` on {datetime.date.today().isoformat()}. {machine}; load before it {load:.1f}.",
         broker=broker,
         windows=WINDOWS,
-        clients=", ".join(_clients()),
+        clients=", ".join(_clients(comparison)),
         bars="\n".join(f"- {'met' if bar.met else '**missed**'}: {bar.text}: {_of(bar)}" for bar in found),
         groups="".join(_section(title, rows) for title, rows in _grouped(figures).items()),
     )
-    _PAGE.write_text(text, encoding="utf-8")
-    return _PAGE
+    page = _DOCS / comparison.page
+    page.write_text(text, encoding="utf-8")
+    return page
 
 
-def _clients() -> Iterator[str]:
-    for name in ("pika", "aio-pika", "kombu", "faststream"):
+def _clients(comparison: Comparison) -> Iterator[str]:
+    for name in comparison.packages:
         with contextlib.suppress(PackageNotFoundError):  # it took no part
             yield f"{name} {version(name)}"
-    yield "rabbitmq-jms 3.7.0"
+    yield comparison.java_client
 
 
 def _of(bar: Bar) -> str:

@@ -1,12 +1,21 @@
-"""What is compared: each row is one program in one role."""
+"""What is compared: a row is one program in one role, and a comparison is all of them on one broker."""
+
+from collections.abc import Callable
+from typing import Protocol
 
 import msgspec
 
-__all__ = ["LOADER", "OURS", "ROWS", "Row", "chosen"]
+from integration.lab.admin.rest import Rest
+
+__all__ = ["FAST", "LONG", "MIDDLE", "OURS", "OURS_PLAIN", "SLOW", "Comparison", "Queues", "Row"]
 
 OURS = "ours"
-_SLOW, _MIDDLE, _FAST = 3_000, 12_000, 40_000  # messages per window: two seconds or so
-_LONG = 80_000  # three: what is sustained, since the Java client slows down with what a session has sent
+OURS_PLAIN = "ours_plain"
+"""jmsbridge with all framing left to its client library."""
+SLOW, MIDDLE, FAST = 3_000, 12_000, 40_000
+"""Messages per window: two seconds or so."""
+LONG = 80_000
+"""Three seconds: what is sustained, for clients that slow down with what a session has sent."""
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -17,8 +26,13 @@ class Row(msgspec.Struct, frozen=True):
     program: str
     role: str
     count: int
-    quorum: bool = True
-    """Whether it is measured on a quorum queue too."""
+    only: tuple[str, ...] = ()
+    """The types of queues that it is measured on; all when none is given."""
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is jmsbridge, which has URLs of its own."""
+        return self.program in (OURS, OURS_PLAIN)
 
     @property
     def receives(self) -> bool:
@@ -26,29 +40,47 @@ class Row(msgspec.Struct, frozen=True):
         return self.group == "receive"
 
 
-LOADER = Row("what is received", "load", "pika_select", "load", _FAST)
-ROWS = (
-    Row("jmsbridge, send()", "one at a time", OURS, "sync", _SLOW),
-    Row("pika BlockingConnection", "one at a time", "pika_blocking", "send", _SLOW),
-    Row("kombu, confirm_publish", "one at a time", "with_kombu", "send", _SLOW),
-    Row("FastStream, await publish", "one at a time", "with_faststream", "send", _SLOW),
-    Row("jmsbridge, completion listener", "window of 1000", OURS, "async", _LONG),
-    Row("pika SelectConnection, own thread", "window of 1000", "pika_select", "send", _LONG),
-    Row("aio-pika, gathered", "window of 1000", "aio", "send", _MIDDLE),
-    Row("Java JMS client, completion listener", "window of 1000", "java", "async", _LONG),
-    Row("jmsbridge, transactions", "transactions of 100", OURS, "transacted", _FAST),
-    Row("Java JMS client, transactions", "transactions of 100", "java", "transacted", _FAST, quorum=False),
-    Row("jmsbridge, listener AUTO", "receive", OURS, "auto", _FAST),
-    Row("jmsbridge, listener DUPS_OK", "receive", OURS, "dups_ok", _FAST),
-    Row("pika SelectConnection, each acknowledged", "receive", "pika_select", "receive", _FAST),
-    Row("Java JMS client, listener AUTO", "receive", "java", "auto", _FAST),
-    Row("kombu", "receive", "with_kombu", "receive", _MIDDLE),
-    Row("aio-pika", "receive", "aio", "receive", _MIDDLE),
-    Row("FastStream, subscriber", "receive", "with_faststream", "receive", _SLOW),
-)
+class Queues(Protocol):
+    """Makes, empties and removes the queues of a run, by the broker's administration."""
+
+    def make(self, admin: Rest, name: str, queue_type: str) -> None:
+        """Make one that is durable."""
+
+    def empty(self, admin: Rest, name: str) -> None:
+        """Remove the messages in it."""
+
+    def remove(self, admin: Rest, name: str) -> None:
+        """Delete it."""
 
 
-def chosen(words: list[str], queue_type: str) -> list[Row]:
-    """The rows for this type of queue whose name or group contains one of the words; all without words."""
-    rows = [row for row in ROWS if row.quorum or queue_type != "quorum"]
-    return [row for row in rows if not words or any(word in f"{row.name} {row.group}" for word in words)]
+class Comparison(msgspec.Struct, frozen=True):
+    """jmsbridge and its peers on one broker, and what it must reach beside them."""
+
+    broker: str
+    """A name of ``integration.lab.table``."""
+    queue_types: tuple[str, ...]
+    rows: tuple[Row, ...]
+    loader: Row
+    """What fills the queue for a row that receives."""
+    queues: Queues
+    peer_url: Callable[[str], str]
+    """The URL of a peer, from that of jmsbridge."""
+    rates: tuple[tuple[str, str, float], ...]
+    """Ours, a peer, and the ratio of their rates that is wanted at least."""
+    costs: tuple[tuple[str, str], ...]
+    """Ours and a peer whose CPU per message is the limit."""
+    delayed: tuple[str, ...]
+    """The rows that are measured through a long way too; the first one has to keep its rate there."""
+    page: str
+    """The page of the documentation that keeps the figures."""
+    text: str
+    """Of that page, with places for the figures."""
+    packages: tuple[str, ...]
+    """The distributions whose versions the page names."""
+    java_client: str
+    """The name and version of the Java client."""
+
+    def chosen(self, words: list[str], queue_type: str) -> list[Row]:
+        """The rows for this type of queue whose name or group contains one of the words; all without words."""
+        rows = [row for row in self.rows if not row.only or queue_type in row.only]
+        return [row for row in rows if not words or any(word in f"{row.name} {row.group}" for word in words)]

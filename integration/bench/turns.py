@@ -9,13 +9,13 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from urllib.parse import quote
 
 import msgspec
 
 from integration.bench.java_peer import class_path
-from integration.bench.rows import LOADER, OURS, Row
+from integration.bench.rows import Comparison, Queues, Row
 from integration.lab.admin.rest import Rest
+from integration.lab.broker import Broker
 from integration.lab.fetching.java import java
 from jmsbridge.testing.proxy import FaultProxy
 
@@ -95,37 +95,35 @@ class _Program:
 
 
 def _command(row: Row, url: str, queue: str) -> list[str]:
-    if row.program == OURS:
-        return [sys.executable, "-m", "integration.bench.clients.ours", row.role, url, queue]
-    # no heart-beats: between two windows nobody serves them
-    url = url.replace("rabbitmq://", "amqp://") + "/%2F"
     if row.program == "java":
-        return [java(), "-Xmx512m", "-cp", class_path(), "Peer", row.role, f"{url}?heartbeat=0", queue]
-    url += "?heartbeat=0"
+        return [java(), "-Xmx512m", "-cp", class_path(), "Peer", row.role, url, queue]
     return [sys.executable, "-m", f"integration.bench.clients.{row.program}", row.role, url, queue]
 
 
 class _Contender:
     """A row with its queue, its program and, if it receives, the program that fills the queue."""
 
-    def __init__(self, row: Row, queue_type: str, url: str, direct: str, admin: Rest, folder: Path) -> None:
+    def __init__(
+        self, comparison: Comparison, row: Row, queue_type: str, url: str, direct: str, admin: Rest, folder: Path
+    ) -> None:
         self.row = row
         self._admin = admin
+        self._queues: Queues = comparison.queues
         self._queue = f"bench-{queue_type}-{row.program}-{row.role}-{os.urandom(2).hex()}"
-        self._path = f"/api/queues/%2F/{quote(self._queue, safe='')}"
-        admin.put(self._path, {"durable": True, "arguments": {"x-queue-type": queue_type}})
+        self._queues.make(admin, self._queue, queue_type)
         self.rates: list[float] = []
         self.costs: list[float] = []
         self._pieces: list[tuple[int, float, float]] = []
-        self._loader = _Program(LOADER, direct, self._queue, folder / "loader") if row.receives else None
-        self._program = _Program(row, url, self._queue, folder)
+        loader, peer_url = comparison.loader, comparison.peer_url
+        self._loader = _Program(loader, peer_url(direct), self._queue, folder / "loader") if row.receives else None
+        self._program = _Program(row, url if row.is_ours else peer_url(url), self._queue, folder)
 
     def piece(self, count: int) -> None:
         """A part of a window; an empty queue before and after."""
         if self._loader is not None:
             self._loader.window(count)
         seconds, cpu = self._program.window(count)
-        self._admin.delete(f"{self._path}/contents")
+        self._queues.empty(self._admin, self._queue)
         self._pieces.append((count, seconds, cpu))
 
     def end_window(self, *, keep: bool) -> None:
@@ -140,16 +138,16 @@ class _Contender:
         self._program.close()
         if self._loader is not None:
             self._loader.close()
-        self._admin.delete(self._path)
+        self._queues.remove(self._admin, self._queue)
 
 
 def measure(
+    comparison: Comparison,
     rows: Sequence[Row],
-    url: str,
-    admin: Rest,
+    broker: Broker,
     folder: Path,
     *,
-    queue_type: str = "classic",
+    queue_type: str,
     delays: Sequence[float | None] = (None,),
     share: float = 1.0,
     say: Callable[[str], None] = lambda text: None,
@@ -159,11 +157,11 @@ def measure(
     """
     (folder / "loader").mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        ways = {delay: _way(url, delay, stack) for delay in delays}
+        ways = {delay: _way(broker.url(), delay, stack) for delay in delays}
         contenders: list[tuple[_Contender, float | None]] = []
         for row in rows:
             for delay, way in ways.items():
-                contender = _Contender(row, queue_type, way, url, admin, folder)
+                contender = _Contender(comparison, row, queue_type, way, broker.url(), broker.admin, folder)
                 stack.callback(contender.close)
                 contenders.append((contender, delay))
         pieces = 1 if any(delays) else _PIECES

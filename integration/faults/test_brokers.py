@@ -30,7 +30,7 @@ def faults(folder: Path, plan: Plan) -> Report:
 
 
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize(("broker", "options", "topic"), _runs(topics=True))
+@pytest.mark.parametrize(("broker", "options", "topic"), list(_runs(topics=True)))
 def test_through_cuts_and_a_kill(tmp_path: Path, broker: str, options: str, topic: bool) -> None:
     seed = random.randrange(1 << 30)
     plan = Plan(broker, 10_000, cuts=10, kills=1, seed=seed, topic=topic, options=options, restarts=3)
@@ -41,7 +41,7 @@ def test_through_cuts_and_a_kill(tmp_path: Path, broker: str, options: str, topi
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize(("broker", "options", "topic"), _runs(topics=False))
+@pytest.mark.parametrize(("broker", "options", "topic"), list(_runs(topics=False)))
 def test_through_many_cuts_and_kills(tmp_path: Path, broker: str, options: str, topic: bool) -> None:
     seed = random.randrange(1 << 30)
     plan = Plan(broker, 100_000, cuts=50, kills=5, seed=seed, topic=topic, options=options, restarts=25)

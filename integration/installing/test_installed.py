@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tomllib
 import venv
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from tools.laws.source import ROOT
 
 pytestmark = [pytest.mark.server, pytest.mark.timeout(400)]  # pip may have to fetch what jmsbridge requires
 
+_PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+_SCHEMES: dict[str, str] = _PROJECT["entry-points"]["jmsbridge.backends"]
 _PAGE = """
 pytest_plugins = ["jmsbridge.testing.broker"]
 """
@@ -60,7 +63,7 @@ def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     built = _build(request.param, folder)
     environment = folder / "environment"
     venv.create(environment, with_pip=True)
-    command = [str(environment / "bin" / "python"), "-m", "pip", "install", "--quiet", f"{built}[rabbitmq,testing]"]
+    command = [str(environment / "bin" / "python"), "-m", "pip", "install", "--quiet", f"{built}[all,testing]"]
     ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
     if "No matching distribution" in ran.stderr or "Could not find a version" in ran.stderr:
         unavailable("pip cannot install here what jmsbridge requires")
@@ -71,10 +74,10 @@ def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 
 def test_it_is_what_was_installed(installed: Installed) -> None:
-    where = "import jmsbridge, jmsbridge_embedded, jmsbridge_rabbitmq as r; print(jmsbridge.__file__, r.__file__)"
-    assert all(
-        Path(file).is_relative_to(installed.environment) for file in installed.run("python", "-c", where).split()
-    )
+    packages = ["jmsbridge", *{target.partition(":")[0] for target in _SCHEMES.values()}]
+    where = f"import {', '.join(packages)}; print({', '.join(f'{package}.__file__' for package in packages)})"
+    found = installed.run("python", "-c", where).split()
+    assert all(Path(file).is_relative_to(installed.environment) for file in found), found
 
 
 def test_the_demo_runs(installed: Installed) -> None:
@@ -91,7 +94,7 @@ def test_the_commands_run(installed: Installed) -> None:
 
 def test_every_backend_is_there_and_none_is_advised(installed: Installed) -> None:
     told = installed.run("jmsbridge", "backends")
-    assert {line.split("\t")[0] for line in told.splitlines()} == {"embedded", "rabbitmq", "rabbitmqs"}
+    assert {line.split("\t")[0] for line in told.splitlines()} == set(_SCHEMES)
 
 
 def test_the_fixture_for_applications_works(installed: Installed) -> None:

@@ -2,9 +2,11 @@
 
 import itertools
 import os
+from collections.abc import Iterator
 
 import pytest
 
+from integration.interop.clients import CLIENTS
 from integration.interop.program import Program, build
 from integration.lab.errors import BrokerUnavailable
 from integration.lab.fixtures import unavailable
@@ -19,11 +21,18 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     item.add_marker(pytest.mark.server)
 
 
-@pytest.fixture(scope="session", params=["jakarta", "javax"])
+def _rows() -> Iterator[object]:
+    for client in CLIENTS:
+        for flavour in client.flavours:
+            yield pytest.param((client, flavour), id=flavour)
+
+
+@pytest.fixture(scope="session", params=list(_rows()))
 def interop(request: pytest.FixtureRequest) -> Program:
-    """The Java side with RabbitMQ's own client, in both flavours of the API."""
+    """The Java side with a broker's own client, in each flavour of the API."""
     try:
-        return build("rabbitmq", "Interop", request.param)
+        client, flavour = request.param
+        return build(client.folder, client.program, flavour)
     except BrokerUnavailable as error:
         unavailable(str(error))
         raise

@@ -142,9 +142,14 @@ class Broker:
 
     def ctl(self, *arguments: str) -> str:
         """What rabbitmqctl prints: `broker.ctl("eval", …)`. RabbitMQ only."""
+        self._need_ctl()
+        return rabbitmqctl(self._run, *arguments)
+
+    def _need_ctl(self) -> str:
+        """The name of the tool in an installation; BrokerError for a broker without one."""
         if not isinstance(self._server, RabbitMQ):
             raise BrokerError(f"{self.kind.title} has no rabbitmqctl")
-        return rabbitmqctl(self._run, *arguments)
+        return "rabbitmqctl"
 
     def log(self) -> str:
         """Everything that it has printed."""

@@ -3,10 +3,8 @@
 from collections.abc import Iterator
 
 from integration.lab.broker import Broker
-from integration.lab.errors import BrokerError
 from integration.lab.running import docker
 from integration.lab.running.probes import Probe
-from integration.lab.servers.rabbitmq import RabbitMQ
 from integration.lab.servers.server import Run
 
 __all__ = ["Contained"]
@@ -20,10 +18,8 @@ class Contained(Broker):
         docker.compose(self.folder, "stop")
 
     def ctl(self, *arguments: str) -> str:
-        """What rabbitmqctl prints. RabbitMQ only."""
-        if not isinstance(self._server, RabbitMQ):
-            raise BrokerError(f"{self.kind.title} has no rabbitmqctl")
-        return docker.compose(self.folder, "exec", "--no-TTY", self.kind.name, "rabbitmqctl", *arguments)
+        """What its own tool prints, in the container."""
+        return docker.compose(self.folder, "exec", "--no-TTY", self.kind.name, self._need_ctl(), *arguments)
 
     def log(self) -> str:
         """Everything that it has printed."""

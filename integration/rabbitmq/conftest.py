@@ -10,9 +10,10 @@ import pytest
 from integration.lab.broker import Broker
 from integration.lab.external import External
 from integration.lab.fixtures import unavailable
+from integration.networked.conftest import connect
 from integration.rabbitmq.support import Client
 
-__all__ = ["broker", "client", "clients", "name"]
+__all__ = ["broker", "client", "clients", "connect", "name"]
 
 _numbers = itertools.count(1)
 

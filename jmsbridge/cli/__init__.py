@@ -1,7 +1,7 @@
-"""The command line, ``jmsbridge``; ``app`` puts the commands together.
+"""The command line, ``jmsbridge``; ``app`` registers the commands.
 
-``lines`` and ``parsing`` are the JSON form of messages, ``running`` how commands end, ``target`` what most of them
-take, the rest one module per command or group of commands.
+``lines`` and ``parsing`` write and read messages as JSON, ``running`` has exit codes and errors, ``target`` the common
+arguments; the other modules hold one command or group of commands each.
 """
 
 from jmsbridge.cli.app import app, main

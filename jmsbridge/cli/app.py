@@ -1,4 +1,4 @@
-"""The commands put together."""
+"""Registers the commands."""
 
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
@@ -10,12 +10,12 @@ from jmsbridge.cli.backends import backends
 from jmsbridge.cli.bench import bench
 from jmsbridge.cli.commandline import CommandLine, help_of
 from jmsbridge.cli.configuring import config
+from jmsbridge.cli.destinations import create, list_destinations, purge, remove
 from jmsbridge.cli.dlq import dlq
 from jmsbridge.cli.doctor import doctor
 from jmsbridge.cli.files import export, load
 from jmsbridge.cli.importing import import_configuration
 from jmsbridge.cli.moving import move
-from jmsbridge.cli.places import create, list_places, purge, remove
 from jmsbridge.cli.receive import browse, receive
 from jmsbridge.cli.running import ERROR, complain, guarded
 from jmsbridge.cli.send import send
@@ -23,7 +23,7 @@ from jmsbridge.cli.streams import replace_closed_streams
 
 __all__ = ["app", "main"]
 
-# Pretty tracebacks print local variables, and some of them are passwords.
+# Pretty tracebacks print local variables, which may be passwords.
 app = typer.Typer(
     name="jmsbridge",
     cls=CommandLine,
@@ -34,7 +34,7 @@ app = typer.Typer(
 )
 _PANELS: dict[str, dict[str, Callable[..., int]]] = {
     "Messages": {"send": send, "receive": receive, "browse": browse, "export": export, "load": load, "move": move},
-    "Destinations": {"list": list_places, "create": create, "remove": remove, "purge": purge},
+    "Destinations": {"list": list_destinations, "create": create, "remove": remove, "purge": purge},
     "Brokers and configuration": {
         "doctor": doctor,
         "bench": bench,
@@ -63,10 +63,10 @@ def _options(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Send, receive and look at messages on any broker that jmsbridge reaches; tidy its queues; try it out.
+    """Send, receive and browse messages on any broker that jmsbridge supports; manage its queues; test it.
 
-    Exit codes: 0 done, 1 the broker or the input said no, 2 wrong command line or configuration, 3 nothing received
-    (with --fail-if-empty), 130 Ctrl-C, 141 the reader of the output went away.
+    Exit codes: 0 done, 1 refused by the broker or invalid input, 2 wrong command line or configuration, 3 nothing
+    received (with --fail-if-empty), 130 Ctrl-C, 141 the reader of the output has closed it.
     """
 
 
@@ -78,6 +78,6 @@ def main(arguments: list[str] | None = None) -> None:
     replace_closed_streams()
     try:
         app(args=arguments)
-    except OSError as error:  # from what the commands do not guard, such as --help
+    except OSError as error:  # from output outside the commands, such as --help
         complain(str(error))
         raise SystemExit(ERROR) from None

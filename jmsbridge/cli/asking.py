@@ -1,4 +1,4 @@
-"""Asking before something is destroyed."""
+"""Asks for confirmation before something is deleted."""
 
 import sys
 
@@ -9,11 +9,11 @@ from jmsbridge.cli.running import note
 
 __all__ = ["YesArg", "confirmed", "on_terminal"]
 
-YesArg = typer.Option("--yes", "-y", help="Do not ask. In a pipe or a script nothing is asked anyway.")
+YesArg = typer.Option("--yes", "-y", help="Do not ask for confirmation. Without a terminal the command never asks.")
 
 
 def confirmed(question: str, yes: bool) -> bool:
-    """Whether to go on; asks only on a terminal."""
+    """Whether to continue; asks only on a terminal."""
     if yes or not on_terminal():
         return True
     try:
@@ -21,10 +21,10 @@ def confirmed(question: str, yes: bool) -> bool:
     except typer.Abort:
         raise KeyboardInterrupt from None
     if not agreed:
-        note("nothing was done")
+        note("nothing was changed")
     return agreed
 
 
 def on_terminal() -> bool:
-    """Whether there is somebody to ask."""
+    """Whether a user can be asked."""
     return sys.stdin.isatty()

@@ -1,4 +1,4 @@
-"""``jmsbridge backends``: what is installed, and what each can do."""
+"""``jmsbridge backends``: the installed backends and their capabilities."""
 
 from collections.abc import Iterable
 from typing import Annotated
@@ -18,10 +18,10 @@ _STYLES = {"emulated": "yellow", "refused": "red"}
 
 
 def print_capabilities(rows: Iterable[Capability], title: str, lead: str) -> None:
-    """The features, one a row."""
+    """Print the features, one per row."""
     cells = [(row.text, row.name, row.outcome, row.price) for row in rows]
     print_rows(
-        ("feature", "option name", "how", "price"),
+        ("feature", "option name", "support", "price"),
         cells,
         title=title,
         lead=lead,
@@ -32,11 +32,11 @@ def print_capabilities(rows: Iterable[Capability], title: str, lead: str) -> Non
 def backends(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> int:
-    """Show the backends that are installed and what each of them can do.
+    """Show the installed backends and what each of them supports.
 
-    "native" is the broker's own doing, "emulated" the client's at the price that is named, "refused" raises
-    UnsupportedFeature. It is the most that the family of brokers offers; `doctor` asks one broker. In a pipe a line has
-    these fields, separated by tabs: scheme, feature, its option, how it is had, price.
+    "native" is done by the broker, "emulated" by the client at the given price, "refused" raises UnsupportedFeature. A
+    broker may offer less than its backend supports; `doctor` asks one broker. In a pipe, each line has these fields,
+    separated by tabs: scheme, feature, option name, support, price.
 
     Examples:
 

@@ -1,4 +1,4 @@
-"""``jmsbridge bench``: how fast a broker is from here, measured in seconds."""
+"""``jmsbridge bench``: a quick measurement of a broker's speed from this machine."""
 
 import statistics
 import threading
@@ -35,9 +35,13 @@ _TRIPS = 200
 
 def bench(
     target: PositionalTarget = None,
-    messages: Annotated[int, typer.Option("--messages", "-n", min=1, help="At most so many each time.")] = 5000,
-    duration: Annotated[str, typer.Option("--time", metavar="DURATION", help="At most so long each time.")] = "5s",
-    size: Annotated[int, typer.Option("--size", min=0, help="Bytes of text in a message.")] = 256,
+    messages: Annotated[
+        int, typer.Option("--messages", "-n", min=1, help="At most this many messages per measurement.")
+    ] = 5000,
+    duration: Annotated[
+        str, typer.Option("--time", metavar="DURATION", help="At most this long per measurement.")
+    ] = "5s",
+    size: Annotated[int, typer.Option("--size", min=0, help="Bytes of text per message.")] = 256,
     non_persistent: Annotated[bool, typer.Option("--non-persistent", help="Send NON_PERSISTENT.")] = False,
     queue: Annotated[
         str | None, typer.Option("--queue", metavar="NAME", help="Use this empty queue instead of a temporary one.")
@@ -48,10 +52,10 @@ def bench(
     password: PasswordArg = None,
     options: OptionsArg = None,
 ) -> int:
-    """Measure sending, receiving and a message there and back, through the whole library.
+    """Measure sending, receiving and round trips of messages, through the whole library.
 
-    On a temporary queue, which leaves nothing behind. Brokers write what is in a temporary queue less carefully than
-    elsewhere: for the rate of durable sends name an empty queue of your own.
+    Uses a temporary queue, which is deleted at the end. Brokers do not store temporary queues as safely as others: to
+    measure durable sends, give an empty queue of your own with --queue.
 
     Examples:
 
@@ -77,7 +81,7 @@ def bench(
 def _own(connection: Connection, name: str) -> Queue:
     where = destination(name)
     if not isinstance(where, Queue):
-        raise ConfigurationError("--queue names a queue")
+        raise ConfigurationError("--queue must be a queue")
     session = connection.create_session()
     if next(iter(session.create_browser(where)), None) is not None:
         raise ConfigurationError(f"{where.address} is not empty; its messages would be lost")
@@ -86,14 +90,14 @@ def _own(connection: Connection, name: str) -> Queue:
 
 
 def _print(broker: str, size: int, figures: dict[str, Any]) -> None:
-    print_rows(("what", "figure"), list(figures.items()), title=f"{broker}, {size} bytes")
+    print_rows(("measurement", "figure"), list(figures.items()), title=f"{broker}, {size} bytes")
 
 
 class _Answers:
-    """A completion listener that waits for the last answer."""
+    """A completion listener that can wait for the last completion."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()  # guards the two below
+        self._changed = threading.Condition()  # guards the next two
         self._answered = 0
         self.error: Exception | None = None
 
@@ -110,16 +114,16 @@ class _Answers:
             self._changed.notify()
 
     def wait(self, count: int) -> None:
-        """Until so many answers came; JMSException where one says no, or none comes."""
+        """Wait for that many completions; JMSException if a send failed, or after a timeout."""
         with self._changed:
             if not self._changed.wait_for(lambda: self._answered >= count or self.error, _PATIENCE):
-                raise JMSException(f"{count - self._answered} sends were not answered within {_PATIENCE:.0f} s")
+                raise JMSException(f"{count - self._answered} sends were not confirmed within {_PATIENCE:.0f} s")
             if self.error:
                 raise self.error
 
 
 class Bench:
-    """The measurements of one run, each on sessions of its own."""
+    """The measurements of one run, each with its own session."""
 
     def __init__(
         self,
@@ -142,7 +146,7 @@ class Bench:
         self._done = self._sent = 0
 
     def figures(self) -> dict[str, float]:
-        """Messages per second, and milliseconds there and back."""
+        """Messages per second, and milliseconds per round trip."""
         self._connection.start()
         try:
             sync = self._rate(self._send_each)
@@ -195,7 +199,7 @@ class Bench:
         return self._sent
 
     def _receive(self, session: Session) -> int:
-        """Everything that was sent; no deadline, since what stays would spoil the next measurement."""
+        """Receive everything that was sent; no time limit, since leftovers would distort the next measurement."""
         consumer = session.create_consumer(self._queue)
         for number in range(self._sent):
             if consumer.receive(timeout=_PATIENCE) is None:

@@ -1,4 +1,4 @@
-"""The command line as a whole: mistakes in it are told like every other error, without what may be a password."""
+"""The group of all commands: mistakes on the command line are reported like other errors, with passwords masked."""
 
 import inspect
 import sys
@@ -13,12 +13,12 @@ from jmsbridge.cli.running import INTERRUPTED, complain, note
 
 __all__ = ["CommandLine", "help_of"]
 
-# Typer brings Click in one version and has a copy of it in another: what its own errors derive from is the right one.
+# Some versions of Typer depend on Click, others contain a copy: use the one from which Typer's own errors derive.
 _Wrong: type[Exception] = typer.BadParameter.__mro__[2]
 
 
 class CommandLine(TyperGroup):
-    """The group of all commands. What typer would print of a wrong command line is coloured, framed and repeats it."""
+    """The group of all commands. Typer's own error messages would repeat the command line, passwords included."""
 
     def main(
         self,
@@ -44,15 +44,15 @@ class CommandLine(TyperGroup):
 
 def _end(error: Any) -> NoReturn:
     context = getattr(error, "ctx", None)
-    if type(error).__name__ != "NoArgsIsHelpError":  # whose help was printed already
+    if type(error).__name__ != "NoArgsIsHelpError":  # whose help is already printed
         complain(error.format_message())
         if context is not None:
-            note(f"`{context.command_path} --help` shows how it is used")
+            note(f"see `{context.command_path} --help`")
     sys.exit(error.exit_code)
 
 
 def help_of(command: Callable[..., Any]) -> str:
-    """What ``--help`` says of a command: its docstring, with each paragraph in one line, to be broken where it ends."""
+    """The text of ``--help``: the command's docstring, with each paragraph in one line, which Typer wraps."""
     paragraphs = (inspect.getdoc(command) or "").split("\n\n")
     return "\n\n".join(
         part if part.startswith(" ") else " ".join(line.strip() for line in part.splitlines()) for part in paragraphs

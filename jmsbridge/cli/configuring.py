@@ -1,4 +1,4 @@
-"""``jmsbridge config show | path | check``: which configuration is in force, and whether it is sound."""
+"""``jmsbridge config show | path | check``: the effective configuration, and whether it is valid."""
 
 from typing import Annotated, Any
 
@@ -15,13 +15,13 @@ from jmsbridge.errors import ConfigurationError
 
 __all__ = ["check", "config", "path", "print_settings", "settings_document", "show"]
 
-config = typer.Typer(no_args_is_help=True, help="Show which configuration is in force, where it is, and check it.")
+config = typer.Typer(no_args_is_help=True, help="Show the effective configuration, find its files, and check it.")
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
 def print_settings(resolved: Target, lead: str | None = None) -> None:
-    """Every option with its value and origin; secrets are masked."""
+    """Print every option with its value and origin; secrets are masked."""
     rows = [(name, str(value), origin) for name, (value, origin) in resolved.settings().items()]
     print_rows(
         ("option", "value", "from"),
@@ -33,7 +33,7 @@ def print_settings(resolved: Target, lead: str | None = None) -> None:
 
 
 def settings_document(resolved: Target) -> dict[str, Any]:
-    """The same for a program."""
+    """The same as a JSON document."""
     return {
         "target": [str(endpoint) for endpoint in resolved.endpoints],
         "target_from": resolved.origins["target"],
@@ -49,9 +49,9 @@ def show(
     password: PasswordArg = None,
     options: OptionsArg = None,
 ) -> int:
-    """Show every option of a target with its value and where that comes from. Connects to nothing; secrets are masked.
+    """Show every option of a target with its value and origin. Does not connect; secrets are masked.
 
-    In a pipe a line has these fields, separated by tabs: option, value, origin; the first is the target.
+    In a pipe, each line has these fields, separated by tabs: option, value, origin; the first line is the target.
 
     Examples:
 
@@ -70,7 +70,7 @@ def show(
 
 
 def path(as_json: _Json = False) -> int:
-    """Print where configuration files are looked for, in order, and which of them exist.
+    """Print where configuration files are searched for, in order, and which of them exist.
 
     Examples:
 
@@ -87,7 +87,7 @@ def path(as_json: _Json = False) -> int:
 
 
 def check(as_json: _Json = False) -> int:
-    """Check every profile: its options, its backend, its references to secrets. Ends with 2 when one is wrong.
+    """Check every profile: its options, its backend, its references to secrets. Exits with 2 if one is invalid.
 
     Examples:
 

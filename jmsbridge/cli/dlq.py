@@ -1,4 +1,4 @@
-"""``jmsbridge dlq list | show | return``: what could not be processed, why, and back to where it came from."""
+"""``jmsbridge dlq list | show | return``: shows dead letters and their reasons, and sends them back."""
 
 from typing import Annotated, Any
 
@@ -6,9 +6,9 @@ import typer
 
 from jmsbridge import Connection, Destination, Message, Queue, QueueBrowser
 from jmsbridge.cli.commandline import help_of
+from jmsbridge.cli.destinations import JsonArg
 from jmsbridge.cli.moving import transfer
 from jmsbridge.cli.output import Format, Writer
-from jmsbridge.cli.places import JsonArg
 from jmsbridge.cli.printing import counted, print_json
 from jmsbridge.cli.progress import counting
 from jmsbridge.cli.receive import Tally, check_whole, print_browsed
@@ -23,14 +23,14 @@ __all__ = ["dlq"]
 
 dlq = typer.Typer(
     no_args_is_help=True,
-    help="Show what is in the dead-letter queue and why, and send it back to where it came from.",
+    help="Show the messages in the dead-letter queue and their reasons, and send them back to their origin.",
 )
 
 _Queue = Annotated[
     str | None, typer.Option("--queue", "-q", metavar="NAME", help="The dead-letter queue. Default: the broker's own.")
 ]
 _Origin = Annotated[
-    str | None, typer.Option("--origin", metavar="DESTINATION", help="Only messages that came from there.")
+    str | None, typer.Option("--origin", metavar="DESTINATION", help="Only messages from this destination.")
 ]
 _Selector = Annotated[str | None, typer.Option("--selector", "-s", help="Only messages that match.")]
 
@@ -39,20 +39,22 @@ def _dead_letters(connection: Connection, name: str | None) -> Queue:
     if name is not None:
         where = destination(name)
         if not isinstance(where, Queue):
-            raise ConfigurationError("a dead-letter queue is a queue")
+            raise ConfigurationError("--queue must be a queue")
         return where
     try:
         queue = connection.admin.dead_letters
     except UnsupportedFeature:
         queue = None
     if queue is None:
-        raise ConfigurationError("this broker does not say which its dead-letter queue is: name it with --queue")
+        raise ConfigurationError("this broker does not report its dead-letter queue: give its name with --queue")
     return queue
 
 
 def _selection(selector: str | None, origin: str | None, *more: str) -> str | None:
     if selector:
-        compile_selector(selector)  # within parentheses another one could be right, and mean something else
+        compile_selector(
+            selector
+        )  # before it is put in parentheses, where an invalid one could become valid with another meaning
     parts = [*more, *([f"({selector})"] if selector else [])]
     if origin is not None:
         text = str(destination(origin).address).replace("'", "''")
@@ -68,9 +70,9 @@ def _list(
     password: PasswordArg = None,
     options: OptionsArg = None,
 ) -> int:
-    """Count the dead letters by where they came from and why they are there.
+    """Count the dead letters by origin and reason.
 
-    In a pipe a line has these fields, separated by tabs: count, origin (or -), reason (or -).
+    In a pipe, each line has these fields, separated by tabs: count, origin (or -), reason (or -).
 
     Examples:
 
@@ -81,7 +83,7 @@ def _list(
     with connect(target, overrides(user, password, options)) as connection:
         where = _dead_letters(connection, queue)
         counts: dict[tuple[str | None, str | None], int] = {}
-        with counting("looked at") as show:
+        with counting("browsed") as show:
             connection.start()
             browser = connection.create_session().create_browser(where)
             for number, message in enumerate(browser, 1):
@@ -103,25 +105,25 @@ def _print(where: Queue, counts: dict[tuple[str | None, str | None], int], as_js
     else:
         title = f"{where.address}: {counted(sum(counts.values()), 'message')}"
         cells = [(count, origin or "-", reason or "-") for count, origin, reason in rows]
-        print_rows(("count", "came from", "because"), cells, title=title)
+        print_rows(("count", "origin", "reason"), cells, title=title)
 
 
 def _show(
     queue: _Queue = None,
     origin: _Origin = None,
     selector: _Selector = None,
-    count: Annotated[int | None, typer.Option("--count", "-n", min=1, help="Stop after so many.")] = None,
+    count: Annotated[int | None, typer.Option("--count", "-n", min=1, help="Stop after this many.")] = None,
     form: Annotated[Format, typer.Option("--format", "-f", help="As for `browse`.")] = Format.AUTO,
     as_json: JsonArg = False,
-    fail_if_empty: Annotated[bool, typer.Option("--fail-if-empty", help="End with 3 when there was none.")] = False,
+    fail_if_empty: Annotated[bool, typer.Option("--fail-if-empty", help="Exit with 3 if there was none.")] = False,
     target: TargetArg = None,
     user: UserArg = None,
     password: PasswordArg = None,
     options: OptionsArg = None,
 ) -> int:
-    """Print the dead letters and leave them there.
+    """Print the dead letters and leave them in the queue.
 
-    Why a message is there and where it came from stand among its properties.
+    The properties of each message tell its origin and the reason.
 
     Examples:
 
@@ -134,7 +136,7 @@ def _show(
         where = _dead_letters(connection, queue)
         seen = print_browsed(connection, where, _selection(selector, origin), writer, count)
     if not seen:
-        note(f"{where.address} holds no message{' that matches' if selector or origin else ''}")
+        note(f"no {'matching ' if selector or origin else ''}messages in {where.address}")
     return EMPTY if fail_if_empty and not seen else OK
 
 
@@ -142,9 +144,9 @@ def _return(
     queue: _Queue = None,
     origin: _Origin = None,
     selector: _Selector = None,
-    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="At most so many.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="At most this many.")] = None,
     to: Annotated[
-        str | None, typer.Option("--to", metavar="DESTINATION", help="Send them here instead of where they came from.")
+        str | None, typer.Option("--to", metavar="DESTINATION", help="Send them here instead of to their origin.")
     ] = None,
     as_json: JsonArg = False,
     target: TargetArg = None,
@@ -152,12 +154,12 @@ def _return(
     password: PasswordArg = None,
     options: OptionsArg = None,
 ) -> int:
-    """Send dead letters back to the queue that each came from.
+    """Send dead letters back to the queues that they came from.
 
-    In transactions: whatever happens, a message is either still a dead letter or back. No more go back than were there
-    at the start, so that one that fails again is not sent round and round. One that came from a durable subscription
-    of a topic goes back to that one where a subscription is a queue, as on RabbitMQ. Elsewhere it stays, as does one
-    that does not say where it came from, unless --to says where to send it.
+    Uses transactions: whatever happens, a message is either still a dead letter or back. At most as many are returned
+    as there were at the start, so that a message that fails again is not returned endlessly. A message from a durable
+    subscription goes back to it if the broker keeps subscriptions as queues, like RabbitMQ. Elsewhere it stays, and so
+    does a message of unknown origin, unless --to gives a destination.
 
     Examples:
 
@@ -169,7 +171,7 @@ def _return(
     with connect(target, overrides(user, password, options)) as connection:
         where = _dead_letters(connection, queue)
         if elsewhere == where:
-            raise ConfigurationError("they are in this queue already")
+            raise ConfigurationError("--to is the dead-letter queue itself")
         everything = _selection(selector, origin)
         at_home = f"({DEAD_LETTER_ORIGIN} LIKE 'queue:%' OR {DEAD_LETTER_QUEUE} IS NOT NULL)"
         known = _selection(selector, origin, at_home)
@@ -197,7 +199,7 @@ def _count(connection: Connection, where: Queue, selector: str | None) -> tuple[
 
 
 def _back(message: Message, elsewhere: Destination | None) -> Destination:
-    """Where a message goes; it forgets that it was a dead letter."""
+    """Where to send a message; removes its properties of a dead letter."""
     origin = message.get_string_property(DEAD_LETTER_ORIGIN)
     queue = message.get_string_property(DEAD_LETTER_QUEUE)
     kept: dict[str, Any] = {
@@ -217,7 +219,7 @@ def _report(returned: int, whole: bool, stay: int, as_json: bool) -> None:
         return
     note(f"{'' if whole else 'at least '}{returned} returned")
     if stay:
-        note(f"{stay} stayed, since they came from no queue, or do not say from where: --to says where to send them")
+        note(f"{stay} stayed, since they did not come from a queue or their origin is unknown: send them with --to")
 
 
 for _name, _command in (("list", _list), ("show", _show), ("return", _return)):

@@ -1,4 +1,4 @@
-"""``jmsbridge doctor``: where a target leads, with which settings, and whether it works."""
+"""``jmsbridge doctor``: shows a target and its settings, and tests the connection."""
 
 import sys
 from typing import Annotated
@@ -38,11 +38,11 @@ def doctor(
     password: PasswordArg = None,
     options: OptionsArg = None,
 ) -> int:
-    """Show where a target leads, every setting with its origin, and try the broker step by step.
+    """Show a target and every setting with its origin, and test the broker step by step.
 
-    The steps: for a host its name, TCP, TLS; for a file its folder and itself; then login, capabilities, and a message
-    there and back. The first step that fails says what to do about it. Ends with 0 when a message came back, with
-    1 when not, with 2 when the target is wrong. Secrets are masked.
+    The steps: name, TCP and TLS for a host, folder and file for a file; then login, capabilities, and a message sent
+    and received. The first step that fails suggests a remedy. Exits with 0 if the message was received, with 1 if not,
+    with 2 if the target is invalid. Secrets are masked.
 
     Examples:
 
@@ -62,14 +62,14 @@ def doctor(
         if native is not None:
             reached[str(endpoint)] = native
     if reached:
-        where, native = next(iter(reached.items()))  # as a connection goes through the list
+        where, native = next(iter(reached.items()))  # the first one that works, as for a connection
         report.capabilities(native)
         try:
             with connect(target, given) as connection:
                 report.broker(connection.meta_data.broker)
                 last = there_and_back(connection, where)
         except JMSError as error:
-            last = Step(where, "message", False, str(error), "the steps above worked: try again")
+            last = Step(where, "message", False, str(error), "the steps above succeeded: try again")
         report.tell(last)
     else:
         last = None
@@ -92,7 +92,7 @@ class _Report:
             print_settings(resolved, lead="setting")
 
     def tell(self, step: Step) -> None:
-        """One step was tried."""
+        """Report one step."""
         self._document["steps"].append(msgspec.structs.asdict(step))
         if self._console is None:
             return
@@ -102,17 +102,17 @@ class _Report:
             self._console.print(plain(f"  → {step.advice}"))
 
     def capabilities(self, native: Native) -> None:
-        """What the first broker that answered offers."""
+        """Report what the first broker that answered supports."""
         rows = plan.resolve(native, self._resolved.options.emulation).capabilities()
         self._document["capabilities"] = {name: row.outcome for name, row in rows.items()}
         if self._console is not None:
-            print_capabilities(rows.values(), "what this broker offers", "capability")
+            print_capabilities(rows.values(), "capabilities of this broker", "capability")
 
     def broker(self, name: str) -> None:
-        """Who answered."""
+        """Report the name of the broker."""
         self._document["broker"] = name
 
     def end(self) -> None:
-        """Everything was tried."""
+        """Report the end of the test."""
         if self._console is None:
             print_json(self._document, indent=2)

@@ -25,7 +25,7 @@ _STDIN = Path("-")
 
 
 def export(
-    names: Annotated[list[str], typer.Argument(metavar="QUEUE...", help="The queues to write down.")],
+    names: Annotated[list[str], typer.Argument(metavar="QUEUE...", help="The queues to export.")],
     output: Annotated[
         Path | None, typer.Option("--output", "-O", metavar="FILE", help="Write here instead of standard output.")
     ] = None,
@@ -36,11 +36,11 @@ def export(
     password: PasswordArg = None,
     options: OptionsArg = None,
 ) -> int:
-    """Write the messages of queues as JSON lines and leave them there; `load` reads them.
+    """Write the messages of queues as JSON lines and leave them in the queues; `load` sends them.
 
-    FILE appears when it is complete and on the disk. Messages that are delayed, or that a consumer holds, are not in
-    it. On a broker whose browsers are emulated a queue longer than the option emulation_limit ends the export with 1,
-    without FILE: -o emulation_limit=N raises it.
+    FILE appears only when it is complete and on disk. It does not contain messages that are delayed or held by a
+    consumer. If the broker's browsers are emulated and a queue is longer than the option emulation_limit, the command
+    exits with 1 and without FILE: raise the limit with -o emulation_limit=N.
 
     Examples:
 
@@ -50,7 +50,7 @@ def export(
     """
     queues = [_queue(name) for name in names]
     if output is not None and output.exists() and not force:
-        raise ConfigurationError(f"{str(output)!r} exists already; --force overwrites it")
+        raise ConfigurationError(f"{str(output)!r} exists; --force overwrites it")
     seen = 0
     left = "standard output is incomplete" if output is None else f"{output} is not written"
     with (
@@ -74,7 +74,7 @@ def _queue(name: str) -> Queue:
 
 @contextmanager
 def _opened(path: Path | None) -> Iterator[BinaryIO]:
-    """A file that gets its name when everything is in it; standard output without a path."""
+    """A file that appears under its name when it is complete; standard output without a path."""
     if path is None:
         yield sys.stdout.buffer
         return
@@ -95,23 +95,22 @@ def _opened(path: Path | None) -> Iterator[BinaryIO]:
 
 def load(
     files: Annotated[
-        list[Path] | None, typer.Argument(metavar="[FILE]...", help="JSON lines; - or none: standard input.")
+        list[Path] | None,
+        typer.Argument(metavar="[FILE]...", help="Files of JSON lines. Default, or -: standard input."),
     ] = None,
     to: Annotated[
-        str | None, typer.Option("--to", metavar="DESTINATION", help="Send all here instead of where each was.")
+        str | None, typer.Option("--to", metavar="DESTINATION", help="Send all messages here, not to their origins.")
     ] = None,
-    skip: Annotated[
-        int, typer.Option("--skip", min=0, help="Leave out so many messages, which are there already.")
-    ] = 0,
+    skip: Annotated[int, typer.Option("--skip", min=0, help="Skip this many messages, which were sent before.")] = 0,
     target: TargetArg = None,
     user: UserArg = None,
     password: PasswordArg = None,
     options: OptionsArg = None,
 ) -> int:
-    """Send the messages of files that `export`, `browse` or `receive` wrote to where they were.
+    """Send messages that `export`, `browse` or `receive` wrote to files back to their destinations.
 
-    Every header and property that is the application's stays; message ids and timestamps are new. When it stops it says
-    how many the broker has: go on with --skip.
+    All headers and properties of the application are kept; message ids and timestamps are new. If the command stops
+    early, it says how many messages the broker has: continue with --skip.
 
     Examples:
 
@@ -123,7 +122,7 @@ def load(
     """
     for path in files or []:
         if path != _STDIN and (not path.exists() or path.is_dir()):
-            raise ConfigurationError(f"there is no file {str(path)!r}")
+            raise ConfigurationError(f"the file {str(path)!r} does not exist")
     default = None if to is None else destination(to)
     return send_all(
         lambda session: _messages(session, files or [], skip),

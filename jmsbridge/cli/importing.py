@@ -1,4 +1,4 @@
-"""``jmsbridge import``: Java configuration to a profile."""
+"""``jmsbridge import``: turns Java configuration into a profile."""
 
 import re
 import sys
@@ -24,7 +24,7 @@ _KINDS = {".properties": "properties", ".yml": "yaml", ".yaml": "yaml"}
 
 
 class _Client(StrEnum):
-    """Whose configuration it is."""
+    """The Java client that the configuration is for."""
 
     QPID = "qpid"
     CLASSIC = "classic"
@@ -34,7 +34,7 @@ class _Client(StrEnum):
 
 
 class _Kind(StrEnum):
-    """What a text is."""
+    """The kind of a text."""
 
     URL = "url"
     PROPERTIES = "properties"
@@ -42,7 +42,7 @@ class _Kind(StrEnum):
 
 
 class _Protocol(StrEnum):
-    """How to reach ActiveMQ."""
+    """The protocol for ActiveMQ."""
 
     AMQP = "amqp"
     STOMP = "stomp"
@@ -55,19 +55,19 @@ def import_configuration(  # size: one parameter per option of the command line
             metavar="FILE|URL", help="jndi.properties, application.properties or .yml, a URL, or - for standard input."
         ),
     ],
-    write: Annotated[bool, typer.Option("--write", help=f"Put the profile into {CONFIG_NAME}.")] = False,
+    write: Annotated[bool, typer.Option("--write", help=f"Write the profile into {CONFIG_NAME}.")] = False,
     profile: Annotated[
         str | None, typer.Option("--profile", metavar="NAME", help="The profile's name. Default: the file's.")
     ] = None,
-    config_file: Annotated[Path, typer.Option("--file", metavar="PATH", help="Where --write puts it.")] = Path(
+    config_file: Annotated[Path, typer.Option("--file", metavar="PATH", help="The file for --write.")] = Path(
         CONFIG_NAME
     ),
     force: Annotated[bool, typer.Option("--force", help="Replace a profile of that name.")] = False,
     client: Annotated[
-        _Client | None, typer.Option("--client", help="Whose configuration it is, where it can be read in two ways.")
+        _Client | None, typer.Option("--client", help="The client it is for, if that is ambiguous.")
     ] = None,
     kind: Annotated[
-        _Kind | None, typer.Option("--kind", help="What is read, where its name or text does not say so.")
+        _Kind | None, typer.Option("--kind", help="The kind of input, if its name or text does not show it.")
     ] = None,
     factory: Annotated[
         str | None, typer.Option("--factory", metavar="NAME", help="Which connection factory of a JNDI file.")
@@ -75,15 +75,15 @@ def import_configuration(  # size: one parameter per option of the command line
     spring_profile: Annotated[
         str | None, typer.Option("--spring-profile", metavar="NAME", help="Which Spring profile of the file.")
     ] = None,
-    protocol: Annotated[_Protocol, typer.Option("--protocol", help="How to reach ActiveMQ.")] = _Protocol.AMQP,
+    protocol: Annotated[_Protocol, typer.Option("--protocol", help="The protocol for ActiveMQ.")] = _Protocol.AMQP,
     as_json: Annotated[bool, typer.Option("--json", help="Print profile and notes as JSON.")] = False,
 ) -> int:
-    """Turn the configuration of a Java client into a profile, and list what had no equivalent.
+    """Turn the configuration of a Java client into a profile, and list settings without an equivalent.
 
     Reads files and URLs of Qpid JMS, ActiveMQ Classic and Artemis, RabbitMQ's JMS client and Starlight for JMS. The
-    profile goes to standard output, what is to be said about it to standard error. A password is never written: the
-    profile refers to an environment variable. Ends with 2 where the profile cannot be used here, since this version or
-    installation has no backend for its scheme.
+    profile goes to standard output, notes about it to standard error. Passwords are never written: the profile refers
+    to an environment variable. Exits with 2 if the profile cannot be used, since this version or installation has no
+    backend for its scheme.
 
     Examples:
 
@@ -95,7 +95,7 @@ def import_configuration(  # size: one parameter per option of the command line
 
       unzip -p shop.jar BOOT-INF/classes/application.yml | jmsbridge import - --client rabbitmq
     """
-    from jmsbridge.config.java import CLIENTS, import_text  # here, since the tables are for this command alone
+    from jmsbridge.config.java import CLIENTS, import_text  # here, since only this command needs the tables
 
     text, found_kind, name = _source(source)
     name = profile or name
@@ -118,12 +118,12 @@ def import_configuration(  # size: one parameter per option of the command line
         note(f"{_TITLES[each.kind]}: {each.name}: {each.reason}")
     if write:
         write_profile(config_file, name, imported.profile, force=force)
-        note(f"profile {name!r} is in {config_file}")
+        note(f"profile {name!r} is written to {config_file}")
     return _usable(imported.profile)
 
 
 def _usable(profile: dict[str, Any]) -> int:
-    """Whether the profile can be used here; USAGE, and the reason told, where its scheme has no backend."""
+    """The exit code: 0 if the profile can be used, else USAGE, with an error, as its scheme has no backend."""
     urls = profile["url"]
     scheme = (urls if isinstance(urls, str) else urls[0]).partition(":")[0]
     why = missing_backend(scheme)
@@ -135,7 +135,7 @@ def _usable(profile: dict[str, Any]) -> int:
 
 _TITLES = {
     "dropped": "no equivalent",
-    "changed": "not quite the same",
+    "changed": "different here",
     "secret": "secret",
     "assumed": "please check",
     "unknown": "unknown",
@@ -143,7 +143,7 @@ _TITLES = {
 
 
 def _source(source: str) -> tuple[str, str, str]:
-    """The text, its kind, and the name that a profile from it gets."""
+    """The text, its kind, and the name for the profile."""
     if source == "-":
         text = _decoded(sys.stdin.buffer.read(_LARGEST + 1), "standard input")
         return text, _kind_of(text), "imported"
@@ -158,7 +158,7 @@ def _source(source: str) -> tuple[str, str, str]:
 
 
 def _kind_of(text: str) -> str:
-    """What a text without a name is: one line with a URL, YAML, or else properties."""
+    """The kind of a text without a file name: one line with a URL, YAML, or else properties."""
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     if len(lines) == 1 and _URL.match(lines[0].strip()):
         return "url"
@@ -179,4 +179,4 @@ def _decoded(data: bytes, what: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return data.decode("latin-1")  # what Java took properties files for until version 8
+        return data.decode("latin-1")  # the encoding of properties files up to Java 8

@@ -23,7 +23,7 @@ _MODES: dict[int, str] = {DeliveryMode.NON_PERSISTENT: "NON_PERSISTENT", Deliver
 
 
 def to_line(message: Message) -> bytes:
-    """One message as a JSON line, its end included."""
+    """One message as a JSON line, with the line end."""
     document = {
         "kind": kind_of(message),
         "headers": headers_of(message),
@@ -34,7 +34,7 @@ def to_line(message: Message) -> bytes:
 
 
 def kind_of(message: Message) -> str:
-    """The kind of a message, in one word."""
+    """The kind of a message, as one word."""
     for kind, (cls, _) in _KINDS.items():
         if isinstance(message, cls):
             return kind
@@ -42,7 +42,7 @@ def kind_of(message: Message) -> str:
 
 
 def headers_of(message: Message) -> dict[str, Any]:
-    """The headers that are set, under the names of the API."""
+    """The headers that are set, under their names in the API."""
     headers = {
         "jms_message_id": message.jms_message_id,
         "jms_destination": _address(message.jms_destination),
@@ -60,7 +60,7 @@ def headers_of(message: Message) -> dict[str, Any]:
 
 
 def body_of(message: Message) -> Any:
-    """The body in JSON's own types."""
+    """The body in JSON's types."""
     for cls, read in _KINDS.values():
         if isinstance(message, cls):
             return read(message)
@@ -72,7 +72,7 @@ def _address(where: Destination | None) -> str | None:
 
 
 def _correlation_id(message: Message) -> Any:
-    value = message._correlation_id  # The public property shows bytes as text, and here the difference must survive.
+    value = message._correlation_id  # the public property shows bytes as text, but the difference matters here
     return {"bytes": to_base64(value)} if isinstance(value, bytes) else value
 
 

@@ -1,4 +1,4 @@
-"""``jmsbridge move``, and how messages are handed from one queue to another without losing one."""
+"""``jmsbridge move``, and the transfer of messages between queues without loss."""
 
 import time
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from jmsbridge import Connection, Destination, Message, Queue
-from jmsbridge.cli.places import JsonArg, queue_address
+from jmsbridge.cli.destinations import JsonArg, queue_address
 from jmsbridge.cli.printing import print_json
 from jmsbridge.cli.progress import counting
 from jmsbridge.cli.receive import Tally, check_whole
@@ -18,18 +18,18 @@ from jmsbridge.spi import NotSupported
 
 __all__ = ["move", "transfer"]
 
-_STEP = 1000  # messages between two looks at Ctrl-C and the progress bar
+_STEP = 1000  # messages per call, between which Ctrl-C and the progress bar are handled
 _TRANSACTION = 100
 _PATIENCE = 1.0
 
 
 def move(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="The queue to take from.")],
-    to: Annotated[str, typer.Argument(metavar="TARGET", help="The queue to put into.")],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="The queue to move from.")],
+    to: Annotated[str, typer.Argument(metavar="TARGET", help="The queue to move to.")],
     selector: Annotated[
         str | None, typer.Option("--selector", "-s", help="Only messages that match.", show_default=False)
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="At most so many.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="At most this many.")] = None,
     as_json: JsonArg = False,
     target: TargetArg = None,
     user: UserArg = None,
@@ -38,7 +38,7 @@ def move(
 ) -> int:
     """Move messages from one queue to another, in order.
 
-    Those that a consumer holds stay. The broker does it where it can; elsewhere messages are received and sent in
+    Messages that a consumer holds stay. The broker moves them if it can; otherwise they are received and sent in
     transactions of 100, so that none is lost, and get new message ids. To move between brokers, pipe `receive` into
     `send`.
 
@@ -76,16 +76,16 @@ def _move(
     try:
         admin = connection.admin
         depth = admin.depth(here)
-        # No more than there are now: the queue may fill as fast as it is emptied.
+        # At most as many as there are now: the queue may fill as fast as it is emptied.
         left = max(depth, 1) if limit is None else limit
         moved, most = 0, _STEP
         while left > moved and (step := admin.move(here, there, selector, min(most, left - moved))):
             moved += step
             show(moved)
             if selector is not None:
-                most *= 2  # each step looks again at those that do not match: few steps
+                most *= 2  # each step scans again the messages that do not match, so make few steps
     except (UnsupportedFeature, NotSupported):
-        if depth == 0:  # a consumer would make the queue, if its name is a wrong one
+        if depth == 0:  # a consumer would create the queue, even if its name is mistyped
             return
         queue, target = destination(source), destination(to)
         assert isinstance(queue, Queue)
@@ -100,10 +100,10 @@ def transfer(
     readdress: Callable[[Message], Destination],
     show: Callable[[int], None],
 ) -> int:
-    """Receive messages and send each to where ``readdress`` says, in transactions; how many there were.
+    """Receive messages and send each to the result of ``readdress``, in transactions; returns how many.
 
-    Ends at the first moment without a message; JMSError where an emulated selector has not seen all by then. Whatever
-    stops it, each message is in one place or the other. Their priority, delivery mode and time to live stay.
+    Ends when no message is available; JMSError if an emulated selector has not seen all by then. Whatever stops it,
+    each message is in exactly one of the queues. Priority, delivery mode and time to live are kept.
     """
     session = connection.create_session(True)
     connection.start()

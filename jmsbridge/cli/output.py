@@ -1,4 +1,4 @@
-"""Writing messages: JSON lines for pipes, something to read for terminals, bare bodies for other tools."""
+"""Prints messages: as JSON lines for pipes, in readable form for terminals, as bare bodies for other tools."""
 
 import sys
 from collections.abc import Callable
@@ -26,13 +26,13 @@ class Format(StrEnum):
 
 
 class Writer:
-    """Prints messages; what ``flush`` returned from is with the reader, or in the pipe to it."""
+    """Prints messages; after ``flush`` they are with the reader, or in the pipe to it."""
 
     def __init__(self, form: Format, stream: BinaryIO | None = None) -> None:
         self._stream = stream or sys.stdout.buffer
         self._on_terminal = stream is None and sys.stdout.isatty()
         if form is Format.BYTES and self._on_terminal:
-            raise ConfigurationError("bare bytes can upset a terminal: give it a file or a pipe, or --format text")
+            raise ConfigurationError("bare bytes may garble a terminal: use a file, a pipe or --format text")
         writers: dict[Format, Callable[[Message], None]] = {
             Format.AUTO: self._show if self._on_terminal else self._json,
             Format.JSON: self._json,
@@ -46,7 +46,7 @@ class Writer:
         self._write(message)
 
     def flush(self) -> None:
-        """Hand everything on."""
+        """Write the buffer."""
         self._stream.flush()
 
     def _json(self, message: Message) -> None:
@@ -64,7 +64,7 @@ class Writer:
         elif isinstance(message, TextMessage):
             self._stream.write((message.text or "").encode("utf-8", "surrogatepass"))
         else:
-            raise ValueError(f"a {kind_of(message)} message has no bare body; use --format json")
+            raise ValueError(f"a {kind_of(message)} message cannot be printed as bare bytes; use --format json")
 
     def _show(self, message: Message) -> None:
         console = screen(sys.stdout)

@@ -14,16 +14,16 @@ from jmsbridge.config.suggest import nearest
 
 __all__ = ["BadLine", "Outgoing", "from_line"]
 
-_TEXT = "for lines of plain text use send --format text"
+_TEXT = "for lines of plain text, use send --format text"
 _MODES = {"NON_PERSISTENT": DeliveryMode.NON_PERSISTENT, "PERSISTENT": DeliveryMode.PERSISTENT}
 
 
 class BadLine(ValueError):
-    """A line of input that is no message."""
+    """A line of input that is not a message."""
 
 
 class Outgoing(msgspec.Struct, frozen=True):
-    """A message ready to be sent, with what the line says about where and how. ``expired`` ones are too late."""
+    """A message to send, with the destination and settings of its line. ``expired``: its time to live is over."""
 
     message: Message
     destination: Destination | None = None
@@ -33,7 +33,7 @@ class Outgoing(msgspec.Struct, frozen=True):
 
 
 def from_line(line: str | bytes, session: Session) -> Outgoing:
-    """The message that a JSON line describes; BadLine says what is wrong with it."""
+    """The message of a JSON line; BadLine says what is wrong."""
     try:
         document = json.loads(line)
     except ValueError as error:
@@ -41,7 +41,7 @@ def from_line(line: str | bytes, session: Session) -> Outgoing:
     except RecursionError:
         raise BadLine("nested too deeply") from None
     if not isinstance(document, dict):
-        raise BadLine(f"a message is a JSON object ({_TEXT})")
+        raise BadLine(f"a message must be a JSON object ({_TEXT})")
     for name in document:
         if name not in _MEMBERS:
             raise BadLine(f"unknown member {name!r}: {nearest(name, _MEMBERS, 'members')}")
@@ -49,7 +49,7 @@ def from_line(line: str | bytes, session: Session) -> Outgoing:
         message = _message(document, session)
         for name, value in _object(document, "properties").items():
             if name == "JMSXDeliveryCount":
-                continue  # The provider's own.
+                continue  # set by the provider
             message.set_object_property(name, from_json(value))
         return _addressed(message, _object(document, "headers"))
     except BadLine:
@@ -79,13 +79,13 @@ def _message(document: dict[str, Any], session: Session) -> Message:
 
 def _plain_message(session: Session, body: Any) -> Message:
     if body is not None:
-        raise BadLine("a message without kind has no body")
+        raise BadLine("a message without kind cannot have a body")
     return session.create_message()
 
 
 def _text_message(session: Session, body: Any) -> Message:
     if not isinstance(body, str | None):
-        raise BadLine("the body of a text message is text or null")
+        raise BadLine("the body of a text message must be text or null")
     return session.create_text_message(body)
 
 
@@ -97,7 +97,7 @@ def _bytes_message(session: Session, body: Any) -> Message:
 
 def _map_message(session: Session, body: Any) -> Message:
     if not isinstance(body, dict):
-        raise BadLine("the body of a map message is an object of fields")
+        raise BadLine("the body of a map message must be an object of fields")
     message = session.create_map_message()
     for name, value in body.items():
         message.set_object(name, from_json(value))
@@ -106,7 +106,7 @@ def _map_message(session: Session, body: Any) -> Message:
 
 def _stream_message(session: Session, body: Any) -> Message:
     if not isinstance(body, list):
-        raise BadLine("the body of a stream message is a list of fields")
+        raise BadLine("the body of a stream message must be a list of fields")
     message = session.create_stream_message()
     for value in body:
         message.write_object(from_json(value))
@@ -160,7 +160,7 @@ def _addressed(message: Message, headers: dict[str, Any]) -> Outgoing:
 
 
 _HEADERS = (
-    "jms_message_id",  # the provider's own, like the two below: ignored
+    "jms_message_id",  # set by the provider, like the next two: ignored
     "jms_timestamp",
     "jms_redelivered",
     "jms_destination",
@@ -176,7 +176,7 @@ _HEADERS = (
 
 def _mode(name: Any) -> int:
     if name not in _MODES:
-        raise BadLine(f"jms_delivery_mode is {' or '.join(_MODES)}, not {name!r}")
+        raise BadLine(f"jms_delivery_mode must be {' or '.join(_MODES)}, not {name!r}")
     return _MODES[name]
 
 

@@ -1,7 +1,7 @@
-"""The one place where text that others wrote is printed: names, bodies, reasons of brokers, words of the command line.
+"""Prints untrusted text: names, bodies, messages of brokers, words of the command line.
 
-Nothing in it is markup, an emoji's name or something to colour; a control character is shown, not obeyed; what may be a
-password is not shown.
+Such text is never interpreted as markup, emoji names or highlighting; control characters are escaped; what may be a
+password is masked.
 """
 
 import json
@@ -19,11 +19,11 @@ from jmsbridge.config import mask_url
 
 __all__ = ["counted", "json_text", "keep_secret", "moving", "plain", "print_json", "screen", "shown"]
 
-# Controls, line separators, what turns the direction of writing, and halves of surrogate pairs.
+# Control characters, line separators, changes of the direction of writing, and halves of surrogate pairs.
 _UNSEEN = "\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
 _CONTROL = re.compile(f"[{_UNSEEN}]")
 _CONTROL_IN_LINES = re.compile(f"(?![\n\t])[{_UNSEEN}]")
-_NOT_IN_JSON = re.compile(f"(?![\\x00-\\x1f])[{_UNSEEN}]")  # JSON escapes the others itself
+_NOT_IN_JSON = re.compile(f"(?![\\x00-\\x1f])[{_UNSEEN}]")  # JSON escapes the others
 _OPTION = re.compile(r"-{0,2}[\w.-]+")
 _CREDENTIALS = re.compile(r"[^@]*:[^@]*@", re.DOTALL)
 
@@ -32,7 +32,7 @@ _moving: list[Console] = []
 
 
 def keep_secret(words: Sequence[str]) -> None:
-    """Learn the words of a command line: one that may hold a password is printed without it from now on."""
+    """Register the words of a command line: passwords in them are masked from now on."""
     _hidden.clear()
     for word in words:
         name, equals, value = word.partition("=")
@@ -42,7 +42,7 @@ def keep_secret(words: Sequence[str]) -> None:
 
 
 def shown(value: object, *, lines: bool = False) -> str:
-    """A value as text that is safe to print: in one line, or in the ``lines`` that it has."""
+    """A value as text that is safe to print: on one line, or, with ``lines``, on several."""
     text = str(value)
     for secret, masked in _hidden.items():
         text = text.replace(secret, masked).replace(repr(secret)[1:-1], masked)
@@ -54,13 +54,13 @@ def _escaped(character: str) -> str:
 
 
 def plain(value: object, style: str = "") -> Text:
-    """The same for a table or a line of rich's."""
+    """The same for a table or a line of rich."""
     return Text(shown(value), style=style)
 
 
 @contextmanager
 def moving(console: Console) -> Iterator[None]:
-    """While this console shows something that moves, all lines for standard error go through it."""
+    """While this console shows progress, all lines for standard error go through it."""
     _moving.append(console)
     try:
         yield
@@ -69,7 +69,7 @@ def moving(console: Console) -> Iterator[None]:
 
 
 def json_text(document: Any, **how: Any) -> str:
-    """A document as JSON that a terminal may print as well; halves of surrogate pairs are escaped, as they must be."""
+    """A document as JSON that is safe to print; halves of surrogate pairs are escaped, since they are not UTF-8."""
     text = json.dumps(document, ensure_ascii=False, **how)
     return _NOT_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
@@ -85,7 +85,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def screen(file: TextIO | None = None) -> Console:
-    """A console that takes text as it is, on standard error unless told otherwise; made late, to see redirections."""
+    """A console without markup, by default on standard error; created at each use, to follow redirections."""
     if file is None and _moving:
-        return _moving[-1]  # which moves what it shows out of the way of a line
+        return _moving[-1]  # which prints a line above its progress display
     return Console(file=file or sys.stderr, markup=False, emoji=False, highlight=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""What ``doctor`` tries, one step after the other, and what to do about the first one that fails."""
+"""The steps of ``doctor``, and the remedy for the first one that fails."""
 
 import contextlib
 import os
@@ -36,18 +36,18 @@ _PATIENCE = 10.0
 _ADVICE: list[tuple[type[BackendError], str]] = [
     (
         AuthenticationFailed,
-        "check user and password (`jmsbridge config show` says where each is from), and that the broker knows the user",
+        "check user and password (`jmsbridge config show` shows their origins), and that the user exists on the broker",
     ),
-    (AccessDenied, "the broker knows the user; an administrator has to grant it the permission"),
+    (AccessDenied, "the broker knows the user; an administrator must grant the permission"),
     (ClientIdRefused, "another connection has this client_id, or the broker does not accept it: choose another one"),
-    (ConnectFailed, "something answers there, but not in this protocol: check scheme and port, and the broker's log"),
+    (ConnectFailed, "the server does not answer in this protocol: check scheme and port, and the broker's log"),
 ]
 _OF_A_FILE = "the text above says what to do about the file"
-_NO_ADVICE = "the text above is the broker's own; its log may say more"
+_NO_ADVICE = "the text above is from the broker; its log may say more"
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One thing that was tried: ``good``, or what it said and what to do. ``doubtful`` ones do not end the probe."""
+    """One step: ``good``, or a text with an advice. ``doubtful`` steps do not end the probe."""
 
     endpoint: str
     name: str
@@ -58,7 +58,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class _Stop(Exception):
-    """A step failed; the ones behind it make no sense."""
+    """A step failed, so that the following ones are skipped."""
 
     def __init__(self, text: str, advice: str) -> None:
         super().__init__(text)
@@ -66,7 +66,7 @@ class _Stop(Exception):
 
 
 class _Silent:
-    """``LinkEvents`` of a link that is only looked at."""
+    """``LinkEvents`` that ignore everything."""
 
     def lost(self, error: BackendError) -> None:
         pass
@@ -82,7 +82,7 @@ class _Silent:
 
 
 def probe(resolved: Target, endpoint: Endpoint, tell: Callable[[Step], None]) -> Native | None:
-    """Try to reach one broker step by step, telling each; what it offers, or None where a step failed."""
+    """Try to reach one broker step by step, reporting each; returns what it offers, or None if a step failed."""
     endpoint = msgspec.structs.replace(endpoint, connect_timeout=resolved.options.connect_timeout)
     found: list[Native] = []
     doubts: list[str] = []
@@ -116,20 +116,20 @@ def _of_a_path(resolved: Target, endpoint: Endpoint, doubts: list[str]) -> _Step
 
 def _folder(folder: Path) -> str:
     if not folder.is_dir():
-        raise _Stop(f"there is no folder {str(folder)!r}", "make it, or correct the path in the URL")
+        raise _Stop(f"the folder {str(folder)!r} does not exist", "create it, or correct the path in the URL")
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise _Stop(f"the folder {str(folder)!r} cannot be written", "grant this user the right to write there")
-    return f"{folder} can be written"
+        raise _Stop(f"the folder {str(folder)!r} is not writable", "grant this user write permission")
+    return f"{folder} is writable"
 
 
 def _file(path: Path) -> str:
     if not path.exists():
-        return f"{path} will be made"
+        return f"{path} will be created"
     if not path.is_file():
-        raise _Stop(f"{str(path)!r} is no file", "name a file in the URL, such as embedded:orders.db")
+        raise _Stop(f"{str(path)!r} is not a file", "name a file in the URL, such as embedded:orders.db")
     if not os.access(path, os.R_OK | os.W_OK):
-        raise _Stop(f"{str(path)!r} cannot be read and written", "grant this user the right to read and write it")
-    return f"{path} is there, {path.stat().st_size:,} bytes"
+        raise _Stop(f"{str(path)!r} cannot be read and written", "grant this user read and write permission")
+    return f"{path} exists, {path.stat().st_size:,} bytes"
 
 
 def _of_a_host(resolved: Target, endpoint: Endpoint, doubts: list[str]) -> _Steps:
@@ -168,10 +168,10 @@ def _tcp(host: str, port: int, timeout: float) -> str:
     except TimeoutError as error:
         raise _Stop(
             f"no answer from {host}, port {port}, within {timeout:g} s",
-            "a firewall may be in between; check host and port",
+            "a firewall may block it; check host and port",
         ) from error
     except OSError as error:
-        raise _Stop(f"{host}, port {port}: {error}", "check the network between here and the broker") from error
+        raise _Stop(f"{host}, port {port}: {error}", "check the network to the broker") from error
     return f"port {port} is open, {_milliseconds(started)}"
 
 
@@ -184,8 +184,8 @@ def _tls(host: str, port: int, options: TlsOptions, timeout: float, doubts: list
         return _handshake(context, host, port, options.server_name or host, timeout)
     except ssl.SSLCertVerificationError as error:
         doubts.append(
-            "The certificate is not one that this machine trusts: give the backend the certificate of its authority, "
-            "or use the host name for which it was issued"
+            "This machine does not trust the certificate: give the backend the certificate of its authority, or use "
+            "the host name for which it was issued"
         )
         by = options.ca_file or "this machine's own authorities"
         return f"?the certificate was not accepted by {by}: {error.verify_message}"
@@ -218,11 +218,11 @@ def _login(resolved: Target, endpoint: Endpoint, found: list[Native], doubts: li
         if endpoint.host is None and isinstance(error, ConnectFailed):
             advice = _OF_A_FILE
         if not isinstance(error, ConnectFailed):
-            doubts.clear()  # it got beyond the certificate
+            doubts.clear()  # the certificate was accepted
         raise _Stop(str(error), advice) from error
     found.append(link.native)
     text = f"{link.broker}, logged in{f' as {endpoint.user}' if endpoint.user else ''}, {_milliseconds(started)}"
-    with contextlib.suppress(BackendError):  # The link is only closed.
+    with contextlib.suppress(BackendError):  # the link is discarded anyway
         link.close()
     return text
 
@@ -242,13 +242,15 @@ def there_and_back(connection: Connection, target: str) -> Step:
         elapsed = _milliseconds(started)
         whole = isinstance(received, TextMessage) and received.text == sent.text
         if not whole or received.get_int_property("number") != 42:
-            raise JMSError(f"nothing came within {_PATIENCE:.0f} s" if received is None else "it came back changed")
+            raise JMSError(f"not received within {_PATIENCE:.0f} s" if received is None else "it was changed")
         consumer.close()
         queue.delete()
     except JMSError as error:
-        advice = "the user may lack the right to make temporary queues, or the broker is short of memory or disk"
-        return Step(target, "message", False, f"message there and back: {error}", advice)
-    return Step(target, "message", True, f"a message went to a temporary queue and back in {elapsed}")
+        advice = (
+            "the user may not be allowed to create temporary queues, or the broker is short of memory or disk space"
+        )
+        return Step(target, "message", False, f"round trip of a message: {error}", advice)
+    return Step(target, "message", True, f"a message was sent to a temporary queue and received in {elapsed}")
 
 
 def _milliseconds(started: float) -> str:

@@ -1,4 +1,4 @@
-"""A counter or a bar on the terminal for work that may take long; a plain line now and then elsewhere."""
+"""Progress of long work: a counter or a bar on a terminal, otherwise a plain line every few seconds."""
 
 import sys
 import time
@@ -17,7 +17,7 @@ _MOVE_EVERY = 0.1
 
 
 class _Count(ProgressColumn):
-    """How many there are now, and how fast; ``waiting`` before there is one."""
+    """The count and rate, or ``waiting`` while the count is 0."""
 
     def __init__(self, what: str, waiting: str) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class _Count(ProgressColumn):
         self._waiting = waiting
 
     def render(self, task: Task) -> Text:
-        """The text for this moment: rich asks ten times a second."""
+        """The current text: rich calls this ten times a second."""
         if not self.count and self._waiting:
             return plain(self._waiting)
         rate = f"  {self.count / task.elapsed:,.0f}/s" if task.elapsed and task.elapsed > 0.2 else ""
@@ -37,11 +37,10 @@ class _Count(ProgressColumn):
 def counting(
     what: str, *, total: int | None = None, quiet: bool = False, waiting: str = ""
 ) -> Iterator[Callable[[int], None]]:
-    """Show how many there were and how fast; call what comes with the number so far, as often as it changes.
+    """Show count and rate; yields a function to be called with each new count.
 
-    With ``total`` a terminal shows a bar. ``quiet`` where the terminal is used for something else. ``waiting`` is shown
-    as long as there is none. In a pipe there is a line on standard error every few seconds, and none for work that is
-    done at once.
+    With ``total`` a terminal shows a bar. ``quiet`` if the terminal is used for something else. ``waiting`` is shown
+    while the count is 0. In a pipe a line goes to standard error every few seconds, but not for short work.
     """
     if quiet or not sys.stderr.isatty():
         yield _plain(what, quiet)
@@ -67,7 +66,7 @@ def counting(
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Show on a terminal that something goes on of which nobody knows how far it is."""
+    """Show on a terminal that work of unknown length is in progress."""
     console = screen()
     with console.status(plain(what)), moving(console):
         yield

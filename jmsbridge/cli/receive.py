@@ -1,4 +1,4 @@
-"""``jmsbridge receive`` and ``jmsbridge browse``: messages to standard output."""
+"""``jmsbridge receive`` and ``jmsbridge browse``: print messages to standard output."""
 
 import sys
 from collections.abc import Callable
@@ -20,13 +20,13 @@ _BATCH = 100
 _PATIENCE = 1.0
 
 _Where = Annotated[str, typer.Argument(metavar="DESTINATION", help="queue:NAME, topic:NAME or NAME for a queue.")]
-_Count = Annotated[int | None, typer.Option("--count", "-n", min=1, help="Stop after so many.", show_default=False)]
+_Count = Annotated[int | None, typer.Option("--count", "-n", min=1, help="Stop after this many.", show_default=False)]
 _Selector = Annotated[str | None, typer.Option("--selector", "-s", help="Message selector.", show_default=False)]
 _Form = Annotated[
     Format,
     typer.Option("--format", "-f", help="JSON lines, bodies as text, or bare bytes. auto: readable on a terminal."),
 ]
-_FailIfEmpty = Annotated[bool, typer.Option("--fail-if-empty", help="End with 3 when there was no message.")]
+_FailIfEmpty = Annotated[bool, typer.Option("--fail-if-empty", help="Exit with 3 if there was no message.")]
 
 
 def receive(  # size: one parameter per option of the command line
@@ -36,11 +36,11 @@ def receive(  # size: one parameter per option of the command line
         str | None,
         typer.Option(
             metavar="DURATION",
-            help="Stop after so long without a message. Default: 1s; for a topic without --durable, not at all.",
+            help="Stop after this long without a message. Default: 1s; for a topic without --durable, never.",
             show_default=False,
         ),
     ] = None,
-    follow: Annotated[bool, typer.Option("--follow", "-F", help="Go on until Ctrl-C.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-F", help="Continue until Ctrl-C.")] = False,
     selector: _Selector = None,
     durable: Annotated[
         str | None, typer.Option(metavar="NAME", help="Use a durable subscription of a topic.", show_default=False)
@@ -58,9 +58,9 @@ def receive(  # size: one parameter per option of the command line
 ) -> int:
     """Receive messages and print them.
 
-    From a topic it prints what is published from now on, until --count or Ctrl-C. A message is acknowledged only after
-    its line was written and flushed: whatever stops the command, what was not printed stays with the broker. Ends with
-    1 where an emulated selector could not look at all: the option emulation_limit raises its limit.
+    From a topic it prints messages published from now on, until --count or Ctrl-C. A message is acknowledged only after
+    its line was written and flushed: whatever stops the command, unprinted messages stay with the broker. Exits with 1
+    if an emulated selector could not see all messages: raise its limit with the option emulation_limit.
 
     Examples:
 
@@ -81,7 +81,7 @@ def receive(  # size: one parameter per option of the command line
         consumer = _consumer(session, source, selector, durable, shared, connection.client_id)
         wait = _wait(timeout, follow, lasting=isinstance(destination(source), Queue) or durable is not None)
         if wait is None and not follow:
-            note("waiting for what is published from now on; Ctrl-C ends")
+            note("waiting for messages published from now on; stop with Ctrl-C")
         connection.start()
         tally = Tally()
         with reporting(lambda whole: note(f"{tally.count} received"), always=False):
@@ -93,7 +93,7 @@ def receive(  # size: one parameter per option of the command line
 
 
 def _wait(timeout: str | None, follow: bool, *, lasting: bool) -> float | None:
-    """How long to wait for a message; what is not kept for this command is still to come, so that it waits for ever."""
+    """How long to wait for a message; for ever on a topic that keeps no messages for this command."""
     if follow:
         return None
     if timeout is None:
@@ -102,21 +102,21 @@ def _wait(timeout: str | None, follow: bool, *, lasting: bool) -> float | None:
 
 
 def _tell_missing(received: int, count: int | None, wait: float | None) -> None:
-    """Say why the command ends with fewer messages than asked for, or with none."""
+    """Say why the command ends with fewer messages than requested, or with none."""
     if wait is not None and (count is not None or not received):
-        which = f"{received} of {counted(count, 'message')}" if count is not None else "no message"
-        note(f"{which}: nothing{' more' if received else ''} came within {wait:g} s (--timeout waits longer)")
+        which = f"{received} of {counted(count or 0, 'message')}: no further one" if received else "no message"
+        note(f"{which} within {wait:g} s (see --timeout)")
 
 
 class Tally:
-    """The last number that a piece of work told, also after it failed."""
+    """Keeps the last count reported by some work, even if it fails."""
 
     def __init__(self) -> None:
         self.count = 0
         self.show: Callable[[int], None] = lambda count: None
 
     def __call__(self, count: int) -> None:
-        """So many so far."""
+        """Set the count."""
         self.count = count
         self.show(count)
 
@@ -124,8 +124,8 @@ class Tally:
 def pump(consumer: MessageConsumer, writer: Writer, count: int | None, wait: float | None, tally: Tally) -> None:
     """Print messages until ``count``, or ``wait`` seconds without one.
 
-    The session is in CLIENT_ACKNOWLEDGE: acknowledging the last message written covers all before it. On Ctrl-C what
-    is written is flushed but not acknowledged, since the next message may have been consumed and not written.
+    The session is in CLIENT_ACKNOWLEDGE: acknowledging the last message written includes all before it. On Ctrl-C the
+    output is flushed but not acknowledged, since the next message may have been consumed and not written.
     """
     unsettled = 0
     last: Message | None = None
@@ -164,13 +164,13 @@ def _consumer(
         assert durable is not None
         if client_id is None:
             raise ConfigurationError(
-                f"--durable {durable} needs --client-id NAME, or --shared {durable} beside it to share the subscription"
+                f"--durable {durable} needs --client-id NAME, or also --shared {durable} to share the subscription"
             )
         return session.create_durable_consumer(where, durable, selector)
     if durable is None:
         return session.create_shared_consumer(where, shared, selector)
     if durable != shared:
-        raise ConfigurationError("a shared durable subscription has one name: give the same to --durable and --shared")
+        raise ConfigurationError("a shared durable subscription has one name: give it to both --durable and --shared")
     return session.create_shared_durable_consumer(where, shared, selector)
 
 
@@ -185,10 +185,10 @@ def browse(
     password: PasswordArg = None,
     options: OptionsArg = None,
 ) -> int:
-    """Print the messages of a queue and leave them there.
+    """Print the messages of a queue and leave them in it.
 
-    `export` does the same into a file. Ends with 1 where an emulated browser could not show all: the option
-    emulation_limit raises its limit.
+    `export` does the same into a file. Exits with 1 if an emulated browser could not show all messages: raise its limit
+    with the option emulation_limit.
 
     Examples:
 
@@ -203,12 +203,12 @@ def browse(
     with connect(target, overrides(user, password, options)) as connection:
         seen = print_browsed(connection, where, selector, writer, count)
     if not seen:
-        note(f"{where.address} holds no message{' that matches' if selector else ''}")
+        note(f"no {'matching ' if selector else ''}messages in {where.address}")
     return EMPTY if fail_if_empty and not seen else OK
 
 
 def print_browsed(connection: Connection, where: Queue, selector: str | None, writer: Writer, count: int | None) -> int:
-    """Print what is in a queue, at most ``count`` messages; how many there were. JMSError where some were left out."""
+    """Print at most ``count`` messages of a queue; returns how many. JMSError if the browser left some out."""
     seen = 0
     session = connection.create_session()
     connection.start()
@@ -227,9 +227,9 @@ def print_browsed(connection: Connection, where: Queue, selector: str | None, wr
 
 
 def check_whole(seen: QueueBrowser | MessageConsumer, where: Queue | str) -> None:
-    """JMSError where a browser or a selector has not seen all that is there."""
-    if seen.is_cut:
+    """JMSError if a browser or a selector has not seen all messages."""
+    if seen.is_truncated:
         raise JMSError(
-            f"incomplete: {where} holds more messages than are looked at where the broker does not do it itself; "
-            "-o emulation_limit=N raises their number"
+            f"incomplete: {where} holds more messages than the emulation for this broker reads; "
+            "raise the limit with -o emulation_limit=N"
         )

@@ -1,4 +1,4 @@
-"""How every command ends: exit codes, errors as one line, Ctrl-C, a reader that went away."""
+"""Exit codes and error messages of every command, also for Ctrl-C and a closed pipe."""
 
 import logging
 import os
@@ -34,27 +34,27 @@ __all__ = [
 _P = ParamSpec("_P")
 
 OK = 0
-ERROR = 1  # the broker, the network or the input said no
+ERROR = 1  # an error of the broker, the network or the input
 USAGE = 2  # the command line or the configuration is wrong
 EMPTY = 3  # nothing was received, with --fail-if-empty
 INTERRUPTED = 130  # Ctrl-C, as shells report it
-PIPE_CLOSED = 141  # the reader of the output went away, as shells report it
+PIPE_CLOSED = 141  # the reader of the output closed it, as shells report it
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, of which the user has been told how far the command came."""
+    """Ctrl-C, after the command has reported its progress."""
 
 
 def note(text: str) -> None:
-    """Tell the user something beside the output."""
+    """Print a note to standard error."""
     screen().print(Text(shown(text, lines=True)))
 
 
 @contextmanager
 def reporting(report: Callable[[bool], None], *, always: bool = True) -> Iterator[None]:
-    """However the work ends, report how far it came; with ``always`` off, only when Ctrl-C ends it.
+    """Report progress at the end of the work, however it ends; if ``always`` is False, only after Ctrl-C.
 
-    ``report`` is told whether the work ended by itself: otherwise a step of it may be half done.
+    ``report`` is called with False if the work was interrupted: a step may then be half done.
     """
     try:
         yield
@@ -73,9 +73,9 @@ def reporting(report: Callable[[bool], None], *, always: bool = True) -> Iterato
 
 
 class _Library(logging.Handler):
-    """What the library logs, as warnings among the command's own words.
+    """Prints the library's log as warnings.
 
-    An error waits for the end: mostly it is the one with which the command ends, and that is told once.
+    An error is held back until the end: usually the command fails with it, and then it is printed once.
     """
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ class _Library(logging.Handler):
         self._told: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """One line of the log."""
+        """Handle one record of the log."""
         errors = [each for each in record.args or () if isinstance(each, Exception)]
         if record.levelno >= logging.ERROR and errors and not record.exc_info:
             self._waiting.append(str(errors[0]))
@@ -92,12 +92,12 @@ class _Library(logging.Handler):
             note(f"warning: {self.format(record)}")
 
     def told(self, text: str) -> None:
-        """The user knows this."""
+        """Note that this text was printed."""
         self._told.append(text)
 
     @contextmanager
     def heard(self) -> Iterator[None]:
-        """Listen while a command runs."""
+        """Handle log records while a command runs."""
         self._waiting, self._told = [], []
         logger = logging.getLogger("jmsbridge")
         logger.addHandler(self)
@@ -114,13 +114,13 @@ _library = _Library()
 
 
 def complain(text: str) -> None:
-    """Tell the user what went wrong."""
+    """Print an error to standard error."""
     _library.told(text)
     screen().print(Text.assemble(("error:", "bold red"), " ", shown(text, lines=True)))
 
 
 def guarded(command: Callable[_P, int | None]) -> Callable[_P, None]:
-    """The command, ending with an exit code whatever happens; no traceback unless ``JMSBRIDGE_DEBUG`` is set."""
+    """Make the command end with an exit code whatever happens; a traceback only if ``JMSBRIDGE_DEBUG`` is set."""
 
     @wraps(command)
     def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
@@ -143,7 +143,7 @@ def _exit_code(command: Callable[[], int | None]) -> int:
             note("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # Python flushes stdout once more at exit; that must not fail a second time.
+        # Python flushes stdout again at exit, which must not fail a second time.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     except (ConfigurationError, InvalidSelector, SelectorError, SelectorRefused) as error:
@@ -162,7 +162,7 @@ def _failed(error: Exception, code: int) -> int:
 
 
 class _Warnings:
-    """Warnings in a line each, told once: what is emulated, without the price, for which there is ``doctor``."""
+    """Prints each warning once, in one line; emulated features without their price, which ``doctor`` shows."""
 
     def __init__(self) -> None:
         self._told: set[str] = set()
@@ -171,7 +171,7 @@ class _Warnings:
         """One warning."""
         text = str(message)
         if isinstance(message, EmulationWarning) and not os.environ.get("JMSBRIDGE_DEBUG"):
-            text = f"{text.partition(';')[0]}: emulated, at a price that `jmsbridge doctor` names"
+            text = f"{text.partition(';')[0]}: emulated; `jmsbridge doctor` shows the price"
         if text not in self._told:
             self._told.add(text)
             note(f"warning: {text}")

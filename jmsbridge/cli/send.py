@@ -1,4 +1,4 @@
-"""``jmsbridge send``: arguments or standard input to messages, pipelined."""
+"""``jmsbridge send``: sends arguments or standard input as messages, pipelined."""
 
 import sys
 import threading
@@ -43,7 +43,7 @@ _TYPES: dict[str, Any] = {
 
 
 class InputFormat(StrEnum):
-    """What standard input holds."""
+    """The format of standard input."""
 
     JSON = "json"
     TEXT = "text"
@@ -54,20 +54,20 @@ class Sending:
     """A completion listener that counts; thread-safe."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()  # guards all but the last
+        self._lock = threading.Lock()  # guards all except the last
         self.confirmed = 0
         self.fleeting = 0  # NON_PERSISTENT among them
         self.error: Exception | None = None
         self.expired = 0
 
     def on_completion(self, message: Message) -> None:
-        """One message is with the broker."""
+        """The broker has one more message."""
         with self._lock:
             self.confirmed += 1
             self.fleeting += message.jms_delivery_mode == DeliveryMode.NON_PERSISTENT
 
     def on_exception(self, message: Message, error: Exception) -> None:
-        """One message is not; the first error is kept."""
+        """A send failed; the first error is kept."""
         with self._lock:
             self.error = self.error or error
 
@@ -75,7 +75,7 @@ class Sending:
 def send(  # size: one parameter per option of the command line
     to: Annotated[
         str | None,
-        typer.Argument(metavar="[DESTINATION]", help="queue:NAME, topic:NAME or NAME. Default: what each line says."),
+        typer.Argument(metavar="[DESTINATION]", help="queue:NAME, topic:NAME or NAME. Default: the one in each line."),
     ] = None,
     texts: Annotated[
         list[str] | None, typer.Argument(metavar="[TEXT]...", help="Text messages to send instead of standard input.")
@@ -103,11 +103,11 @@ def send(  # size: one parameter per option of the command line
     user: UserArg = None,
     password: PasswordArg = None,
     options: OptionsArg = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
 ) -> int:
     """Send messages: the TEXTs, or standard input.
 
-    A message counts as sent when the broker has it. The command ends with 0 only when all were.
+    A message counts as sent when the broker has confirmed it. The command exits with 0 only if all were sent.
 
     Examples:
 
@@ -129,7 +129,7 @@ def send(  # size: one parameter per option of the command line
 
 
 class Fixed:
-    """What the command line says about every message."""
+    """The settings of the command line, for every message."""
 
     def __init__(
         self,
@@ -161,7 +161,7 @@ def send_all(
     quiet: bool = False,
     verb: str = "sent",
 ) -> int:
-    """Send messages, pipelined, and say how many the broker has; the exit code."""
+    """Send messages, pipelined, and print how many the broker has; returns the exit code."""
     resolved = resolve(target, given)
     private, fleeting = warn_if_private(resolved), warn_if_fleeting(resolved)
     sending = Sending()
@@ -171,7 +171,7 @@ def send_all(
         producer = session.create_producer(None)
 
         def report(whole: bool) -> None:
-            connection.close()  # Waits for the answers still open.
+            connection.close()  # waits for outstanding confirmations
             if not quiet or sending.error:
                 note(f"{sending.confirmed} {verb}")
             if sending.fleeting and fleeting and not quiet:
@@ -195,16 +195,16 @@ def _pump(
     sending: Sending,
     quiet: bool,
 ) -> str | None:
-    """Send everything; the text of what stopped it, or None."""
+    """Send everything; returns None, or an error text."""
     with counting("sent", quiet=quiet or sys.stdin.isatty(), waiting="waiting for input") as show:
         number = 0
         try:
             for number, outgoing in enumerate(inputs, 1):
                 to = default or outgoing.destination
                 if to is None:
-                    return f"message {number} names no destination, and neither does the command line"
+                    return f"message {number} has no destination, and none is given on the command line"
                 if outgoing.expired:
-                    complain(f"message {number} expired before it could be sent; going on")
+                    complain(f"message {number} expired before it could be sent; continuing")
                     sending.expired += 1
                     continue
                 fixed.apply(outgoing.message)
@@ -226,7 +226,7 @@ def _inputs(session: Session, texts: list[str] | None, form: InputFormat) -> Ite
         yield from (Outgoing(session.create_text_message(text)) for text in texts)
         return
     if sys.stdin.isatty():
-        note("reading messages from the terminal, one a line; Ctrl-D ends")
+        note("reading messages from the terminal, one per line; end with Ctrl-D")
     if form is InputFormat.BYTES:
         message = session.create_bytes_message()
         message.write_bytes(sys.stdin.buffer.read())

@@ -1,4 +1,4 @@
-"""Standard streams that the shell closed (``<&-``, ``>&-``)."""
+"""Replaces standard streams that the shell has closed (``<&-``, ``>&-``)."""
 
 import io
 import os
@@ -8,10 +8,10 @@ __all__ = ["replace_closed_streams"]
 
 
 class _Closed(io.BufferedIOBase):
-    """What is written here would be lost, so it is refused."""
+    """Refuses what is written, since it would be lost."""
 
     def writable(self) -> bool:
-        """As every output says."""
+        """True, as for every output."""
         return True
 
     def write(self, data: object) -> int:
@@ -20,10 +20,10 @@ class _Closed(io.BufferedIOBase):
 
 
 def replace_closed_streams() -> None:
-    """Let closed standard input be empty, closed standard output refuse what is written, closed errors go nowhere.
+    """Make closed standard input empty, let closed standard output refuse writes, and discard closed standard error.
 
-    Their file descriptors are taken as well: otherwise the next file or socket would get one of them, and a child's
-    output would go there.
+    Also occupies their file descriptors: otherwise the next file or socket would get one of them, and with it the
+    output of child processes.
     """
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass

@@ -1,4 +1,4 @@
-"""Rows for a reader: a table on a terminal, and lines with tabs in a pipe."""
+"""Prints rows: a table on a terminal, lines with tabs in a pipe."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ def print_rows(
     """Print rows to standard output.
 
     On a terminal numbers are grouped by thousands, and each row has its ``style``. In a pipe each line begins with
-    ``lead``, where a command prints more than one table.
+    ``lead``, which tells several tables of a command apart.
     """
     if not sys.stdout.isatty():
         for row in rows:

@@ -1,4 +1,4 @@
-"""What every command takes: the target, its options, and the names of destinations."""
+"""Common arguments of the commands: the target, its options, and names of destinations."""
 
 from typing import Annotated, Any
 
@@ -31,11 +31,11 @@ __all__ = [
 
 
 def complete_target(incomplete: str) -> list[str]:
-    """What a shell offers for a target: profiles, then schemes."""
+    """Shell completions for a target: profiles, then schemes."""
     try:
         names = profile_names()
     except ConfigurationError:
-        names = []  # A broken file is complained about when the command runs.
+        names = []  # an invalid file is reported when the command runs
     schemes = ["embedded:" if name == "embedded" else f"{name}://" for name in registry.names()]
     return [name for name in (*names, *schemes) if name.startswith(incomplete)]
 
@@ -61,7 +61,7 @@ PasswordArg = Annotated[
     str | None,
     typer.Option(
         envvar="JMSBRIDGE_PASSWORD",
-        help="Password; better given by the environment variable, or by a profile.",
+        help="Password; safer in the environment variable or a profile.",
         show_envvar=True,
         show_default=False,
     ),
@@ -75,27 +75,29 @@ _KINDS = ("queue", "topic", "temp-queue", "temp-topic")
 
 
 def one_target(positional: str | None, option: str | None) -> str | None:
-    """The target of a command that takes it in either way."""
+    """The target of a command that takes it as an argument or an option."""
     if positional is not None and option is not None and positional != option:
         raise ConfigurationError("the target is given twice: as an argument, and with --target")
     return option if positional is None else positional
 
 
 def overrides(user: str | None, password: str | None, options: list[str] | None) -> dict[str, Any]:
-    """The options of the command line as ``resolve`` and ``connect`` take them; ``-`` in their names is ``_``."""
+    """The options of the command line, for ``resolve`` and ``connect``; ``-`` in names becomes ``_``."""
     given: list[tuple[str, str]] = []
     for option in options or []:
         name, equals, value = option.partition("=")
         if not (name and equals):
             raise ConfigurationError(f"--option {_name(option)!r} must have the form NAME=VALUE")
         path = option_path(name)
-        names = {0, len(path) - 1} if len(path) > 2 else set(range(len(path)))  # the rest names a destination
+        names = (
+            {0, len(path) - 1} if len(path) > 2 else set(range(len(path)))
+        )  # the middle is the name of a destination
         given.append((".".join(part.replace("-", "_") if at in names else part for at, part in enumerate(path)), value))
     return {"user": user, "password": password, **nested(given)}
 
 
 def _name(option: str) -> str:
-    """What can be shown of an option without a value, which may be its value."""
+    """The name to show for an option without "=": if it may be a value, it is masked."""
     known = len(option) - len(option.lstrip("abcdefghijklmnopqrstuvwxyz_-."))
     return option[:known] + ("…" if known < len(option) else "")
 
@@ -112,18 +114,18 @@ def destination(text: str) -> Destination:
         _refuse_url(text)
         kind, name = "queue", text
     if not name:
-        raise ConfigurationError("a destination has a name, such as 'orders' or 'topic:news'")
+        raise ConfigurationError("a destination needs a name, such as 'orders' or 'topic:news'")
     return destination_of(Address(name, kind.endswith("topic"), kind.startswith("temp-")))  # as `list` shows it
 
 
 def _refuse_url(text: str) -> None:
-    """A target in the place of a destination would become a queue with that name, its password included."""
+    """Refuse a target in the place of a destination: it would become a queue name, its password included."""
     scheme, colon, rest = text.partition(":")
     known = colon and scheme.lower() in {*registry.names(), *NETWORKED}
     if (known and (rest.startswith("/") or "@" in rest)) or (text.startswith("//") and mask_url(text) != text):
         raise ConfigurationError(
             f"{mask_url(text)!r} is a target, not a destination: give it with --target (-t); "
-            "a queue that is named so is 'queue:NAME'"
+            "for a queue of that name write 'queue:NAME'"
         )
 
 
@@ -136,14 +138,14 @@ def seconds(text: str, option: str) -> float:
 
 
 def warn_if_private(resolved: Target) -> str | None:
-    """A warning where what is sent ends with this process; None elsewhere."""
+    """A warning if messages are lost when this process ends, else None."""
     if resolved.scheme == "embedded" and not resolved.endpoints[0].path:
         return "the embedded broker lives in this process only: other commands do not see its messages"
     return None
 
 
 def warn_if_fleeting(resolved: Target) -> str | None:
-    """A warning where NON_PERSISTENT messages may end with this process; None elsewhere."""
+    """A warning if NON_PERSISTENT messages may be lost when this process ends, else None."""
     if resolved.scheme == "embedded" and resolved.endpoints[0].path:
         path = resolved.endpoints[0].path
         return f"NON_PERSISTENT messages are dropped when the last process that has {path} open closes it"

@@ -1,7 +1,7 @@
-"""Java-typed values in JSON and back, exactly.
+"""Lossless conversion of Java-typed values to JSON and back.
 
-What JSON can tell is written plainly: text, booleans, null, a Java int as an integer, a double with a fraction as a
-number. Every other type is an object with one member that names it: ``{"short": 5}``, ``{"bytes": "AAEC"}``.
+Types that JSON can distinguish are written plainly: text, booleans, null, a Java int as an integer, a double with a
+fraction as a number. Others are an object whose only member names the type: ``{"short": 5}``, ``{"bytes": "AAEC"}``.
 """
 
 import base64
@@ -20,7 +20,7 @@ _NON_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 def to_json(value: Any) -> Any:
-    """A property, field or object value as JSON's own types; ValueError for what has no form."""
+    """A property, field or object value in JSON's types; ValueError if it has no JSON form."""
     writer = _WRITERS.get(type(value))
     if writer is None:
         raise ValueError(f"a {type(value).__name__} has no JSON form")
@@ -28,7 +28,7 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(value: Any) -> Any:
-    """The typed value that ``to_json`` wrote; ValueError where it is none."""
+    """The typed value that ``to_json`` wrote; ValueError for anything else."""
     if isinstance(value, list):
         return [from_json(item) for item in value]
     if isinstance(value, dict):
@@ -44,9 +44,9 @@ def to_base64(data: bytes) -> str:
 
 
 def from_base64(text: Any) -> bytes:
-    """Bytes from JSON text; ValueError where it is no base64."""
+    """Bytes from JSON text; ValueError if it is not base64."""
     if not isinstance(text, str):
-        raise ValueError("bytes are written as base64 text")
+        raise ValueError("bytes must be base64 text")
     try:
         return base64.b64decode(text, validate=True)
     except ValueError as error:
@@ -55,7 +55,7 @@ def from_base64(text: Any) -> bytes:
 
 def _tagged(value: dict[str, Any]) -> Any:
     if len(value) != 1:
-        raise ValueError('a typed value is an object with one member, such as {"short": 5}')
+        raise ValueError('a typed value must be an object with one member, such as {"short": 5}')
     tag, inner = next(iter(value.items()))
     reader = _READERS.get(tag)
     if reader is None:
@@ -64,7 +64,7 @@ def _tagged(value: dict[str, Any]) -> Any:
 
 
 def _long_to_json(value: int) -> dict[str, Any]:
-    # Beyond 2^53 other JSON readers round, so the digits travel as text.
+    # Other JSON readers round above 2^53, so the digits are written as text.
     return {"long": int(value) if abs(value) <= _EXACT_IN_JSON else str(int(value))}
 
 
@@ -92,7 +92,7 @@ def _integer(kind: Callable[[int], Any]) -> Callable[[Any], Any]:
         if isinstance(value, str) and value.lstrip("-").isascii() and value.lstrip("-").isdigit():
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int):
-            raise ValueError("an integer type holds an integer")
+            raise ValueError("an integer type must hold an integer")
         return kind(value)
 
     return read
@@ -103,7 +103,7 @@ def _floating(kind: Callable[[float], Any]) -> Callable[[Any], Any]:
         if isinstance(value, str) and value in _NON_FINITE:
             value = _NON_FINITE[value]
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ValueError('float and double hold a number, "NaN", "Infinity" or "-Infinity"')
+            raise ValueError('float and double must hold a number, "NaN", "Infinity" or "-Infinity"')
         return kind(float(value))
 
     return read
@@ -111,13 +111,13 @@ def _floating(kind: Callable[[float], Any]) -> Callable[[Any], Any]:
 
 def _read_map(value: Any) -> dict[Any, Any]:
     if not isinstance(value, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in value):
-        raise ValueError("a map is a list of [key, value] pairs")
+        raise ValueError("a map must be a list of [key, value] pairs")
     return {from_json(key): from_json(item) for key, item in value}
 
 
 def _read_char(value: Any) -> Char:
     if not isinstance(value, str):
-        raise ValueError("a char holds text of one character")
+        raise ValueError("a char must hold text of one character")
     return Char(value)
 
 

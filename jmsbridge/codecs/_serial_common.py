@@ -1,4 +1,4 @@
-"""What writer and reader of Java serialisation share: tags, class descriptors, the opaque object, the error."""
+"""What the writer and the reader of Java serialisation share: tags, class descriptors, JavaObject, the error."""
 
 from typing import final
 
@@ -19,7 +19,7 @@ __all__ = [
 HEADER = b"\xac\xed\x00\x05"
 FIRST_HANDLE = 0x7E0000
 MAX_DEPTH = 100
-"""How deep lists and dictionaries may be nested, both ways."""
+"""How deep lists and dictionaries may be nested, in reading and writing."""
 
 NUMBER = ("java.lang.Number", 0x86AC951D0B94E08B)
 ARRAY_LIST = ("java.util.ArrayList", 0x7881D21D99C7619D)
@@ -57,12 +57,12 @@ class Tag:
 
 
 class JavaSerialError(ValueError):
-    """A value cannot be written as a Java object, or the bytes are no Java serialisation stream."""
+    """A value cannot be written as a Java object, or the bytes are not a Java serialisation stream."""
 
 
 @final
 class JavaObject:
-    """A Java object of a class that Python cannot show: its class name and its bytes, to be kept or forwarded.
+    """A Java object of a class without a Python form: its class name and its bytes, which can be forwarded.
 
     Immutable; equal when the bytes are equal. Nothing in it is ever executed.
     """

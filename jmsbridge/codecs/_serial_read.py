@@ -1,8 +1,8 @@
 """The reading half of ``javaserial``.
 
-The reader builds values of a fixed set of classes and stops at the first thing outside it: what is unknown is never
-interpreted. Sizes are checked against the bytes that are there, depth and expanded size against constants, so that a
-hostile stream costs no more than its own length.
+The reader builds values of a fixed set of classes and stops at the first element outside it: unknown classes are never
+interpreted. Sizes are checked against the bytes available, depth and expanded size against constants, so that the cost
+of a hostile stream is bounded by its length.
 """
 
 import struct
@@ -23,7 +23,7 @@ _HAS_WRITE_METHOD, _IS_SERIALIZABLE = 1, 2
 
 
 class _OpaqueError(Exception):
-    """Something outside the subset; the stream as a whole becomes a JavaObject."""
+    """An element outside the subset: the whole stream becomes a JavaObject."""
 
 
 class _Class(NamedTuple):
@@ -55,9 +55,9 @@ class Reader:
         self._outermost = ""
 
     def read(self) -> Any:
-        """The value, or a JavaObject where the stream holds anything outside the subset."""
+        """The value, or a JavaObject if the stream holds anything outside the subset."""
         if self._take(len(HEADER)) != HEADER:
-            raise JavaSerialError("the bytes do not begin like a Java serialisation stream")
+            raise JavaSerialError("the bytes do not begin with the header of a Java serialisation stream")
         try:
             value = self._content()
         except (_OpaqueError, RecursionError):
@@ -119,10 +119,10 @@ class Reader:
     def _reference(self) -> Any:
         handle = self._number(4) - FIRST_HANDLE
         if not 0 <= handle < len(self._handles):
-            raise JavaSerialError(f"the reference before byte {self._at} leads nowhere")
+            raise JavaSerialError(f"the reference before byte {self._at} is invalid")
         value = self._handles[handle]
         self._expanded += self._sizes[handle]
-        # Objects that contain themselves or each other, and few bytes that stand for very many values.
+        # Cycles, and streams that expand to very many values.
         if value is _PENDING or isinstance(value, _Class) or self._expanded > _MAX_EXPANDED:
             raise _OpaqueError
         return value
@@ -138,7 +138,7 @@ class Reader:
         raise JavaSerialError(f"unexpected type code {tag:#04x} before byte {self._at}")
 
     def _class_desc(self) -> _Class:
-        """Read a class with its parents; iterative, because the chain is as long as the sender likes."""
+        """Read a class with its parents; iterative, because the sender decides how long the chain is."""
         pending: list[tuple[int, str, int, struct.Struct, tuple[str, ...]]] = []
         parents: tuple[_Class, ...] = ()
         while True:
@@ -152,7 +152,7 @@ class Reader:
             if tag == Tag.PROXYCLASSDESC:
                 self._opaque("java.lang.reflect.Proxy")
             if tag != Tag.CLASSDESC:
-                raise JavaSerialError(f"no class where one must be, before byte {self._at}")
+                raise JavaSerialError(f"a class is missing before byte {self._at}")
             if len(pending) == _MAX_PARENTS:
                 raise _OpaqueError
             pending.append(self._class_itself())
@@ -165,7 +165,7 @@ class Reader:
         handle = self._number(4) - FIRST_HANDLE
         found = self._handles[handle] if 0 <= handle < len(self._handles) else None
         if not isinstance(found, _Class):
-            raise JavaSerialError(f"the reference before byte {self._at} leads to no class")
+            raise JavaSerialError(f"the reference before byte {self._at} does not refer to a class")
         if len(found.parents) > _MAX_PARENTS:
             raise _OpaqueError
         return found
@@ -209,7 +209,7 @@ class Reader:
         except JavaSerialError:
             raise
         except (KeyError, TypeError, ValueError, struct.error) as error:
-            raise JavaSerialError(f"an object of {described.name} lacks what that class writes") from error
+            raise JavaSerialError(f"an object of {described.name} lacks data that this class writes") from error
 
     def _part(self, one: _Class) -> _Part:
         values = list(one.primitives.unpack(self._take(one.primitives.size)))
@@ -231,7 +231,7 @@ class Reader:
             return self._take(self._number(4))
         if described.name[:2] not in ("[L", "[["):
             raise _OpaqueError
-        # No list is made ahead: a wrong length meets the end of the stream first.
+        # Not allocated ahead: with a wrong length, the stream ends first.
         return [self._content() for _ in range(self._number(4))]
 
 
@@ -251,7 +251,7 @@ _TYPES: dict[str, Callable[[Any], Any]] = {
 def _scalar(name: str, hierarchy: dict[str, _Part]) -> Any:
     value = hierarchy[name].fields["value"]
     if not isinstance(value, (int, float)):
-        raise JavaSerialError(f"an object of {name} holds no primitive")
+        raise JavaSerialError(f"an object of {name} does not hold a primitive")
     return _TYPES[SCALARS[name][1]](value)
 
 
@@ -262,7 +262,7 @@ def _int_at(block: bytes, offset: int) -> int:
 
 def _counted(part: _Part, size: int, each: int = 1) -> list[Any]:
     if len(part.objects) != size * each:
-        raise JavaSerialError(f"a collection announces {size} elements and has {len(part.objects) // each}")
+        raise JavaSerialError(f"a collection declares {size} elements but has {len(part.objects) // each}")
     return part.objects
 
 
@@ -287,7 +287,7 @@ def _tree_map(name: str, hierarchy: dict[str, _Part]) -> dict[Any, Any]:
 
 
 def _immutable(name: str, hierarchy: dict[str, _Part]) -> Any:
-    """``List.of`` and ``Map.of``, which Java writes as one class with a tag."""
+    """``List.of`` and ``Map.of``, both written as the same class with a tag."""
     part = hierarchy[name]
     tag = part.fields["tag"] & 0xFF
     if tag not in (1, 3, 4):
@@ -300,14 +300,14 @@ def _field(owner: str, field: str, kind: type) -> _Convert:
     def convert(_: str, hierarchy: dict[str, _Part]) -> Any:
         value = hierarchy[owner].fields[field]
         if not isinstance(value, kind):
-            raise JavaSerialError(f"{owner} wraps no {kind.__name__}")
+            raise JavaSerialError(f"{owner} does not wrap a {kind.__name__}")
         return value
 
     return convert
 
 
 def _dictionary(items: list[Any]) -> dict[Any, Any]:
-    """Pairs as a dictionary; opaque where Python would merge keys that Java keeps apart (1, 1.0 and true)."""
+    """Pairs as a dictionary; opaque if Python would merge keys that differ in Java (1, 1.0 and true)."""
     if len(items) % 2:
         raise JavaSerialError("a map has a key without a value")
     keys = items[0::2]

@@ -27,7 +27,7 @@ _SERIALIZABLE_WITH_METHOD = 3
 _PACK: dict[str, Callable[[Any], bytes]] = {
     "Z": lambda value: b"\1" if value else b"\0",
     "C": lambda value: ord(value).to_bytes(2, "big"),
-    # Java writes one bit pattern for every NaN.
+    # Java writes the same bits for every NaN.
     "D": lambda value: struct.pack(">d", nan if isnan(value) else value),
     "F": lambda value: struct.pack(">f", nan if isnan(value) else value),
     "B": struct.Struct(">b").pack,
@@ -63,7 +63,7 @@ class Writer:
         try:
             self._content(value)
         except RecursionError as error:
-            raise JavaSerialError("the value is nested too deeply for the stack that is left") from error
+            raise JavaSerialError("the value is nested too deeply for the remaining stack") from error
         return bytes(self._out)
 
     def _content(self, value: Any) -> None:
@@ -98,7 +98,7 @@ class Writer:
             raise JavaSerialError(f"the integer has {value.bit_length()} bits; a Java long holds 64")
 
     def _handle(self, key: object = None) -> None:
-        """Number what was just begun; with a key it can be referred to later."""
+        """Number the element just begun; with a key, later elements can refer to it."""
         if key is not None:
             self._handles[key] = self._next
         self._next += 1
@@ -126,7 +126,7 @@ class Writer:
         self._out += data
 
     def _scalar(self, name: str, value: Any) -> None:
-        # Java's boxing caches make these the same object wherever they occur, and so a back reference.
+        # Java caches these boxed values: equal ones are the same object, and so a back reference.
         cached = name[10:] in ("Boolean", "Byte") or (isinstance(value, int) and -128 <= value <= 127)
         key = (name, value) if cached or (type(value) is Char and value <= "\x7f") else None
         if key is not None and self._seen(key):
@@ -167,7 +167,7 @@ class Writer:
         self._out += len(value).to_bytes(4, "big") + value
 
     def _container(self, value: Any, write: Callable[[Any], None]) -> None:
-        """A list or a dictionary: written once, referred to afterwards, refused where it contains itself."""
+        """A list or a dictionary: written once, then referred to; refused if it contains itself."""
         identity = id(value)
         if identity in self._open:
             raise JavaSerialError(f"the {type(value).__name__} contains itself")
@@ -195,7 +195,7 @@ class Writer:
             buckets *= 2
         self._class_desc(*HASH_MAP, _SERIALIZABLE_WITH_METHOD, (("F", "loadFactor"), ("I", "threshold")))
         self._handle(id(value))
-        # An empty HashMap has no table yet, and so no threshold.
+        # An empty HashMap has not allocated a table, and so has no threshold.
         self._out += struct.pack(
             ">fiBBii", 0.75, buckets * 3 // 4 if value else 0, Tag.BLOCKDATA, 8, buckets, len(value)
         )
@@ -206,4 +206,4 @@ class Writer:
             self._content(item)
 
 
-_CARRIED = "None, booleans, numbers, text, bytes, lists and dictionaries of these do"
+_CARRIED = "only None, booleans, numbers, text, bytes, lists and dictionaries of these have one"

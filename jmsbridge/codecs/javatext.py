@@ -1,6 +1,6 @@
-"""Numbers as Java writes and reads them, so that a converted property reads the same on both sides.
+"""Numbers as text, as Java writes and reads them, so that a converted property reads the same in both languages.
 
-Pure functions. Text that Java would not parse raises ``NumberFormatError``, as ``NumberFormatException`` does there.
+Pure functions. Text that Java would not parse raises ``NumberFormatError`` (Java's ``NumberFormatException``).
 """
 
 import re
@@ -33,7 +33,7 @@ _SPECIAL = {
     for sign in ("", "+", "-")
     for name, value in (("NaN", nan), ("Infinity", inf))
 }
-# String.trim() of Java removes every character up to the space, and no other white space.
+# Java's String.trim() removes every character up to U+0020, and no other white space.
 _TRIMMED = "".join(map(chr, range(0x21)))
 
 
@@ -43,7 +43,7 @@ def boolean_text(value: bool) -> str:
 
 
 def parse_boolean(text: str) -> bool:
-    """Whether the text is "true" in any case; nothing is an error (``Boolean.valueOf``)."""
+    """Whether the text is "true" in any case; never an error (``Boolean.valueOf``)."""
     return text.lower() == "true"
 
 
@@ -64,7 +64,7 @@ def _shortest_float32(value: float) -> str:
         text = f"{value:.{precision}e}"
         if round_to_float32(float(text)) == value:
             return text
-        # Above a power of two the neighbours are farther apart: the next decimal away from zero may still do.
+        # Above a power of two the next float is farther away: the next decimal away from zero may still round to it.
         digits, exponent = text.split("e")
         away = f"{Decimal(digits) + Decimal((0 if value > 0 else 1, (1,), -precision))}e{exponent}"
         if round_to_float32(float(away)) == value:
@@ -86,7 +86,7 @@ def _java_form(value: float, shortest: str, two_digits: str) -> str:
     point = len(text) + exponent  # value = 0.text * 10**point
     text = text.rstrip("0")
     if len(text) == 1:
-        # Java prints at least two digits, and then the two that are nearest: 4.9E-324, not 5.0E-324.
+        # Java prints at least two digits, the two nearest to the value: 4.9E-324, not 5.0E-324.
         mantissa, _, power = two_digits.lstrip("-").partition("e")
         text, point = mantissa.replace(".", "").rstrip("0"), int(power) + 1
     minus = "-" if sign else ""
@@ -98,7 +98,7 @@ def _java_form(value: float, shortest: str, two_digits: str) -> str:
 
 
 def round_to_float32(value: float) -> float:
-    """The nearest 32-bit float, infinite where the value is too large (a Java cast)."""
+    """The nearest 32-bit float, infinite if the value is too large (a Java cast)."""
     try:
         rounded: float = _FLOAT.unpack(_FLOAT.pack(value))[0]
     except OverflowError:
@@ -109,7 +109,7 @@ def round_to_float32(value: float) -> float:
 def parse_integer(text: str, bits: int) -> int:
     """Read a signed decimal of at most ``bits`` bits as ``Integer.parseInt`` and its siblings do.
 
-    A leading ``+`` is fine and so are the decimal digits of any script in the basic plane; spaces and underscores are
+    A leading ``+`` and the decimal digits of any script in the basic plane are accepted; spaces and underscores are
     not.
     """
     limit = 1 << (bits - 1)
@@ -129,7 +129,7 @@ def _parse_digits(text: str, limit: int) -> int:
         digit = unicodedata.decimal(character, None)
         if digit is None or character > "\uffff":
             raise NumberFormatError(f"not a decimal integer: {_shown(text)}")
-        # Stop growing once it is out of range, but go on: a later letter is the better message, and cost stays linear.
+        # Out of range, the number stops growing (so the cost stays linear), but a later letter is still reported.
         value = min(value * 10 + digit, 2 * limit)
     return -value if negative else value
 
@@ -148,7 +148,7 @@ def parse_float(text: str) -> float:
     low, high = _neighbours(value, rounded)
     if value - low != high - value or low == high:
         return rounded
-    # Exactly between two 32-bit floats after the first rounding: only the text knows on which side it lies.
+    # The double is exactly between two 32-bit floats: only the text tells on which side the number is.
     exact = _exact(trimmed)
     middle = Fraction(value)
     if exact == middle:
@@ -189,7 +189,7 @@ def _parse_floating(text: str) -> tuple[float, str]:
 
 
 def _exact(trimmed: str) -> Fraction:
-    """The number that the text names; it is a finite, non-zero double, so its exponent is bounded by its length."""
+    """The exact number; it is a finite, non-zero double, so its exponent is bounded by the length of the text."""
     match = _DECIMAL.fullmatch(trimmed)
     if match is not None:
         return Fraction(Decimal(match[1]))

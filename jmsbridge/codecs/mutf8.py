@@ -1,7 +1,7 @@
-"""Modified UTF-8, as Java's ``writeUTF`` and ``readUTF`` have it.
+"""Modified UTF-8, as in Java's ``writeUTF`` and ``readUTF``.
 
-Each UTF-16 unit is encoded by itself, so characters beyond the basic plane take six bytes and a lone surrogate
-survives; NUL is ``C0 80``. A wrong byte raises ``ModifiedUtf8Error``, a ``ValueError``. Pure functions.
+Each UTF-16 unit is encoded by itself, so characters beyond the basic plane take six bytes and lone surrogates are
+kept; NUL is ``C0 80``. A wrong byte raises ``ModifiedUtf8Error``, a ``ValueError``. Pure functions.
 """
 
 import re
@@ -9,7 +9,7 @@ import re
 __all__ = ["MAX_SHORT", "ModifiedUtf8Error", "decode", "encode", "read_utf", "write_utf"]
 
 MAX_SHORT = 65535
-"""The most bytes that the two-byte length of ``writeUTF`` can announce."""
+"""The largest length that the two-byte prefix of ``writeUTF`` can hold."""
 
 _BEYOND_BASIC_PLANE = re.compile("[\U00010000-\U0010ffff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -17,7 +17,7 @@ _NEVER = re.compile(rb"[\xf0-\xff]")
 
 
 class ModifiedUtf8Error(ValueError):
-    """The bytes are no modified UTF-8, end too early, or the text is too long for its length field."""
+    """The bytes are not modified UTF-8 or are truncated, or the text is too long for its length prefix."""
 
 
 def encode(text: str) -> bytes:
@@ -35,7 +35,7 @@ def _as_pair(match: re.Match[str]) -> str:
 
 
 def decode(data: bytes | bytearray | memoryview) -> str:
-    """The text of some bytes; surrogate pairs are joined, lone ones kept, overlong forms read as Java reads them."""
+    """The text of the bytes; joins surrogate pairs, keeps lone ones, and accepts overlong forms, as Java does."""
     octets = bytes(data)
     if octets.isascii():
         return octets.decode("ascii")
@@ -51,7 +51,7 @@ def decode(data: bytes | bytearray | memoryview) -> str:
 
 
 def _decode_slowly(octets: bytes) -> str:
-    """Java's own loop, for what Python's decoder refuses and Java accepts: overlong forms."""
+    """Java's loop, for overlong forms, which Python's decoder refuses."""
     units: list[str] = []
     position, end = 0, len(octets)
     while position < end:
@@ -72,14 +72,14 @@ def write_utf(text: str) -> bytes:
     """A text with its two-byte length (``DataOutput.writeUTF``); ModifiedUtf8Error above 65535 bytes."""
     data = encode(text)
     if len(data) > MAX_SHORT:
-        raise ModifiedUtf8Error(f"the text takes {len(data)} bytes, and writeUTF has room for {MAX_SHORT}")
+        raise ModifiedUtf8Error(f"the text takes {len(data)} bytes, but writeUTF allows at most {MAX_SHORT}")
     return len(data).to_bytes(2, "big") + data
 
 
 def read_utf(data: bytes | bytearray | memoryview, offset: int = 0) -> tuple[str, int]:
-    """Read what ``write_utf`` wrote, at ``offset``: the text and the offset behind it."""
+    """Read what ``write_utf`` wrote, at ``offset``; returns the text and the offset after it."""
     start = offset + 2
     end = start + int.from_bytes(data[offset:start], "big")
     if len(data) < start or len(data) < end:
-        raise ModifiedUtf8Error(f"the text at byte {offset} is cut off")
+        raise ModifiedUtf8Error(f"the text at byte {offset} is truncated")
     return decode(data[start:end]), end

@@ -1,6 +1,6 @@
 """Where to connect and how: URLs, profiles, typed options, secrets.
 
-``resolve`` is the only way in: it turns what a caller names into a ``Target``.
+``resolve`` is the entry point: it turns the target and options of a call into a ``Target``.
 """
 
 from jmsbridge.config.kinds import to_seconds

@@ -1,4 +1,4 @@
-"""From a URL's scheme to its backend, or to an error that says what to install, and what to write instead."""
+"""Finds the backend of a URL's scheme, or says what to install or to write instead."""
 
 import re
 
@@ -21,7 +21,7 @@ COMING = {
     "pulsar": "Pulsar",
     "pulsar+ssl": "Pulsar",
 }
-"""Schemes that a later version has a backend for, with the name of the protocol."""
+"""Schemes for which a later version will have a backend, with the name of the protocol."""
 
 NETWORKED = frozenset((*EXTRAS, *COMING))
 """Schemes whose URLs name a host."""
@@ -34,14 +34,14 @@ _JAVA = re.compile(
 
 
 def install_hint(scheme: str) -> str:
-    """The command that brings what a scheme needs of which only the client library is missing."""
+    """How to install the missing client library of a scheme."""
     if scheme in EXTRAS:
         return f"pip install 'jmsbridge[{EXTRAS[scheme]}]'"
-    return "install again the package that has its backend, with what it requires"
+    return "reinstall the package of its backend, with its requirements"
 
 
 def missing_backend(scheme: str) -> str | None:
-    """Why this scheme cannot be used in this version or installation, and what helps; None where it can."""
+    """Why this scheme cannot be used in this version or installation, and the remedy; None if it can be used."""
     try:
         registry.load(scheme)
     except KeyError:
@@ -52,7 +52,7 @@ def missing_backend(scheme: str) -> str | None:
 
 
 def backend_for(scheme: str) -> Backend:
-    """The backend of a scheme; ConfigurationError with the nearest scheme, or with how to install this one."""
+    """The backend of a scheme; ConfigurationError with the nearest scheme, or how to install this one."""
     why = missing_backend(scheme)
     if why is None:
         return registry.load(scheme)
@@ -69,10 +69,10 @@ def _unknown(scheme: str) -> str:
 
 
 def refuse_java_url(text: str) -> None:
-    """ConfigurationError where a target is a URL as Java clients have it, unless a backend has that scheme."""
+    """ConfigurationError if a target is a URL of a Java client, unless a backend has that scheme."""
     match = _JAVA.match(text)
     if match is not None and match[0][:-1].lower() not in registry.names():
         raise ConfigurationError(
-            f"a URL that begins with {match[0]!r} is that of a Java client: `jmsbridge import 'URL'` makes a profile "
-            "of it, and says what becomes of its options"
+            f"a URL that begins with {match[0]!r} is one of a Java client: `jmsbridge import 'URL'` turns it into a "
+            "profile, and says how its options are translated"
         )

@@ -1,7 +1,7 @@
-"""The one table of features: what the client emulates at which price, and what is refused, where a broker lacks them.
+"""The table of features: for each, what the client emulates at which price, or refuses, if the broker lacks it.
 
 Production, ``Connection.capabilities``, ``jmsbridge backends``, the documentation and the compliance suite's marks read
-it. A row's name is its name in the option ``emulation``.
+it. The name of a row is its name in the option ``emulation``.
 """
 
 from typing import Literal
@@ -16,10 +16,10 @@ Outcome = Literal["native", "emulated", "refused"]
 
 
 class Feature(msgspec.Struct, frozen=True):
-    """One row: what is done about a capability that the broker lacks.
+    """One row: what happens when the broker lacks a capability.
 
-    ``emulation`` is None where the client can do nothing; it needs ``needs`` of the broker. ``default`` is what happens
-    unless the user says otherwise; ``warns`` where the price deserves an EmulationWarning.
+    ``emulation`` says what the client does, which requires ``needs`` of the broker; None if it can do nothing.
+    ``default`` is the outcome unless an option changes it; ``warns`` is True if the price needs an EmulationWarning.
     """
 
     native: Native
@@ -47,11 +47,11 @@ def _row(
 
 
 FEATURES: tuple[Feature, ...] = (
-    _row(Native.SEND_CONFIRM, "send confirmation", None, "an answer after the write confirms nothing", "refused"),
+    _row(Native.SEND_CONFIRM, "send confirmation", None, "a send that was only written is not confirmed", "refused"),
     _row(
         Native.TRANSACTIONS,
         "local transaction",
-        "sends are held; commit sends and confirms all, then acknowledges",
+        "sends are held back; commit sends them, waits for their confirmations, then acknowledges",
         "not atomic: a failed commit may leave some sends visible and then raises InDoubt; duplicates, never loss",
         "emulated",
         warns=True,
@@ -59,16 +59,16 @@ FEATURES: tuple[Feature, ...] = (
     _row(
         Native.TOPIC_SELECTORS,
         "selector on a topic subscription",
-        "filter on arrival, accept the rest",
-        "traffic and backlog of what does not match",
+        "the client filters on arrival and accepts what does not match",
+        "traffic and backlog of messages that do not match",
         "emulated",
     ),
     _row(
         Native.QUEUE_SELECTORS,
         "selector on a queue",
-        "what does not match is parked, and handed back after a while",
-        "others do not see it meanwhile, then out of order and marked redelivered; nothing is found behind "
-        "emulation_limit messages that nobody wants",
+        "messages that do not match are buffered, and requeued after a while",
+        "other consumers do not see them meanwhile, and get them later out of order and marked redelivered; a match "
+        "behind emulation_limit other messages is not found",
         "emulated",
         warns=True,
         needs=Native.HAND_BACK,
@@ -76,20 +76,21 @@ FEATURES: tuple[Feature, ...] = (
     _row(
         Native.BROWSE,
         "queue browser",
-        "messages are taken, and all handed back at once",
-        "others do not see them meanwhile, then marked redelivered; emulation_limit messages are shown at most",
+        "messages are received, and all requeued at once",
+        "other consumers do not see them meanwhile, and get them marked redelivered; at most emulation_limit messages "
+        "are shown",
         "emulated",
         warns=True,
         needs=Native.HAND_BACK,
     ),
-    _row(Native.DURABLE, "durable subscription", None, "nothing keeps messages while the consumer is away", "refused"),
-    _row(Native.SHARED, "shared subscription", None, "none across processes", "refused"),
-    _row(Native.SHARED_DURABLE, "shared durable subscription", None, "none across processes", "refused"),
+    _row(Native.DURABLE, "durable subscription", None, "messages are lost while the consumer is away", "refused"),
+    _row(Native.SHARED, "shared subscription", None, "processes cannot share", "refused"),
+    _row(Native.SHARED_DURABLE, "shared durable subscription", None, "processes cannot share", "refused"),
     _row(
         Native.CLIENT_ID,
         "unique client id",
         "checked within the process",
-        "two processes may use one id",
+        "two processes may use the same id",
         "emulated",
         warns=True,
     ),
@@ -97,33 +98,33 @@ FEATURES: tuple[Feature, ...] = (
         Native.EXCLUSIVE_DURABLE,
         "exclusive durable subscription",
         "checked within the process",
-        "two processes may consume one subscription",
+        "two processes may consume the same subscription",
         "emulated",
         warns=True,
     ),
     _row(
         Native.GROUPS,
         "message groups",
-        "JMSXGroupID is sent along as a property",
-        "several consumers share the messages of one group",
+        "JMSXGroupID is sent as a property",
+        "several consumers may get messages of one group",
         "refused",
         warns=True,
         name="message_groups",
     ),
     _row(
-        Native.TEMPORARY, "temporary destination", "unique name, deleted on close", "left behind by a crash", "emulated"
+        Native.TEMPORARY, "temporary destination", "unique name, deleted on close", "remains after a crash", "emulated"
     ),
     _row(
         Native.DELAY,
         "delivery delay",
         "the message waits in the process until it is due",
-        "send returns before anything is sent, completions wait; lost with the process, and a close waits no longer "
-        "than close_timeout",
+        "send returns before the message is sent, and its completion comes later; it is lost with the process, or if "
+        "close_timeout ends first",
         "refused",
         name="delivery_delay",
     ),
-    _row(Native.PRIORITY, "priority", "order among the messages that have arrived", "local only", "emulated"),
-    _row(Native.EXPIRY, "expiry", "drop on arrival", "the broker keeps storing", "emulated"),
+    _row(Native.PRIORITY, "priority", "arrived messages are ordered", "only among arrived messages", "emulated"),
+    _row(Native.EXPIRY, "expiry", "dropped on arrival", "the broker stores them until then", "emulated"),
     _row(
         Native.DELIVERY_COUNT, "delivery count", "counted locally, at least 2 when redelivered", "inexact", "emulated"
     ),
@@ -132,23 +133,23 @@ FEATURES: tuple[Feature, ...] = (
     _row(
         Native.DRAIN,
         "receive without waiting",
-        "a short grace wait",
-        "a late message may be missed once",
+        "a short wait",
+        "a message that arrives later is missed once",
         "emulated",
     ),
-    _row(Native.CREDIT, "exact credit", "the broker's prefetch", "a bounded number of messages more", "emulated"),
+    _row(Native.CREDIT, "exact credit", "the broker's prefetch", "a bounded number of additional messages", "emulated"),
     _row(
         Native.RELEASE,
-        "give back without counting",
-        "handed back as failed",
-        "messages nobody saw are marked redelivered",
+        "release without counting",
+        "requeued as failed",
+        "messages that no consumer saw are marked redelivered",
         "emulated",
     ),
     _row(
         Native.REJECT,
         "dead-letter queue",
-        "redelivered on every 30 seconds",
-        "a poisonous message is never put aside",
+        "redelivered every 30 seconds",
+        "a message that always fails is never moved away",
         "emulated",
         warns=True,
     ),

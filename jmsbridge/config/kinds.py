@@ -1,4 +1,4 @@
-"""The kinds of value that options have, and how text becomes one of them."""
+"""The types of options, and conversion of text to them."""
 
 import math
 import re
@@ -24,10 +24,10 @@ __all__ = [
 ]
 
 LONGEST = 2_147_483.647
-"""Seconds, 24 days: the longest that every wait of the platform takes, and Java's int too."""
+"""Seconds, 24 days: the longest timeout that all platforms, and a Java int in milliseconds, can hold."""
 
 _INT = 2**31 - 1
-_UNLIMITED = "unlimited"  # what a kind makes of -1 and of this word; a kind without it refuses both
+_UNLIMITED = "unlimited"  # annotation: the value for -1 and for this word; types without it refuse both
 
 Seconds: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=LONGEST)]
 Timeout: TypeAlias = Annotated[float, msgspec.Meta(gt=0, le=LONGEST)]
@@ -60,10 +60,10 @@ def to_seconds(value: object) -> float:
 
 
 def convert_option(struct: type[msgspec.Struct], name: str, value: object) -> Any:
-    """The value that field ``name`` of ``struct`` gets from what was given; ValueError says what was expected.
+    """Convert a value for the field ``name`` of ``struct``; ValueError says what was expected.
 
-    Text is read leniently (``"true"``, ``"250"``, ``"none"``), everything else must already have the right type. A
-    field of type float is a duration. -1 and ``"unlimited"`` mean "without limit" where the field can say that.
+    Text is converted (``"true"``, ``"250"``, ``"none"``), everything else must already have the right type. A field of
+    type float is a duration. -1 and ``"unlimited"`` mean "without limit" if the field allows that.
     """
     field = next(field for field in msgspec.structs.fields(struct) if field.name == name)
     kinds, extra = _alternatives(msgspec.inspect.type_info(field.type))
@@ -83,7 +83,7 @@ def convert_option(struct: type[msgspec.Struct], name: str, value: object) -> An
 
 
 def _alternatives(kind: Type) -> tuple[list[Type], dict[str, Any]]:
-    """What a field may be, and what its annotation says beside."""
+    """The types of a field, and the extra data of its annotation."""
     extra: dict[str, Any] = {}
     kinds = []
     for each in kind.types if isinstance(kind, UnionType) else (kind,):
@@ -97,6 +97,6 @@ def _alternatives(kind: Type) -> tuple[list[Type], dict[str, Any]]:
 def _without_value(text: str, kinds: list[Type], number: str) -> str:
     if "Invalid enum value" not in text:
         return (text[:1].lower() + text[1:]).replace("`float`", number)
-    # "Invalid enum value 'hunter2'" repeats what was given, and that may be a secret.
+    # "Invalid enum value 'hunter2'" repeats the value, which may be a secret.
     values = [str(value) for kind in kinds if isinstance(kind, LiteralType) for value in kind.values]
-    return f"expected {' or '.join(values)}" if values else "not one of the values allowed"
+    return f"expected {' or '.join(values)}" if values else "not one of the allowed values"

@@ -1,4 +1,4 @@
-"""The layers of configuration: what the call, the URL and the profile say, each value with its origin."""
+"""The layers of configuration (call, URL, profile), in which each value has its origin."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ _PER_DESTINATION = "redelivery"
 
 
 class Given(msgspec.Struct, frozen=True):
-    """One value as given, and by whom. The value of a table is a dictionary of these."""
+    """One value and its origin. The value of a table is a dictionary of these."""
 
     value: Any
     origin: str
@@ -19,13 +19,13 @@ class Given(msgspec.Struct, frozen=True):
 
     @property
     def plain(self) -> Any:
-        """The value alone."""
+        """The value without origins."""
         if isinstance(self.value, dict):
             return {name: each.plain for name, each in self.value.items()}
         return self.value
 
     def origins(self, name: str) -> Iterator[tuple[str, str]]:
-        """Where the value is from, and each value below it, under their names in a URL."""
+        """Origins of the value, and of each value below it, under their names in a URL."""
         yield name, self.origin
         if isinstance(self.value, dict):
             for key, each in self.value.items():
@@ -33,14 +33,14 @@ class Given(msgspec.Struct, frozen=True):
 
 
 def given(value: Any, origin: str, secret: bool = False) -> Given:
-    """A value of one layer; of a table each entry by itself."""
+    """A value of one layer, with an origin for each entry of a table."""
     if isinstance(value, Mapping):
         value = {name: given(each, origin, secret) for name, each in value.items()}
     return Given(value, origin, secret)
 
 
 def merged(lower: Given | None, upper: Given) -> Given:
-    """The upper layer wins; of two tables the upper one wins key by key."""
+    """The upper layer's value; two tables are merged key by key."""
     if lower is None or not (isinstance(lower.value, dict) and isinstance(upper.value, dict)):
         return upper
     value = dict(lower.value)
@@ -62,7 +62,7 @@ def option_path(name: str) -> list[str]:
 
 
 def nested(options: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Named values as tables; of an option that is given both as a value and as a table the later one counts."""
+    """Options with dotted names as nested tables; if one is given both as value and as table, the later wins."""
     tables: dict[str, Any] = {}
     for name, value in options:
         *path, last = option_path(name)

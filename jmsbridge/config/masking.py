@@ -1,4 +1,4 @@
-"""Keeping secrets out of everything that is printed: errors, logs, reprs, the command line's tables."""
+"""Masking of secrets in errors, logs, reprs and the command line's tables."""
 
 import re
 
@@ -16,21 +16,21 @@ _PARAMETER = re.compile(r"([?&])([^=&#]*)=([^&]*)")
 
 
 def is_secret(name: str) -> bool:
-    """Whether the value of an option with this name is never shown."""
+    """Whether an option of this name holds a secret, which is never shown."""
     return _SECRET.search(name) is not None
 
 
 def mask_url(url: str) -> str:
-    """The URL, or what should have been one, without anything that may be a password.
+    """The URL, even a malformed one, without anything that may be a password.
 
-    Whatever is mistyped, missing or not quoted: what stands between the first colon behind the scheme and the last
-    "@" goes, and so does what follows a colon where a port should.
+    Whatever is mistyped, missing or not quoted: everything between the first colon after the scheme and the last "@"
+    is masked, and so is what follows a colon in the place of a port.
     """
     start = _PREFIX.match(url)
     prefix = start[0] if start is not None else ""
     info, at, address = url[len(prefix) :].rpartition("@")
     user, colon, _ = info.partition(":")
-    if at and not prefix.endswith("/"):  # without slashes nobody knows what the scheme is and what the user
+    if at and not prefix.endswith("/"):  # without slashes, scheme and user cannot be told apart
         plain = f"{prefix}{MASK}@{address}"
     elif colon:
         plain = f"{prefix}{user}:{MASK}@{address}"
@@ -42,7 +42,7 @@ def mask_url(url: str) -> str:
 
 
 def _without_port(address: str) -> str:
-    """``host:port`` as it is, and ``user:password`` without its password."""
+    """``host:port`` unchanged, and ``user:password`` without the password."""
     host, colon, port = address.rpartition(":") if address.startswith("[") else address.partition(":")
     if not colon or _PORT.fullmatch(port) or any(mark in host for mark in "/?"):
         return address
@@ -50,11 +50,11 @@ def _without_port(address: str) -> str:
 
 
 def shown_scheme(scheme: str) -> str:
-    """A URL's scheme for an error message; what cannot be one may be a piece of a password."""
-    return repr(scheme) if _SCHEME.fullmatch(scheme) else "what stands there"
+    """A URL's scheme for an error message; text that cannot be a scheme may be part of a password."""
+    return repr(scheme) if _SCHEME.fullmatch(scheme) else "(not shown)"
 
 
 def masked_fields(struct: msgspec.Struct) -> dict[str, object]:
-    """The fields of an options struct, ready to print."""
+    """The fields of an options struct, with secrets masked."""
     fields = msgspec.structs.asdict(struct)
     return {name: MASK if value and is_secret(name) else value for name, value in fields.items()}

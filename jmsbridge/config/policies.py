@@ -1,4 +1,4 @@
-"""Redelivery per destination: the tables that profiles, URLs and calls give, and the policy that holds for a name."""
+"""Redelivery per destination: the tables of profiles, URLs and calls, and the policy for a name."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,39 +22,39 @@ _GLOBAL = {
     "delay_max": "redelivery_delay_max",
     "max_redeliveries": "max_redeliveries",
 }
-"""The option that gives a field where no entry for the destination does."""
+"""For each field of a policy, the option used if no entry for the destination sets it."""
 _QUEUES = ("dead_letter_queue", "expiry_queue")
 _ANY = "*"
 
 
 def policy_for(options: Options, name: str, topic: bool) -> RedeliveryPolicy:
-    """The policy of the destination of that name, every field filled in.
+    """The complete policy for the destination of that name.
 
-    Of several entries that match, the most specific one: the name itself, then the longest beginning. Callers keep the
-    answer, since it is looked for anew each time.
+    Of several entries that match, the most specific one: the name itself, then the longest prefix. Callers keep the
+    result, since each call searches again.
     """
     key = _matching(options.redelivery, f"{_kind(topic)}{name}")
     return for_everything(options) if key is None else options.redelivery[key]
 
 
 def for_everything(options: Options) -> RedeliveryPolicy:
-    """The policy of a destination for which there is no entry."""
+    """The policy of destinations without an entry."""
     return RedeliveryPolicy(**{field: getattr(options, option) for field, option in _GLOBAL.items()})
 
 
 def read_policies(tables: Given, options: Options, origins: dict[str, str]) -> dict[str, RedeliveryPolicy]:
-    """The typed policies, each complete: what an entry does not say comes from the next less specific one.
+    """The complete policies: a field that an entry does not set comes from the next less specific one.
 
-    ``origins`` learns where each value is from. ConfigurationError names what is wrong.
+    Adds the origin of each value to ``origins``. ConfigurationError names what is wrong.
     """
     where = f"option 'redelivery' ({tables.origin})"
     if not isinstance(tables.value, dict):
-        raise ConfigurationError(f"{where} is a table of destinations, not {type(tables.plain).__name__}")
+        raise ConfigurationError(f"{where} must be a table of destinations, not {type(tables.plain).__name__}")
     names = {_pattern(name, each.origin): name for name, each in tables.value.items()}
     if len(names) < len(tables.value):
         raise ConfigurationError(f"{where} has two entries for one destination")
     found: dict[str, RedeliveryPolicy] = {}
-    for pattern in sorted(names, key=_rank):  # an entry comes after those that it is more specific than
+    for pattern in sorted(names, key=_rank):  # less specific entries first
         name = names[pattern]
         table = _table(name, tables.value[name])
         below = _matching(found, pattern.removesuffix(_ANY))
@@ -69,20 +69,20 @@ def read_policies(tables: Given, options: Options, origins: dict[str, str]) -> d
 
 
 def _table(name: str, item: Given) -> dict[str, Given]:
-    """The fields that an entry says something about."""
+    """The fields that an entry sets."""
     value = given(msgspec.structs.asdict(item.value), item.origin) if isinstance(item.value, RedeliveryPolicy) else item
     if isinstance(value.value, dict):
         return value.value
     where = f"option 'redelivery' ({item.origin})"
     if name in _GLOBAL:
-        raise ConfigurationError(f"{where}: for all destinations {name!r} is the option {_GLOBAL[name]!r}")
+        raise ConfigurationError(f"{where}: to set {name!r} for all destinations, use the option {_GLOBAL[name]!r}")
     raise ConfigurationError(f"{where}: {name!r} must be a table, such as {{ delay = 3, max_redeliveries = 9 }}")
 
 
 def _field(name: str, field: str, item: Given) -> Any:
     if field not in RedeliveryPolicy.__struct_fields__:
         hint = nearest(field, RedeliveryPolicy.__struct_fields__, "fields of a redelivery policy")
-        raise ConfigurationError(f"option 'redelivery' ({item.origin}) says {field!r} of {name!r}: {hint}")
+        raise ConfigurationError(f"option 'redelivery' ({item.origin}) sets {field!r} for {name!r}: {hint}")
     try:
         value = convert_option(RedeliveryPolicy, field, item.plain)
         return _queue(value) if field in _QUEUES else value
@@ -93,7 +93,7 @@ def _field(name: str, field: str, item: Given) -> Any:
 
 
 def _queue(value: str | None) -> str | None:
-    """The name of a queue, which may be given with its kind."""
+    """The name of a queue, which may have the prefix of its kind."""
     if value is None:
         return None
     name = value.removeprefix("queue:")
@@ -107,20 +107,20 @@ def _kind(topic: bool) -> str:
 
 
 def _pattern(name: str, origin: str) -> str:
-    """The name with its kind; a name alone is a queue's."""
+    """The name with its kind, which is a queue if not given."""
     if not isinstance(name, str):
-        raise ConfigurationError(f"option 'redelivery' ({origin}) names destinations by text, not {name!r}")
+        raise ConfigurationError(f"option 'redelivery' ({origin}): a destination is given as text, not {name!r}")
     kind = next((kind for kind in ("queue:", "topic:") if name.startswith(kind)), "")
     rest = name[len(kind) :]
     if not rest:
-        raise ConfigurationError(f"option 'redelivery' ({origin}): {name!r} names no destination")
+        raise ConfigurationError(f"option 'redelivery' ({origin}): {name!r} is not the name of a destination")
     if _ANY in rest[:-1]:
-        raise ConfigurationError(f"option 'redelivery' ({origin}): in {name!r} '*' may stand at the end only")
+        raise ConfigurationError(f"option 'redelivery' ({origin}): in {name!r} '*' is allowed only at the end")
     return f"{kind or 'queue:'}{rest}"
 
 
 def _shown(pattern: str) -> str:
-    """As it is written: without the kind of a queue, unless its name looks like a topic's."""
+    """The pattern as users write it: without the prefix of a queue, unless its name looks like a topic's."""
     name = pattern.removeprefix("queue:")
     return pattern if name.startswith(("queue:", "topic:")) else name
 
@@ -130,7 +130,7 @@ def _dotted(pattern: str, field: str) -> str:
 
 
 def _rank(pattern: str) -> tuple[int, bool]:
-    """How specific a pattern is; the name itself is more so than the same with a ``*``."""
+    """How specific a pattern is; a name is more specific than the same name with ``*``."""
     return len(pattern.removesuffix(_ANY)), not pattern.endswith(_ANY)
 
 

@@ -1,7 +1,7 @@
 """Profiles: named targets in ``jmsbridge.toml``.
 
-The file is looked for at ``$JMSBRIDGE_CONFIG``, in the working directory, and in the user's configuration folder; the
-first file that has the profile gives it.
+The file is searched for at ``$JMSBRIDGE_CONFIG``, in the working directory, and in the user's configuration folder; the
+first file that has the profile wins.
 """
 
 import os
@@ -36,15 +36,15 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def config_files() -> list[Path]:
-    """The configuration files that exist, in the order in which they are asked."""
+    """The configuration files that exist, in the order in which they are searched."""
     named = os.environ.get("JMSBRIDGE_CONFIG")
     if named and not Path(named).is_file():
-        raise ConfigurationError(f"$JMSBRIDGE_CONFIG names {named!r}, which is no file")
+        raise ConfigurationError(f"$JMSBRIDGE_CONFIG is {named!r}, which is not a file")
     return [path for path in candidate_files() if path.is_file()]
 
 
 def candidate_files() -> list[Path]:
-    """Where configuration files are looked for, in order, whether there are any or not."""
+    """Where configuration files are searched for, in order, whether they exist or not."""
     named = os.environ.get("JMSBRIDGE_CONFIG")
     folders = [Path.cwd(), platformdirs.user_config_path("jmsbridge", appauthor=False)]
     candidates = ([Path(named)] if named else []) + [folder / CONFIG_NAME for folder in folders]
@@ -52,12 +52,12 @@ def candidate_files() -> list[Path]:
 
 
 def profile_names() -> list[str]:
-    """Every profile that can be used here, sorted."""
+    """The names of all profiles, sorted."""
     return sorted({name for path in config_files() for name in _read(path)})
 
 
 def find_profile(name: str) -> Profile:
-    """The profile of that name; a ConfigurationError names the nearest one there is."""
+    """The profile of that name; ConfigurationError names the nearest one."""
     known: list[str] = []
     for path in config_files():
         profiles = _read(path)
@@ -91,7 +91,7 @@ def _profile(name: str, path: Path, table: dict[str, Any]) -> Profile:
     given = table.get("url")
     urls = [given] if isinstance(given, str) else given
     if not isinstance(urls, list) or not urls or not all(isinstance(url, str) for url in urls):
-        raise ConfigurationError(f"{where} needs a url: a text or a list of texts")
+        raise ConfigurationError(f"{where} needs a url: text or a list of texts")
     options: dict[str, Any] = {}
     secret = set()
     for key, value in table.items():

@@ -1,4 +1,4 @@
-"""What happens to a message that fails: when it comes again, how often, and where it ends."""
+"""Redelivery of messages that fail: when, how often, and where they go afterwards."""
 
 import msgspec
 
@@ -11,7 +11,7 @@ class RedeliveryPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """How messages of a destination are delivered again after a failure; durations are seconds.
 
     The first redelivery waits ``first_delay``, the second ``delay``, each further one ``factor`` times as long as the
-    one before, ``delay_max`` at most.
+    previous one, at most ``delay_max``.
     """
 
     first_delay: Seconds = 0.0
@@ -19,18 +19,18 @@ class RedeliveryPolicy(msgspec.Struct, frozen=True, kw_only=True):
     delay: Seconds = 0.1
     """The pause before the second redelivery."""
     factor: Factor = 2.0
-    """How many times as long each further pause is; 1: all the same."""
+    """The factor by which each further pause is longer; 1: constant."""
     delay_max: LongestPause = 5.0
-    """The longest pause, but for the first one."""
+    """The longest pause, except the first."""
     max_redeliveries: Limit = 6
-    """How often a message is delivered again before it goes to the dead-letter queue; -1 or ``"unlimited"``: always."""
+    """How often a message is delivered again before it goes to the dead-letter queue; -1: unlimited."""
     dead_letter_queue: str | None = None
-    """The queue that takes what was redelivered too often; None: the broker's own."""
+    """The queue for messages that were redelivered too often; None: the broker's own."""
     expiry_queue: str | None = None
-    """The queue that takes messages whose time to live is over; None: they are dropped."""
+    """The queue for messages whose time to live is over; None: they are dropped."""
 
     def delay_after(self, failures: int) -> float:
-        """Seconds to wait after so many deliveries that failed."""
+        """Seconds to wait after this many failed deliveries."""
         if failures <= 0:
             return 0.0
         if failures == 1:
@@ -42,5 +42,5 @@ class RedeliveryPolicy(msgspec.Struct, frozen=True, kw_only=True):
         return min(pause, self.delay_max)
 
     def is_exhausted(self, failures: int) -> bool:
-        """Whether so many deliveries that failed are too many for another one."""
+        """Whether this many failed deliveries allow no further one."""
         return 0 <= self.max_redeliveries < failures

@@ -1,4 +1,4 @@
-"""From what a caller names to endpoints and typed options: call over URL over profile over default."""
+"""Resolves a target to endpoints and typed options; the call overrides the URL, the profile and the defaults."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ _CREDENTIALS = ("user", "password")
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """Where to connect, with every option and where its value came from.
+    """Where to connect, with every option and the origin of its value.
 
     ``origins`` has one entry per option, ``"call"``, ``"URL"``, ``"profile 'orders' (path)"``, ``"URL of profile …"``
     or ``"default"``, and one for ``target`` itself. ``backend_options`` is an instance of the backend's own options
@@ -46,7 +46,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
         return self.endpoints[0].scheme
 
     def settings(self) -> dict[str, tuple[object, str]]:
-        """Every option with its value, secrets masked, and its origin; tables by their names in a URL."""
+        """Every option with its value, secrets masked, and its origin; tables under their names in a URL."""
         values = masked_fields(self.backend_options) | masked_fields(self.options)
         values["user"] = ", ".join(endpoint.user or "" for endpoint in self.endpoints).strip(", ") or None
         values["password"] = MASK if any(endpoint.password for endpoint in self.endpoints) else None
@@ -63,7 +63,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _flat(name: str, value: object) -> Iterator[tuple[str, object]]:
-    """The values in a table under dotted names; an empty one as it is."""
+    """The values in a table under dotted names; an empty table as one value."""
     if isinstance(value, msgspec.Struct):
         value = msgspec.structs.asdict(value)
     if not (isinstance(value, dict) and value):
@@ -76,8 +76,8 @@ def _flat(name: str, value: object) -> Iterator[tuple[str, object]]:
 def resolve(target: str | Sequence[str] | None = None, overrides: Mapping[str, Any] | None = None) -> Target:
     """Turn a URL, a list of URLs, a profile name or None into a target that can be opened.
 
-    ``overrides`` are the options of the call, ``user`` and ``password`` included. Connects to nothing. Everything wrong
-    raises ConfigurationError with the nearest valid name; no text of it shows a secret.
+    ``overrides`` are the options of the call, ``user`` and ``password`` included. Does not connect. Every mistake
+    raises ConfigurationError with the nearest valid name, without secrets in its text.
     """
     urls, profile, origin = _named(target)
     scheme = _one_scheme(urls)
@@ -130,14 +130,16 @@ def _members(text: str) -> list[str]:
 def _texts(target: Sequence[str]) -> Iterator[str]:
     for part in target if isinstance(target, Iterable) else [target]:
         if not isinstance(part, str):
-            raise ConfigurationError(f"a target is a URL, a list of URLs or a profile name, not {type(part).__name__}")
+            raise ConfigurationError(
+                f"a target must be a URL, a list of URLs or a profile name, not {type(part).__name__}"
+            )
         yield part
 
 
 def _one_scheme(urls: list[str]) -> str:
     schemes = dict.fromkeys(scheme_of(url) for url in urls)
     if len(schemes) > 1:
-        raise ConfigurationError(f"a failover list has one scheme for all its URLs, not {', '.join(schemes)}")
+        raise ConfigurationError(f"the URLs of a failover list must share one scheme, not {', '.join(schemes)}")
     return next(iter(schemes))
 
 
@@ -154,7 +156,7 @@ def _from_urls(urls: list[ParsedURL], origin: str) -> dict[str, Given]:
     for url in urls:
         for name, value in url.options.items():
             if options.setdefault(name, value) != value:
-                raise ConfigurationError(f"the URLs of a failover list share their options; {name!r} differs")
+                raise ConfigurationError(f"the URLs of a failover list must share their options; {name!r} differs")
     return {name: given(value, origin) for name, value in nested(options.items()).items()}
 
 
@@ -186,11 +188,11 @@ def _typed(
     values = {name: _convert(backend.options, name, item) for name, item in settings.items() if name in own - facade}
     if isinstance(options.emulation, dict):
         _check_features(options.emulation)
-    # A backend that declares an option of the facade is told the facade's value.
+    # A backend that declares one of the common options gets its value.
     shared = {name: getattr(options, name) for name in own & facade}
     try:
         return options, backend.options(**values, **shared)
-    except ValueError as error:  # each value alone is right
+    except ValueError as error:  # from the backend: valid values that contradict each other
         why = str(error)
     raise ConfigurationError(f"{where}{why}")
 
@@ -200,7 +202,7 @@ def _check_features(emulation: Mapping[str, str]) -> None:
     for name in emulation:
         if name not in known:
             raise ConfigurationError(
-                f"option 'emulation' names no feature {name!r}: {nearest(name, known, 'features')}"
+                f"option 'emulation' has an unknown feature {name!r}: {nearest(name, known, 'features')}"
             )
 
 

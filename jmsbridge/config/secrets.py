@@ -18,14 +18,14 @@ def has_reference(text: str) -> bool:
 
 
 def expand(text: str, where: str) -> str:
-    """The text with every reference replaced; ConfigurationError where one leads nowhere."""
+    """The text with every reference replaced; ConfigurationError if one cannot be resolved."""
     return _REFERENCE.sub(lambda match: _value(match[1], match[2], where), text)
 
 
 def expand_url(text: str, where: str) -> str:
-    """The same in a URL: what is put in is quoted, so that any character may be part of a password.
+    """The same in a URL: values are quoted, so that a password may contain any character.
 
-    A reference that is the whole text stands for a whole URL and is taken as it is.
+    A reference that is the whole text stands for a whole URL and is not quoted.
     """
     whole = _REFERENCE.fullmatch(text.strip())
     if whole is not None:
@@ -41,8 +41,8 @@ def _value(kind: str, name: str, where: str) -> str:
         return value
     if kind == "file":
         try:
-            # One line end at the end belongs to the file, not to the secret.
+            # A final line end belongs to the file, not to the secret.
             return Path(name).expanduser().read_text(encoding="utf-8").removesuffix("\n").removesuffix("\r")
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigurationError(f"{where}: cannot read the secret in {name!r}: {type(error).__name__}") from None
-    raise ConfigurationError(f"{where}: '${{{kind}:…}}' is no reference; write ${{env:NAME}} or ${{file:PATH}}")
+    raise ConfigurationError(f"{where}: '${{{kind}:…}}' is not a reference; write ${{env:NAME}} or ${{file:PATH}}")

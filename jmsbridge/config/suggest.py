@@ -7,7 +7,7 @@ __all__ = ["nearest"]
 
 
 def nearest(name: str, known: Iterable[str], what: str) -> str:
-    """One sentence after "unknown …": the nearest valid name, or all of them where none is near."""
+    """The hint after "unknown …": the nearest valid name, or all of them if none is near."""
     names = sorted(set(known))
     folded = {each.lower(): each for each in names}
     close = get_close_matches(name.lower(), folded, n=1, cutoff=0.6)

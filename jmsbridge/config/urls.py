@@ -15,7 +15,7 @@ _HOST = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^\[\]:,\s@]+)(?::(.*))?", re.DOTALL)
 
 
 class ParsedURL(msgspec.Struct, frozen=True):
-    """One URL, taken apart. ``path`` is as written after a host, percent-decoded without one."""
+    """The parts of one URL. ``path`` is percent-decoded only if there is no host."""
 
     scheme: str
     host: str | None
@@ -35,14 +35,14 @@ def looks_like_url(text: str) -> bool:
 
 
 def split_urls(text: str) -> list[str]:
-    """The members of a comma-separated list; a comma inside a URL stays where it is."""
+    """The members of a comma-separated list; a comma inside a URL does not separate."""
     first = _SCHEME.match(text.strip())
     same = f"|{re.escape(first[1])}:" if first else ""
     return [part.strip() for part in re.split(rf",\s*(?=[A-Za-z][A-Za-z0-9+.-]*://{same})", text) if part.strip()]
 
 
 def scheme_of(text: str) -> str:
-    """The scheme of a URL, in small letters."""
+    """The scheme of a URL, in lower case."""
     return _scheme(text)[1].lower()
 
 
@@ -54,11 +54,11 @@ def _scheme(text: str) -> re.Match[str]:
 
 
 def parse_url(text: str, *, needs_host: bool = False) -> ParsedURL:
-    """Take one URL apart; a ConfigurationError names the URL without its secrets."""
+    """Parse one URL; ConfigurationError names the URL without its secrets."""
     scheme = _scheme(text)
     rest = text[scheme.end() :]
     if needs_host and not rest.startswith("//"):
-        raise _bad(text, f"it has the form {scheme[1]}://USER:PASSWORD@HOST:PORT, with two slashes")
+        raise _bad(text, f"write {scheme[1]}://USER:PASSWORD@HOST:PORT, with two slashes")
     if "#" in rest:
         raise _bad(text, "it contains '#', which must be written as %23")
     rest, _, query = rest.partition("?")
@@ -67,18 +67,18 @@ def parse_url(text: str, *, needs_host: bool = False) -> ParsedURL:
         return ParsedURL(scheme[1].lower(), None, None, unquote(rest), None, None, _query(text, query))
     authority, slash, path = rest[2:].partition("/")
     for mark, part in (("/", path), ("?", query)):
-        if "@" in part:  # It may be that of a password: then what is here is not what was meant.
-            raise _bad(text, f"'@' behind a {mark!r} is written %40, and {mark!r} in a password {quote(mark, safe='')}")
+        if "@" in part:  # It may end a password that contains the mark.
+            raise _bad(text, f"write '@' after a {mark!r} as %40, and {mark!r} in a password as {quote(mark, safe='')}")
     user, password, address = _userinfo(authority)
     host, port = _address(text, address)
     return ParsedURL(scheme[1].lower(), host, port, slash + path, user, password, _query(text, query))
 
 
 def _check_path(text: str, path: str, query: str) -> None:
-    """A path that looks like a user, a password and a host is one of which two slashes are missing."""
+    """Refuse a path that looks like user, password and host: the two slashes are missing."""
     _, colon, rest = path.partition(":")
     if colon and "@" in rest + query:
-        raise _bad(text, "credentials stand between '//' and '@'; in a path ':' is written %3A and '@' %40")
+        raise _bad(text, "write credentials between '//' and '@', and in a path ':' as %3A and '@' as %40")
 
 
 def _userinfo(authority: str) -> tuple[str | None, str | None, str]:
@@ -91,7 +91,7 @@ def _userinfo(authority: str) -> tuple[str | None, str | None, str]:
 
 def _address(text: str, address: str) -> tuple[str | None, int | None]:
     if not address:
-        raise _bad(text, "it names no host")
+        raise _bad(text, "it has no host")
     match = _HOST.fullmatch(address)
     if match is None:
         raise _bad(text, "its host is malformed; in a list write every URL in full")
@@ -116,4 +116,4 @@ def _query(text: str, query: str) -> dict[str, str]:
 
 
 def _bad(text: str, why: str) -> ConfigurationError:
-    return ConfigurationError(f"{mask_url(text)!r} is no target: {why}")
+    return ConfigurationError(f"{mask_url(text)!r} is not a valid target: {why}")

@@ -1,4 +1,4 @@
-"""Writing profiles into ``jmsbridge.toml`` without touching anything else in it."""
+"""Writes profiles into ``jmsbridge.toml`` without changing anything else in it."""
 
 import json
 import os
@@ -26,15 +26,15 @@ def profile_text(name: str, profile: Mapping[str, Any]) -> str:
 def with_profile(text: str, name: str, profile: Mapping[str, Any], *, force: bool = False) -> str:
     """The text of a configuration file with the profile in it.
 
-    ConfigurationError where there is one of that name, unless ``force`` replaces it, and where the file is written in a
-    way that does not let a single table be replaced. Comments and all other tables stay as they are.
+    ConfigurationError if there is a profile of that name, unless ``force`` replaces it, or if the layout of the file
+    does not allow to replace one table. Comments and all other tables are unchanged.
     """
     before = _parsed(text)
     expected: dict[str, Any] = {**before, "profiles": {**before.get("profiles", {}), name: dict(profile)}}
     kept = text
     if name in before.get("profiles", {}):
         if not force:
-            raise ConfigurationError(f"there is a profile {name!r} already; --force replaces it")
+            raise ConfigurationError(f"profile {name!r} exists already; --force replaces it")
         kept = _without(text, name)
     made = (kept.rstrip() + "\n\n" if kept.strip() else "") + profile_text(name, profile)
     try:
@@ -42,12 +42,12 @@ def with_profile(text: str, name: str, profile: Mapping[str, Any], *, force: boo
     except tomllib.TOMLDecodeError:
         same = False
     if not same:
-        raise ConfigurationError(f"the file is written in a way that only a person can change: put in {name!r} by hand")
+        raise ConfigurationError(f"the layout of the file cannot be changed automatically: add {name!r} by hand")
     return made
 
 
 def write_profile(path: Path, name: str, profile: Mapping[str, Any], *, force: bool = False) -> None:
-    """Put the profile into the file, which is made for its owner alone where it is missing; all of it or nothing."""
+    """Write the profile into the file, atomically; a new file is readable by its owner only."""
     try:
         text = path.read_text(encoding="utf-8") if path.exists() else ""
     except (OSError, UnicodeDecodeError) as error:
@@ -76,7 +76,7 @@ def _parsed(text: str) -> dict[str, Any]:
 
 
 def _without(text: str, name: str) -> str:
-    """The text without the lines of one profile's tables; ``with_profile`` checks that nothing else went."""
+    """The text without the lines of one profile's tables; ``with_profile`` checks that nothing else was removed."""
     kept: list[str] = []
     inside = False
     for line in text.splitlines(keepends=True):
@@ -89,11 +89,11 @@ def _without(text: str, name: str) -> str:
 
 
 def _header(line: str) -> list[str] | None:
-    """The names in a line such as ``[profiles.orders.emulation]``; None where it is no header."""
+    """The names in a line such as ``[profiles.orders.emulation]``; None if the line is not a header."""
     try:
         table: Any = tomllib.loads(line)
     except tomllib.TOMLDecodeError:
-        return None  # A line of an array, which begins with a bracket too.
+        return None  # a line of an array, which also begins with a bracket
     path = []
     while isinstance(table, dict) and table:
         key, table = next(iter(table.items()))
@@ -106,7 +106,7 @@ def _key(name: str) -> str:
 
 
 def _text(value: str) -> str:
-    # JSON's escapes are TOML's; it leaves only DEL as it is.
+    # JSON's escapes are valid in TOML; only DEL must be escaped in addition.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

@@ -20,7 +20,7 @@ MOST_LINES = 20_000
 
 
 def main(arguments: list[str]) -> int:
-    """Send, receive, compare, tell; 0 when everything was identical."""
+    """Send, receive, compare and report; returns 0 if everything was identical."""
     folder = Path(arguments[0] if arguments else ".")
     console = Console(highlight=False)
     try:
@@ -49,7 +49,7 @@ def main(arguments: list[str]) -> int:
 
 @contextlib.contextmanager
 def _removed(connection: Connection, queues: list[Queue]) -> Iterator[None]:
-    """Leave no queue behind, where the backend can remove one."""
+    """Remove the queues at the end, if the backend can."""
     try:
         yield
     finally:

@@ -20,7 +20,7 @@ class TextFile(msgspec.Struct, frozen=True):
 
 
 class Line(msgspec.Struct, frozen=True):
-    """One line with its place. ``text`` holds the line end."""
+    """One line with its position. ``text`` includes the line end."""
 
     file: str
     number: int
@@ -29,7 +29,7 @@ class Line(msgspec.Struct, frozen=True):
 
 
 def find_files(folder: Path, most_lines: int) -> list[TextFile]:
-    """Text files below a folder, in order, up to so many lines in all; hidden folders are left out."""
+    """Text files below a folder, in order, with at most ``most_lines`` lines in all; skips hidden folders."""
     found: list[TextFile] = []
     total = 0
     for path in _walk(folder):
@@ -37,7 +37,7 @@ def find_files(folder: Path, most_lines: int) -> list[TextFile]:
         try:
             count = len(content.decode("utf-8").splitlines())
         except UnicodeDecodeError:
-            continue  # No text.
+            continue  # not a text file
         if count and total + count <= most_lines:
             found.append(TextFile(path.relative_to(folder).as_posix(), content))
             total += count
@@ -55,13 +55,13 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 
 def lines_of(file: TextFile) -> list[Line]:
-    """The lines of a file; joined they are the file again."""
+    """The lines of a file, which joined give the file again."""
     parts = file.content.decode("utf-8").splitlines(keepends=True)
     return [Line(file.name, number, text, number == len(parts)) for number, text in enumerate(parts, 1)]
 
 
 def rebuilt(lines: Iterable[tuple[str, int, str]]) -> dict[str, bytes]:
-    """Files from (name, number, text) in any order; a line that came twice is there twice."""
+    """Files from (name, number, text) in any order; duplicate lines are kept."""
     ordered = sorted(lines)
     groups = itertools.groupby(ordered, key=lambda line: line[0])
     return {name: "".join(text for _, _, text in group).encode("utf-8") for name, group in groups}

@@ -1,4 +1,4 @@
-"""Lines as messages and back, with typed properties; threads that send and threads that collect."""
+"""Conversion of lines to messages and back, with typed properties; threads that send and receive."""
 
 import threading
 import zlib
@@ -14,14 +14,14 @@ from jmsbridge.errors import IllegalState
 __all__ = ["PATIENCE", "Collected", "Completions", "collect", "compare", "in_threads", "message_for", "send_files"]
 
 PATIENCE = 20.0
-"""How long the demo waits for something that must happen."""
+"""How many seconds the demo waits for an expected event."""
 
 
 class Completions:
-    """A completion listener that counts; its calls come one at a time per session, so from several threads here."""
+    """A completion listener that counts; thread-safe, since several sessions call it."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()  # guards the two below
+        self._lock = threading.Lock()  # guards the next two
         self.completed = 0
         self.problems: list[str] = []
 
@@ -31,13 +31,13 @@ class Completions:
             self.completed += 1
 
     def on_exception(self, message: Message, error: Exception) -> None:
-        """It has not."""
+        """The send failed."""
         with self._lock:
             self.problems.append(f"a send failed: {error}")
 
 
 class Collected:
-    """Where consumers put what arrived; ``wait_complete`` wakes when ``expected`` messages are there."""
+    """Collects the messages of several consumers; ``wait_complete`` returns after ``expected`` messages."""
 
     def __init__(self, expected: int) -> None:
         self._lock = threading.Lock()  # guards lines and problems
@@ -49,7 +49,7 @@ class Collected:
             self._complete.set()
 
     def __call__(self, message: Message) -> None:
-        """Keep one message: this object is a message listener."""
+        """Add one message: this object is a message listener."""
         line, problem = _line(message)
         with self._lock:
             self.lines.append(line)
@@ -59,12 +59,12 @@ class Collected:
                 self._complete.set()
 
     def wait_complete(self, timeout: float = PATIENCE) -> bool:
-        """Whether everything came in time."""
+        """Wait for all messages; returns whether they arrived in time."""
         return self._complete.wait(timeout)
 
 
 def message_for(session: Session, line: Line) -> TextMessage:
-    """One line as a text message with a property of most types."""
+    """One line as a text message with properties of most types."""
     message = session.create_text_message(line.text)
     message.set_string_property("file", line.file)
     message.set_int_property("number", line.number)
@@ -77,12 +77,12 @@ def message_for(session: Session, line: Line) -> TextMessage:
 
 def _line(message: Message) -> tuple[tuple[str, int, str], str]:
     if not isinstance(message, TextMessage):
-        return ("", 0, ""), f"a {type(message).__name__} came instead of a TextMessage"
+        return ("", 0, ""), f"a {type(message).__name__} arrived instead of a TextMessage"
     text = message.text or ""
     file, number = message.get_string_property("file") or "", message.get_int_property("number")
     checksum = zlib.crc32(text.encode("utf-8"))
     same = message.get_long_property("checksum") == checksum and message.get_double_property("third") == number / 3
-    return (file, number, text), "" if same else f"{file}:{number} came with other properties"
+    return (file, number, text), "" if same else f"{file}:{number} arrived with other properties"
 
 
 def send_files(connection: Connection, to: Destination, files: list[TextFile], completions: Completions) -> None:
@@ -92,11 +92,11 @@ def send_files(connection: Connection, to: Destination, files: list[TextFile], c
     for file in files:
         for line in lines_of(file):
             producer.send(message_for(session, line), completion_listener=completions)
-    session.close()  # Waits for the completions still open.
+    session.close()  # waits for outstanding completions
 
 
 def in_threads(jobs: list[Callable[[], Any]], meanwhile: Callable[[], None] | None = None) -> None:
-    """Run every job in a thread of its own, and ``meanwhile`` here; an error of any is raised."""
+    """Run every job in a thread of its own, and ``meanwhile`` in this one; raises an error of any job."""
     with ThreadPoolExecutor(len(jobs), "demo") as threads:
         running: list[Future[Any]] = [threads.submit(job) for job in jobs]
         try:
@@ -109,18 +109,18 @@ def in_threads(jobs: list[Callable[[], Any]], meanwhile: Callable[[], None] | No
 
 def collect(session: Session, source: Destination, collected: Collected) -> None:
     """Receive until the session is closed by another thread."""
-    with suppress(IllegalState):  # The session was closed before the next receive began.
+    with suppress(IllegalState):  # the session was closed before the next receive
         consumer = session.create_consumer(source)
         while (message := consumer.receive()) is not None:
             collected(message)
 
 
 def compare(files: list[TextFile], collected: Collected) -> tuple[str, ...]:
-    """What is wrong with what arrived; nothing, when every file is there byte for byte."""
+    """The differences between the files and what arrived; empty if all files are identical."""
     arrived = rebuilt(collected.lines)
     problems = list(collected.problems)
     for file in files:
         if arrived.get(file.name) != file.content:
-            problems.append(f"{file.name} {'is missing' if file.name not in arrived else 'came out changed'}")
-    problems += [f"{name} was never sent there" for name in arrived if name not in {file.name for file in files}]
+            problems.append(f"{file.name} {'is missing' if file.name not in arrived else 'was changed'}")
+    problems += [f"{name} arrived but was not sent" for name in arrived if name not in {file.name for file in files}]
     return tuple(problems[:10])

@@ -1,4 +1,4 @@
-"""What the demo tells at the end."""
+"""The report at the end of the demo."""
 
 import msgspec
 from rich.console import Console
@@ -8,7 +8,7 @@ __all__ = ["Leg", "show"]
 
 
 class Leg(msgspec.Struct, frozen=True):
-    """One way that messages took: how many, in which time, and whether what came out is what went in."""
+    """One scenario: the number of messages, the seconds, and the problems found."""
 
     what: str
     messages: int
@@ -17,7 +17,7 @@ class Leg(msgspec.Struct, frozen=True):
 
 
 def show(legs: list[Leg], target: str, console: Console | None = None) -> int:
-    """Print the table; 0 when everything came out as it went in, else 1."""
+    """Print the table; returns 0 if there are no problems, else 1."""
     console = console or Console(highlight=False)
     table = Table(title=f"jmsbridge on {target}", title_justify="left")
     table.add_column("way")
@@ -34,5 +34,5 @@ def show(legs: list[Leg], target: str, console: Console | None = None) -> int:
     for problem in problems:
         console.print(f"[red]✗[/] {problem}")
     if not problems:
-        console.print("[green]✓[/] every file came out byte for byte as it went in")
+        console.print("[green]✓[/] every file arrived unchanged, byte for byte")
     return 1 if problems else 0

@@ -1,4 +1,4 @@
-"""The four ways: a queue, a topic, a transaction that is rolled back once, and request with reply."""
+"""The four scenarios: a queue, a topic, a transaction that is rolled back once, and request with reply."""
 
 import time
 from collections.abc import Callable
@@ -45,7 +45,7 @@ def by_queue(connection: Connection, files: list[TextFile], queue: Queue) -> lis
     def end() -> None:
         collected.wait_complete()
         for session in sessions:
-            session.close()  # Wakes its thread out of receive().
+            session.close()  # ends receive() in its thread
 
     started = time.perf_counter()
     in_threads(jobs, meanwhile=end)
@@ -56,7 +56,7 @@ def by_queue(connection: Connection, files: list[TextFile], queue: Queue) -> lis
 
 
 def by_topic(connection: Connection, files: list[TextFile], topic: Topic, name: str) -> list[Leg]:
-    """A durable subscription that is away while the lines are published, and a listener with a selector."""
+    """A durable subscriber that is disconnected while lines are published, and a listener with a selector."""
     chosen = [file for file in files if file.name.endswith(".py")]
     live, kept = Collected(_count(chosen)), Collected(_count(files))
     subscribing = connection.create_session()
@@ -98,14 +98,14 @@ def by_transaction(connection: Connection, files: list[TextFile], source: Queue,
         batch = [consumer.receive(timeout=PATIENCE) for _ in range(min(BATCH, total - moved))]
         for message in batch:
             if message is None:
-                return [Leg("transactions", moved, time.perf_counter() - started, ("a line did not come",))]
+                return [Leg("transactions", moved, time.perf_counter() - started, ("a line did not arrive",))]
             producer.send(message)
         if not rolled_back:
             session.rollback()
             rolled_back = True
             continue
         if not moved and not all(message is not None and message.jms_redelivered for message in batch):
-            problems.append("what was rolled back did not come again as redelivered")
+            problems.append("the message of the rolled back transaction was not redelivered")
         session.commit()
         moved += len(batch)
     seconds = time.perf_counter() - started
@@ -120,7 +120,7 @@ def _drain(session: Session, source: Queue, total: int) -> Collected:
     consumer = session.create_consumer(source)
     while len(collected.lines) < total and (message := consumer.receive(timeout=PATIENCE)) is not None:
         collected(message)
-    # What was sent in the transaction that was rolled back must not be there.
+    # Sends of the transaction that was rolled back must not arrive.
     while (message := consumer.receive_no_wait()) is not None:
         collected(message)
     session.close()
@@ -128,7 +128,7 @@ def _drain(session: Session, source: Queue, total: int) -> Collected:
 
 
 def request_and_reply(connection: Connection, files: list[TextFile], queue: Queue) -> list[Leg]:
-    """A service that sends every line back to the temporary queue that the request names."""
+    """A service that replies with every line to the temporary queue named in the request."""
     files = _some(files, 500)
     collected = Collected(_count(files))
     serving = connection.create_session()
@@ -157,7 +157,7 @@ def request_and_reply(connection: Connection, files: list[TextFile], queue: Queu
             producer.send(request)
             reply = consumer.receive(timeout=PATIENCE)
             if reply is None or reply.jms_correlation_id != request.jms_message_id:
-                return [Leg("request and reply", len(collected.lines), 0.0, ("an answer was missing or another's",))]
+                return [Leg("request and reply", len(collected.lines), 0.0, ("a reply was missing or wrong",))]
             collected(reply)
     seconds = time.perf_counter() - started
     serving.close()
@@ -169,7 +169,7 @@ def request_and_reply(connection: Connection, files: list[TextFile], queue: Queu
 
 
 def _some(files: list[TextFile], most: int) -> list[TextFile]:
-    """The first files that together have at most so many lines, and at least one."""
+    """The first files with together at most ``most`` lines, at least one file."""
     chosen: list[TextFile] = []
     for file in files:
         if not chosen or _count([*chosen, file]) <= most:

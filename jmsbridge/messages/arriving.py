@@ -1,4 +1,4 @@
-"""Messages that jmsbridge makes itself: from an envelope that arrived, and from a plain body that is to be sent."""
+"""Messages that jmsbridge creates: from an arrived envelope, and from a plain body to be sent."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -21,7 +21,7 @@ __all__ = ["message_for_body", "message_from_arrival"]
 # By BodyKind.
 _CLASSES: tuple[type[Message], ...] = (Message, TextMessage, BytesMessage, MapMessage, StreamMessage, ObjectMessage)
 _MOST_DESTINATIONS = 1024
-# Destinations are immutable, so messages may share them. Threads may race here: the worst case is one made twice.
+# Destinations are immutable, so messages share them. Threads may race here: at worst, one is created twice.
 _destinations: dict[Address, Destination] = {}
 
 
@@ -36,7 +36,7 @@ def message_from_arrival(
     kind = _CLASSES[envelope.kind]
     message = kind.__new__(kind)
     properties = envelope.properties
-    # The provider's value wins over one that the sender had set.
+    # The provider's value overrides one that the sender has set.
     if delivery_count and DELIVERY_COUNT in properties:
         properties = {name: value for name, value in properties.items() if name != DELIVERY_COUNT}
     address, reply_to = envelope.address, envelope.reply_to
@@ -87,4 +87,4 @@ def message_for_body(body: Any) -> Message:
         return fields
     if isinstance(body, (bool, int, float, Char, list, tuple, JavaObject)):
         return ObjectMessage(body)
-    raise MessageFormatException(f"a {type(body).__name__!r} object is no message and no body that a message can carry")
+    raise MessageFormatException(f"a {type(body).__name__!r} object is neither a message nor a body of one")

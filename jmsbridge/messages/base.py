@@ -14,9 +14,9 @@ T = TypeVar("T")
 
 
 class Message(Properties):
-    """A message without a body, and what all messages have.
+    """A message without a body, and the base of all messages.
 
-    Not thread-safe. While an asynchronous send of it is under way every access raises JMSException (section 7.3.9).
+    Not thread-safe. During an asynchronous send of the message every access raises JMSException (section 7.3.9).
     """
 
     __slots__ = ()
@@ -50,7 +50,7 @@ class Message(Properties):
     def acknowledge(self) -> None:
         """Acknowledge as the session's mode says: in CLIENT_ACKNOWLEDGE everything it has consumed (section 6.2.10).
 
-        Without effect where the session acknowledges by itself, and on a message that was never received.
+        No effect if the session acknowledges automatically, or on a message that was not received.
         """
         if self._gate is not None:
             self._refuse()
@@ -58,7 +58,7 @@ class Message(Properties):
             self._acknowledger()
 
     def clear_body(self) -> None:
-        """Make the body empty and writable, as in a new message; headers and properties are left alone."""
+        """Make the body empty and writable, as in a new message; headers and properties are unchanged."""
         if self._gate is not None:
             self._refuse()
         self._body_read_only = False
@@ -71,10 +71,10 @@ class Message(Properties):
     @overload
     def get_body(self, kind: type[T]) -> T | None: ...
     def get_body(self, kind: type[Any]) -> Any:
-        """The body as ``kind``; None where there is none; MessageFormatException where it is something else.
+        """The body as ``kind``; None if there is no body; MessageFormatException if it has another type.
 
         Text gives ``str``, bytes ``bytes`` (the message is reset before and after), a map ``dict``, an object its own
-        type; ``object`` fits all of them. A stream has no body in this sense.
+        type; ``object`` fits all of them. A stream is always a MessageFormatException.
         """
         if self._gate is not None:
             self._refuse()
@@ -83,7 +83,7 @@ class Message(Properties):
         return self._body(kind)
 
     def is_body_assignable_to(self, kind: type[Any]) -> bool:
-        """Whether ``get_body(kind)`` would give the body."""
+        """Whether ``get_body(kind)`` would return the body."""
         if self._gate is not None:
             self._refuse()
         try:
@@ -91,13 +91,13 @@ class Message(Properties):
         except MessageFormatException:
             return False
 
-    # ---- what the kinds fill in
+    # ---- overridden by the kinds of messages
 
     def _clear(self) -> None:
         """Forget the body."""
 
     def _load(self, body: Any) -> None:
-        """Take over the canonical body of an envelope, unchanged and not copied."""
+        """Use the canonical body of an envelope, without copying or changing it."""
 
     def _snapshot(self) -> Any:
         """The canonical body, independent of this object."""
@@ -110,11 +110,11 @@ class Message(Properties):
         return False
 
     def _body(self, kind: type) -> Any:
-        """The body, which exists, for the application."""
+        """The body for the application; called only if there is one."""
         raise MessageFormatException(f"the body cannot be read as {kind.__name__}")
 
     def _reset_for_reading(self) -> None:
-        """Put a bytes or stream message at its beginning, for a receiver or a completion callback (BO-3)."""
+        """Reset a bytes or stream message, for a receiver or a completion callback (rule BO-3)."""
 
     # ---- for the facade
 
@@ -130,9 +130,9 @@ class Message(Properties):
         duplicate_id: str | None,
         extra_properties: dict[str, Any] | None = None,
     ) -> Envelope:
-        """The envelope of a send: independent of this object, whose modes and positions stay as they are (BO-4).
+        """The envelope of a send: independent of this object, whose modes and positions do not change (rule BO-4).
 
-        ``extra_properties`` are canonical and go over the message's own; they cannot go over read-only ones (PR-10).
+        ``extra_properties`` are canonical and override the message's own, unless these are read-only (rule PR-10).
         """
         properties = self._properties
         if extra_properties:

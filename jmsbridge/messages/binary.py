@@ -22,8 +22,8 @@ _DOUBLE = struct.Struct(">d")
 class BytesMessage(Message):
     """A message whose body is bytes, written and read in sequence.
 
-    New and cleared ones are write-only until ``reset``, received ones read-only until ``clear_body``. Nothing is
-    converted: what is read is the bits that are there. Reading past the end raises MessageEOFException.
+    New and cleared messages are write-only until ``reset``, received ones read-only until ``clear_body``. Reads do not
+    check the types that were written. Reading past the end raises MessageEOFException.
     """
 
     __slots__ = ("_buffer", "_position", "_reading")
@@ -47,7 +47,7 @@ class BytesMessage(Message):
         return len(self._buffer)
 
     def reset(self) -> None:
-        """Make the body readable, from its beginning."""
+        """Make the body readable, from its start."""
         if self._gate is not None:
             self._refuse()
         self._reset_for_reading()
@@ -59,7 +59,7 @@ class BytesMessage(Message):
             self._refuse_read()
         end = self._position + count
         if end > len(self._buffer):
-            raise MessageEOFException(f"{count} bytes asked for, {len(self._buffer) - self._position} left")
+            raise MessageEOFException(f"{count} bytes requested, {len(self._buffer) - self._position} left")
         data = self._buffer[self._position : end]
         self._position = end
         return data
@@ -113,7 +113,7 @@ class BytesMessage(Message):
         return float(_DOUBLE.unpack(self._take(8))[0])
 
     def read_utf(self) -> str:
-        """Read a text in modified UTF-8 after its two-byte length; MessageFormatException where it is malformed."""
+        """Read a two-byte length and a text in modified UTF-8; MessageFormatException if it is malformed."""
         start = self._position
         try:
             return mutf8.decode(self._take(int.from_bytes(self._take(2), "big")))
@@ -129,10 +129,10 @@ class BytesMessage(Message):
     @overload
     def read_bytes(self, target: bytearray | memoryview, length: int | None = None) -> int: ...
     def read_bytes(self, target: int | bytearray | memoryview, length: int | None = None) -> bytes | int | None:
-        """Read up to ``length`` bytes into a buffer, as in Java: how many there were, -1 at the end (BO-9).
+        """Read up to ``length`` bytes into a buffer, as in Java; returns their number, or -1 at the end (rule BO-9).
 
-        IndexError, and nothing consumed, for a length that is negative or larger than the buffer. With a number instead
-        of a buffer: at most so many bytes, None at the end.
+        IndexError, with nothing consumed, for a length that is negative or larger than the buffer. With a number
+        instead of a buffer, returns at most that many bytes, None at the end.
         """
         view = None if isinstance(target, int) else target_of(target, length)
         wanted = target if view is None else len(view)
@@ -181,7 +181,7 @@ class BytesMessage(Message):
         self._append(_DOUBLE.pack(typed.double(value)))
 
     def write_utf(self, value: str) -> None:
-        """Write a text in modified UTF-8 after its two-byte length; MessageFormatException above 65535 bytes."""
+        """Write a two-byte length and a text in modified UTF-8; MessageFormatException above 65535 bytes."""
         text = typed.text(value)
         if text is None:
             raise NullValueError("a text is needed, not None")
@@ -192,11 +192,11 @@ class BytesMessage(Message):
         self._append(data)
 
     def write_bytes(self, value: typed.Buffer, offset: int = 0, length: int | None = None) -> None:
-        """Write ``length`` bytes from ``offset``, without a length before them."""
+        """Write ``length`` bytes from ``offset``, without a length prefix."""
         self._append(typed.section(value, offset, length))
 
     def write_object(self, value: Any) -> None:
-        """Write a value as its type is written: an int as four bytes, text as ``write_utf`` does."""
+        """Write a value according to its type: an int as four bytes, text as ``write_utf``."""
         if value is None:
             raise NullValueError("a value is needed, not None")
         canonical = canonical_field(value)
@@ -248,7 +248,7 @@ _WRITERS: dict[type, Any] = {
 
 
 def target_of(buffer: bytearray | memoryview, length: int | None) -> memoryview:
-    """The part of a writable buffer that a read may fill; IndexError where it has none such."""
+    """The part of a writable buffer that a read may fill; IndexError if the buffer is smaller."""
     if buffer is None:
         raise NullValueError("a buffer is needed, not None")
     view = memoryview(buffer).cast("B")

@@ -1,4 +1,4 @@
-"""Messages of other implementations, which a provider must be able to send (section 3.12)."""
+"""Messages of other JMS implementations, which a provider must be able to send (section 3.12)."""
 
 import logging
 from collections.abc import Callable
@@ -21,9 +21,9 @@ log = logging.getLogger("jmsbridge.messages")
 
 
 class ForeignMessage(Protocol):
-    """What a message of another implementation offers at least, by the names of our ``Message``.
+    """The least that a message of another implementation offers, under the names of our ``Message``.
 
-    Its kind shows in the names of its body, its headers are read and, after the send, written where they are there.
+    The names of its body's methods tell its kind. Headers are read, and written after the send, where they exist.
     """
 
     @property
@@ -32,17 +32,16 @@ class ForeignMessage(Protocol):
 
     @property
     def property_names(self) -> object:
-        """The names of its properties, or a method that gives them."""
+        """The names of its properties, or a method that returns them."""
 
     def get_object_property(self, name: str, /) -> Any:
         """One property."""
 
 
 def copy_foreign(message: Any) -> Message:
-    """A message of our own with the content of another implementation's, taken through its getters.
+    """A message of our own with the content of another implementation's message, read through its getters.
 
-    It is one if it offers the names of our ``Message``; its kind shows in the names of its body. An error that a getter
-    raises is the caller's to see. MessageFormatException for what is no message at all, None included.
+    Errors of the getters are passed on. MessageFormatException for what is not a message (see ``ForeignMessage``).
     """
     if not all(_offers(message, name) for name in ("jms_message_id", "property_names", "get_object_property")):
         raise MessageFormatException(f"a message is needed, not {type(message).__name__}")
@@ -50,7 +49,7 @@ def copy_foreign(message: Any) -> Message:
     _copy_correlation_id(message, copy)
     copy.jms_type = _read(message, "jms_type")
     reply_to = _read(message, "jms_reply_to")
-    # Another implementation's destination means nothing to our broker; the specification lets it go.
+    # Another implementation's destination is useless on our broker; the specification allows us to drop it.
     copy.jms_reply_to = reply_to if isinstance(reply_to, Destination) else None
     for name in _read(message, "property_names"):
         if name != DELIVERY_COUNT:
@@ -59,10 +58,9 @@ def copy_foreign(message: Any) -> Message:
 
 
 def write_headers(message: Message, foreign: Any) -> None:
-    """Another provider's message gets the headers of its copy through its own setters (rule BO-8).
+    """Write the headers of the copy that was sent into the foreign message, through its setters (rule BO-8).
 
-    One that it does not take is logged, and the message is sent all the same: an implementation of JMS 1.1 has no
-    delivery time, say.
+    A header that it does not accept is logged only: an implementation of JMS 1.1 has no delivery time, for example.
     """
     for name, value in (
         ("jms_destination", message._destination),
@@ -76,17 +74,17 @@ def write_headers(message: Message, foreign: Any) -> None:
         try:
             setattr(foreign, name, value)
         except Exception as error:  # another provider's code
-            log.warning("a foreign message of type %s does not take %s: %r", type(foreign).__name__, name, error)
+            log.warning("cannot set %s on a foreign message of type %s: %r", name, type(foreign).__name__, error)
 
 
 def _copy_correlation_id(message: Any, copy: Message) -> None:
-    """The text, or the bytes where there is no text, or none that could be made of them."""
+    """Copy the text, or the bytes if there is no text or it was made from bytes that are not UTF-8."""
     text = _read(message, "jms_correlation_id")
     copy.jms_correlation_id = text
     if (text is None or "\ufffd" in text) and _offers(message, "jms_correlation_id_as_bytes"):
         try:
             data = _read(message, "jms_correlation_id_as_bytes")
-        except Exception as error:  # the specification leaves it to the other provider whether it has the bytes
+        except Exception as error:  # the specification does not require the bytes
             log.debug("a foreign message has no correlation id as bytes: %r", error)
         else:
             if data is not None:
@@ -94,7 +92,7 @@ def _copy_correlation_id(message: Any, copy: Message) -> None:
 
 
 def _offers(message: Any, name: str) -> bool:
-    """Whether the attribute is there, without running a getter."""
+    """Whether the attribute exists, without running a getter."""
     return getattr_static(message, name, _ABSENT) is not _ABSENT
 
 
@@ -126,7 +124,7 @@ def _map(message: Any) -> Message:
 def _bytes(message: Any) -> Message:
     copy = BytesMessage()
     message.reset()
-    # Not by its length: the messages with which the Jakarta Messaging TCK tests providers always say 0.
+    # Does not use its length: the foreign messages of the Jakarta Messaging TCK always report 0.
     buffer = bytearray(_PIECE)
     while (count := message.read_bytes(buffer)) > 0:
         copy.write_bytes(buffer, 0, count)

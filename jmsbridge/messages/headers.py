@@ -1,7 +1,7 @@
 """The header fields of a message (section 3.4).
 
-The application's own are the correlation id, the reply-to destination and the type; the others are overwritten by a
-send. Headers of a received message stay writable: a change is local to the object.
+The application sets the correlation id, the reply-to destination and the type; a send overwrites the others. Headers of
+a received message are writable: a change is local to the object.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ __all__ = ["Headers"]
 
 
 class Headers(JavaNames):
-    """The part of a message that has the header fields; every message is one."""
+    """The header fields; a base of every message."""
 
     __slots__ = (
         "_acknowledger",
@@ -38,7 +38,7 @@ class Headers(JavaNames):
         "_type",
     )
 
-    # None, or what sends the message just now; every public access looks at it first (section 7.3.9).
+    # None, or the asynchronous send in progress; every public access checks it first (section 7.3.9).
     _gate: Any
     _acknowledger: Callable[[], None] | None
     _body_read_only: bool
@@ -59,7 +59,7 @@ class Headers(JavaNames):
     _type: str | None
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a pickled or copied message is made of: not its session, nor a send in flight."""
+        """The state to pickle or copy: without the session and without a send in progress."""
         if self._gate is not None:
             self._refuse()
         names = [name for kind in type(self).__mro__ for name in getattr(kind, "__slots__", ())]
@@ -71,11 +71,11 @@ class Headers(JavaNames):
             setattr(self, name, value)
 
     def _refuse(self) -> NoReturn:
-        raise JMSException("message is being sent asynchronously; wait for its completion")
+        raise JMSException("the message is being sent asynchronously; wait for its completion")
 
     @property
     def jms_message_id(self) -> str | None:
-        """The provider's id, ``ID:…``; None before a send and where ids are disabled."""
+        """The provider's id, ``ID:…``; None before a send and if ids are disabled."""
         if self._gate is not None:
             self._refuse()
         return self._message_id
@@ -88,7 +88,7 @@ class Headers(JavaNames):
 
     @property
     def jms_timestamp(self) -> int:
-        """When it was sent, in milliseconds since the epoch; 0 before a send and where timestamps are disabled."""
+        """When it was sent, in milliseconds since the epoch; 0 before a send and if timestamps are disabled."""
         if self._gate is not None:
             self._refuse()
         return self._timestamp
@@ -103,7 +103,7 @@ class Headers(JavaNames):
     def jms_correlation_id(self) -> str | None:
         """The application's link to another message.
 
-        One that was set or received as bytes reads as UTF-8, bytes that are none as ``\\xNN``.
+        If it was set or received as bytes, it is decoded as UTF-8; invalid bytes are shown as ``\\xNN``.
         """
         if self._gate is not None:
             self._refuse()
@@ -118,7 +118,7 @@ class Headers(JavaNames):
 
     @property
     def jms_correlation_id_as_bytes(self) -> bytes | None:
-        """The correlation id as bytes; one that was set as text reads as its UTF-8 form."""
+        """The correlation id as bytes; if it was set as text, encoded as UTF-8."""
         if self._gate is not None:
             self._refuse()
         value = self._correlation_id
@@ -134,7 +134,7 @@ class Headers(JavaNames):
 
     @property
     def jms_reply_to(self) -> Destination | None:
-        """Where the sender wants the answer."""
+        """The destination for a reply."""
         if self._gate is not None:
             self._refuse()
         return self._reply_to
@@ -147,14 +147,14 @@ class Headers(JavaNames):
 
     @property
     def jms_destination(self) -> Destination | None:
-        """Where it was sent."""
+        """Where the message was sent."""
         if self._gate is not None:
             self._refuse()
         return self._destination
 
     @jms_destination.setter
     def jms_destination(self, value: object) -> None:
-        """Another provider may set its own kind of destination; a send writes ours over it (rule HD-1)."""
+        """Another provider may set its own kind of destination; a send overwrites it with ours (rule HD-1)."""
         if self._gate is not None:
             self._refuse()
         if isinstance(value, str | bytes | int | float):

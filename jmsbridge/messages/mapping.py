@@ -34,8 +34,8 @@ __all__ = ["FieldView", "MapMessage"]
 class MapMessage(Message):
     """A message whose body is a set of named values.
 
-    Getters convert by the table of section 3.11.3; an unknown name reads as null does: None, False, NumberFormatError
-    (integers) or NullValueError (floats and char). Setters raise ValueError without a name.
+    Getters convert by the table of section 3.11.3; an unknown name reads as null: None, False, NumberFormatError
+    (integers) or NullValueError (floats and char). Setters raise ValueError for an empty name.
     """
 
     __slots__ = ("_fields",)
@@ -62,7 +62,7 @@ class MapMessage(Message):
 
     @property
     def body(self) -> "FieldView":
-        """All fields as a mutable mapping; values are typed (``Int``, ``Double`` …), absent names a KeyError."""
+        """All fields as a mutable mapping of typed values (``Int``, ``Double`` …); KeyError for absent names."""
         if self._gate is not None:
             self._refuse()
         return FieldView(self)
@@ -75,13 +75,13 @@ class MapMessage(Message):
         return iter(list(self._fields))
 
     def item_exists(self, name: str) -> bool:
-        """Whether there is a field of this name, even one that is None."""
+        """Whether there is a field of this name, even if it is None."""
         if self._gate is not None:
             self._refuse()
         return name in self._fields
 
     def get_boolean(self, name: str) -> bool:
-        """Read as boolean; False where absent."""
+        """Read as boolean; False if absent."""
         return to_boolean(self._field(name))
 
     def get_byte(self, name: str) -> Byte:
@@ -121,7 +121,7 @@ class MapMessage(Message):
         return to_bytes(self._field(name))
 
     def get_object(self, name: str) -> FieldValue:
-        """Read as what it was set as, typed."""
+        """The typed value, as it was set."""
         value: FieldValue = wrap(self._field(name))
         return value
 
@@ -162,11 +162,11 @@ class MapMessage(Message):
         self._store(name, value, typed.text)
 
     def set_bytes(self, name: str, value: typed.Buffer | None, offset: int = 0, length: int | None = None) -> None:
-        """Set bytes, or None: a copy of ``length`` bytes from ``offset``; IndexError where they are not there."""
+        """Set bytes, or None: a copy of ``length`` bytes from ``offset``; IndexError if ``value`` is shorter."""
         self._store(name, value, lambda data: None if data is None else typed.section(data, offset, length))
 
     def set_object(self, name: str, value: FieldValue | bytearray | memoryview) -> None:
-        """Set a value by its Python type; MessageFormatException for nested lists and mappings and all else."""
+        """Set a value by its Python type; MessageFormatException for lists, mappings and other types."""
         self._store(name, value, canonical_field)
 
     def _clear(self) -> None:
@@ -192,7 +192,7 @@ class MapMessage(Message):
 
 @final
 class FieldView(MutableMapping[str, FieldValue]):
-    """The fields of one map message, live; writing follows the rules of ``set_object``."""
+    """A live view of a map message's fields; writing follows the rules of ``set_object``."""
 
     __slots__ = ("_message",)
 

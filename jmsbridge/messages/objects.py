@@ -15,8 +15,8 @@ __all__ = ["ObjectMessage"]
 class ObjectMessage(Message):
     """A message whose body is an object that Java can read.
 
-    Setting encodes at once, so later changes of the object do not reach the message; each reading decodes anew. A
-    received object of another Java class is a ``JavaObject``, which can be set, and so forwarded, untouched.
+    The object is encoded when it is set, so later changes to it do not reach the message, and decoded at each read. A
+    received object of another Java class is a ``JavaObject``, which can be set, and so forwarded, unchanged.
     """
 
     __slots__ = ("_data",)
@@ -29,7 +29,7 @@ class ObjectMessage(Message):
 
     @property
     def object(self) -> JavaValue:
-        """The object, a new one each time; MessageFormatException for what has no Java form or cannot be decoded."""
+        """The object, decoded anew at each read; MessageFormatException if it has no Java form or is malformed."""
         if self._gate is not None:
             self._refuse()
         return self._decode()
@@ -44,7 +44,7 @@ class ObjectMessage(Message):
 
     @property
     def java_stream(self) -> bytes | None:
-        """The object as Java's serialisation stream, for a reader that knows more classes; None where there is none."""
+        """The object as Java's serialisation stream, for readers that know more classes; None if there is none."""
         if self._gate is not None:
             self._refuse()
         return self._data

@@ -29,10 +29,10 @@ __all__ = ["Properties", "PropertyView"]
 
 
 class Properties(Headers):
-    """The part of a message that has the properties.
+    """The properties; a base of every message.
 
-    Getters convert by the table of section 3.5.4 and raise MessageFormatException where it has no cell. An absent
-    property reads as null does: None, False, NumberFormatError (integers) or NullValueError (floats). Setters raise
+    Getters convert by the table of section 3.5.4 and raise MessageFormatException if it defines no conversion. An
+    absent property reads as null: None, False, NumberFormatError (integers) or NullValueError (floats). Setters raise
     ValueError for a bad name and MessageNotWriteableException on a received message until ``clear_properties``.
     """
 
@@ -65,14 +65,14 @@ class Properties(Headers):
 
     @property
     def properties(self) -> "PropertyView":
-        """All properties as a mutable mapping; values are typed (``Int``, ``Double`` …), absent names a KeyError."""
+        """All properties as a mutable mapping of typed values (``Int``, ``Double`` …); KeyError for absent names."""
         if self._gate is not None:
             self._refuse()
         return PropertyView(self)
 
     @property
     def property_names(self) -> Iterator[str]:
-        """The names, in no particular order; no header fields, but JMSXDeliveryCount on a received message."""
+        """The names, in no particular order, without headers; a received message also has JMSXDeliveryCount."""
         if self._gate is not None:
             self._refuse()
         names = list(self._properties)
@@ -81,13 +81,13 @@ class Properties(Headers):
         return iter(names)
 
     def property_exists(self, name: str) -> bool:
-        """Whether there is a property of this name, even one that is None."""
+        """Whether there is a property of this name, even if it is None."""
         if self._gate is not None:
             self._refuse()
         return name in self._properties or (name == DELIVERY_COUNT and self._delivery_count > 0)
 
     def clear_properties(self) -> None:
-        """Remove all properties, the delivery count included, and make them writable; the body is left alone."""
+        """Remove all properties, the delivery count included, and make them writable; the body is unchanged."""
         if self._gate is not None:
             self._refuse()
         self._properties = {}
@@ -95,7 +95,7 @@ class Properties(Headers):
         self._delivery_count = 0
 
     def get_boolean_property(self, name: str) -> bool:
-        """Read as boolean; False where absent."""
+        """Read as boolean; False if absent."""
         return to_boolean(self._value(name))
 
     def get_byte_property(self, name: str) -> Byte:
@@ -123,11 +123,11 @@ class Properties(Headers):
         return to_double(self._value(name))
 
     def get_string_property(self, name: str) -> str | None:
-        """Read as text, in Java's form; None where absent."""
+        """Read as text, in Java's form; None if absent."""
         return to_string(self._value(name))
 
     def get_object_property(self, name: str) -> PropertyValue:
-        """Read as what it was set as, typed; None where absent."""
+        """The typed value, as it was set; None if absent."""
         value: PropertyValue = wrap(self._value(name))
         return value
 
@@ -145,7 +145,7 @@ class Properties(Headers):
 
     def set_int_property(self, name: str, value: int) -> None:
         """Set an int."""
-        # Written out, because it and set_string_property are most of what programs call.
+        # Inlined for speed, like set_string_property: these two are called most.
         if self._gate is not None:
             self._refuse()
         if self._properties_read_only:
@@ -197,7 +197,7 @@ class Properties(Headers):
 
 @final
 class PropertyView(MutableMapping[str, PropertyValue]):
-    """The properties of one message, live; writing follows the rules of ``set_object_property``."""
+    """A live view of a message's properties; writing follows the rules of ``set_object_property``."""
 
     __slots__ = ("_message",)
 

@@ -1,4 +1,4 @@
-"""``StreamMessage`` (section 3.11.3): typed values in order, each read back with its own type or a wider one."""
+"""``StreamMessage`` (section 3.11.3): a sequence of typed values, each read as its own type or a wider one."""
 
 from typing import Any, overload
 
@@ -34,16 +34,16 @@ __all__ = ["StreamMessage"]
 class StreamMessage(Message):
     """A message whose body is a sequence of values.
 
-    New and cleared ones are write-only until ``reset``, received ones read-only until ``clear_body``. Reads convert by
-    the table of section 3.11.3; one that fails leaves the position where it was, and MessageEOFException says that
-    nothing is left.
+    New and cleared messages are write-only until ``reset``, received ones read-only until ``clear_body``. Reads convert
+    by the table of section 3.11.3; a read that fails does not move the position. Reading past the end raises
+    MessageEOFException.
     """
 
     __slots__ = ("_items", "_partial", "_position", "_reading")
     _kind = BodyKind.STREAM
     # Shared with an envelope while _reading is true, and then never changed.
     _items: list[Any]
-    # How much of the bytes field at _position has been read; None outside the protocol of read_bytes.
+    # How much of the bytes field at _position has been read; None unless read_bytes is in the middle of one.
     _partial: int | None
     _position: int
     _reading: bool
@@ -53,7 +53,7 @@ class StreamMessage(Message):
         self._clear()
 
     def reset(self) -> None:
-        """Make the body readable, from its beginning."""
+        """Make the body readable, from its start."""
         if self._gate is not None:
             self._refuse()
         self._reset_for_reading()
@@ -64,7 +64,7 @@ class StreamMessage(Message):
         if not self._reading:
             self._refuse_read()
         if self._partial is not None:
-            raise MessageFormatException("a bytes field has been read in part; read_bytes must reach its end first")
+            raise MessageFormatException("a bytes field has been read in part; call read_bytes until its end first")
         if self._position >= len(self._items):
             raise MessageEOFException("the stream has no more values")
         return self._items[self._position]
@@ -131,7 +131,7 @@ class StreamMessage(Message):
         return value
 
     def read_object(self) -> FieldValue:
-        """Read the next value as what it was written as, typed; a bytes field whole."""
+        """Read the next value with the type that it was written with; a bytes field as a whole."""
         value: FieldValue = wrap(self._next())
         self._position += 1
         return value
@@ -141,11 +141,11 @@ class StreamMessage(Message):
     @overload
     def read_bytes(self, target: bytearray | memoryview, length: int | None = None) -> int: ...
     def read_bytes(self, target: int | bytearray | memoryview, length: int | None = None) -> bytes | int | None:
-        """Read a bytes field, in pieces where it does not fit; until its end no other read is possible (BO-14).
+        """Read a bytes field, in pieces if it does not fit; no other read is possible before its end (rule BO-14).
 
-        Into a buffer, as in Java: the number of bytes stored. Less than asked for: the field is finished. As much as
-        asked for: call again, -1 says that it was all. An empty field gives 0, a null field -1.
-        With a number instead of a buffer: the same steps as bytes, None for -1.
+        Into a buffer, as in Java: returns the number of bytes stored. If it is less than requested, the field is
+        finished; otherwise call again, until -1 means its end. An empty field gives 0, a null field -1.
+        With a number instead of a buffer: returns the bytes themselves, and None instead of -1.
         """
         view = None if isinstance(target, int) else target_of(target, length)
         wanted = _positive(target) if view is None else len(view)  # type: ignore[arg-type]
@@ -158,7 +158,7 @@ class StreamMessage(Message):
         return len(piece)
 
     def _piece(self, wanted: int) -> bytes | None:
-        """The next bytes of the field, or None at its end; a piece shorter than wanted ends it, too."""
+        """The next bytes of the field, or None at its end; a piece shorter than ``wanted`` also ends the field."""
         begun, self._partial = self._partial, None
         try:
             value = to_bytes(self._next())
@@ -217,7 +217,7 @@ class StreamMessage(Message):
         self._append(None if value is None else typed.section(value, offset, length))
 
     def write_object(self, value: FieldValue | bytearray | memoryview) -> None:
-        """Write a value by its Python type; None is a value, too."""
+        """Write a value by its Python type; None is a value."""
         self._append(canonical_field(value))
 
     def _clear(self) -> None:

@@ -10,7 +10,7 @@ __all__ = ["TextMessage"]
 
 
 class TextMessage(Message):
-    """A message whose body is a text, or no text."""
+    """A message whose body is a text, or None."""
 
     __slots__ = ("_text",)
     _kind = BodyKind.TEXT

@@ -1,4 +1,4 @@
-"""What the typed setters accept, each turning its argument into the canonical value.
+"""Conversions of the typed setters' arguments to canonical values.
 
 A wrong Python type is a TypeError, a number out of range a ValueError: in Java neither call would compile.
 """
@@ -26,7 +26,7 @@ Buffer = bytes | bytearray | memoryview
 
 
 def boolean(value: Any) -> bool:
-    """A bool and nothing else."""
+    """A bool; TypeError for anything else."""
     if value is True or value is False:
         return value
     raise TypeError(f"a bool is needed, not {type(value).__name__}")
@@ -77,7 +77,7 @@ def text(value: str | None) -> str | None:
 
 
 def section(value: Buffer, offset: int, length: int | None) -> bytes:
-    """A copy of a part of some bytes; IndexError where there is no such part."""
+    """A copy of a part of the bytes; IndexError if they are shorter."""
     if value is None:
         raise NullValueError("bytes are needed, not None")
     if not isinstance(value, (bytes, bytearray, memoryview)):
@@ -85,5 +85,5 @@ def section(value: Buffer, offset: int, length: int | None) -> bytes:
     data = bytes(value)
     end = len(data) if length is None else offset + length
     if not 0 <= offset <= end <= len(data):
-        raise IndexError(f"there are no {length} bytes at {offset} of {len(data)}")
+        raise IndexError(f"{length} bytes at offset {offset} exceed the {len(data)} bytes given")
     return data[offset:end]

@@ -1,4 +1,4 @@
-"""Message selectors (section 3.8): checked, compiled, evaluated; ``rewriting`` prepares them for brokers."""
+"""Message selectors (section 3.8): parsed, compiled, evaluated; ``rewriting`` prepares them for brokers."""
 
 from jmsbridge.selectors.builder import MAX_DEPTH
 from jmsbridge.selectors.errors import SelectorError

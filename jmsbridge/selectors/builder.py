@@ -1,7 +1,7 @@
-"""From parsed words to the tree, checking the types that are visible in the text (section 3.8.1.2).
+"""Builds the tree from the parser's rules, and checks the types that the text shows (section 3.8.1.2).
 
-The parser calls one method per rule, bottom-up, with the finished parts; so the checks need no walk of their own, and
-a selector nested too deeply is refused before it exists.
+The parser calls one method per rule, bottom-up, with the finished parts. So types and nesting are checked while the
+tree is built.
 """
 
 from enum import Enum
@@ -45,7 +45,7 @@ class Kind(Enum):
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """A finished part: its tree, what is known of its type, its place in the text, its depth."""
+    """A finished part: its tree, the known type, the position in the text, the depth."""
 
     node: Node
     kind: Kind
@@ -53,7 +53,7 @@ class Piece(msgspec.Struct, frozen=True):
     end: int
     depth: int = 1
     number: Token | None = None
-    """The word, for a number literal that may still take a sign."""
+    """The token of a number literal, to which a sign may still be added."""
 
 
 _Part: TypeAlias = Piece | Token
@@ -68,7 +68,7 @@ def _end(part: _Part) -> int:
 
 
 def _over(node: Node, kind: Kind, *parts: _Part) -> Piece:
-    """The piece made of all these parts."""
+    """The piece that covers all these parts."""
     start, end = _start(parts[0]), _end(parts[-1])
     depth = 1 + max(part.depth for part in parts if isinstance(part, Piece))
     if depth > MAX_DEPTH:
@@ -88,7 +88,7 @@ def _check(piece: Piece, wanted: Kind, what: str) -> None:
 def _identifier(piece: Piece, what: str) -> Identifier:
     if isinstance(piece.node, Identifier) and piece.depth == 1:
         return piece.node
-    raise Misfit(f"{what} tests an identifier, nothing else", piece.start, piece.end)
+    raise Misfit(f"{what} can test only an identifier", piece.start, piece.end)
 
 
 def _unquoted(token: Token) -> str:
@@ -97,18 +97,18 @@ def _unquoted(token: Token) -> str:
 
 @v_args(inline=True)
 class Builder(Transformer[Token, Piece]):
-    """The parser's callbacks; without state, so parsers may share it between threads."""
+    """The parser's callbacks; stateless, so that threads can share it."""
 
     @staticmethod
     def check_condition(piece: Piece, what: str) -> None:
-        """Refuse what cannot be true or false."""
+        """Refuse an expression that cannot be true or false."""
         if piece.kind in (Kind.NUMBER, Kind.STRING):
             raise Misfit(f"{what} must be a condition, not a {piece.kind.value}", piece.start, piece.end)
 
     def identifier(self, token: Token) -> Piece:
         """A property or one of the six headers."""
         if is_forbidden_header(token):
-            raise Misfit("selectors cannot use this header", _start(token), _end(token))
+            raise Misfit("a selector cannot use this header", _start(token), _end(token))
         return _leaf(Identifier(str(token)), Kind.ANY, token)
 
     def string(self, token: Token) -> Piece:
@@ -128,7 +128,7 @@ class Builder(Transformer[Token, Piece]):
         return _leaf(Literal(approximate_value(token)), Kind.NUMBER, token, token)
 
     def long_min(self, sign: Token, token: Token) -> Piece:
-        """The smallest long: its digits are out of range without their sign."""
+        """The smallest long, whose digits are out of range without the sign."""
         return Piece(Literal(exact_value(token, negative=True)), Kind.NUMBER, _start(sign), _end(token))
 
     def group(self, left: Token, inner: Piece, right: Token) -> Piece:
@@ -136,7 +136,7 @@ class Builder(Transformer[Token, Piece]):
         return _over(inner.node, inner.kind, left, inner, right)
 
     def signed(self, sign: Token, operand: Piece) -> Piece:
-        """A sign: part of the literal that it stands before, an operator elsewhere."""
+        """A sign: part of a literal after it, else an operator."""
         negative = sign == "-"
         if (word := operand.number) is not None:
             value = (exact_value if word.type == "EXACT" else approximate_value)(word, negative)
@@ -156,7 +156,7 @@ class Builder(Transformer[Token, Piece]):
     add_expr = mul_expr
 
     def comparison(self, left: Piece, operator: Token, right: Piece) -> Piece:
-        """A comparison of like with like; an order only for numbers."""
+        """A comparison of two values of the same type; only numbers are ordered."""
         if operator not in ("=", "<>"):
             for side in (left, right):
                 _check(side, Kind.NUMBER, f"the operand of {operator}")

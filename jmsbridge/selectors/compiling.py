@@ -1,7 +1,7 @@
-"""From a tree to one Python closure that evaluates it in three-valued logic (section 3.8.1.2).
+"""Compiles a tree to a Python closure that evaluates it in three-valued logic (section 3.8.1.2).
 
 An evaluator takes the lookup and returns a canonical value; a condition returns True, False, or None for *unknown*.
-What is known when the selector is compiled is decided then: a comparison of a name with a literal is one call.
+As much as possible is decided at compile time: comparing a name with a literal is one call.
 """
 
 from collections.abc import Callable
@@ -35,7 +35,7 @@ _MIRRORED: Final = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": 
 
 
 def compile_condition(tree: Node) -> Evaluator:
-    """A condition for the tree; it may be called from any thread."""
+    """A condition for the tree; thread-safe."""
     return _condition(tree, fold(tree, _compile))
 
 
@@ -44,7 +44,7 @@ def _compile(node: Node, parts: tuple[Evaluator, ...]) -> Evaluator:
 
 
 def _condition(node: Node, evaluate: Evaluator) -> Evaluator:
-    """As a condition a name is true or false only when its value is a boolean; anything else is unknown."""
+    """An identifier used as a condition: true or false if its value is a boolean, otherwise unknown."""
     if not isinstance(node, Identifier):
         return evaluate
     name = node.name
@@ -103,7 +103,7 @@ def _against_literal(name: str, operator: str, constant: Any) -> Evaluator:
         return _equals_text(name, constant)
     relation = javamath.RELATIONS[operator]
     compare = javamath.compare
-    # Values of these types compare with the constant as they are.
+    # Values of these types are compared without conversion.
     kind = type(constant)
     direct = javamath.EXACT_TYPES if kind in javamath.EXACT_TYPES else frozenset({kind})
 
@@ -144,7 +144,7 @@ def _between(node: Between, parts: tuple[Evaluator, ...]) -> Evaluator:
 
 
 def _of_text(name: str, accepts: Callable[[str], bool], negated: bool) -> Evaluator:
-    """A test of text: unknown for null, and False for any other type whether negated or not."""
+    """A test of text: unknown for null, and False for any other type, even if negated."""
 
     def test(lookup: Lookup) -> bool | None:
         value = lookup(name)
@@ -180,7 +180,7 @@ def _not(node: Not, parts: tuple[Evaluator, ...]) -> Evaluator:
 
 def _junction(node: And | Or, parts: tuple[Evaluator, ...]) -> Evaluator:
     operands = tuple(map(_condition, node.operands, parts))
-    decisive = isinstance(node, Or)  # the value that no other operand can change
+    decisive = isinstance(node, Or)  # the value of one operand that decides the result
     if len(operands) == 2:
         return _junction_of_two(decisive, *operands)
 

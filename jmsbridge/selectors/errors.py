@@ -6,10 +6,10 @@ _SHOWN = 40
 
 
 class SelectorError(ValueError):
-    """The text is no selector of section 3.8.
+    """The text is not a selector of section 3.8.
 
-    ``position`` counts characters from 0 and ``piece`` is the offending part of the text, empty where the text ends
-    too early. The facade turns it into InvalidSelector.
+    ``position`` counts characters from 0 and ``piece`` is the offending part of the text, empty if the text ends too
+    early. The public API turns it into InvalidSelector.
     """
 
     def __init__(self, reason: str, position: int = 0, piece: str = "") -> None:
@@ -26,7 +26,7 @@ class SelectorError(ValueError):
 
 
 class Misfit(Exception):
-    """Raised below the parser, which does not hold the text: becomes a SelectorError about ``text[start:end]``."""
+    """Raised where the text is not at hand; becomes a SelectorError about ``text[start:end]``."""
 
     def __init__(self, reason: str, start: int, end: int) -> None:
         super().__init__(reason, start, end)

@@ -1,4 +1,4 @@
-"""The words and the grammar of selectors (section 3.8.1.1), and from a text to its checked tree."""
+"""The tokens and the grammar of selectors (section 3.8.1.1), and the parser that gives a checked tree."""
 
 import re
 import unicodedata
@@ -16,9 +16,9 @@ from jmsbridge.selectors.tree import Node
 __all__ = ["MAX_LENGTH", "parse"]
 
 MAX_LENGTH: Final = 32_768
-"""The longest selector accepted, in characters: a hostile one of this length is still judged within a second."""
+"""The longest selector accepted, in characters: even a hostile one of this length is parsed within a second."""
 
-# Words are recognised after the longest identifier has been read, so NOTE is no NOT, and only in ASCII.
+# Keywords are recognised after the longest identifier was read (NOTE is not NOT E), and only in ASCII.
 _KEYWORDS: Final = {
     "NULL": "_NULL", "TRUE": "BOOLEAN", "FALSE": "BOOLEAN", "NOT": "NOT", "AND": "_AND", "OR": "_OR",
     "BETWEEN": "_BETWEEN", "LIKE": "_LIKE", "IN": "_IN", "IS": "_IS", "ESCAPE": "_ESCAPE",
@@ -71,7 +71,7 @@ _STARTS: Final = frozenset({"Lu", "Ll", "Lt", "Lm", "Lo", "Nl", "Sc", "Pc"})
 _PARTS: Final = _STARTS | {"Nd", "Mn", "Mc", "Cf"}
 _NEVER: Final = re.compile("[\\0\ud800-\udfff]")
 
-# What the messages call the words that can be the only ones expected.
+# Names in error messages, for tokens that may be the only ones expected.
 _NAMES: Final = {
     "IDENTIFIER": "an operand", "STRING": "a string", "LPAR": "'('", "RPAR": "')'", "_COMMA": "','",
     "_AND": "AND", "_BETWEEN": "BETWEEN", "_IN": "IN", "_LIKE": "LIKE", "_NULL": "NULL", "NOT": "NOT",
@@ -79,11 +79,11 @@ _NAMES: Final = {
 
 
 def parse(text: str) -> Node:
-    """The checked tree of a selector; SelectorError for anything that section 3.8 does not allow."""
+    """The checked tree of a selector; SelectorError if section 3.8 does not allow it."""
     if len(text) > MAX_LENGTH:
         raise SelectorError(f"a selector has at most {MAX_LENGTH} characters, this one {len(text)}", MAX_LENGTH)
     if (never := _NEVER.search(text)) is not None:
-        raise SelectorError("NUL and lone surrogates cannot be sent to a broker", never.start(), never[0])
+        raise SelectorError("NUL and lone surrogates are not allowed in a selector", never.start(), never[0])
     try:
         piece: Piece = _parser().parse(text)  # type: ignore[assignment]  # the transformer's, not a Tree
         Builder.check_condition(piece, "a selector")
@@ -108,19 +108,19 @@ def _parser() -> Lark:
 
 
 def _word(token: Token) -> Token:
-    """Tell keywords from identifiers, and check what the regular expression cannot: Java's character classes."""
+    """Distinguish keywords from identifiers, and check Java's character classes, which the expression cannot."""
     if token.isascii():
         kind = _KEYWORDS.get(token.upper())
         return token if kind is None else token.update(type=kind)
     for offset, character in enumerate(token):
         if unicodedata.category(character) not in (_PARTS if offset else _STARTS) and character > "\x7f":
             position = (token.start_pos or 0) + offset
-            raise Misfit("no character of an identifier", position, position + 1)
+            raise Misfit("this character is not allowed in an identifier", position, position + 1)
     return token
 
 
 def _exact(token: Token) -> Token:
-    """The one magnitude that only a negative literal can have is a word of its own."""
+    """The magnitude that only a negative literal can have is a token of its own."""
     return token.update(type="LONG_MIN") if exact_magnitude(token) == LONG_MIN_MAGNITUDE else token
 
 
@@ -128,18 +128,18 @@ def _unexpected(error: UnexpectedToken) -> SelectorError:
     token, expected = error.token, set(error.expected)
     position = token.start_pos or 0
     if token.type == "$END":
-        return SelectorError(f"the selector ends too early, expected {_wanted(expected)}", token.end_pos or 0)
+        return SelectorError(f"the selector ends too early; expected {_wanted(expected)}", token.end_pos or 0)
     if token.type == "LONG_MIN":
         return SelectorError("the number is out of the range of long", position, str(token))
     if expected & {"_OR", "$END"}:
-        return SelectorError("nothing like this can follow here", position, str(token))
+        return SelectorError("this is not allowed here", position, str(token))
     if "IDENTIFIER" in expected and token.upper() in _KEYWORDS:
-        return SelectorError("a reserved word is no operand", position, str(token))
+        return SelectorError("a reserved word cannot be an operand", position, str(token))
     return SelectorError(f"expected {_wanted(expected)}", position, str(token))
 
 
 def _wanted(expected: set[str]) -> str:
-    """Say it in a few words: the parser's own set names every way to go on."""
+    """The most useful of the expected tokens, in words: the parser's set has every possible one."""
     for name in ("IDENTIFIER", "RPAR"):
         if name in expected:
             return _NAMES[name]
@@ -149,6 +149,6 @@ def _wanted(expected: set[str]) -> str:
 def _unreadable(text: str, position: int) -> SelectorError:
     character = text[position]
     if character == "'":
-        return SelectorError("the string does not end", position, text[position:])
-    reason = "strings take single quotes" if character == '"' else "no character of a selector"
+        return SelectorError("the string is not closed", position, text[position:])
+    reason = "strings take single quotes" if character == '"' else "this character is not allowed in a selector"
     return SelectorError(reason, position, character)

@@ -1,4 +1,4 @@
-"""The names a selector may use for headers, and what they stand for in an envelope (section 3.8.1.1)."""
+"""The headers that a selector may use, and their values in an envelope (section 3.8.1.1)."""
 
 from collections.abc import Callable
 from functools import partial
@@ -10,13 +10,13 @@ from jmsbridge.values import Long
 __all__ = ["DELIVERY_COUNT", "HEADERS", "Lookup", "is_forbidden_header", "lookup_in", "needs_message"]
 
 Lookup = Callable[[str], object]
-"""From a name to the canonical value, None where there is none."""
+"""Returns the canonical value for a name, or None."""
 
 DELIVERY_COUNT: Final = "JMSXDeliveryCount"
 
 
 def _correlation_id(envelope: Envelope) -> object:
-    # A provider-native id of bytes is no string, and nothing else can be compared with it.
+    # A correlation id of bytes cannot be compared with any literal.
     value = envelope.correlation_id
     return value if isinstance(value, str) else None
 
@@ -29,7 +29,7 @@ HEADERS: Final[dict[str, Callable[[Envelope], object]]] = {
     "JMSCorrelationID": _correlation_id,
     "JMSType": lambda envelope: envelope.jms_type,
 }
-"""The six usable headers. JMSDeliveryMode is compared as text, never as 1 or 2."""
+"""The six headers allowed in selectors. JMSDeliveryMode is compared as text, never as 1 or 2."""
 
 
 def is_forbidden_header(name: str) -> bool:
@@ -38,12 +38,12 @@ def is_forbidden_header(name: str) -> bool:
 
 
 def needs_message(names: frozenset[str]) -> bool:
-    """True when one of the names is not found among the properties."""
+    """True if one of the names is not a property: a header or the delivery count."""
     return DELIVERY_COUNT in names or not names.isdisjoint(HEADERS)
 
 
 def lookup_in(envelope: Envelope, delivery_count: int) -> Lookup:
-    """Resolve headers, the delivery count and properties."""
+    """A lookup of headers, the delivery count and properties."""
     return partial(_find, envelope, delivery_count)
 
 

@@ -1,8 +1,8 @@
-"""Which of many selectors a message may match, without evaluating all of them.
+"""An index of selectors: finds those that a message may match, without evaluating all of them.
 
-Most selectors ask for one of a few values: ``kind = 'order'``, ``region IN ('north', 'south') AND price > 10``.
+Most selectors require one of a few values: ``kind = 'order'``, ``region IN ('north', 'south') AND price > 10``.
 Such a selector can be true only for messages that have one of these values, so it is found by looking up the
-message's own values. What no value is known of is a candidate for every message.
+message's values. A selector without known values is a candidate for every message.
 """
 
 from typing import Final, Generic, TypeAlias, TypeVar
@@ -29,17 +29,17 @@ __all__ = ["Needed", "SelectorIndex", "needed"]
 Item = TypeVar("Item")
 
 Needed: TypeAlias = frozenset[tuple[str, Constant]]
-"""Names with values, of which a message has at least one if the selector is true for it."""
+"""Pairs of name and value; a message for which the selector is true has at least one of them."""
 
 _MOST: Final = 256
-"""A selector that needs one of more values than this is evaluated for each message instead."""
+"""A selector with more values than this is not indexed, but evaluated for each message."""
 
 _SINGLE: Final = 1 << 24
-"""Up to here every whole number is a 32-bit float."""
+"""Up to this magnitude a 32-bit float holds every integer exactly."""
 
 
 def needed(tree: Node) -> Needed | None:
-    """What a message must have one of for the condition to be true; None where that is not known."""
+    """The pairs of which a message must have one for the condition to be true; None if they are not known."""
     return fold(tree, _needed)
 
 
@@ -63,12 +63,12 @@ def _needed(node: Node, parts: tuple[Needed | None, ...]) -> Needed | None:
 
 
 def _condition(node: Node, part: Needed | None) -> Needed | None:
-    """As a condition, a name is true only when its value is."""
+    """An identifier used as a condition is true only if its value is."""
     return frozenset({(node.name, True)}) if isinstance(node, Identifier) else part
 
 
 class SelectorIndex(Generic[Item]):
-    """Things that have a selector, or none, found by the messages that these may match. Not thread-safe."""
+    """Items with optional selectors; finds those that a message may match. Not thread-safe."""
 
     __slots__ = ("_always", "_named", "_needed")
 
@@ -81,7 +81,7 @@ class SelectorIndex(Generic[Item]):
         return len(self._always) + len(self._needed)
 
     def add(self, item: Item, selector: Selector | None) -> None:
-        """Remember a thing, which is hashable and added once, by its selector."""
+        """Add an item, which must be hashable and not in the index."""
         found = None if selector is None else needed(selector.tree)
         if found is None or len(found) > _MOST or any(name == DELIVERY_COUNT for name, _ in found):
             self._always[item] = None
@@ -93,7 +93,7 @@ class SelectorIndex(Generic[Item]):
                 values.setdefault(key, {})[item] = None
 
     def discard(self, item: Item) -> None:
-        """Forget a thing."""
+        """Remove an item."""
         self._always.pop(item, None)
         for name, value in self._needed.pop(item, ()):
             values = self._named[name]
@@ -106,7 +106,7 @@ class SelectorIndex(Generic[Item]):
                 self._named.pop(name)
 
     def candidates(self, envelope: Envelope) -> list[Item]:
-        """Each thing whose selector may match the message, once; those that are left out certainly do not match."""
+        """Every item whose selector may match the message, once; all others certainly do not match."""
         found = list(self._always)
         named = self._named
         if not named:
@@ -130,11 +130,11 @@ class SelectorIndex(Generic[Item]):
 
 
 def _looked_up(value: object) -> tuple[object, ...]:
-    """Under which keys there may be a literal that equals this value of a message.
+    """The keys of all literals that may equal this value of a message.
 
-    Numbers of different types are equal when they are after one was converted, whole numbers to 32-bit floats too:
-    a literal has a key for each form that it may take, a value one for each that it may be compared in. That a key
-    stands for more than one value does no harm; ``1`` and ``TRUE`` share one.
+    Numbers of different types are compared after conversion, integers also as 32-bit floats. So a literal has a key for
+    each form that it may be converted to, and a value a key for each form in which it may be compared. Keys may stand
+    for more than one value, such as ``1`` and ``TRUE``: candidates are evaluated anyway.
     """
     if not isinstance(value, int) or -_SINGLE <= value <= _SINGLE:
         return (value,)

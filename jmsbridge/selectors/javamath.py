@@ -1,6 +1,6 @@
 """Arithmetic and comparison of canonical values as Java does them, with null (None) as *unknown* (section 3.8.1.2).
 
-Byte and short become int; int meets long as long, any integer meets float as float, everything meets double as double.
+Byte and short become int; int and long give long, an integer and a float give float, anything and a double give double.
 Integers wrap, float results are rounded to 32 bits, and whatever Java would refuse to compute is unknown.
 """
 
@@ -22,7 +22,7 @@ _RANKS: Final[dict[type, int]] = {
 }  # fmt: skip
 
 EXACT_TYPES: Final = frozenset({Byte, Short, int, Int, Long})
-"""The integer types: any two compare exactly, without conversion."""
+"""The integer types, which are compared exactly, without conversion."""
 
 RELATIONS: Final[dict[str, _Operation]] = {
     "=": operator.eq,
@@ -38,7 +38,7 @@ _EXACTLY: Final = 1 << 53
 def to_float32(value: float) -> float:
     """The nearest 32-bit float of any number, rounded once as Java's cast is."""
     if isinstance(value, int) and abs(value) >= _EXACTLY:
-        # Going through a double would round twice; so keep 53 bits, the last one standing for all that were cut off.
+        # Converting to double first would round twice; so keep 53 bits, the last of which is set if any lower bit was.
         magnitude = abs(value)
         shift = magnitude.bit_length() - 53
         kept = magnitude >> shift
@@ -48,7 +48,7 @@ def to_float32(value: float) -> float:
 
 
 def compare(relation: _Operation, left: object, right: object) -> bool | None:
-    """Apply a value of ``RELATIONS`` to like values; unlike ones are False, null is unknown."""
+    """Apply a function of ``RELATIONS``; values of different kinds give False, null gives unknown."""
     if left is None or right is None:
         return None
     rank = _common_rank(left, right)
@@ -73,7 +73,7 @@ def _same_kind(left: object, right: object) -> bool:
 
 
 def promote(value: object) -> object:
-    """The value after a unary plus: byte and short become int, and what is no number is unknown."""
+    """The value after a unary plus: byte and short become int; unknown if it is not a number."""
     rank = _RANKS.get(type(value))
     if rank is None:
         return None
@@ -103,7 +103,7 @@ def _wrapped(value: int, bits: int) -> int:
 
 
 def _int_quotient(left: int, right: int) -> int | None:
-    """Truncated towards zero; nothing for a division by zero, where Java would throw."""
+    """Truncated towards zero; None for a division by zero, where Java throws."""
     if right == 0:
         return None
     quotient = abs(left) // abs(right)
@@ -136,4 +136,4 @@ ARITHMETIC: Final[dict[str, _Operation]] = {
     "*": _operation(operator.mul, operator.mul),
     "/": _operation(_int_quotient, _float_quotient),
 }
-"""Unknown when an operand is null or no number, and for integers divided by zero."""
+"""Unknown if an operand is null or not a number, and for integers divided by zero."""

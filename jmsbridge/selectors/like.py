@@ -1,7 +1,7 @@
 """Patterns of LIKE: ``_`` is one character, ``%`` any run of them, everything else itself (section 3.8.1.1).
 
-Matching takes at most length of text times length of pattern, whatever the pattern: between two ``%`` stands a piece of
-fixed length, and its leftmost place is always the right one to take.
+Matching takes time at most proportional to the length of the text times that of the pattern: the pieces between two
+``%`` have a fixed length, so that taking the leftmost match of each is always right.
 """
 
 import re
@@ -15,16 +15,16 @@ Matcher: TypeAlias = Callable[[str], bool]
 
 _ONE: Final = object()
 _RUN: Final = object()
-_Place: TypeAlias = str | object
+_Element: TypeAlias = str | object
 
 
 def compile_pattern(pattern: str, escape: str | None = None) -> Matcher:
-    """A function that tells whether a text matches; case-sensitive, and a line end is a character like any other.
+    """A function that tells whether a text matches; case-sensitive, and a line end is an ordinary character.
 
-    The escape character makes the next character literal; at the very end of the pattern it stands for itself.
+    The escape character makes the next character literal; at the end of the pattern it stands for itself.
     """
-    places = _places(pattern, escape)
-    pieces = _split(places)
+    elements = _elements(pattern, escape)
+    pieces = _split(elements)
     if len(pieces) == 1:
         return _whole(pieces[0])
     first, *middle, last = pieces
@@ -33,21 +33,21 @@ def compile_pattern(pattern: str, escape: str | None = None) -> Matcher:
     return _edges(_plain(first), _plain(last))
 
 
-def _places(pattern: str, escape: str | None) -> list[_Place]:
-    places: list[_Place] = []
+def _elements(pattern: str, escape: str | None) -> list[_Element]:
+    elements: list[_Element] = []
     characters = iter(pattern)
     for character in characters:
         if character == escape:
-            places.append(next(characters, character))
+            elements.append(next(characters, character))
         else:
-            places.append({"_": _ONE, "%": _RUN}.get(character, character))
-    return places
+            elements.append({"_": _ONE, "%": _RUN}.get(character, character))
+    return elements
 
 
-def _split(places: list[_Place]) -> list[list[_Place]]:
-    """The pieces between the runs; empty ones at the edges stay, they mean that nothing is anchored there."""
-    pieces: list[list[_Place]] = [[]]
-    for is_run, group in groupby(places, lambda place: place is _RUN):
+def _split(elements: list[_Element]) -> list[list[_Element]]:
+    """The pieces between the runs; an empty first or last piece means that this end is not anchored."""
+    pieces: list[list[_Element]] = [[]]
+    for is_run, group in groupby(elements, lambda element: element is _RUN):
         if is_run:
             pieces.append([])
         else:
@@ -55,16 +55,16 @@ def _split(places: list[_Place]) -> list[list[_Place]]:
     return pieces
 
 
-def _plain(piece: list[_Place]) -> str:
-    return "".join(str(place) for place in piece)
+def _plain(piece: list[_Element]) -> str:
+    return "".join(str(element) for element in piece)
 
 
-def _expression(piece: list[_Place]) -> re.Pattern[str]:
-    """Without any repetition, so the engine has nothing to go back to."""
-    return re.compile("".join("." if place is _ONE else re.escape(str(place)) for place in piece), re.DOTALL)
+def _expression(piece: list[_Element]) -> re.Pattern[str]:
+    """A regular expression without repetition, so that it never backtracks."""
+    return re.compile("".join("." if element is _ONE else re.escape(str(element)) for element in piece), re.DOTALL)
 
 
-def _whole(piece: list[_Place]) -> Matcher:
+def _whole(piece: list[_Element]) -> Matcher:
     if _ONE not in piece:
         return _plain(piece).__eq__
     expression = _expression(piece)
@@ -77,10 +77,10 @@ def _edges(head: str, tail: str) -> Matcher:
 
 
 _Finder: TypeAlias = Callable[[str, int, int], int]
-"""From a text and a stretch of it to the end of the leftmost place where the piece stands, -1 for none."""
+"""Takes a text, start and end; returns the end of the leftmost match of the piece, or -1."""
 
 
-def _finder(piece: list[_Place]) -> _Finder:
+def _finder(piece: list[_Element]) -> _Finder:
     if _ONE not in piece:
         wanted = _plain(piece)
 
@@ -98,7 +98,7 @@ def _finder(piece: list[_Place]) -> _Finder:
     return search
 
 
-def _floating(first: list[_Place], middle: list[list[_Place]], last: list[_Place]) -> Matcher:
+def _floating(first: list[_Element], middle: list[list[_Element]], last: list[_Element]) -> Matcher:
     head, tail = _whole(first), _whole(last)
     head_length, tail_length = len(first), len(last)
     least = head_length + tail_length

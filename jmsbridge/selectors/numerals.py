@@ -14,14 +14,14 @@ __all__ = ["LONG_MIN_MAGNITUDE", "approximate_value", "exact_magnitude", "exact_
 
 LONG_MIN_MAGNITUDE: Final = 1 << 63
 _INT_LIMIT: Final = 1 << 31
-_MOST_DIGITS: Final = 64  # of any long in any base; more are leading zeros
+_MOST_DIGITS: Final = 64  # of a long in any base; more must be leading zeros
 
 _MISPLACED: Final = re.compile("_(?![0-9a-fA-F])|(?<![0-9a-fA-F])_")
 _NOT_ZERO: Final = re.compile("[1-9a-fA-F]")
 
 
 def exact_magnitude(token: Token) -> int:
-    """The number that an integer literal names, at most 2**63; ``Misfit`` for one that is malformed or larger."""
+    """The value of an integer literal without sign, at most 2**63; ``Misfit`` if it is malformed or larger."""
     text = token.rstrip("lL").lower()
     if text.startswith("0x"):
         base, digits = 16, text[2:]
@@ -38,7 +38,7 @@ def exact_magnitude(token: Token) -> int:
 
 
 def exact_value(token: Token, negative: bool = False) -> int:
-    """The value of an integer literal with its sign: an int, or a ``Long`` with suffix or beyond 32 bits."""
+    """The value of an integer literal with its sign: an int, or a ``Long`` if it has the suffix or over 32 bits."""
     magnitude = exact_magnitude(token)
     value = -magnitude if negative else magnitude
     if token[-1] in "lL" or not -_INT_LIMIT <= value < _INT_LIMIT:
@@ -47,7 +47,7 @@ def exact_value(token: Token, negative: bool = False) -> int:
 
 
 def approximate_value(token: Token, negative: bool = False) -> float:
-    """The value of a floating literal with its sign: a double, or a ``Float`` with suffix f."""
+    """The value of a floating literal with its sign: a double, or a ``Float`` if it has the suffix f."""
     if _MISPLACED.search(token):
         raise _misfit("malformed number", token)
     text = token.replace("_", "")

@@ -1,7 +1,7 @@
-"""For those who hand selectors to a broker: canonical text, other names, combined conditions.
+"""Rewrites selectors for brokers: canonical text, renamed identifiers, combined conditions.
 
-What is written here is understood by parsers that know less than ours: no comments can arise, hexadecimal and octal
-numbers have become decimal, and only the parentheses that are needed remain.
+The text suits simpler parsers than ours: it never contains what looks like a comment, all numbers are decimal, and only
+necessary parentheses remain.
 """
 
 from collections.abc import Callable
@@ -35,12 +35,12 @@ _INT_LIMIT: Final = 1 << 31
 
 
 def render(tree: Node) -> str:
-    """The canonical text of a tree; parsing it gives an equal tree. ValueError for a number that is not finite."""
+    """The canonical text of a tree, which parses to an equal tree. ValueError for a number that is not finite."""
     return fold(tree, _render)
 
 
 def renamed(tree: Node, rename: Callable[[str], str]) -> Node:
-    """The same condition over other names, for brokers that call headers or properties differently."""
+    """The same condition with renamed identifiers, for brokers that use other names for headers or properties."""
 
     def replace(node: Node, children: tuple[Node, ...]) -> Node:
         return Identifier(rename(node.name)) if isinstance(node, Identifier) else node.rebuilt(children)
@@ -49,9 +49,9 @@ def renamed(tree: Node, rename: Callable[[str], str]) -> Node:
 
 
 def conjunction(*trees: Node) -> Node:
-    """The condition that all of these hold; conjunctions among them are merged. At least one is needed."""
+    """The conjunction of at least one condition; conjunctions among them are merged."""
     if not trees:
-        raise ValueError("a conjunction of nothing has no text")
+        raise ValueError("a conjunction needs at least one condition")
     operands = [operand for tree in trees for operand in (tree.operands if isinstance(tree, And) else (tree,))]
     return operands[0] if len(operands) == 1 else And(tuple(operands))
 
@@ -70,7 +70,7 @@ def _level(node: Node) -> int:
 
 
 def _within(least: int, children: tuple[Node, ...], texts: tuple[str, ...]) -> list[str]:
-    """The texts of operands, in parentheses where they bind less than ``least``."""
+    """The texts of operands, in parentheses if their precedence is below ``least``."""
     return [text if _level(child) >= least else f"({text})" for child, text in zip(children, texts, strict=True)]
 
 
@@ -97,14 +97,14 @@ def _number(value: float) -> str:
         suffix = "L" if isinstance(value, Long) and -_INT_LIMIT <= value < _INT_LIMIT else ""
         return f"{int(value)}{suffix}"
     if not isfinite(value):
-        raise ValueError(f"no literal names {value}")
-    # Nine digits identify a 32-bit float; without exponent or point the suffix still makes it one.
+        raise ValueError(f"{value} cannot be written as a literal")
+    # Nine digits identify a 32-bit float; the suffix makes it one even without exponent or point.
     return f"{value:.9g}f" if isinstance(value, Float) else repr(float(value))
 
 
 def _render_signed(node: Signed, texts: tuple[str, ...]) -> str:
     sign = "-" if node.negative else "+"
-    if isinstance(node.operand, Literal):  # else the sign would become a part of the literal
+    if isinstance(node.operand, Literal):  # without parentheses the sign would become a part of the literal
         return f"{sign}({texts[0]})"
     (operand,) = _within(_SIGN, node.children, texts)
     return f"{sign} {operand}" if isinstance(node.operand, Signed) else sign + operand

@@ -12,14 +12,14 @@ from jmsbridge.spi.envelope import Envelope
 __all__ = ["Selector", "compile_selector", "optional_selector"]
 
 _CACHED_SELECTORS: Final = 512
-_CACHED_LENGTH: Final = 2048  # a longer one costs megabytes; 512 of those are not to be kept
+_CACHED_LENGTH: Final = 2048  # a longer selector takes megabytes: too much for a cache of 512
 
 
 @final
 class Selector:
-    """A message selector of section 3.8: says which messages match. Immutable; any thread may use it.
+    """A compiled message selector (section 3.8). Immutable and thread-safe.
 
-    ``text`` is what was compiled, ``tree`` its syntax tree, ``identifiers`` the names it refers to. Two are equal when
+    ``text`` is the source, ``tree`` the syntax tree, ``identifiers`` the names it refers to. Two selectors are equal if
     their texts are.
     """
 
@@ -33,11 +33,11 @@ class Selector:
         self._needs_message = needs_message(self.identifiers)
 
     def matches(self, lookup: Lookup) -> bool:
-        """True when the selector is true, not merely unknown; ``lookup`` gives canonical values, None where absent."""
+        """True if the selector is true, not false or unknown; ``lookup`` returns canonical values, or None."""
         return self._condition(lookup) is True
 
     def matches_envelope(self, envelope: Envelope, delivery_count: int = 1) -> bool:
-        """True when the message matches, by its headers and properties."""
+        """True if the headers and properties of the message match."""
         if self._needs_message:
             return self._condition(lookup_in(envelope, delivery_count)) is True
         return self._condition(envelope.properties.get) is True
@@ -61,14 +61,14 @@ class Selector:
 def compile_selector(text: str) -> Selector:
     """Check and compile a selector; short ones are cached. ``SelectorError`` says what is wrong and where.
 
-    Accepted are at most ``MAX_LENGTH`` characters and ``MAX_DEPTH`` levels of nesting. An empty text is an error here;
+    At most ``MAX_LENGTH`` characters and ``MAX_DEPTH`` levels of nesting are accepted. An empty text is an error here;
     see ``optional_selector``.
     """
     return _cached(text) if len(text) <= _CACHED_LENGTH else Selector(text)
 
 
 def optional_selector(text: str | None) -> Selector | None:
-    """The selector, or None for None and the empty text, which mean that every message is wanted (section 3.8.1)."""
+    """The compiled selector; None for None and the empty text, which match every message (section 3.8.1)."""
     return compile_selector(text) if text else None
 
 

@@ -1,7 +1,7 @@
-"""The abstract syntax tree of a selector: immutable, comparable, and walked without recursion.
+"""The abstract syntax tree of a selector: immutable, comparable, and traversed without recursion.
 
 Long chains are flat: ``a OR b OR c`` is one ``Or`` of three, ``a + b - c`` one ``Arithmetic`` of three. Parentheses
-are not kept; what they grouped is.
+show only in the shape of the tree.
 """
 
 from collections.abc import Callable, Iterator
@@ -35,7 +35,7 @@ Constant: TypeAlias = bool | int | float | str
 
 
 class Node(msgspec.Struct, frozen=True):
-    """Anything in the tree."""
+    """A node of the tree."""
 
     @property
     def children(self) -> tuple["Node", ...]:
@@ -43,7 +43,7 @@ class Node(msgspec.Struct, frozen=True):
         return ()
 
     def rebuilt(self, children: tuple["Node", ...]) -> "Node":
-        """The same node over other children, as many as it has."""
+        """The same node with other children, of the same number."""
         del children
         return self
 
@@ -68,14 +68,14 @@ class Literal(Node, frozen=True, eq=False):
 
 @final
 class Identifier(Node, frozen=True):
-    """A property or one of the six usable headers."""
+    """A property or one of the six headers allowed in selectors."""
 
     name: str
 
 
 @final
 class Signed(Node, frozen=True):
-    """A sign before something other than a number literal, whose sign is part of it."""
+    """A sign before an expression; the sign of a number literal is part of the literal."""
 
     negative: bool
     operand: Node
@@ -92,7 +92,7 @@ class Signed(Node, frozen=True):
 
 @final
 class Arithmetic(Node, frozen=True):
-    """A chain of one level, evaluated from the left: ``operators`` are all of ``+ -`` or all of ``* /``."""
+    """A chain of one precedence, evaluated from the left: all ``operators`` are ``+ -``, or all are ``* /``."""
 
     operators: tuple[str, ...]
     operands: tuple[Node, ...]
@@ -222,7 +222,7 @@ class Or(_Junction, frozen=True):
 
 
 def fold(root: Node, combine: Callable[[Node, tuple[Result, ...]], Result]) -> Result:
-    """Compute bottom-up: ``combine`` gets each node with the results of its children."""
+    """Compute a result bottom-up: ``combine`` gets each node with the results of its children."""
     results: list[Result] = []
     pending: list[tuple[Node, int]] = [(root, -1)]
     while pending:

@@ -23,7 +23,7 @@ class JMSConsumer(Closing, Strict):
     """A consumer whose exceptions are unchecked; see ``MessageConsumer`` for everything else."""
 
     __slots__ = ("__weakref__", "_consumer")
-    _meant: ClassVar[dict[str, str]] = MESSAGE_LISTENER_NAMES
+    _advice: ClassVar[dict[str, str]] = MESSAGE_LISTENER_NAMES
 
     def __init__(self, consumer: MessageConsumer) -> None:
         self._consumer = consumer
@@ -31,13 +31,13 @@ class JMSConsumer(Closing, Strict):
     @property
     @simplified
     def message_selector(self) -> str | None:
-        """The selector; None when there is none."""
+        """The selector, or None."""
         return self._consumer.message_selector
 
     @property
-    def is_cut(self) -> bool:
-        """See ``MessageConsumer.is_cut``."""
-        return self._consumer.is_cut
+    def is_truncated(self) -> bool:
+        """See ``MessageConsumer.is_truncated``."""
+        return self._consumer.is_truncated
 
     @property
     @simplified
@@ -77,10 +77,10 @@ class JMSConsumer(Closing, Strict):
     def receive_body(self, kind: type[T], *, timeout: float | timedelta | None = None) -> T | None: ...
     @simplified
     def receive_body(self, kind: type[Any], *wrong: Never, timeout: float | timedelta | None = None) -> Any:
-        """The next message's body as ``kind``: str, bytes, dict, list, object …; None when nothing came.
+        """The next message's body as ``kind``: str, bytes, dict, list, object …; None when no message came.
 
-        MessageFormatRuntimeException when the message has no body, is a stream, or the type does not fit. In AUTO and
-        DUPS_OK the message is then first in line again, unmarked; in the other modes it counts as received (rule
+        MessageFormatRuntimeException if the message has no body, is a stream, or the type does not fit. In AUTO and
+        DUPS_OK the message is then the next one again, unmarked; in the other modes it counts as received (rule
         BO-18).
         """
         if wrong:
@@ -94,7 +94,7 @@ class JMSConsumer(Closing, Strict):
     @overload
     def receive_body_no_wait(self, kind: type[T]) -> T | None: ...
     def receive_body_no_wait(self, kind: type[Any]) -> Any:
-        """``receive_body`` of what the broker has right now."""
+        """``receive_body`` without waiting."""
         return self.receive_body(kind, timeout=0)
 
     def __iter__(self) -> Iterator[Message]:

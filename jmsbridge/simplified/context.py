@@ -26,7 +26,7 @@ __all__ = ["JMSContext"]
 
 
 class _Shared:
-    """A connection and the number of contexts on it."""
+    """A connection and the contexts on it."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -38,7 +38,7 @@ class _Shared:
             self._contexts += 1
 
     def leave(self, context: "JMSContext") -> bool:
-        """Whether that was the last one; each counts once."""
+        """Forget a context; returns whether it was the last one. Repeated calls count once."""
         with self._lock:
             first, context._left = not context._left, True
             self._contexts -= first
@@ -46,14 +46,14 @@ class _Shared:
 
 
 class JMSContext(Closing, Creating, SessionModes, Strict):
-    """A connection and one session on it; further sessions on the same connection by ``create_context``.
+    """A connection and one session on it; ``create_context`` creates further sessions on the same connection.
 
-    Not thread-safe, but for ``close`` and ``create_context``. Starts its connection with its first consumer unless
+    Not thread-safe, except ``close`` and ``create_context``. Creating a consumer starts the connection unless
     ``auto_start`` is False. All its exceptions are unchecked (JMSRuntimeException and subclasses).
     """
 
     __slots__ = ("__weakref__", "_auto_start", "_connection", "_left", "_session", "_shared")
-    _meant: ClassVar[dict[str, str]] = EXCEPTION_LISTENER_NAMES
+    _advice: ClassVar[dict[str, str]] = EXCEPTION_LISTENER_NAMES
 
     def __init__(
         self, connection: Connection, session_mode: int = AUTO_ACKNOWLEDGE, shared: _Shared | None = None
@@ -107,7 +107,7 @@ class JMSContext(Closing, Creating, SessionModes, Strict):
 
     @simplified
     def acknowledge(self) -> None:
-        """Acknowledge everything that this session consumed; without effect but in CLIENT_ACKNOWLEDGE (rule AC-4)."""
+        """Acknowledge everything that this session has consumed; only in CLIENT_ACKNOWLEDGE (rule AC-4)."""
         self._session.acknowledge()
 
     @simplified
@@ -116,7 +116,7 @@ class JMSContext(Closing, Creating, SessionModes, Strict):
         self._session.unsubscribe(name)
 
     def create_producer(self) -> JMSProducer:
-        """A light-weight producer; needs no closing."""
+        """A light-weight producer, which does not need to be closed."""
         self._check_open()
         self._connection._core.use()
         return JMSProducer(self._session._core, self._session)
@@ -186,12 +186,12 @@ class JMSContext(Closing, Creating, SessionModes, Strict):
 
     @simplified
     def create_queue(self, name: str, *, literal: bool = False) -> Queue:
-        """See ``Session.create_queue``; touches no broker (rule QU-1)."""
+        """See ``Session.create_queue``; does not contact the broker (rule QU-1)."""
         return self._session.create_queue(name, literal=literal)
 
     @simplified
     def create_topic(self, name: str, *, literal: bool = False) -> Topic:
-        """See ``Session.create_topic``; touches no broker (rule QU-1)."""
+        """See ``Session.create_topic``; does not contact the broker (rule QU-1)."""
         return self._session.create_topic(name, literal=literal)
 
     # ---- the connection
@@ -231,7 +231,7 @@ class JMSContext(Closing, Creating, SessionModes, Strict):
     def admin(self) -> Administration:
         """See ``Connection.admin``."""
         self._session._check_open()
-        return Administration(self._connection._core, simplified=True, keeps=self._connection)
+        return Administration(self._connection._core, simplified=True, connection=self._connection)
 
     @property
     @simplified
@@ -251,7 +251,7 @@ class JMSContext(Closing, Creating, SessionModes, Strict):
 
     @property
     def auto_start(self) -> bool:
-        """Whether creating a consumer starts the connection; True unless set."""
+        """Whether creating a consumer starts the connection; by default True."""
         self._check_open()
         return self._auto_start
 
@@ -274,17 +274,17 @@ class JMSContext(Closing, Creating, SessionModes, Strict):
 
     @simplified
     def create_context(self, session_mode: int) -> "JMSContext":
-        """Another session on the same connection, which stays as it is, started or stopped; from any thread."""
+        """Another session on the same connection, which stays started or stopped; from any thread."""
         self._session._check_open()
         return JMSContext(self._connection, session_mode, self._shared)
 
     def create_xa_context(self, *arguments: Any) -> NoReturn:
-        """Not offered: there is no transaction manager in Python to talk to."""
+        """Not offered: Python has no XA transaction manager."""
         raise UnsupportedFeatureRuntimeException("XA contexts are not offered")
 
     @simplified
     def close(self) -> None:
-        """Close the session, and the connection with the last context on it (rule CL-10); idempotent.
+        """Close the session, and with the last context also the connection (rule CL-10); idempotent.
 
         IllegalStateRuntimeException from a listener or completion listener of this context.
         """

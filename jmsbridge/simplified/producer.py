@@ -26,7 +26,7 @@ __all__ = ["JMSProducer"]
 
 
 class _Settings(SendSettings):
-    """What every send of a JMSProducer gets, and where it goes: one attribute, since a context makes many producers."""
+    """The settings of a JMSProducer, in one object, since a context creates many producers."""
 
     __slots__ = ("completion", "core", "duplicate_id", "filled", "headers", "listener")
     completion: Completion | None
@@ -45,25 +45,25 @@ class _Settings(SendSettings):
 
     @property
     def template(self) -> Message:
-        """Holds the properties, with their types and conversions; made when there is one."""
+        """A message that holds the properties, with their types and conversions; created when needed."""
         if self.filled is None:
             self.filled = Message()
         return self.filled
 
 
 class JMSProducer(Strict):
-    """Chained settings and a ``send`` that takes messages or plain bodies.
+    """Sends messages and plain bodies, with chained setters, which return the producer.
 
-    Setters return the producer. Properties and headers set here go into every message sent, and override the
-    message's own (rule HD-2). Times are seconds. Belongs to its context's thread; its exceptions are unchecked.
+    Properties and headers set here go into every message sent, and override the message's own (rule HD-2). Times are
+    seconds. Belongs to its context's thread; its exceptions are unchecked.
     """
 
     __slots__ = ("__weakref__", "_session", "_settings")
-    _meant: ClassVar[dict[str, str]] = {
+    _advice: ClassVar[dict[str, str]] = {
         "getAsync": "write async_listener",
         "get_async": "write async_listener",
         "ttl": "write set_time_to_live(…)",
-        "close": "it needs no closing",
+        "close": "it does not need to be closed",
         "sendMessage": "write send(…)",
         "send_message": "write send(…)",
     }
@@ -81,16 +81,16 @@ class JMSProducer(Strict):
     def send(self, destination: Destination, message: Sendable | ObjectBody, *wrong: Never) -> Self:
         """Send a message, or a body: str, bytes, a mapping, or an object.
 
-        Synchronous unless ``set_async`` gave a listener. InvalidDestination, MessageFormat and MessageNotWriteable
-        runtime exceptions as section 7.2 says.
+        Synchronous unless ``set_async`` has set a listener. Raises the runtime exceptions of InvalidDestination,
+        MessageFormat and MessageNotWriteable as section 7.2 says.
         """
         try:
             settings = self._settings
             settings.core.begin()
             if wrong:
                 raise InvalidCall(
-                    "a JMSProducer is told before it sends: set_delivery_mode(…), set_priority(…), set_time_to_live(5) "
-                    "(seconds) or set_async(listener), then send(destination, message)"
+                    "configure a JMSProducer before it sends: set_delivery_mode(…), set_priority(…), "
+                    "set_time_to_live(5) (seconds) or set_async(listener), then send(destination, message)"
                 )
             if type(destination) not in DESTINATION_KINDS:
                 arguments.destination(destination)
@@ -100,7 +100,7 @@ class JMSProducer(Strict):
                 own, foreign = own_message(own, objects=True)
             if own._gate is not None:
                 own._refuse()
-            self._dress(own)
+            self._apply_to(own)
             settings.core.send(
                 settings,
                 destination,
@@ -117,7 +117,7 @@ class JMSProducer(Strict):
             raise unchecked(error) from error
         return self
 
-    def _dress(self, message: Message) -> None:
+    def _apply_to(self, message: Message) -> None:
         settings = self._settings
         properties = settings.filled._properties if settings.filled is not None else None
         if properties:
@@ -130,7 +130,7 @@ class JMSProducer(Strict):
     # ---- settings
 
     def set_async(self, listener: AnySimplifiedCompletionListener | None) -> Self:
-        """Send asynchronously, with this completion listener; None: synchronously again (rule AS-7)."""
+        """Send asynchronously, with this completion listener; None for synchronous sends (rule AS-7)."""
         self._check()
         self._settings.listener = listener
         self._settings.completion = None if listener is None else as_completion(listener)
@@ -170,7 +170,7 @@ class JMSProducer(Strict):
 
     @simplified
     def set_time_to_live(self, time_to_live: float | timedelta) -> Self:
-        """Seconds until expiry; 0 is never."""
+        """Seconds until a message expires; 0 for never."""
         self._settings.core.check_open()
         self._settings.ttl = arguments.milliseconds(time_to_live)
         return self
@@ -183,7 +183,7 @@ class JMSProducer(Strict):
 
     @simplified
     def set_delivery_delay(self, delivery_delay: float | timedelta) -> Self:
-        """Seconds before which messages are not delivered."""
+        """Seconds until a message may be delivered."""
         self._settings.core.check_open()
         self._settings.delay = arguments.milliseconds(delivery_delay)
         return self
@@ -195,7 +195,7 @@ class JMSProducer(Strict):
         return self._settings.delay / 1000
 
     def set_disable_message_id(self, value: bool) -> Self:
-        """Send without JMSMessageID; honoured."""
+        """Whether to send without JMSMessageID; always honoured."""
         self._check()
         self._settings._no_id = bool(value)
         return self
@@ -207,7 +207,7 @@ class JMSProducer(Strict):
         return self._settings._no_id
 
     def set_disable_message_timestamp(self, value: bool) -> Self:
-        """Send without JMSTimestamp; honoured."""
+        """Whether to send without JMSTimestamp; always honoured."""
         self._check()
         self._settings._no_timestamp = bool(value)
         return self
@@ -219,10 +219,10 @@ class JMSProducer(Strict):
         return self._settings._no_timestamp
 
     def set_duplicate_id(self, duplicate_id: str | None) -> Self:
-        """The application's own id, for brokers that detect duplicates; for the sends that follow."""
+        """The application's own id of the messages sent from now on, for brokers that detect duplicates."""
         self._check()
         if duplicate_id is not None and not isinstance(duplicate_id, str):
-            raise ValueError(f"duplicate_id is text, not {duplicate_id!r}")
+            raise ValueError(f"duplicate_id must be text, not {duplicate_id!r}")
         self._settings.duplicate_id = duplicate_id
         return self
 
@@ -307,7 +307,7 @@ class JMSProducer(Strict):
         return self
 
     def clear_properties(self) -> Self:
-        """Forget all of them."""
+        """Remove all properties."""
         self._check()
         self._settings.template.clear_properties()
         return self
@@ -385,7 +385,7 @@ class _Names(Set[str]):
 
     @classmethod
     def _from_iterable(cls, names: Iterable[str]) -> "frozenset[str]":  # type: ignore[override]
-        return frozenset(names)  # what ``|`` and the like give
+        return frozenset(names)  # the result of ``|`` and other operators
 
     def __init__(self, template: Message) -> None:
         self._template = template

@@ -1,4 +1,4 @@
-"""Turning the classic API's exceptions into the simplified API's, at its border."""
+"""Translation of the classic API's exceptions into those of the simplified API."""
 
 import functools
 from collections.abc import Callable
@@ -13,7 +13,7 @@ R = TypeVar("R")
 
 
 def simplified(method: Callable[P, R]) -> Callable[P, R]:
-    """A method that raises unchecked twins instead of classic exceptions (section 8.9)."""
+    """Decorates a method to raise unchecked twins instead of classic exceptions (section 8.9)."""
 
     @functools.wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:

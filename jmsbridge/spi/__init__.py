@@ -4,7 +4,7 @@ A backend imports this package, ``jmsbridge.transport``, ``jmsbridge.codecs`` an
 else of jmsbridge.
 """
 
-from jmsbridge.spi.admin import Admin, Place
+from jmsbridge.spi.admin import Admin, DestinationInfo
 from jmsbridge.spi.backend import Backend, Cancels, Channel, Inbox, Link, LinkEvents, Retires, Subscription, Ticket
 from jmsbridge.spi.dead_letters import (
     DEAD_LETTER_DELIVERIES,
@@ -64,6 +64,7 @@ __all__ = [
     "Char",
     "ClientIdRefused",
     "ConnectFailed",
+    "DestinationInfo",
     "Endpoint",
     "Envelope",
     "Float",
@@ -77,7 +78,6 @@ __all__ = [
     "Native",
     "NotSupported",
     "Outcome",
-    "Place",
     "Retires",
     "SelectorRefused",
     "SendCancelled",

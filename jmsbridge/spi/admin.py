@@ -9,10 +9,10 @@ import msgspec
 
 from jmsbridge.spi.envelope import Address
 
-__all__ = ["Admin", "Place"]
+__all__ = ["Admin", "DestinationInfo"]
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class DestinationInfo(msgspec.Struct, frozen=True, kw_only=True):
     """A queue, a topic, or a durable or shared subscription of a topic.
 
     ``depth`` counts the messages in it, delayed and delivered but unsettled ones included; 0 for a topic, which holds
@@ -35,8 +35,8 @@ class Admin(Protocol):
     dead_letters: Address | None
     """Where rejected messages go; None where the broker has no such queue."""
 
-    def places(self) -> list[Place]:
-        """Everything that there is, temporary destinations included, sorted by name."""
+    def list_destinations(self) -> list[DestinationInfo]:
+        """All queues, topics and subscriptions, temporary ones included, sorted by name."""
 
     def depth(self, address: Address) -> int:
         """How many messages a queue holds, as far as the broker says; 0 where there is no such queue."""

@@ -96,6 +96,13 @@ class Harness(Closing, ABC):
         """
         return None
 
+    def lose_channel(self, channel: Channel) -> bool:
+        """Have the broker end this one channel of a link while the link lives.
+
+        False where that cannot be had: what becomes of a channel that dies alone is not tested then.
+        """
+        return False
+
     def stored(self) -> int | None:
         """How many messages the broker stores for this harness, wherever they are; None where that is not known."""
         return None

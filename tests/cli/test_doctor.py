@@ -214,7 +214,7 @@ def test_a_refused_password_is_no_matter_of_certificates(secured: str, options: 
 def test_a_doubt_is_a_sentence_of_its_own(secured: str) -> None:
     registry.register("amqps", RefusingTls())
     *_, login = steps(secured)
-    assert "broker's log. The certificate is not one" in login.advice
+    assert "broker's log. This machine does not trust the certificate" in login.advice
 
 
 def test_the_message_is_told_of_the_broker_that_carried_it(run: Run, tmp_path: Path) -> None:
@@ -229,14 +229,14 @@ def test_the_message_is_told_of_the_broker_that_carried_it(run: Run, tmp_path: P
 def test_a_file_in_a_folder_that_is_missing(run: Run, tmp_path: Path) -> None:
     result = run("doctor", f"embedded:{tmp_path}/nowhere/orders.db")
     assert result.exit_code == 1
-    assert "there is no folder" in result.stdout
-    assert "→ make it" in result.stdout
+    assert "does not exist" in result.stdout
+    assert "→ create it" in result.stdout
 
 
 def test_a_folder_in_the_place_of_the_file(run: Run, tmp_path: Path) -> None:
     (tmp_path / "x.db").mkdir()
     result = run("doctor", f"embedded:{tmp_path}/x.db")
-    assert (result.exit_code, "is no file" in result.stdout) == (1, True)
+    assert (result.exit_code, "is not a file" in result.stdout) == (1, True)
 
 
 def test_login_that_fails_says_what_to_do(run: Run) -> None:

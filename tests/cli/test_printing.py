@@ -66,7 +66,7 @@ def filled(connection: Connection) -> Connection:
         (("dlq", "show", "--queue", NAME), (":truck: [bold]7[/]",)),
         (("list", "-t", f"no {EVIL}:smile:[red]"), ("unknown profile", "\\x1b[31mEVIL")),
         (("browse", f"topic:{NAME}",), ("only a queue can be browsed",)),
-        (("send", NAME, "x", "--reply-to", "topic:"), ("a destination has a name",)),
+        (("send", NAME, "x", "--reply-to", "topic:"), ("a destination needs a name",)),
         (("config", "show", "-o", f"client_id=:smile:{EVIL}"), (":smile:\\x1b]0;",)),
         (("doctor", "embedded:?broker=:smile:"), (":smile:", "✓")),
         (("receive", "q", "--selector", ":smile: [red]"), ("at position 0: ':'",)),
@@ -122,7 +122,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 def test_bare_bytes_are_not_for_a_terminal(monkeypatch: pytest.MonkeyPatch, broker: str) -> None:
     code, text = look(monkeypatch, "receive", "q", "-f", "bytes")
-    assert (code, "give it a file or a pipe" in text) == (2, True)
+    assert (code, "use a file, a pipe" in text) == (2, True)
 
 
 JSON = st.recursive(st.booleans() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))

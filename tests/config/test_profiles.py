@@ -98,7 +98,7 @@ def test_a_url_of_the_call_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch) ->
         ("[profiles.orders]\nurl='stub:'\nprefetsch=3", "did you mean 'prefetch'?"),
         ("[profiles.orders]\nurl='stub:'\npassword='${env:NOT_THERE}'", "no variable 'NOT_THERE'"),
         ("[profiles.orders]\nurl='stub:'\npassword='${file:not/there}'", "cannot read the secret in 'not/there'"),
-        ("[profiles.orders]\nurl='stub:'\npassword='${vault:x}'", "is no reference"),
+        ("[profiles.orders]\nurl='stub:'\npassword='${vault:x}'", "is not a reference"),
         ("[profiles.orders]\nurl='stub:'\nuser=3", "must be text"),
         ("[profiles.orders]\nurl='stub:'\nprefetch='many'", "cannot be 'many'"),
     ],

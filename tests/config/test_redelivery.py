@@ -134,7 +134,7 @@ def test_tables_of_emulation_are_shown_the_same_way() -> None:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        ({"orders": {"dealy": 3}}, "'dealy' of 'orders': did you mean 'delay'?"),
+        ({"orders": {"dealy": 3}}, "'dealy' for 'orders': did you mean 'delay'?"),
         ({"orders": {"max_redelivery": 3}}, "did you mean 'max_redeliveries'?"),
         (
             {"orders": {"delay": "soon"}},
@@ -145,14 +145,14 @@ def test_tables_of_emulation_are_shown_the_same_way() -> None:
         ({"orders": {"dead_letter_queue": "topic:x"}}, "expected the name of a queue"),
         ({"orders": {"expiry_queue": ""}}, "expected the name of a queue"),
         ({"orders": 3}, "'orders' must be a table"),
-        ({"delay": 3}, "for all destinations 'delay' is the option 'redelivery_delay'"),
-        ({"": {}}, "names no destination"),
-        ({"topic:": {}}, "names no destination"),
-        ({"a*b": {}}, "'*' may stand at the end only"),
+        ({"delay": 3}, "to set 'delay' for all destinations, use the option 'redelivery_delay'"),
+        ({"": {}}, "is not the name of a destination"),
+        ({"topic:": {}}, "is not the name of a destination"),
+        ({"a*b": {}}, "'*' is allowed only at the end"),
         ({"a": {}, "queue:a": {}}, "two entries for one destination"),
-        ({7: {}}, "names destinations by text, not 7"),
-        ("none", "is a table of destinations, not str"),
-        (7, "is a table of destinations, not int"),
+        ({7: {}}, "is given as text, not 7"),
+        ("none", "must be a table of destinations, not str"),
+        (7, "must be a table of destinations, not int"),
         ({"x": RedeliveryPolicy(factor=0)}, "'redelivery.x.factor' (call) cannot be 0"),
     ],
 )

@@ -71,6 +71,7 @@ def test_no_text_about_a_mistyped_url_has_its_password(case: tuple[str, tuple[st
 @settings(deadline=None)
 @given(mistyped())
 @example(("amqp:/user:qzv#wkj@host:5672", ("qzv", "wkj")))
+@example(("amqp:/user:qzv?=wkj@host", ("qzv", "wkj")))
 def test_no_text_of_an_import_has_the_password(case: tuple[str, tuple[str, ...]]) -> None:
     url, parts = case
     told = _told(lambda: import_text(url, "url"))

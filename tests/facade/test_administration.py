@@ -9,6 +9,7 @@ import jmsbridge_embedded
 from jmsbridge import (
     Connection,
     ConnectionFactory,
+    DestinationInfo,
     IllegalState,
     IllegalStateException,
     InvalidDestination,
@@ -16,7 +17,6 @@ from jmsbridge import (
     JMSContext,
     JMSException,
     JMSRuntimeException,
-    Place,
     Queue,
     Session,
     Topic,
@@ -39,12 +39,12 @@ def test_the_verbs_of_the_command_line(connection: Connection, session: Session)
     session.create_shared_durable_consumer(NEWS, "archive").close()
     assert admin.depth(ORDERS) == 3
     listed = admin.list()
-    assert [(place.destination, place.depth, place.subscription) for place in listed] == [
+    assert [(info.destination, info.depth, info.subscription) for info in listed] == [
         (NEWS, 0, None),
         (NEWS, 0, "archive"),
         (ORDERS, 3, None),
     ]
-    assert {type(place) for place in listed} == {Place}
+    assert {type(info) for info in listed} == {DestinationInfo}
     assert admin.move(ORDERS, OTHERS, limit=1) == 1
     assert admin.purge(ORDERS, "JMSPriority = 4") == 2
     assert (admin.depth(ORDERS), admin.depth(OTHERS)) == (0, 1)
@@ -56,7 +56,7 @@ def test_the_verbs_of_the_command_line(connection: Connection, session: Session)
 def test_an_address_of_the_spi_does_as_well(connection: Connection, session: Session) -> None:
     send_texts(session, ORDERS, "a")
     assert connection.admin.depth(Address("orders")) == 1
-    assert [place.address for place in connection.admin.list()] == [Address("orders")]
+    assert [info.address for info in connection.admin.list()] == [Address("orders")]
 
 
 ERRORS: dict[str, tuple[Callable[[Any], object], type[Exception]]] = {
@@ -120,10 +120,10 @@ class Losing:
 
     dead_letters = None
 
-    def places(self) -> list[Any]:
+    def list_destinations(self) -> list[Any]:
         raise LinkLost("gone")
 
-    depth = create = remove = purge = move = lambda self, *_: self.places()
+    depth = create = remove = purge = move = lambda self, *_: self.list_destinations()
 
 
 def test_a_link_that_dies_meanwhile_is_a_jms_error(connection: Connection, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ OBJECTS: dict[str, Make] = {
     "Connection": lambda connection, context: connection,
     "ConnectionMetaData": lambda connection, context: connection.meta_data,
     "Administration": lambda connection, context: connection.admin,
-    "Place": lambda connection, context: jmsbridge.Place(destination=QUEUE, depth=0, consumers=0),
+    "DestinationInfo": lambda connection, context: jmsbridge.DestinationInfo(destination=QUEUE, depth=0, consumers=0),
     "Capability": lambda connection, context: connection.capabilities["transactions"],
     "Session": lambda connection, context: connection.create_session(),
     "JMSContext": lambda connection, context: context,
@@ -89,7 +89,7 @@ def test_every_class_that_the_package_offers_is_strict() -> None:
         for kind in offered
         if isinstance(kind, type)
         and not issubclass(kind, (JavaNames, *other))
-        and kind not in (jmsbridge.Capability, jmsbridge.JavaObject, jmsbridge.Place)
+        and kind not in (jmsbridge.Capability, jmsbridge.JavaObject, jmsbridge.DestinationInfo)
         and not getattr(kind, "_is_protocol", False)
     ]
     assert loose == []
@@ -157,7 +157,7 @@ READ: list[tuple[str, str, str]] = [
     ("JMSProducer", "setTimeToLive", "set_time_to_live(…)"),
     ("JMSProducer", "setJMSCorrelationID", "set_jms_correlation_id(…)"),
     ("JMSProducer", "getAsync", "async_listener"),
-    ("JMSProducer", "close", "needs no closing"),
+    ("JMSProducer", "close", "does not need to be closed"),
     ("MessageConsumer", "receiveNoWait", "receive_no_wait(…)"),
     ("MessageConsumer", "setMessageListener", "message_listener = …"),
     ("JMSConsumer", "receiveBody", "receive_body(…)"),

@@ -80,8 +80,8 @@ REFUSED = {
     "/amq/queue/orders": "STOMP",
     "/temp-queue/orders": "STOMP",
     "/remote-temp-queue/ID:x": "STOMP",
-    "temp-queue://ID:x": "whatever the call says",
-    "temp-topic://ID:x": "whatever the call says",
+    "temp-queue://ID:x": "whichever method is called",
+    "temp-topic://ID:x": "whichever method is called",
     "queue:///orders": "IBM MQ",
     "topic:///orders?brokerVersion=2": "IBM MQ",
 }
@@ -144,7 +144,7 @@ def test_the_prefix_that_says_what_the_call_says_is_taken_off(session: Session) 
     ],
 )
 def test_the_crossed_prefix_is_refused(session: Session, call: str, name: str) -> None:
-    with pytest.raises(InvalidDestinationException, match="whatever the call says"):
+    with pytest.raises(InvalidDestinationException, match="whichever method is called"):
         BY_CALL[call](session, name)
 
 

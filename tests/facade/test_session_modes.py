@@ -194,7 +194,7 @@ WRONG_WAYS_IN: list[Callable[[Any], Any]] = [
 
 @pytest.mark.parametrize("call", WRONG_WAYS_IN)
 def test_the_broker_comes_first(call: Callable[[Any], Any]) -> None:
-    with pytest.raises(InvalidCall, match=r"the broker comes first, and all else by name: \w+\(target"):
+    with pytest.raises(InvalidCall, match=r"pass the target first and everything else by name: \w+\(target"):
         call(jmsbridge)
 
 

@@ -63,10 +63,10 @@ def test_only_text_files_are_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (lambda lines: lines[:-1], "c.py came out changed"),
-        (lambda lines: [*lines, lines[0]], "a.py came out changed"),
+        (lambda lines: lines[:-1], "c.py was changed"),
+        (lambda lines: [*lines, lines[0]], "a.py was changed"),
         (lambda lines: [line for line in lines if line[0] != "b/b.md"], "b/b.md is missing"),
-        (lambda lines: [*lines, ("x", 1, "y")], "x was never sent there"),
+        (lambda lines: [*lines, ("x", 1, "y")], "x arrived but was not sent"),
     ],
 )
 def test_what_differs_is_named(

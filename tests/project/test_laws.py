@@ -4,12 +4,13 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from tools.laws import PYTHON_LAWS, TEXT_LAWS, packages, structure, violations
+from tools.laws import PYTHON_LAWS, TEXT_LAWS, brokers, packages, structure, violations
 from tools.laws.source import ROOT, Source, python_sources, sources
 
 LAWS = [*PYTHON_LAWS, *TEXT_LAWS, "packages", "structure"]
 
 
+@pytest.mark.timeout(180)  # it reads every file of the checkout
 @pytest.mark.parametrize("law", LAWS)
 def test_the_checkout_keeps_the_law(law: str) -> None:
     assert "\n".join(map(str, violations(law))) == ""
@@ -245,3 +246,23 @@ def test_an_import_for_annotations_only_counts() -> None:
     lower = Source(PurePosixPath("jmsbridge/spi/x.py"), text)
     higher = Source(PurePosixPath("jmsbridge/session.py"), "")
     assert [violation.line for violation in structure.check([lower, higher])] == [3]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "count"),
+    [
+        ("integration/faults/run.py", "url = 'rabbitmq://here'", 1),
+        ("integration/faults/run.py", "from integration.lab.servers import artemis", 1),
+        ("integration/faults/run.py", '"""As in: run pulsar."""  # or on rabbitmq', 0),
+        ("integration/faults/brokers.py", "ROWS = {'rabbitmq': 1}", 0),
+        ("integration/rabbitmq/test_x.py", "url = 'rabbitmq://here'", 0),
+        ("integration/interop/test_rabbitmq.py", "url = 'rabbitmq://here'", 0),
+        ("tests/cli/test_x.py", "url = 'rabbitmq://here'", 0),
+    ],
+)
+def test_only_tables_and_a_brokers_own_files_name_it(path: str, text: str, count: int) -> None:
+    assert len(broken("brokers", path, text)) == count
+
+
+def test_every_table_exists() -> None:
+    assert [table for table in brokers.TABLES if not (ROOT / table).is_file()] == []

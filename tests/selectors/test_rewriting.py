@@ -47,7 +47,7 @@ def test_a_conjunction_keeps_each_condition_whole() -> None:
     assert render(both) == "(a = 1 OR b = 2) AND c AND d AND NOT e"
     assert compile_selector(render(both)).tree == both
     assert conjunction(first) == first
-    with pytest.raises(ValueError, match="nothing"):
+    with pytest.raises(ValueError, match="at least one"):
         conjunction()
 
 

@@ -37,7 +37,7 @@ def _run(pytester: pytest.Pytester, cases: str, *arguments: str) -> pytest.RunRe
     pytester.makeconftest(CONFTEST)
     pytester.makepyfile(HEAD + cases)
     return pytester.runpytest_inprocess(
-        "-p", "jmsbridge.testing.plugin", "-p", "no:cacheprovider", "--strict-markers", *arguments
+        "-p", "jmsbridge.testing.plugin", "-p", "no:cacheprovider", "-p", "no:randomly", "--strict-markers", *arguments
     )
 
 

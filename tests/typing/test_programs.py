@@ -60,7 +60,7 @@ def wrong(connection: Connection, session: Session, context: JMSContext, queue: 
         each.text  # attr-defined
     jmsbridge.context("user", "password")  # arg-type
     context.create_context("user", "password", 1)  # call-arg
-    connection.admin.places()  # attr-defined
+    connection.admin.list_destinations()  # attr-defined
 
 def takes_text(message: TextMessage) -> None: ...
 def print_one(message: Message) -> None: ...

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from tools.laws import exports, imports, naming, packages, places, size, structure, testing, vocabulary
+from tools.laws import brokers, exports, imports, naming, packages, places, size, structure, testing, vocabulary
 from tools.laws.source import Source, Violation, python_sources, sources
 
 __all__ = ["PYTHON_LAWS", "TEXT_LAWS", "Violation", "violations"]
@@ -15,6 +15,7 @@ PYTHON_LAWS: dict[str, _Law] = {
     "exports": exports.check,
     "naming": naming.check,
     "tests": testing.check,
+    "brokers": brokers.check,
 }
 TEXT_LAWS: dict[str, _Law] = {"places": places.check, "vocabulary": vocabulary.check}
 

@@ -1,61 +1,52 @@
 """Administration of a broker in a file, while others use it."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
-from jmsbridge.spi import Address, AddressInUse, AddressRefused, NotSupported, Place
+from jmsbridge.spi import Address, AddressRefused, DestinationInfo, NotSupported
+from jmsbridge_embedded.file.access import Access
 from jmsbridge_embedded.file.batch import Batch
-from jmsbridge_embedded.file.disk.catalog import Line
+from jmsbridge_embedded.file.disk.catalog import QueueRow
 from jmsbridge_embedded.file.disk.entries import BAND, Row
 from jmsbridge_embedded.file.disk.wire import decode
-from jmsbridge_embedded.rules import DEAD_LETTERS, check_creatable, compiled
+from jmsbridge_embedded.rules import DEAD_LETTERS, check_creatable, check_unused, compiled
 
 if TYPE_CHECKING:
     from jmsbridge.selectors import Selector
-    from jmsbridge_embedded.file.store import Store
 
 __all__ = ["FileAdmin"]
 
 _PAGE: Final = 250
-_T = TypeVar("_T")
 
 
 class FileAdmin:
-    """The SPI's Admin, for the link that extends it. Long work goes page by page, so that others get their turn."""
+    """The SPI's Admin, on behalf of one link, which extends it. Long work is done in pages, a transaction for each."""
 
     dead_letters: Address | None = DEAD_LETTERS
 
-    def __init__(self, store: "Store", timeout: float) -> None:
-        self.store = store
-        self._timeout = timeout
+    def __init__(self, access: Access) -> None:
+        self.access = access
 
-    def check(self) -> None:
-        """Raise when the link is dead."""
-        raise NotImplementedError
-
-    def call(self, act: Callable[[Batch], _T], *, sync: bool = False) -> _T:
-        """Do this in a transaction and wait for it, as long as connecting may take."""
-        self.check()
-        return self.store.call(act, sync=sync, timeout=self._timeout)
-
-    def places(self) -> list[Place]:
-        """Everything that there is, temporary destinations included, sorted by name."""
-        return self.call(_places)
+    def list_destinations(self) -> list[DestinationInfo]:
+        """All queues, topics and subscriptions, temporary ones included, sorted by name."""
+        return self.access.call(_list_destinations)
 
     def depth(self, address: Address) -> int:
         """How many messages a queue holds; 0 where there is no such queue."""
-        return sum(place.depth for place in self.places() if place.address == address and place.subscription is None)
+        return sum(
+            info.depth for info in self.list_destinations() if info.address == address and info.subscription is None
+        )
 
     def create(self, address: Address) -> None:
         """Make a queue or topic; no error when it exists."""
-        self.call(lambda batch: _create(batch, address), sync=True)
+        self.access.call(lambda batch: _create(batch, address), sync=True)
 
     def remove(self, address: Address) -> None:
         """Remove a queue or topic with its messages; ``AddressInUse`` while it has consumers."""
-        self.call(lambda batch: _remove(batch, address), sync=True)
+        self.access.call(lambda batch: _remove(batch, address), sync=True)
 
     def purge(self, address: Address, selector: str | None = None) -> int:
-        """Delete the messages of a queue that match and that nobody holds; how many it were."""
+        """Delete the messages of a queue that match and that no consumer holds; how many it were."""
 
         def drop(batch: Batch, rows: list[Row]) -> None:
             batch.entries.forget([row[0] for row in rows])
@@ -63,14 +54,14 @@ class FileAdmin:
         return self._walk(address, selector, None, drop)
 
     def move(self, source: Address, target: Address, selector: str | None = None, limit: int | None = None) -> int:
-        """Move messages that match and that nobody holds, in order, each in one step; how many it were."""
+        """Move messages that match and that no consumer holds, in order, each in one step; how many it were."""
         if target.topic:
             raise NotSupported(f"{target} is a topic; messages are moved to queues")
 
         def put(batch: Batch, rows: list[Row]) -> None:
-            line = batch.catalog.queue(target)
-            batch.entries.move([(row[0], row[1]) for row in rows], line.id)
-            batch.available.add(line.id)
+            queue = batch.catalog.queue(target)
+            batch.entries.move([(row[0], row[1]) for row in rows], queue.id)
+            batch.available.add(queue.id)
 
         return self._walk(source, selector, limit, put)
 
@@ -78,7 +69,7 @@ class FileAdmin:
         self, address: Address, selector: str | None, limit: int | None, act: Callable[[Batch, list[Row]], None]
     ) -> int:
         walk = _Walk(address, compiled(selector), limit, act)
-        while self.call(walk.step, sync=True):
+        while self.access.call(walk.step, sync=True):
             pass
         return walk.count
 
@@ -103,13 +94,13 @@ class _Walk:
 
     def step(self, batch: Batch) -> bool:
         """Take the next page; whether there may be more. Called again after a transaction that was rolled back."""
-        line = _queue(batch, self._address)
+        queue = _queue(batch, self._address)
         count, after = self.count, self._after
         batch.on_undo(lambda: self._go_back(count, after))
         if self._last < 0:
             self._last = batch.entries.sequence
-        rows = batch.entries.page(line.id, self._after, 10 * BAND, _PAGE)
-        found = [row for row in rows if row[1] % BAND <= self._last and self._matches(row, line)]
+        rows = batch.entries.page(queue.id, self._after, 10 * BAND, _PAGE)
+        found = [row for row in rows if row[1] % BAND <= self._last and self._matches(row, queue)]
         if self._limit is not None:
             found = found[: max(0, self._limit - self.count)]
         if found:
@@ -119,38 +110,38 @@ class _Walk:
             self._after = rows[-1][1]
         return len(rows) == _PAGE and (self._limit is None or self.count < self._limit)
 
-    def _matches(self, row: Row, line: Line) -> bool:
-        return self._selector is None or self._selector.matches_envelope(decode(row[5], line.address))
+    def _matches(self, row: Row, queue: QueueRow) -> bool:
+        return self._selector is None or self._selector.matches_envelope(decode(row[5], queue.address))
 
     def _go_back(self, count: int, after: int) -> None:
         self.count, self._after = count, after
 
 
-def _queue(batch: Batch, address: Address) -> Line:
+def _queue(batch: Batch, address: Address) -> QueueRow:
     found = None if address.topic else batch.catalog.find_queue(address.name)
     if found is None:
-        raise AddressRefused(f"there is no {address} in {batch.store.path}")
+        raise AddressRefused(f"there is no {address} in {batch.path}")
     return found
 
 
-def _places(batch: Batch) -> list[Place]:
+def _list_destinations(batch: Batch) -> list[DestinationInfo]:
     catalog = batch.catalog
-    found = [Place(address=address, depth=0, consumers=0) for address in catalog.topics()]
-    for line in catalog.lines():
-        if line.topic and line.key is None:
-            continue  # a subscription without a name is its consumer's own affair
-        depth, oldest = batch.entries.depth(line.id, catalog.nodes)
+    found = [DestinationInfo(address=address, depth=0, consumers=0) for address in catalog.topics()]
+    for queue in catalog.queues():
+        if queue.topic and queue.key is None:
+            continue  # a subscription without a name exists only for its consumer
+        depth, oldest = batch.entries.depth(queue.id, catalog.nodes)
         found.append(
-            Place(
-                address=line.address,
+            DestinationInfo(
+                address=queue.address,
                 depth=depth,
-                consumers=catalog.consumers(line.id),
+                consumers=catalog.consumers(queue.id),
                 oldest=oldest,
-                subscription=line.key,
-                client_id=line.client or None,
+                subscription=queue.key,
+                client_id=queue.client or None,
             )
         )
-    return sorted(found, key=lambda place: (place.address.name, place.address.topic, place.subscription or ""))
+    return sorted(found, key=lambda info: (info.address.name, info.address.topic, info.subscription or ""))
 
 
 def _create(batch: Batch, address: Address) -> None:
@@ -164,8 +155,6 @@ def _create(batch: Batch, address: Address) -> None:
 def _remove(batch: Batch, address: Address) -> None:
     catalog = batch.catalog
     if not catalog.is_taken(address):
-        raise AddressRefused(f"there is no {address} in {batch.store.path}")
-    lines = catalog.subscriptions(address.name) if address.topic else [_queue(batch, address)]
-    if any(catalog.consumers(line.id) for line in lines):
-        raise AddressInUse(f"{address} has consumers; close them before removing it")
+        raise AddressRefused(f"there is no {address} in {batch.path}")
+    check_unused(address, catalog.is_consumed(address), "removing")
     catalog.remove(address)

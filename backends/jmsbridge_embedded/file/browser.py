@@ -1,18 +1,17 @@
 """A look at a queue in a file that takes nothing."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
-from jmsbridge.spi import Arrival, Inbox, LinkLost, Native, Outcome, Ticket
+from jmsbridge.spi import Arrival, BackendError, Inbox, LinkLost, Native, Outcome, Ticket
+from jmsbridge_embedded.file.access import Access
 from jmsbridge_embedded.file.batch import Batch
-from jmsbridge_embedded.file.disk.catalog import Line, selector_of
+from jmsbridge_embedded.file.disk.catalog import QueueRow, selector_of
 from jmsbridge_embedded.file.disk.entries import BAND
 from jmsbridge_embedded.file.disk.wire import decode
-from jmsbridge_embedded.file.operations import Browse
+from jmsbridge_embedded.file.operations import Verb
 from jmsbridge_embedded.native import NATIVE
-
-if TYPE_CHECKING:
-    from jmsbridge_embedded.file.channel import FileChannel
+from jmsbridge_embedded.rules import answer
 
 __all__ = ["FileBrowser"]
 
@@ -28,71 +27,97 @@ class FileBrowser:
     """
 
     def __init__(
-        self, channel: "FileChannel", line: Line | None, selector: str | None, inbox: Inbox, last: int
+        self,
+        access: Access,
+        queue: QueueRow | None,
+        selector: str | None,
+        inbox: Inbox,
+        last: int,
+        on_close: "Callable[[FileBrowser], None]",
     ) -> None:
         self.native: Native = NATIVE
         self.lost: str | None = None
-        self.turn: Browse | None = None
-        self._channel = channel
-        self._line = line
+        self._access = access
+        self._find = queue
         self._selector = None if selector is None else selector_of(selector)
         self._put = inbox.put
+        self._on_close = on_close
         self._last = last
         self._after = -1
+        self._credit = 0
 
     def grant(self, count: int) -> None:
         """Show that many more."""
         if self.lost is not None:
             raise LinkLost(self.lost)
         if count > 0:
-            self._channel.store.submit(Browse(self, count))
+            self._access.store.submit(Verb(lambda batch: self._grant(batch, count), failed=_ignored))
 
     def settle(self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1) -> None:
         """Nothing was taken, so nothing changes."""
-        if ticket is None:
-            if self.lost is not None:
-                raise LinkLost(self.lost)
-        elif self.lost is None:
-            ticket.succeed()
-        else:
-            ticket.fail(LinkLost(self.lost))
+        answer(ticket, self.lost)
 
     def drain(self, ticket: Ticket) -> None:
         """Answered after what was granted has arrived."""
         if self.lost is None:
-            self._channel.store.submit(Browse(self, 0, ticket))
+            self._access.store.submit(Verb(self._drain, ticket))
         else:
             ticket.fail(LinkLost(self.lost))
 
     def close(self) -> None:
         """End it."""
         if self.lost is None:
-            self._channel.end_browser(self)
-            self._channel.link.call(lambda batch: None)  # what was under way has arrived
+            self.lost = "the browser was closed"
+            self._on_close(self)
+            self._access.call(lambda batch: None)  # what was under way has arrived
 
-    def show(self, batch: Batch, count: int) -> tuple[int, bool]:
-        """The next ``count`` ones; how many are left to be shown, and whether there may be more to look at."""
-        line, budget, after = self._line, _AT_ONCE, self._after
-        batch.on_undo(lambda: self._go_back(after))
-        while line is not None and count > 0:
+    # -- in a transaction of the file ----------------------------------------------------------------------------
+
+    def _grant(self, batch: Batch, count: int) -> None:
+        self._remember(batch)
+        self._credit += count
+        if self._show(batch):
+            batch.again.append(Verb(self._show, failed=_ignored))
+
+    def _drain(self, batch: Batch) -> bool:
+        if self._show(batch):
+            return True
+        self._credit = 0
+        return False
+
+    def _show(self, batch: Batch) -> bool:
+        """Show the next ones; whether there may be more to look at in the next transaction."""
+        if self.lost is not None:
+            raise LinkLost(self.lost)
+        self._remember(batch)
+        queue, budget = self._find, _AT_ONCE
+        while queue is not None and self._credit > 0:
             if budget <= 0:
-                return count, True
-            wanted = _PAGE if self._selector is not None else min(_PAGE, count)
-            rows = batch.entries.page(line.id, self._after, 10 * BAND, wanted)
+                return True
+            wanted = _PAGE if self._selector is not None else min(_PAGE, self._credit)
+            rows = batch.entries.page(queue.id, self._after, 10 * BAND, wanted)
             budget -= len(rows)
             for _, rank, over, expires, _, body, failures in rows:
-                if count <= 0:
+                if self._credit <= 0:
                     break
                 self._after = rank
                 if rank % BAND > self._last or (expires and expires <= batch.now):
                     continue
-                envelope = decode(body, line.address)
+                envelope = decode(body, queue.address)
                 if self._selector is None or self._selector.matches_envelope(envelope):
-                    count -= 1
+                    self._credit -= 1
                     batch.effects.append((self._put, Arrival(None, envelope, over > 0, over + 1, failures)))
             if len(rows) < wanted:
                 break
-        return count, False
+        return False
 
-    def _go_back(self, after: int) -> None:
-        self._after = after
+    def _remember(self, batch: Batch) -> None:
+        after, credit = self._after, self._credit
+        batch.on_undo(lambda: self._go_back(after, credit))
+
+    def _go_back(self, after: int, credit: int) -> None:
+        self._after, self._credit = after, credit
+
+
+def _ignored(error: BackendError) -> None:
+    """Nothing is shown, and the ``drain`` that follows says why."""

@@ -1,10 +1,10 @@
 """An order of sends and, when transacted, a transaction, on a broker in a file."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import logging
+from collections.abc import Sequence
+from functools import partial
 
 from jmsbridge.spi import (
-    AddressInUse,
     BackendError,
     Envelope,
     Inbox,
@@ -16,37 +16,39 @@ from jmsbridge.spi import (
     Subscription,
     SubscriptionRefused,
     Ticket,
+    TransactionRolledBack,
 )
+from jmsbridge_embedded.client import UNLIMITED, Client
+from jmsbridge_embedded.file.access import Access
 from jmsbridge_embedded.file.batch import Batch
 from jmsbridge_embedded.file.browser import FileBrowser
-from jmsbridge_embedded.file.consumer import FileConsumer
-from jmsbridge_embedded.file.disk.catalog import Line
+from jmsbridge_embedded.file.consumer import Accepted, FileConsumer
 from jmsbridge_embedded.file.disk.entries import Packed, pack
-from jmsbridge_embedded.file.operations import Commit, Rollback, Send
-from jmsbridge_embedded.file.token import Token
-from jmsbridge_embedded.rules import check_creatable, compiled
+from jmsbridge_embedded.file.dispatch import Token
+from jmsbridge_embedded.file.operations import Verb
+from jmsbridge_embedded.rules import answer, check_creatable, check_interest, check_owner, compiled
 
-if TYPE_CHECKING:
-    from jmsbridge_embedded.file.link import FileLink
+__all__ = ["FileChannel", "end_channels"]
 
-__all__ = ["FileChannel"]
-
-_Accepted = dict[int, tuple[Token, FileConsumer]]
+_log = logging.getLogger("jmsbridge.embedded")
 
 
 class FileChannel:
-    """The SPI's Channel. Sends of a transaction are kept in the sender's process until commit.
+    """The SPI's Channel, one of its link's ``channels``.
 
+    Sends of a transaction stay in the sender's process until commit.
     ``lost`` is set by whoever ends it, ``ended`` by the store's thread, which alone uses ``accepted``.
     """
 
-    def __init__(self, link: "FileLink", transacted: bool) -> None:
-        self.link = link
-        self.store = link.store
+    def __init__(self, access: Access, channels: "set[FileChannel]", transacted: bool) -> None:
         self.lost: str | None = None
         self.ended = False
-        self.accepted: _Accepted | None = {} if transacted else None
+        self.accepted: Accepted | None = {} if transacted else None
         self.subscriptions: set[FileConsumer | FileBrowser] = set()
+        self._access = access
+        self._client = access.client
+        self._store = access.store
+        self._channels = channels
         self._sends: list[Packed] = []
 
     # -- Channel -------------------------------------------------------------------------------------------------
@@ -54,9 +56,7 @@ class FileChannel:
     def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
         """Send, or hold until commit."""
         if self.lost is not None:
-            if ticket is None:
-                raise LinkLost(self.lost)
-            ticket.fail(LinkLost(self.lost))
+            answer(ticket, self.lost)
             return
         try:
             packed = pack(envelope)
@@ -65,32 +65,31 @@ class FileChannel:
                 ticket.fail(SendRefused(f"the message cannot be written down: {error}"))
             return
         if self.accepted is None:
-            self.store.submit(Send(self.link, packed, ticket))
+            self._store.submit(_Send(self._client, packed, ticket))
             return
-        if not (envelope.address.temporary or self.link.max_messages or not envelope.address.name):
-            self._sends.append(packed)
-            if ticket is not None:
-                ticket.succeed()
-            return
-        self._send_checked(packed, ticket)
-
-    def _send_checked(self, packed: Packed, ticket: Ticket | None) -> None:
-        """In a transaction, where it may have nowhere to go: that is said at once."""
-        waiting = len(self._sends) + 1
-
-        def check(batch: Batch) -> None:
-            batch.check(packed, self.link)
-            batch.check_room(self.link, waiting)
-
-        try:
-            self.link.call(check)
-        except BackendError as error:
-            if ticket is not None:
-                ticket.fail(SendRefused(str(error)) if type(error) is BackendError else error)
-            return
+        if envelope.address.temporary or self._client.max_messages != UNLIMITED or not envelope.address.name:
+            refusal = self._refusal(packed)
+            if refusal is not None:
+                if ticket is not None:
+                    ticket.fail(refusal)
+                return
         self._sends.append(packed)
         if ticket is not None:
             ticket.succeed()
+
+    def _refusal(self, packed: Packed) -> BackendError | None:
+        """Why this send of a transaction has nowhere to go: that is said at once."""
+        waiting = len(self._sends) + 1
+
+        def check(batch: Batch) -> None:
+            batch.check(packed, self._client)
+            batch.check_room(self._client, waiting)
+
+        try:
+            self._access.call(check)
+        except BackendError as error:
+            return SendRefused(str(error)) if type(error) is BackendError else error
+        return None
 
     def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
         """Start a subscription, or a browser, with zero credit."""
@@ -98,34 +97,29 @@ class FileChannel:
             raise LinkLost(self.lost)
         compiled(interest.selector)
         _check_names(interest.dead_letters, interest.expired)
+        check_interest(interest, self._client.client_id)
         if interest.mode is Mode.BROWSE:
-            if interest.address.topic:
-                raise NotSupported(f"{interest.address} is a topic; only queues can be browsed")
-            return self.link.call(lambda batch: self._browse(batch, interest, inbox))
-        if interest.address.topic and interest.durable and not interest.shared and self.link.client_id is None:
-            raise SubscriptionRefused(f"durable subscription {interest.key!r} needs a client id, or must be shared")
-        return self.link.call(lambda batch: self._consume(batch, interest, inbox), sync=interest.durable)
+            return self._access.call(lambda batch: self._browse(batch, interest, inbox))
+        return self._access.call(lambda batch: self._consume(batch, interest, inbox), sync=interest.durable)
 
     def commit(self, ticket: Ticket) -> None:
         """Make sends and accepted settlements since the last commit effective, in one step."""
         if self._is_transacted(ticket):
             sends, self._sends = self._sends, []
-            self.store.submit(Commit(self, sends, ticket))
+            size = sum(len(packed.body) for packed in sends)
+            act, failed = partial(self._commit, sends), partial(self._commit_failed, ticket)
+            self._store.submit(Verb(act, ticket, failed, sync=True, size=size))
 
     def rollback(self, ticket: Ticket) -> None:
         """Forget sends since the last commit; accepted tokens are unsettled again."""
         if self._is_transacted(ticket):
             self._sends = []
-            self.store.submit(Rollback(self, ticket))
+            self._store.submit(Verb(self._rollback, ticket))
 
     def close(self) -> None:
         """Roll back, give held tokens back as REQUEUED."""
         if self.lost is None:
-            self.link.end_soon(self._end)
-
-    def _end(self, batch: Batch) -> None:
-        if self in self.link.channels:
-            self.link.end_channels(batch, [self], "the channel was closed")
+            self._access.end_soon(self._close)
 
     def _is_transacted(self, ticket: Ticket) -> bool:
         if self.lost is not None:
@@ -138,96 +132,194 @@ class FileChannel:
 
     # -- in a transaction of the file ----------------------------------------------------------------------------
 
+    def _commit(self, sends: list[Packed], batch: Batch) -> None:
+        """All of it, in one transaction with whatever else is in it."""
+        accepted = self._open_transaction()
+        for packed in sends:
+            batch.check(packed, self._client)
+        batch.check_room(self._client, len(sends))
+        before = dict(accepted)
+        for number, (_, consumer) in before.items():
+            consumer.held.pop(number, None)
+        accepted.clear()
+
+        def undo() -> None:
+            accepted.update(before)
+            for number, (token, consumer) in before.items():
+                consumer.held[number] = token
+
+        batch.on_undo(undo)
+        batch.entries.forget(before)
+        for packed in sends:
+            batch.publish(packed, self._client)
+
+    def _commit_failed(self, ticket: Ticket, error: BackendError) -> None:
+        """Roll back, then say so."""
+        if isinstance(error, LinkLost):
+            ticket.fail(error)
+            return
+        made = TransactionRolledBack(f"the transaction was rolled back: {error}")
+        made.__cause__ = error
+        self._store.submit(Verb(self._rollback, _Failing(ticket, made)))
+
+    def _rollback(self, batch: Batch) -> None:
+        """Accepted tokens are unsettled again, or go back where their consumer is gone."""
+        accepted = self._open_transaction()
+        before = dict(accepted)
+        accepted.clear()
+        batch.on_undo(lambda: accepted.update(before))
+        back: dict[FileConsumer, list[Token]] = {}
+        for token, consumer in before.values():
+            if consumer.ended:
+                back.setdefault(consumer, []).append(token)
+        for consumer, tokens in back.items():
+            consumer.give_back(batch, tokens, 1, 0)
+
+    def _open_transaction(self) -> Accepted:
+        if self.ended or self.accepted is None:
+            raise LinkLost(self.lost or "the channel was closed")
+        return self.accepted
+
+    def _close(self, batch: Batch) -> None:
+        if self in self._channels:
+            end_channels(batch, [self], "the channel was closed")
+
     def _browse(self, batch: Batch, interest: Interest, inbox: Inbox) -> FileBrowser:
         self._check()
-        line = batch.catalog.find_queue(interest.address.name)
-        if line is None:
+        queue = batch.catalog.find_queue(interest.address.name)
+        if queue is None:
             check_creatable(interest.address)
         else:
-            self._check_owner(interest, line.owner)
-        browser = FileBrowser(self, line, interest.selector, inbox, batch.entries.sequence)
+            self._check_owner(interest, queue.owner)
+        last = batch.entries.sequence
+        browser = FileBrowser(self._access, queue, interest.selector, inbox, last, self.subscriptions.discard)
         self.subscriptions.add(browser)
         return browser
 
     def _consume(self, batch: Batch, interest: Interest, inbox: Inbox) -> FileConsumer:
         self._check()
-        catalog, address = batch.catalog, interest.address
-        line: Line
+        catalog, address, dispatcher = batch.catalog, interest.address, self._store.dispatcher
         if address.topic:
             self._check_owner(interest, catalog.topic_owner(address))
-            line = catalog.subscribe(interest, self.link.id, self.link.client_id)
+            queue = catalog.subscribe(interest, self._client.number, self._client.client_id)
         else:
-            line = catalog.queue(address)
-            self._check_owner(interest, line.owner)
+            queue = catalog.queue(address)
+            self._check_owner(interest, queue.owner)
         selector = None if address.topic else interest.selector
-        consumer = FileConsumer(self, line, catalog.join(line.id, selector), interest, inbox)
-        batch.store.dispatcher.join(line, consumer, selector)
+        number, on_close = catalog.join(queue.id, selector), self.subscriptions.discard
+        consumer = FileConsumer(self._access, queue, number, interest, inbox, self.accepted, on_close)
+        dispatcher.join(queue, consumer, selector)
         self.subscriptions.add(consumer)
-        batch.on_undo(lambda: self._not_made(batch, consumer))
+        batch.on_undo(lambda: self.subscriptions.discard(consumer))
+        batch.on_undo(lambda: dispatcher.leave(consumer))
         return consumer
-
-    def _not_made(self, batch: Batch, consumer: FileConsumer) -> None:
-        batch.store.dispatcher.leave(consumer)
-        self.subscriptions.discard(consumer)
 
     def _check(self) -> None:
         if self.ended:
             raise LinkLost(self.lost or "the channel was closed")
 
     def _check_owner(self, interest: Interest, owner: int) -> None:
-        """Temporary destinations are consumed only by their link (section 4.1.3)."""
-        if owner and owner != self.link.id:
-            raise AddressInUse(
-                f"{interest.address} is a temporary destination of another connection; only that one may consume it"
-            )
+        check_owner(interest.address, owner not in (0, self._client.number))
 
-    def end_consumer(self, consumer: FileConsumer) -> None:
-        """Close one consumer; what the open transaction accepted stays with it."""
+    # -- for the link --------------------------------------------------------------------------------------------
 
-        def stop(batch: Batch) -> None:
-            consumer.stop(batch, "the subscription was closed")
-            self.subscriptions.discard(consumer)
-            kept = self.accepted or {}
-            held = {number: token for number, token in consumer.held.items() if number not in kept}
-            consumer.give_back(batch, held.values(), 1, 0)
-            for number in held:
-                del consumer.held[number]
-            batch.on_undo(lambda: consumer.held.update(held))
-            consumer.leave(batch)
+    def abandon(self, lost: str) -> None:
+        """The store is dead, or stayed in another process: only the objects here learn of it."""
+        self.lost = lost
+        self.ended = True
+        for subscription in list(self.subscriptions):
+            subscription.lost = lost
+            if isinstance(subscription, FileConsumer):
+                subscription.ended = True
 
-        self.link.end_soon(stop)
+    def stop(self, lost: str) -> dict[FileConsumer, dict[int, Token]]:
+        """No more arrivals; what is to be given back. May be repeated after its transaction was rolled back."""
+        self.lost = lost
+        self.ended = True
+        back: dict[FileConsumer, dict[int, Token]] = {}
+        for subscription in self.subscriptions:
+            if isinstance(subscription, FileConsumer):
+                subscription.stop(lost)
+                back[subscription] = dict(subscription.held)
+            subscription.lost = lost
+        for token, consumer in (self.accepted or {}).values():
+            back.setdefault(consumer, {})[token.id] = token
+        return back
 
-    def end_browser(self, browser: FileBrowser) -> None:
-        """Close one browser."""
-        browser.lost = "the browser was closed"
-        self.subscriptions.discard(browser)
-
-    def emptied(self) -> Callable[[], None]:
-        """Everything was given back; how to undo that."""
-        subscriptions, accepted = self.subscriptions, self.accepted
+    def empty(self, batch: Batch) -> None:
+        """Everything was given back."""
+        subscriptions, accepted = set(self.subscriptions), dict(self.accepted or {})
         held = {one: one.held for one in subscriptions if isinstance(one, FileConsumer)}
-        self.subscriptions = set()
-        self.accepted = None if accepted is None else {}
+        self.subscriptions.clear()
+        if self.accepted:
+            self.accepted.clear()
         for consumer in held:
             consumer.held = {}
+        self._channels.discard(self)
 
         def restore() -> None:
-            self.subscriptions, self.accepted = subscriptions, accepted
-            self.link.channels.add(self)
+            self.subscriptions.update(subscriptions)
+            if self.accepted is not None:
+                self.accepted.update(accepted)
+            self._channels.add(self)
             for consumer, tokens in held.items():
                 consumer.held = tokens
 
-        return restore
+        batch.on_undo(restore)
 
-    def restore(self, before: _Accepted) -> None:
-        """Take back what a transaction of the file did to ``accepted``."""
-        self.accepted = before
 
-    def unaccept(self, before: _Accepted) -> None:
-        """A commit was taken back: its tokens are accepted and held as before."""
-        self.accepted = before
-        for number, (token, consumer) in before.items():
-            consumer.held[number] = token
+def end_channels(batch: Batch, channels: Sequence[FileChannel], lost: str, *, death: bool = False) -> None:
+    """Roll these back and give back what they hold, together: nothing comes to one of them on the way."""
+    back: dict[FileConsumer, dict[int, Token]] = {}
+    for channel in channels:
+        back.update(channel.stop(lost))
+    for consumer, held in back.items():
+        consumer.give_back(batch, held.values(), None if death else 1, 0)
+    for consumer in back:
+        consumer.leave(batch)
+    for channel in channels:
+        channel.empty(batch)
+
+
+class _Send:
+    """One message, outside a transaction; a ``Verb`` would cost a sixth of a send."""
+
+    __slots__ = ("_client", "_packed", "_ticket", "lazy", "size", "sync")
+
+    def __init__(self, client: Client, packed: Packed, ticket: Ticket | None) -> None:
+        self.sync = ticket is not None and packed.envelope.persistent
+        self.lazy = False
+        self.size = len(packed.body)
+        self._client = client
+        self._packed = packed
+        self._ticket = ticket
+
+    def run(self, batch: Batch) -> None:
+        if self._client.lost is not None:
+            raise LinkLost(self._client.lost)
+        batch.publish(self._packed, self._client)
+        if self._ticket is not None:
+            batch.effects.append(self._ticket.succeed)
+
+    def fail(self, error: BackendError) -> None:
+        if self._ticket is not None:
+            self._ticket.fail(error)
+        else:
+            _log.debug("a send without confirmation was refused: %s", error)
+
+
+class _Failing:
+    """A ticket that is answered with an error in any case."""
+
+    def __init__(self, ticket: Ticket, error: BackendError) -> None:
+        self._ticket = ticket
+        self._error = error
+
+    def succeed(self) -> None:
+        self._ticket.fail(self._error)
+
+    def fail(self, error: BackendError) -> None:
+        self._ticket.fail(error if isinstance(error, LinkLost) else self._error)
 
 
 def _check_names(*names: str | None) -> None:

@@ -1,48 +1,66 @@
 """A consumer of one queue or subscription in a file."""
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
 
-from jmsbridge.spi import DEAD_LETTER_EXPIRED, Envelope, Inbox, Interest, LinkLost, Native, Outcome, Ticket, rejected_to
+from jmsbridge.spi import (
+    DEAD_LETTER_EXPIRED,
+    BackendError,
+    Inbox,
+    Interest,
+    LinkLost,
+    Native,
+    Outcome,
+    Ticket,
+    rejected_to,
+)
+from jmsbridge_embedded.file.access import Access
 from jmsbridge_embedded.file.batch import Batch
-from jmsbridge_embedded.file.disk.catalog import Line
-from jmsbridge_embedded.file.operations import Drain, Grant, Settle
-from jmsbridge_embedded.file.token import Token
+from jmsbridge_embedded.file.disk.catalog import QueueRow
+from jmsbridge_embedded.file.dispatch import Taker, Token
+from jmsbridge_embedded.file.operations import SMALL, Verb
 from jmsbridge_embedded.native import NATIVE
-from jmsbridge_embedded.rules import is_expired
+from jmsbridge_embedded.rules import answer, is_expired
 
-if TYPE_CHECKING:
-    from jmsbridge_embedded.file.channel import FileChannel
-    from jmsbridge_embedded.file.dispatch import View
+__all__ = ["Accepted", "FileConsumer"]
 
-__all__ = ["FileConsumer"]
+Accepted = dict[int, tuple[Token, "FileConsumer"]]
+"""What an open transaction has accepted, by number, each with the consumer that holds it."""
+
+_log = logging.getLogger("jmsbridge.embedded")
 
 
-class FileConsumer:
+class FileConsumer(Taker):
     """The SPI's Subscription for CONSUME interests.
 
     ``lost`` is set by whoever ends it, and verbs see it at once; ``ended`` by the store's thread, which alone uses
-    the other attributes. ``retired`` says that its line does not count it as a consumer any more, though it may hold
-    messages still.
+    the other attributes. ``transaction`` is that of its channel, None where it has none. ``_retired`` says that its
+    queue does not count it as a consumer any more, though it may hold messages still.
     """
 
-    def __init__(self, channel: "FileChannel", line: Line, number: int, interest: Interest, inbox: Inbox) -> None:
+    def __init__(
+        self,
+        access: Access,
+        queue: QueueRow,
+        number: int,
+        interest: Interest,
+        inbox: Inbox,
+        transaction: Accepted | None,
+        on_close: "Callable[[FileConsumer], None]",
+    ) -> None:
+        super().__init__(queue, number, interest, inbox)
         self.native: Native = NATIVE
-        self.channel = channel
-        self.link = channel.link
-        self.line = line
-        self.id = number
-        self.put = inbox.put
-        self.presettled = interest.presettled
-        self._interest = interest
-        self.expired = interest.expired or None
-        self.credit = 0
-        self.owed = 0
-        self.held: dict[int, Token] = {}
-        self.view: View | None = None
         self.ended = False
-        self.retired = False
         self.lost: str | None = None
+        self._access = access
+        self._store = access.store
+        self._interest = interest
+        self._transaction = transaction
+        self._on_close = on_close
+        self._owed = 0
+        self._retired = False
 
     # -- Subscription --------------------------------------------------------------------------------------------
 
@@ -51,25 +69,24 @@ class FileConsumer:
         if self.lost is not None:
             raise LinkLost(self.lost)
         if count > 0:
-            owed, self.owed = self.owed, 0
-            self.channel.store.submit(Grant(self, count + owed))
+            owed, self._owed = self._owed, 0
+            count += owed
+            self._store.submit(Verb(partial(self._grant, count), failed=partial(self._owe, count)))
 
     def settle(self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1) -> None:
         """Say what became of these; without a ticket it is recorded within some milliseconds."""
-        if self.lost is None:
-            self.channel.store.submit(Settle(self, tokens, outcome, ticket, failures))
-        elif ticket is None:
-            raise LinkLost(self.lost)
-        else:
-            ticket.fail(LinkLost(self.lost))
+        if self.lost is not None:
+            answer(ticket, self.lost)
+            return
+        self._store.submit(_Settle(self, tokens, outcome, ticket, failures))
 
     def drain(self, ticket: Ticket) -> None:
         """Take credit to zero."""
-        if self.lost is None:
-            self.owed = 0
-            self.channel.store.submit(Drain(self, ticket))
-        else:
+        if self.lost is not None:
             ticket.fail(LinkLost(self.lost))
+            return
+        self._owed = 0
+        self._store.submit(Verb(self._drain, ticket))
 
     def retire(self) -> None:
         """Its consumer was closed: from now on it only holds what is not settled yet.
@@ -77,14 +94,71 @@ class FileConsumer:
         Returns when other processes see it so, where that takes no longer than closing may.
         """
         if self.lost is None:
-            self.link.end_soon(self._retire)
+            self._access.end_soon(self._retire)
 
     def close(self) -> None:
         """End it; whatever is still held goes back as REQUEUED, except what the open transaction accepted."""
         if self.lost is None:
-            self.channel.end_consumer(self)
+            self._access.end_soon(self._close)
 
-    # -- for the store's thread ----------------------------------------------------------------------------------
+    # -- in a transaction of the file ----------------------------------------------------------------------------
+
+    def _grant(self, count: int, batch: Batch) -> None:
+        self._store.dispatcher.grant(batch, self, count)
+
+    def _owe(self, count: int, error: BackendError) -> None:
+        """Nothing comes, and the link says why when it is dead; otherwise it is granted at the next chance."""
+        self._owed += count
+
+    def _drain(self, batch: Batch) -> bool:
+        """What is there comes, then no more."""
+        self._check()
+        if self.credit and not self._store.dispatcher.dispatch(batch, self.queue.id):
+            return True
+        self._store.dispatcher.pause(batch, self)
+        return False
+
+    def finish(self, tokens: Sequence[Token], outcome: Outcome, failures: int, batch: Batch) -> None:
+        """What ``settle`` does."""
+        self._check()
+        held, transaction = self.held, self._transaction
+        mine = {token.id: token for token in tokens if token.id in held}
+        if outcome is not Outcome.ACCEPTED or transaction is None:
+            self._give_up(mine, outcome, failures, batch)
+            return
+        new = [number for number in mine if number not in transaction]
+        batch.on_undo(lambda: _remove(transaction, new))
+        transaction.update((number, (mine[number], self)) for number in new)
+
+    def _give_up(self, mine: dict[int, Token], outcome: Outcome, failures: int, batch: Batch) -> None:
+        """It does not hold these any more."""
+        _remove(self.held, mine)
+        batch.on_undo(lambda: self.held.update(mine))
+        transaction = self._transaction
+        if transaction:
+            taken = {number: transaction[number] for number in mine if number in transaction}
+            _remove(transaction, taken)
+            batch.on_undo(lambda: transaction.update(taken))
+        if outcome is Outcome.ACCEPTED:
+            batch.entries.forget(mine)
+        elif outcome is Outcome.REJECTED:
+            for token in mine.values():
+                to, reason = rejected_to(self._interest, token.envelope, batch.now)
+                batch.dead_letter(token.envelope, to, self.queue.origin, token.count + failures, reason)
+            batch.entries.forget(mine)
+        else:
+            failures = 0 if outcome is Outcome.RELEASED else failures
+            self.give_back(batch, mine.values(), failures + (outcome is Outcome.REQUEUED), failures)
+
+    def _close(self, batch: Batch) -> None:
+        self.stop("the subscription was closed")
+        self._on_close(self)
+        kept = self._transaction or {}
+        back = {number: token for number, token in self.held.items() if number not in kept}
+        self.give_back(batch, back.values(), 1, 0)
+        _remove(self.held, back)
+        batch.on_undo(lambda: self.held.update(back))
+        self.leave(batch)
 
     def _retire(self, batch: Batch) -> None:
         if not self.ended:
@@ -92,49 +166,74 @@ class FileConsumer:
 
     def leave(self, batch: Batch) -> None:
         """No consumer any more, in memory for good, in the file when the transaction says so; once is enough."""
-        batch.store.dispatcher.leave(self)
-        if self.retired:
+        self._store.dispatcher.leave(self)
+        if self._retired:
             return
-        self.retired = True
+        self._retired = True
         batch.on_undo(self._not_left)
-        if not batch.catalog.leave(self.id, self.line.id):
-            batch.available.add(self.line.id)  # its groups are free
+        if not batch.catalog.leave(self.id, self.queue.id):
+            batch.available.add(self.queue.id)  # its groups are free
 
     def _not_left(self) -> None:
-        self.retired = False
-
-    def may_have(self, envelope: Envelope) -> bool:
-        """Whether its selector matches."""
-        return self.view is None or self.view.selector.matches_envelope(envelope)
+        self._retired = False
 
     def give_back(self, batch: Batch, tokens: Iterable[Token], deliveries: int | None, failures: int) -> None:
         """These wait again in their places; no number of deliveries means a death, see ``Entries.give_back``.
 
-        Those that expired meanwhile go where this consumer wants such messages, unless their line is gone.
+        Those that expired meanwhile go where this consumer wants such messages, unless their queue is gone.
         """
-        line = self.line
+        queue = self.queue
         back: list[Token] = []
         late: list[Token] = []
         for token in tokens:
             is_late = self.expired is not None and is_expired(token.envelope, batch.now)
             (late if is_late else back).append(token)
-        batch.give_back(line.id, [(token.id, token.rank) for token in back], deliveries, failures)
-        if late and batch.catalog.by_id(line.id) is not None:
+        self._store.dispatcher.give_back(batch, queue.id, back, deliveries, failures)
+        if late and batch.catalog.by_id(queue.id) is not None:
             for token in late:
-                batch.bury(token.envelope, self.expired, line.origin, token.count, DEAD_LETTER_EXPIRED)
+                batch.dead_letter(token.envelope, self.expired, queue.origin, token.count, DEAD_LETTER_EXPIRED)
         batch.entries.forget(token.id for token in late)
 
-    def reject(self, batch: Batch, token: Token, deliveries: int) -> None:
-        """A copy of this message is put aside; one that has expired, where this consumer wants such messages."""
-        to, reason = rejected_to(self._interest, token.envelope, batch.now)
-        batch.bury(token.envelope, to, self.line.origin, deliveries, reason)
-
-    def forget(self, number: int) -> None:
-        """A claim was rolled back."""
-        self.held.pop(number, None)
-
-    def stop(self, batch: Batch, lost: str) -> None:
+    def stop(self, lost: str) -> None:
         """No more arrivals; what happens in memory is for good, whatever becomes of the transaction."""
         self.lost = lost
         self.ended = True
-        batch.store.dispatcher.leave(self)
+        self._store.dispatcher.leave(self)
+
+    def _check(self) -> None:
+        if self.ended:
+            raise LinkLost(self.lost or "the subscription was closed")
+
+
+def _remove(found: dict[int, Any], numbers: Iterable[int]) -> None:
+    for number in numbers:
+        del found[number]
+
+
+class _Settle:
+    """Settlements of one consumer; cheaper than a ``Verb``, since there is one for each message."""
+
+    __slots__ = ("_consumer", "_failures", "_outcome", "_ticket", "_tokens", "lazy", "size", "sync")
+
+    def __init__(
+        self, consumer: FileConsumer, tokens: Sequence[Token], outcome: Outcome, ticket: Ticket | None, failures: int
+    ) -> None:
+        self.sync = ticket is not None
+        self.lazy = ticket is None and outcome is Outcome.ACCEPTED
+        self.size = SMALL
+        self._consumer = consumer
+        self._tokens = tokens
+        self._outcome = outcome
+        self._ticket = ticket
+        self._failures = failures
+
+    def run(self, batch: Batch) -> None:
+        self._consumer.finish(self._tokens, self._outcome, self._failures, batch)
+        if self._ticket is not None:
+            batch.effects.append(self._ticket.succeed)
+
+    def fail(self, error: BackendError) -> None:
+        if self._ticket is not None:
+            self._ticket.fail(error)
+        else:
+            _log.warning("a settlement was not recorded, the messages will come again: %s", error)

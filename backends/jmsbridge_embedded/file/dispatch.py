@@ -1,26 +1,34 @@
-"""Who of this process gets which message: the consumers of each line, and the claims that are made for them."""
+"""Which consumer of this process gets which message: the consumers of each queue, and the claims made for them."""
 
 from collections import deque
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable
+from typing import Final
 
-from jmsbridge.spi import DEAD_LETTER_EXPIRED, Arrival, Envelope
+import msgspec
+
+from jmsbridge.spi import DEAD_LETTER_EXPIRED, Arrival, Envelope, Inbox, Interest
 from jmsbridge_embedded.file.batch import Batch
-from jmsbridge_embedded.file.disk.catalog import Line, selector_of
+from jmsbridge_embedded.file.disk.catalog import QueueRow, selector_of
 from jmsbridge_embedded.file.disk.entries import BAND, Row
 from jmsbridge_embedded.file.disk.wire import decode
-from jmsbridge_embedded.file.token import Token
 
-if TYPE_CHECKING:
-    from jmsbridge_embedded.file.consumer import FileConsumer
-
-__all__ = ["Dispatcher", "Local", "View"]
+__all__ = ["Dispatcher", "Local", "Taker", "Token", "View"]
 
 _BANDS: Final = 10
 _LAST: Final = _BANDS * BAND
 _PAGE: Final = 250
 _AT_ONCE: Final = 2000
-"""Messages looked at for one line in one transaction; others have their turn before it goes on."""
+"""Messages looked at for one queue in one transaction; others have their turn before it goes on."""
+
+
+class Token(msgspec.Struct, frozen=True, gc=False, eq=False):
+    """One claimed message: its row, its place, its deliveries that are over, those that failed, and what it says."""
+
+    id: int
+    rank: int
+    count: int
+    failures: int
+    envelope: Envelope
 
 
 class View:
@@ -36,20 +44,42 @@ class View:
         self.floors = [band * BAND for band in range(_BANDS)]
 
 
+class Taker:
+    """A consumer of this process as its queue sees it; ``expired`` names the queue for messages that expire here."""
+
+    def __init__(self, queue: QueueRow, number: int, interest: Interest, inbox: Inbox) -> None:
+        self.queue = queue
+        self.id = number
+        self.put = inbox.put
+        self.presettled = interest.presettled
+        self.expired = interest.expired or None
+        self.credit = 0
+        self.held: dict[int, Token] = {}
+        self.view: View | None = None
+
+    def may_have(self, envelope: Envelope) -> bool:
+        """Whether its selector matches."""
+        return self.view is None or self.view.selector.matches_envelope(envelope)
+
+    def forget(self, number: int) -> None:
+        """A claim was rolled back."""
+        self.held.pop(number, None)
+
+
 class Local:
-    """The consumers that one line has in this process.
+    """The consumers that one queue has in this process.
 
     ``ring`` holds those with credit, the next one first; ``heirs`` those that name a queue for what expires.
     """
 
-    def __init__(self, line: Line) -> None:
-        self.line = line
-        self.address = line.address
-        self.ring: deque[FileConsumer] = deque()
-        self.consumers: dict[int, FileConsumer] = {}
+    def __init__(self, queue: QueueRow) -> None:
+        self.queue = queue
+        self.address = queue.address
+        self.ring: deque[Taker] = deque()
+        self.consumers: dict[int, Taker] = {}
         self.views: dict[str, View] = {}
         self.returns = -1
-        self.heirs: list[FileConsumer] = []
+        self.heirs: list[Taker] = []
 
     def saved(self) -> Callable[[], None]:
         """How to get back to what is now."""
@@ -72,10 +102,10 @@ class Local:
             envelope = decode(row[5], self.address)
             heir = next((one for one in self.heirs if one.may_have(envelope)), None)
             if heir is not None:
-                batch.bury(envelope, heir.expired, self.line.origin, row[2], DEAD_LETTER_EXPIRED)
+                batch.dead_letter(envelope, heir.expired, self.queue.origin, row[2], DEAD_LETTER_EXPIRED)
         batch.entries.forget((row[0],))
 
-    def pause(self, consumer: "FileConsumer") -> None:
+    def pause(self, consumer: Taker) -> None:
         """The consumer has no credit any more."""
         consumer.credit = 0
         if consumer in self.ring:
@@ -83,14 +113,14 @@ class Local:
 
 
 class Dispatcher:
-    """All lines that have consumers here. Used by the store's thread; ``locals`` is read by others too."""
+    """All queues that have consumers here. Used by the store's thread; ``locals`` is read by others too."""
 
     def __init__(self) -> None:
         self.locals: dict[int, Local] = {}
 
-    def join(self, line: Line, consumer: "FileConsumer", selector: str | None) -> None:
+    def join(self, queue: QueueRow, consumer: Taker, selector: str | None) -> None:
         """A consumer comes, without credit."""
-        local = self.locals.get(line.id) or self.locals.setdefault(line.id, Local(line))
+        local = self.locals.get(queue.id) or self.locals.setdefault(queue.id, Local(queue))
         local.consumers[consumer.id] = consumer
         if consumer.expired is not None:
             local.heirs.append(consumer)
@@ -99,9 +129,9 @@ class Dispatcher:
             view.users += 1
             consumer.view = view
 
-    def leave(self, consumer: "FileConsumer") -> None:
+    def leave(self, consumer: Taker) -> None:
         """A consumer goes."""
-        local = self.locals.get(consumer.line.id)
+        local = self.locals.get(consumer.queue.id)
         if local is None or local.consumers.pop(consumer.id, None) is None:
             return
         local.pause(consumer)
@@ -110,43 +140,76 @@ class Dispatcher:
             consumer.view.users -= 1
             local.views = {text: view for text, view in local.views.items() if view.users}
         if not local.consumers:
-            del self.locals[consumer.line.id]
+            del self.locals[consumer.queue.id]
 
-    def returned(self, line: int, ranks: list[int]) -> None:
-        """Messages with these ranks wait again."""
-        local = self.locals.get(line)
+    def grant(self, batch: Batch, consumer: Taker, count: int) -> None:
+        """A consumer may have more, unless it has ended or was retired."""
+        local = self.locals.get(consumer.queue.id)
+        if local is None or consumer.id not in local.consumers:
+            return
+        self._save(batch, local)
+        if not consumer.credit:
+            local.ring.append(consumer)
+        consumer.credit += count
+        batch.hungry.add(consumer.queue.id)
+
+    def pause(self, batch: Batch, consumer: Taker) -> None:
+        """The consumer has no credit any more."""
+        local = self.locals.get(consumer.queue.id)
+        if local is not None:
+            self._save(batch, local)
+            local.pause(consumer)
+
+    def give_back(
+        self, batch: Batch, queue: int, tokens: Iterable[Token], deliveries: int | None, failures: int
+    ) -> None:
+        """Messages wait again in their places, each counting that many of both; None means a death."""
+        held = [(token.id, token.rank) for token in tokens]
+        if not held:
+            return
+        batch.entries.give_back([number for number, _ in held], deliveries, failures)
+        batch.catalog.returned(queue)
+        batch.available.add(queue)
+        local = self.locals.get(queue)
         if local is None:
             return
+        self._save(batch, local)
         local.returns += 1
         for view in local.views.values():
-            for rank in ranks:
+            for _, rank in held:
                 band = rank // BAND
                 view.floors[band] = min(view.floors[band], rank - 1)
 
+    def _save(self, batch: Batch, local: Local) -> None:
+        """Credit or order of the consumers of a queue will change: ``Batch.undo`` restores them."""
+        if local.queue.id not in batch.saved:
+            batch.saved.add(local.queue.id)
+            batch.on_undo(local.saved())
+
     def sweep(self, batch: Batch) -> bool:
-        """Drop what has expired and nobody holds, or put it aside; False when there is more to look at.
+        """Drop what has expired and is not held, or put it aside; False when there is more to look at.
 
         What only other processes consume is left to them: they know where it is to go.
         """
-        heirs = [line for line, local in self.locals.items() if local.heirs]
+        heirs = [queue for queue, local in self.locals.items() if local.heirs]
         rows = batch.entries.expired(heirs, batch.now, _AT_ONCE) if heirs else []
-        for line, row in rows:
-            self.locals[line].expire(batch, row)
-        others = [line for line, nodes in batch.catalog.foreign.items() if nodes and line not in self.locals]
+        for queue, row in rows:
+            self.locals[queue].expire(batch, row)
+        others = [queue for queue, nodes in batch.catalog.foreign.items() if nodes and queue not in self.locals]
         batch.entries.sweep(batch.now, [*heirs, *others])
         return len(rows) < _AT_ONCE
 
-    def is_hungry(self, line: int) -> bool:
-        """Whether somebody here would take a message of this line."""
-        local = self.locals.get(line)
+    def is_hungry(self, queue: int) -> bool:
+        """Whether a consumer of this process would take a message of this queue."""
+        local = self.locals.get(queue)
         return local is not None and bool(local.ring)
 
-    def dispatch(self, batch: Batch, line: int) -> bool:
-        """Claim for those who have credit what waits for them; False when there is more to look at."""
-        local = self.locals.get(line)
+    def dispatch(self, batch: Batch, queue: int) -> bool:
+        """Claim waiting messages for the consumers that have credit; False when there is more to look at."""
+        local = self.locals.get(queue)
         if local is None or not local.ring:
             return True
-        batch.touch(line)
+        self._save(batch, local)
         scan = _Scan(batch, local)
         try:
             return scan.run()
@@ -155,7 +218,7 @@ class Dispatcher:
 
 
 class _Scan:
-    """One look at the waiting messages of one line, in order."""
+    """One look at the waiting messages of one queue, in order."""
 
     def __init__(self, batch: Batch, local: Local) -> None:
         self._batch = batch
@@ -166,11 +229,11 @@ class _Scan:
         self._known: dict[View, bool] = {}
 
     def run(self) -> bool:
-        """Go on until nobody has credit, or there is nothing more; False when it takes too long."""
+        """Go on until no consumer has credit, or no message is left; False when it takes too long."""
         local = self._local
         if not local.views:
             return self._range(0, -1, _LAST)
-        returns = self._batch.catalog.returns(local.line.id)
+        returns = self._batch.catalog.returns(local.queue.id)
         if returns != local.returns:
             local.returns = returns
             for view in local.views.values():
@@ -184,7 +247,7 @@ class _Scan:
         return True
 
     def finish(self) -> None:
-        """Write down who holds what."""
+        """Write down that this process holds what it claimed."""
         if self._claimed:
             self._batch.entries.claim(self._claimed, self._batch.catalog.node)
 
@@ -194,7 +257,7 @@ class _Scan:
             if self._budget <= 0:
                 return False
             wanted = _PAGE if local.views else min(_PAGE, sum(consumer.credit for consumer in local.ring))
-            rows = self._batch.entries.page(local.line.id, after, before, wanted)
+            rows = self._batch.entries.page(local.queue.id, after, before, wanted)
             self._budget -= len(rows)
             for row in rows:
                 if not local.ring:
@@ -224,16 +287,16 @@ class _Scan:
         if consumer is not None:
             self._hand(consumer, row, envelope)
 
-    def _choose(self, envelope: Envelope, bucket: int | None, band: int, rank: int) -> "FileConsumer | None":
-        """Who is to get it: its group's owner, or the first who wants it, who becomes the owner."""
+    def _choose(self, envelope: Envelope, bucket: int | None, band: int, rank: int) -> Taker | None:
+        """The consumer that is to get it: its group's owner, or the first that wants it, which becomes the owner."""
         taker = next((one for one in self._local.ring if self._wants(one.view, envelope, band, rank)), None)
         if bucket is None:
             return taker
-        catalog, line = self._batch.catalog, self._local.line.id
-        owner = catalog.group_owner(line, bucket)
+        catalog, queue = self._batch.catalog, self._local.queue.id
+        owner = catalog.group_owner(queue, bucket)
         if owner is None:
             if taker is not None:
-                catalog.own_group(line, bucket, taker.id)
+                catalog.own_group(queue, bucket, taker.id)
             return taker
         number, _, selector = owner
         if selector is not None and not selector_of(selector).matches_envelope(envelope):
@@ -241,7 +304,7 @@ class _Scan:
         known = self._local.consumers.get(number)
         if known is not None and known.credit > 0:
             return known
-        self._blocked = True  # it waits for its owner, so nobody may forget about it
+        self._blocked = True  # it waits for its owner: the floors must stay below it
         return None
 
     def _wants(self, view: View | None, envelope: Envelope, band: int, rank: int) -> bool:
@@ -253,7 +316,7 @@ class _Scan:
             self._known[view] = known
         return known
 
-    def _hand(self, consumer: "FileConsumer", row: Row, envelope: Envelope) -> None:
+    def _hand(self, consumer: Taker, row: Row, envelope: Envelope) -> None:
         number, rank, count = row[:3]
         ring = self._local.ring
         consumer.credit -= 1

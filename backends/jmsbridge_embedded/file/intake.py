@@ -11,7 +11,7 @@ from jmsbridge_embedded.file.batch import Operation
 
 __all__ = ["Intake"]
 
-_LINGER: Final = 0.002  # seconds in which what nobody waits for is collected
+_LINGER: Final = 0.002  # seconds in which operations without a waiting caller are collected
 _PATIENCE: Final = 30.0  # seconds that a sender waits for room
 _LOOK_AGAIN: Final = 0.5  # seconds after which it looks by itself
 _MOST: Final = 2000  # operations and
@@ -28,7 +28,7 @@ class Intake:
         self._waiting: deque[Operation] = deque()
         self._lock = threading.Lock()  # taken by itself: entering a Condition can be interrupted when it has the lock
         self._changed = threading.Condition(self._lock)  # guards _idle; notified when there is something to do
-        self._idle = 0  # 1: wake for anything, 2: wake for what somebody waits for
+        self._idle = 0  # 1: wake for any operation, 2: only for one with a waiting caller
         self._crowd: list[threading.Lock] = []  # one for each thread that waits for room
 
     def put(self, operation: Operation, *, patient: bool) -> None:
@@ -55,7 +55,7 @@ class Intake:
         return first
 
     def wait(self, timeout: float) -> None:
-        """Until there is something to do; what nobody waits for may collect a little."""
+        """Wait until there is something to do; operations without a waiting caller may collect a little."""
         waiting = self._waiting
         if waiting and not (waiting[0].lazy and waiting[-1].lazy):
             return

@@ -1,12 +1,13 @@
-"""Processes and links in the file: who came, who went, and what becomes of what the dead had."""
+"""Processes and links in the file: how they come and go, and what becomes of what a dead process held."""
 
 import sqlite3
 
-from jmsbridge.spi import Address, ClientIdRefused
+from jmsbridge.spi import Address
 from jmsbridge_embedded.file.batch import Batch
 from jmsbridge_embedded.file.disk.catalog import Catalog, Peer
 from jmsbridge_embedded.file.disk.entries import Entries
 from jmsbridge_embedded.file.presence import Presence
+from jmsbridge_embedded.rules import check_client_id
 
 __all__ = ["Nodes"]
 
@@ -23,7 +24,7 @@ class Nodes:
     def register(self, batch: Batch, pid: int) -> None:
         """This process has the file open."""
         for peer in self.dead():
-            self.bury(batch, peer)
+            self.clear(batch, peer)
         if not self._catalog.peers:
             self._entries.drop_unkept()
         number = self._catalog.node = self._entries.number()
@@ -38,8 +39,8 @@ class Nodes:
         """Other processes that were here and have died."""
         return [peer for peer in self._catalog.peers.values() if not self._presence.is_alive(peer.token)]
 
-    def bury(self, batch: Batch, peer: Peer) -> None:
-        """Give back what a dead process had."""
+    def clear(self, batch: Batch, peer: Peer) -> None:
+        """Give back what a dead process had, and forget it."""
         self._clear(batch, peer.id)
         self._catalog.peers.pop(peer.id, None)
         for nodes in self._catalog.foreign.values():
@@ -48,18 +49,18 @@ class Nodes:
         batch.effects.append((lambda address: self._presence.remove(peer.token, address), peer.socket))
 
     def leave(self, batch: Batch) -> None:
-        """This process closes the file; what the dead left is tidied by whoever goes last, if not before."""
+        """This process closes the file; what dead processes left is cleared now, if no other has done so."""
         for peer in self.dead():
-            self.bury(batch, peer)
+            self.clear(batch, peer)
         self._clear(batch, self._catalog.node)
 
     def _clear(self, batch: Batch, node: int) -> None:
-        for line in self._entries.give_back_all(node):
-            self._catalog.returned(line)
-            batch.available.add(line)
-        for consumer, line in self._sql.execute("SELECT id, line FROM consumer WHERE node = ?", (node,)).fetchall():
-            if not self._catalog.leave(consumer, line):
-                batch.available.add(line)
+        for queue in self._entries.give_back_all(node):
+            self._catalog.returned(queue)
+            batch.available.add(queue)
+        for consumer, queue in self._sql.execute("SELECT id, line FROM consumer WHERE node = ?", (node,)).fetchall():
+            if not self._catalog.leave(consumer, queue):
+                batch.available.add(queue)
         for (link,) in self._sql.execute("SELECT id FROM link WHERE node = ?", (node,)).fetchall():
             self.end_link(link)
         self._sql.execute("DELETE FROM node WHERE id = ?", (node,))
@@ -67,20 +68,15 @@ class Nodes:
 
     # -- links ---------------------------------------------------------------------------------------------------
 
-    def add_link(self, batch: Batch, client_id: str | None, where: str) -> int:
+    def add_link(self, batch: Batch, client_id: str | None) -> int:
         """A link of this process; a client id belongs to one live link at a time (section 6.1.2)."""
         if client_id is not None:
-            if not client_id:
-                raise ClientIdRefused("the client id is empty; leave it out or give it a name")
             row = self._sql.execute("SELECT node FROM link WHERE client = ?", (client_id,)).fetchone()
             peer = None if row is None else self._catalog.peers.get(row[0])
-            if row is not None and (peer is None or self._presence.is_alive(peer.token)):
-                raise ClientIdRefused(
-                    f"client id {client_id!r} is in use by another connection to {where}; close that one or use "
-                    "another id"
-                )
+            in_use = row is not None and (peer is None or self._presence.is_alive(peer.token))
+            check_client_id(client_id, in_use, str(batch.path))
             if peer is not None:
-                self.bury(batch, peer)
+                self.clear(batch, peer)
         number = self._entries.number()
         self._sql.execute("INSERT INTO link VALUES (?, ?, ?)", (number, self._catalog.node, client_id))
         return number

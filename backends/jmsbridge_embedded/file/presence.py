@@ -1,11 +1,10 @@
-"""That this process lives, where others see it; and the way to wake each other.
+"""Process liveness and cross-process wake-up.
 
 A folder beside the file holds one lock file per process, locked as long as the process lives, and a datagram socket.
 POSIX locks, as SQLite's own, die with the process and are not inherited by its children.
 """
 
 import contextlib
-import fcntl
 import os
 import random
 import socket
@@ -18,7 +17,14 @@ from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
-__all__ = ["Presence"]
+try:
+    import fcntl
+except ImportError:  # Windows
+    HAS_LOCKS = False
+else:
+    HAS_LOCKS = hasattr(socket, "AF_UNIX")
+
+__all__ = ["HAS_LOCKS", "Presence"]
 
 _LONGEST: Final = 100  # bytes of a socket's path; the system's limit is 104 to 108
 _MOST_LINES: Final = 500
@@ -29,7 +35,7 @@ _LISTEN: Final = 30.0  # seconds between two looks whether to go on listening
 
 
 class Presence:
-    """This process, for one file. ``heard`` gets the lines that others name, None for all of them."""
+    """This process, for one file. ``heard`` gets the queues that others name, None for all of them."""
 
     def __init__(self, path: Path, name: str, heard: Callable[[Sequence[int] | None], None]) -> None:
         self.token = uuid4().hex
@@ -62,8 +68,8 @@ class Presence:
             if lock is not None:
                 return lock
             if time.monotonic() > deadline:
-                raise OSError(f"for {_PATIENCE:g} s other processes had each lock in {self.folder} in their hands")
-            time.sleep(random.uniform(0.0, _PAUSE))  # sleep: others look whether we live, and nobody tells when not
+                raise OSError(f"for {_PATIENCE:g} s other processes held each lock that was tried in {self.folder}")
+            time.sleep(random.uniform(0.0, _PAUSE))  # sleep: others hold it for a look
 
     def _try_lock(self) -> int | None:
         """Make the lock file and take its lock; None when another process just looks at it or takes it away."""
@@ -82,7 +88,7 @@ class Presence:
         if len(os.fsencode(place)) <= _LONGEST and _is_text(str(place)):
             self._socket.bind(str(place))
             return str(place)
-        # a folder of its own, which nobody can have made before: others learn its name from the file
+        # a new folder that no other user can have made before: other processes read its name from the file
         folder = Path(tempfile.mkdtemp(prefix="jmsbridge-"))
         try:
             self._socket.bind(str(folder / "wake"))
@@ -93,23 +99,23 @@ class Presence:
 
     # -- waking --------------------------------------------------------------------------------------------------
 
-    def wake(self, address: str, lines: set[int] | None) -> None:
-        """Tell another process to look at these lines, or at all; what it has no room for is told later."""
+    def wake(self, address: str, queues: set[int] | None) -> None:
+        """Tell another process to look at these queues, or at all; what it has no room for is told later."""
         with contextlib.suppress(KeyError):
             before = self._unsent.pop(address)
-            lines = None if before is None or lines is None else before | lines
-        data = _ALL if lines is None or len(lines) > _MOST_LINES else struct.pack(f">{len(lines)}q", *lines)
+            queues = None if before is None or queues is None else before | queues
+        data = _ALL if queues is None or len(queues) > _MOST_LINES else struct.pack(f">{len(queues)}q", *queues)
         try:
             self._socket.sendto(data, socket.MSG_DONTWAIT, address)
         except BlockingIOError:
-            self._unsent[address] = lines
+            self._unsent[address] = queues
         except OSError:
             return  # it is gone, or about to be: housekeeping finds out
 
     def wake_again(self) -> None:
         """Tell what there was no room for."""
-        for address, lines in list(self._unsent.items()):
-            self.wake(address, lines)
+        for address, queues in list(self._unsent.items()):
+            self.wake(address, queues)
 
     def _listen(self) -> None:
         while not self._stopped:
@@ -121,7 +127,7 @@ class Presence:
                 return  # closed
             if self._stopped:
                 return
-            if len(data) % 8:  # all lines, or something that no broker sent: then too
+            if len(data) % 8:  # all queues, or something that no broker sent: then too
                 self._heard(None)
             else:
                 self._heard(struct.unpack(f">{len(data) // 8}q", data))

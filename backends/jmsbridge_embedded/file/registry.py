@@ -1,11 +1,14 @@
 """The files that this process has open, one store for each."""
 
+import sys
 import threading
 import time
 from pathlib import Path
 
-from jmsbridge.spi import ConnectFailed, Endpoint, LinkEvents
+from jmsbridge.spi import ConnectFailed, Endpoint, LinkEvents, NotSupported
+from jmsbridge_embedded.client import UNLIMITED, Client
 from jmsbridge_embedded.file.link import FileLink
+from jmsbridge_embedded.file.presence import HAS_LOCKS
 from jmsbridge_embedded.file.store import Store
 
 __all__ = ["abandon_all", "cut", "fork_lock", "open_link"]
@@ -19,6 +22,11 @@ _left_behind: list[Store] = []
 
 def open_link(endpoint: Endpoint, events: LinkEvents, max_messages: int | None, duplicate_window: int) -> FileLink:
     """A link to the broker in the endpoint's file, which is made when it is not there."""
+    if not HAS_LOCKS:
+        raise NotSupported(
+            f"{endpoint}: a broker in a file needs POSIX file locks and Unix sockets, which {sys.platform} does not "
+            "have; use embedded: for a broker in the memory of this process, or a network broker"
+        )
     path, timeout = _real(endpoint.path), endpoint.connect_timeout
     deadline = time.monotonic() + timeout
     if not fork_lock.acquire(timeout=min(timeout, threading.TIMEOUT_MAX)):
@@ -29,7 +37,8 @@ def open_link(endpoint: Endpoint, events: LinkEvents, max_messages: int | None, 
             store = Store(path, store is not None and store.damaged, _release)
             store.start(timeout)
             _stores[path] = store
-        link = FileLink(store, endpoint, events, max_messages, duplicate_window)
+        client = Client(endpoint.client_id, max_messages or UNLIMITED, duplicate_window)
+        link = FileLink(store, endpoint, events, client)
         try:
             store.enter(link, max(0.0, deadline - time.monotonic()))
         except BaseException:

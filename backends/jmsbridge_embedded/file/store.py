@@ -2,7 +2,7 @@
 
 It takes all operations that wait and runs them in one transaction, so that they share one fsync; tickets are answered
 after COMMIT. The WAL is synced here rather than by SQLite, after the transaction has ended and other processes can
-write again: only where somebody waits for a confirmation, and before that somebody hears of it.
+write again: only where a confirmation was asked for, and before it is given.
 """
 
 import contextlib
@@ -15,11 +15,11 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from jmsbridge.spi import BackendError, ConnectFailed, LinkLost
+from jmsbridge_embedded.client import Client
 from jmsbridge_embedded.file.batch import Batch, Operation
 from jmsbridge_embedded.file.disk.catalog import Catalog
 from jmsbridge_embedded.file.disk.entries import Entries
@@ -36,12 +36,13 @@ from jmsbridge_embedded.file.disk.schema import (
 )
 from jmsbridge_embedded.file.dispatch import Dispatcher
 from jmsbridge_embedded.file.intake import Intake
-from jmsbridge_embedded.file.link import FileLink
 from jmsbridge_embedded.file.nodes import Nodes
-from jmsbridge_embedded.file.operations import Call, End, Woken
+from jmsbridge_embedded.file.operations import Call, End, Verb
 from jmsbridge_embedded.file.presence import Presence
+from jmsbridge_embedded.native import product
+from jmsbridge_embedded.rules import now as _now
 
-__all__ = ["Store"]
+__all__ = ["Attached", "Store"]
 
 _log = logging.getLogger("jmsbridge.embedded")
 _numbers = itertools.count(1)
@@ -55,15 +56,19 @@ _LONGEST_WAIT: Final = 30.0  # seconds; the wall clock may be set while the thre
 _sync = getattr(os, "fdatasync", os.fsync)
 
 
-def _now() -> int:
-    return time.time_ns() // 1_000_000
+class Attached(Protocol):
+    """A link as its store sees it; all but ``tell`` is for the store's thread."""
 
+    client: Client
 
-def _product() -> str:
-    try:
-        return f"jmsbridge embedded broker {version('jmsbridge')}"
-    except PackageNotFoundError:
-        return "jmsbridge embedded broker"
+    def end(self, batch: Batch, lost: str, *, death: bool = False) -> None:
+        """Give everything back."""
+
+    def abandon(self, lost: str) -> None:
+        """The store is dead, or stayed in another process."""
+
+    def tell(self, error: BackendError) -> None:
+        """Say that the link is dead."""
 
 
 class Store:
@@ -75,8 +80,8 @@ class Store:
     def __init__(self, path: Path, verify: bool, released: Callable[["Store"], None]) -> None:
         self.path = path
         self.damaged = False
-        self.product = _product()
-        self.links: set[FileLink] = set()
+        self.product = product()
+        self.links: set[Attached] = set()
         self.death: BackendError | None = None
         self.dispatcher = Dispatcher()
         self._verify = verify
@@ -136,11 +141,11 @@ class Store:
                 _log.warning("%s did not answer within %g s; what was closed ends when it does", self.path, timeout)
         return call
 
-    def enter(self, link: FileLink, timeout: float) -> None:
+    def enter(self, link: Attached, timeout: float) -> None:
         """A new link."""
 
         def add(batch: Batch) -> None:
-            link.id = self.nodes.add_link(batch, link.client_id, str(self.path))
+            link.client.number = self.nodes.add_link(batch, link.client.client_id)
             self.links.add(link)
             batch.on_undo(lambda: self.links.discard(link))
 
@@ -158,7 +163,7 @@ class Store:
 
     def cut(self, reason: str) -> None:
         """Kill every link."""
-        ended: list[FileLink] = []
+        ended: list[Attached] = []
 
         def act(batch: Batch) -> None:
             ended.extend(self.links)
@@ -171,16 +176,16 @@ class Store:
         self._released(self)
 
     def stop(self) -> None:
-        """Close the file; called when there is no link any more."""
+        """Close the file; called after the last link has ended."""
 
         def act(batch: Batch) -> None:
             self.nodes.leave(batch)
             self._stopping = True
 
-        with contextlib.suppress(BackendError):  # whoever opens the file next cleans up
+        with contextlib.suppress(BackendError):  # the next process that opens the file cleans up
             self.call(act)
         self._stopping = True
-        self.submit(Woken(()))
+        self.submit(_look(()))
         self._thread.join(_PATIENCE)
 
     def abandon(self, lost: str) -> None:
@@ -191,19 +196,19 @@ class Store:
             link.abandon(lost)
         self.presence.abandon()
 
-    def heard(self, lines: Sequence[int] | None) -> None:
+    def heard(self, queues: Sequence[int] | None) -> None:
         """Another process says that something is available."""
-        hungry = [line for line in list(self.dispatcher.locals) if self.dispatcher.is_hungry(line)]
-        named = hungry if lines is None else [line for line in lines if line in hungry]
-        if named or not lines:
-            self.submit(Woken(named))
+        hungry = [queue for queue in list(self.dispatcher.locals) if self.dispatcher.is_hungry(queue)]
+        named = hungry if queues is None else [queue for queue in queues if queue in hungry]
+        if named or not queues:
+            self.submit(_look(named))
 
     # -- the thread ----------------------------------------------------------------------------------------------
 
     def _run(self, timeout: float) -> None:
         try:
             self._open(timeout)
-        except Exception as error:  # whatever it is, the one who opens gets it
+        except Exception as error:  # whatever it is, ``start`` raises it
             self._intake.close()
             failure = error if isinstance(error, BackendError) else ConnectFailed(f"{self.path}: {error}")
             if failure is not error:
@@ -300,7 +305,7 @@ class Store:
         self._looked = _now()
         self.presence.wake_again()
         made, self._later = self._later, []
-        made += [Call(partial(self._bury, peer.id)) for peer in self.nodes.dead()]
+        made += [Call(partial(self._clear, peer.id)) for peer in self.nodes.dead()]
         try:
             changed = int(self._sql.execute("PRAGMA data_version").fetchone()[0])
             if changed != self._seen_version:
@@ -311,20 +316,20 @@ class Store:
             return made  # another process puts in order what a killed one was about to write: the next look sees it
         if changed != self._seen_version:
             self._seen_version = changed
-            hungry = [line for line in self.dispatcher.locals if self.dispatcher.is_hungry(line)]
+            hungry = [queue for queue in self.dispatcher.locals if self.dispatcher.is_hungry(queue)]
             if hungry:
-                made.append(Woken(hungry))
+                made.append(_look(hungry))
         return made
 
-    def _bury(self, node: int, batch: Batch) -> None:
+    def _clear(self, node: int, batch: Batch) -> None:
         peer = self.catalog.peers.get(node)
         if peer is not None:
-            self.nodes.bury(batch, peer)
+            self.nodes.clear(batch, peer)
 
     # -- transactions --------------------------------------------------------------------------------------------
 
     def _execute(self, operations: list[Operation]) -> None:
-        batch = Batch(self, _now())
+        batch = Batch(self.entries, self.catalog, self.path, _now())
         try:
             self._check_file()
             begin(self._sql, time.monotonic() + LOCK_WAIT)
@@ -349,7 +354,7 @@ class Store:
         row = self._sql.execute("SELECT seq, stored, topology FROM state WHERE one = 1").fetchone()
         self.entries.begin(*row)
         self.catalog.begin(row[2])
-        if self.catalog.is_buried:
+        if self.catalog.is_declared_dead:
             raise LinkLost(
                 f"{self.path}: other processes took this one for dead, for its lock file in {self.presence.folder} is "
                 "gone; leave that folder alone while the file is open"
@@ -367,11 +372,11 @@ class Store:
                 operation.run(batch)
             except BackendError as error:
                 batch.effects.append(partial(operation.fail, error))
-        lines, self._unfinished = batch.available | batch.hungry | self._unfinished, set()
-        while lines:
+        queues, self._unfinished = batch.available | batch.hungry | self._unfinished, set()
+        while queues:
             batch.fed = set()
-            self._unfinished |= {line for line in lines if not self.dispatcher.dispatch(batch, line)}
-            lines = batch.fed
+            self._unfinished |= {queue for queue in queues if not self.dispatcher.dispatch(batch, queue)}
+            queues = batch.fed
         entries.finish(self.catalog.topology)
 
     def _after(self, batch: Batch) -> None:
@@ -384,13 +389,13 @@ class Store:
                 effect()  # type: ignore[operator]
         foreign, targets = self.catalog.foreign, dict[int, set[int]]()
         if foreign:
-            for line in batch.available:
-                for node in foreign.get(line, ()):
-                    targets.setdefault(node, set()).add(line)
-            for node, lines in targets.items():
+            for queue in batch.available:
+                for node in foreign.get(queue, ()):
+                    targets.setdefault(node, set()).add(queue)
+            for node, queues in targets.items():
                 peer = self.catalog.peers.get(node)
                 if peer is not None:
-                    self.presence.wake(peer.socket, lines)
+                    self.presence.wake(peer.socket, queues)
 
     def _check_file(self) -> None:
         try:
@@ -411,7 +416,7 @@ class Store:
             shared = os.stat(f"{self.path}-shm").st_ino
         except FileNotFoundError:
             shared = None
-        if shared != self._shm:  # who opens the file now makes another one, and neither sees what the other writes
+        if shared != self._shm:  # a later process makes another one: neither sees the other's writes
             raise LinkLost(
                 f"{self.path}-shm was deleted while {self.path} was open, and with it the locks that other processes "
                 "respect; leave it to the broker"
@@ -471,3 +476,12 @@ class Store:
 
     def _refusal(self) -> BackendError:
         return self.death or LinkLost(f"the connection to {self.path} was closed")
+
+
+def _look(queues: Sequence[int]) -> Verb:
+    """Look at these queues, where another process made something available."""
+
+    def act(batch: Batch) -> None:
+        batch.hungry.update(queues)
+
+    return Verb(act, failed=lambda error: _log.debug("nothing was claimed: %s", error))

@@ -1,3 +1,9 @@
-"""The embedded broker in memory: its links, channels and subscriptions; what is stored is in the package ``queues``."""
+"""The embedded broker in memory: one for each name, with its links, channels and subscriptions.
 
-__all__: list[str] = []
+Start reading at ``broker`` and ``destinations``. The package ``queues`` holds what is stored: ``queue`` and
+``dispatch`` say which consumer gets which message, ``backlog`` keeps the order, ``steps`` what an interrupt leaves.
+"""
+
+from jmsbridge_embedded.memory.registry import abandon_all, after_fork, before_fork, cut, discard, named
+
+__all__ = ["abandon_all", "after_fork", "before_fork", "cut", "discard", "named"]

@@ -2,19 +2,19 @@
 
 from _thread import start_new_thread
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jmsbridge.spi import Arrival, Inbox, LinkLost, Native, Outcome, Ticket
 from jmsbridge_embedded.memory.queues.backlog import Entry
 from jmsbridge_embedded.memory.queues.queue import Queue
-from jmsbridge_embedded.memory.queues.steps import shown
-from jmsbridge_embedded.memory.queues.walk import Walk, in_slices
+from jmsbridge_embedded.memory.queues.slices import in_slices
+from jmsbridge_embedded.memory.queues.walk import Walk
 from jmsbridge_embedded.native import NATIVE
+from jmsbridge_embedded.rules import answer
 
 if TYPE_CHECKING:
     from jmsbridge.selectors import Selector
-    from jmsbridge_embedded.memory.channel import Channel
 
 __all__ = ["Browser"]
 
@@ -26,23 +26,25 @@ class Browser:
     ``drain`` answered after fewer arrivals than were granted. Its tokens need no settlement.
     """
 
-    def __init__(self, channel: "Channel", queue: Queue, selector: "Selector | None", inbox: Inbox) -> None:
+    def __init__(
+        self, queue: Queue, selector: "Selector | None", inbox: Inbox, on_close: "Callable[[Browser], None]"
+    ) -> None:
         self.native: Native = NATIVE
         self.lost: str | None = None
         self.credit = 0
         self.page: deque[Entry] = deque()
         self.put = inbox.put
         self.put_again = inbox.put_again
-        self._channel = channel
-        self._common = queue.common
+        self._on_close = on_close
+        self._state = queue.state
         self._queue = queue
         self._selector = selector
         self._walk = Walk(queue.sequence)
 
     def prepare(self) -> None:
-        """Let appear what is due; nothing is looked at before somebody wants to see it. Without the broker's lock."""
-        if self._queue.delayed:
-            in_slices(self._common, self._catch_up)
+        """Let delayed messages appear that are due; the queue is read when credit comes. Without the broker's lock."""
+        if self._queue.timetable.delayed:
+            in_slices(self._state, self._catch_up)
 
     def _catch_up(self) -> bool:
         if self.lost is None and self._queue.catch_up():
@@ -52,44 +54,44 @@ class Browser:
 
     def grant(self, count: int) -> None:
         """Show that many more."""
-        common = self._common
+        state = self._state
         try:
-            with common.lock:
-                common.mend()
+            with state.lock:
+                state.mend()
                 lost = self.lost
                 self.credit += max(0, count)
             if lost is None:
-                in_slices(common, self._show)
-        except BaseException:  # an interrupt: others need not wait for the next verb
-            start_new_thread(common.mend_now, ())
+                in_slices(state, self._show)
+        except BaseException:  # an interrupt: other threads do not depend on the next verb
+            start_new_thread(state.mend_now, ())
             raise
         if lost is not None:
             raise LinkLost(lost)
 
     def settle(self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1) -> None:
         """Nothing was taken, so nothing changes."""
-        self._answer(ticket)
+        answer(ticket, self.lost)
 
     def drain(self, ticket: Ticket) -> None:
         """Answered when what was granted has arrived."""
-        common = self._common
+        state = self._state
         try:
-            in_slices(common, self._show)
-            with common.lock:
-                common.mend()
+            in_slices(state, self._show)
+            with state.lock:
+                state.mend()
                 self.credit = 0
-        except BaseException:  # an interrupt: others need not wait for the next verb
-            start_new_thread(common.mend_now, ())
+        except BaseException:  # an interrupt: other threads do not depend on the next verb
+            start_new_thread(state.mend_now, ())
             raise
-        self._answer(ticket)
+        answer(ticket, self.lost)
 
     def close(self) -> None:
         """End it."""
-        with self._common.lock:
-            self._common.mend()
+        with self._state.lock:
+            self._state.mend()
             if self.lost is None:
                 self.stop("the browser was closed")
-                self._channel.subscriptions.discard(self)
+                self._on_close(self)
 
     def stop(self, lost: str) -> None:
         """Show nothing more; every verb says ``lost`` from now on. With the broker's lock held."""
@@ -100,7 +102,7 @@ class Browser:
         """Nothing to give back."""
 
     def leave(self) -> None:
-        """Nobody waits for it."""
+        """A queue does not know its browsers."""
 
     def _show(self) -> bool:
         """Look at some more messages; whether there is more to do. With the broker's lock held."""
@@ -109,12 +111,12 @@ class Browser:
         if not self.page:
             self.page.extend(self._walk.page(self._queue.backlogs()))
             return not self._walk.done
-        now = self._common.clock()
+        now = self._state.clock()
         while self.page and self.credit > 0:
             entry = self.page[0]
             if self._is_to_be_shown(entry, now):
                 arrival = Arrival(None, entry.envelope, entry.count > 0, entry.count + 1, entry.failures)
-                self._common.do(shown, self, arrival, self.credit - 1, len(self.page) - 1)
+                self._state.do(_shown, self, arrival, self.credit - 1, len(self.page) - 1)
             else:
                 self.page.popleft()
         return self.credit > 0
@@ -125,12 +127,13 @@ class Browser:
             return False
         return self._selector is None or self._selector.matches_envelope(envelope)
 
-    def _answer(self, ticket: Ticket | None) -> None:
-        lost = self.lost
-        if ticket is None:
-            if lost is not None:
-                raise LinkLost(lost)
-        elif lost is None:
-            ticket.succeed()
-        else:
-            ticket.fail(LinkLost(lost))
+
+def _shown(again: bool, browser: Browser, arrival: Arrival, credit: int, left: int) -> None:
+    """A step: a browser has shown a message."""
+    browser.credit = credit
+    if again:
+        browser.put_again(arrival)
+    else:
+        browser.put(arrival)
+    if len(browser.page) > left:
+        browser.page.popleft()

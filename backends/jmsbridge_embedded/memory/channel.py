@@ -11,20 +11,21 @@ from jmsbridge.spi import (
     Inbox,
     Interest,
     LinkLost,
+    Mode,
     NotSupported,
     Subscription,
     Ticket,
     TransactionRolledBack,
 )
+from jmsbridge_embedded.client import Client
 from jmsbridge_embedded.memory.browser import Browser
-from jmsbridge_embedded.memory.consumer import Consumer
+from jmsbridge_embedded.memory.consumer import Accepted, Consumer
+from jmsbridge_embedded.memory.destinations import Destinations
 from jmsbridge_embedded.memory.queues.backlog import Entry
-from jmsbridge_embedded.memory.queues.steps import held
 from jmsbridge_embedded.rules import compiled
 
 if TYPE_CHECKING:
-    from jmsbridge_embedded.memory.broker import Broker
-    from jmsbridge_embedded.memory.link import Link
+    from jmsbridge.selectors import Selector
     from jmsbridge_embedded.memory.queues.queue import Queue
 
 __all__ = ["Channel", "end_channels"]
@@ -33,48 +34,49 @@ _log = logging.getLogger("jmsbridge.embedded")
 
 
 class Channel:
-    """The SPI's Channel; guarded by the broker's lock.
+    """The SPI's Channel, one of its link's ``channels``; guarded by the broker's lock.
 
     Everything happens in the caller's thread, so a ticket is answered before the verb returns. In a transaction,
     ``sends`` are counted as stored from the moment they are sent; ``accepted`` maps each token to its consumer.
     """
 
-    def __init__(self, broker: "Broker", link: "Link", transacted: bool) -> None:
-        self.broker = broker
+    def __init__(self, destinations: Destinations, client: Client, channels: "set[Channel]", transacted: bool) -> None:
         self.lost: str | None = None
-        self.accepted: dict[Entry, Consumer] | None = {} if transacted else None
+        self.accepted: Accepted | None = {} if transacted else None
         self.subscriptions: set[Consumer | Browser] = set()
         self.sends: list[Envelope] = []
-        self._common = broker.common
-        self._lock = broker.common.lock
-        self._queues = broker.queues
-        self._link = link
-        self._limit = link.max_messages
+        self._destinations = destinations
+        self._state = destinations.state
+        self._lock = destinations.state.lock
+        self._queues = destinations.queues
+        self._client = client
+        self._limit = client.max_messages
+        self._channels = channels
 
     # -- Channel -------------------------------------------------------------------------------------------------
 
     def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
         """Send, or hold until commit."""
-        common = self._common
+        state = self._state
         try:
             with self._lock:
-                if common.step is not None:
-                    common.mend()
+                if state.step is not None:
+                    state.mend()
                 if self.lost is not None:
                     raise LinkLost(self.lost)
                 if self.accepted is None:
                     address = envelope.address
                     queue = self._queues.get(address.name)
                     if address.topic or queue is None or envelope.duplicate_id is not None:
-                        self.broker.publish(envelope, self._link)
-                    elif common.stored < self._limit:
+                        self._destinations.publish(envelope, self._client)
+                    elif state.stored < self._limit:
                         queue.add(envelope)
                     else:
-                        raise self.broker.full(self._link)
+                        raise self._destinations.full(self._client)
                 else:
-                    self.broker.admit(envelope, self._link)
-                    common.do(held, self, envelope, len(self.sends) + 1, common.stored + 1)
-                common.step = None
+                    self._destinations.admit(envelope, self._client)
+                    state.do(self._hold, envelope, len(self.sends) + 1, state.stored + 1)
+                state.step = None
         except BackendError as error:
             if ticket is not None:
                 ticket.fail(error)
@@ -83,8 +85,8 @@ class Channel:
             else:
                 _log.debug("a send without confirmation was refused: %s", error)
             return
-        except BaseException:  # an interrupt: others need not wait for the next verb
-            start_new_thread(common.mend_now, ())
+        except BaseException:  # an interrupt: other threads do not depend on the next verb
+            start_new_thread(state.mend_now, ())
             raise
         if ticket is not None:
             ticket.succeed()
@@ -93,12 +95,10 @@ class Channel:
         """Start a subscription, or a browser, with zero credit."""
         selector = None if self.lost is not None else compiled(interest.selector)
         with self._lock:
-            self._common.mend()
-            if self.lost is not None:
-                raise LinkLost(self.lost)
-            subscription = self.broker.subscribe(self, self._link, interest, selector, inbox)
+            self._check()
+            subscription = self._subscribe(interest, selector, inbox)
             self.subscriptions.add(subscription)
-            self._common.step = None
+            self._state.step = None
         subscription.prepare()
         return subscription
 
@@ -113,24 +113,21 @@ class Channel:
     def close(self) -> None:
         """Roll back, give held tokens back as REQUEUED."""
         with self._lock:
-            self._common.mend()
+            self._state.mend()
             if self.lost is None:
-                self._link.channels.discard(self)
+                self._channels.discard(self)
                 end_channels([self], "the channel was closed")
-            self._common.step = None
+            self._state.step = None
 
-    # -- for the broker, with its lock held ----------------------------------------------------------------------
+    # -- with the broker's lock held -----------------------------------------------------------------------------
 
     def undo(self) -> None:
         """Roll back."""
-        self._common.stored -= len(self.sends)
+        self._state.stored -= len(self.sends)
         self.sends = []
-        if not self.accepted:
-            return
-        accepted, self.accepted = self.accepted, {}
         queues: dict[Queue, None] = {}
-        for entry, consumer in accepted.items():
-            if consumer.lost is not None:  # closed since: nobody is left to hold it
+        for entry, consumer in self._take_accepted():
+            if consumer.lost is not None:  # closed since: it does not hold its messages any more
                 consumer.put_back((entry,), 1, 0)
                 queues[consumer.queue] = None
         for queue in queues:
@@ -138,30 +135,57 @@ class Channel:
 
     def _commit(self) -> None:
         try:
-            self.broker.check(self.sends, self._link)
+            self._destinations.check(self.sends, self._client)
         except BackendError as error:
             self.undo()
             raise TransactionRolledBack(f"the transaction was rolled back: {error}") from error
-        if self.accepted:
-            accepted, self.accepted = self.accepted, {}
-            for entry, consumer in accepted.items():
-                consumer.accept((entry,))
-                if consumer.lost is not None:
-                    consumer.queue.rest()
+        for entry, consumer in self._take_accepted():
+            consumer.accept((entry,))
+            if consumer.lost is not None:
+                consumer.queue.rest()
         sends, self.sends = self.sends, []
-        self._common.stored -= len(sends)
-        self.broker.publish_all(sends, self._link)
+        self._state.stored -= len(sends)
+        self._destinations.publish_all(sends, self._client)
+
+    def _take_accepted(self) -> list[tuple[Entry, Consumer]]:
+        """What the transaction accepted, which is now empty."""
+        if not self.accepted:
+            return []
+        accepted = list(self.accepted.items())
+        self.accepted.clear()
+        return accepted
+
+    def _hold(self, again: bool, envelope: Envelope, count: int, stored: int) -> None:
+        """A step: a message waits for the transaction to be committed."""
+        if len(self.sends) < count:
+            self.sends.append(envelope)
+        self._state.stored = stored
+
+    def _subscribe(self, interest: Interest, selector: "Selector | None", inbox: Inbox) -> Consumer | Browser:
+        if interest.mode is Mode.BROWSE:
+            queue = self._destinations.browsable(interest, self._client)
+            return Browser(queue, selector, inbox, self.subscriptions.discard)
+        queue = self._destinations.consumable(interest, selector, self._client)
+        consumer = Consumer(queue, interest, inbox, self.accepted, self.subscriptions.discard)
+        if interest.address.topic:
+            queue.join(consumer, None, None)
+        else:
+            queue.join(consumer, interest.selector, selector)
+        return consumer
+
+    def _check(self) -> None:
+        self._state.mend()
+        if self.lost is not None:
+            raise LinkLost(self.lost)
 
     def _end_transaction(self, ticket: Ticket, act: Callable[[], None]) -> None:
         try:
             with self._lock:
-                self._common.mend()
-                if self.lost is not None:
-                    raise LinkLost(self.lost)
+                self._check()
                 if self.accepted is None:
                     raise NotSupported("this channel has no transaction: it was opened with transacted=False")
                 act()
-                self._common.step = None
+                self._state.step = None
         except BackendError as error:
             ticket.fail(error)
         else:
@@ -176,7 +200,7 @@ def end_channels(channels: Sequence[Channel], lost: str, *, death: bool = False)
     subscriptions = [subscription for channel in channels for subscription in channel.subscriptions]
     for channel in channels:
         channel.lost = lost
-        channel.subscriptions = set()
+        channel.subscriptions.clear()
     for subscription in subscriptions:
         subscription.stop(lost)
     for channel in channels:

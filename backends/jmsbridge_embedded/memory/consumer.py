@@ -1,181 +1,166 @@
 """A consumer of one queue or topic subscription."""
 
 from _thread import start_new_thread
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
-from jmsbridge.spi import (
-    DEAD_LETTER_EXPIRED,
-    Address,
-    Inbox,
-    Interest,
-    LinkLost,
-    Native,
-    Outcome,
-    Ticket,
-    rejected_to,
-)
-from jmsbridge_embedded.memory.queues.backlog import GONE, Backlog, Entry, View
+from jmsbridge.spi import Inbox, Interest, LinkLost, Native, Outcome, Ticket, rejected_to
+from jmsbridge_embedded.memory.queues.backlog import GONE, Entry
 from jmsbridge_embedded.memory.queues.queue import Queue
+from jmsbridge_embedded.memory.queues.slices import in_slices
 from jmsbridge_embedded.memory.queues.steps import accepted, granted, paused
-from jmsbridge_embedded.memory.queues.walk import in_slices
+from jmsbridge_embedded.memory.queues.takers import Taker
 from jmsbridge_embedded.native import NATIVE
-from jmsbridge_embedded.rules import dead_letter, is_expired
+from jmsbridge_embedded.rules import answer, is_expired
 
-if TYPE_CHECKING:
-    from jmsbridge_embedded.memory.channel import Channel
+__all__ = ["Accepted", "Consumer"]
 
-__all__ = ["Consumer"]
+Accepted = dict[Entry, "Consumer"]
+"""What an open transaction has accepted, each with the consumer that holds it."""
 
 _ACCEPTED: Final = Outcome.ACCEPTED
 
 
-class Consumer:
+class Consumer(Taker):
     """The SPI's Subscription for CONSUME interests; guarded by the broker's lock.
 
-    ``own`` are messages of groups that wait for this consumer only; ``turn`` tells when it was last served where not
-    all take from the same view.
+    ``transaction`` is that of its channel, None where it has none.
     """
 
-    def __init__(self, channel: "Channel", queue: Queue, interest: Interest, inbox: Inbox) -> None:
+    def __init__(
+        self,
+        queue: Queue,
+        interest: Interest,
+        inbox: Inbox,
+        transaction: Accepted | None,
+        on_close: "Callable[[Consumer], None]",
+    ) -> None:
+        super().__init__(queue.main, interest, inbox)
         self.native: Native = NATIVE
         self.queue = queue
-        self.credit = 0
-        self.held: set[Entry] = set()
-        self.view: View = queue.main
-        self.own: Backlog | None = None
-        self.turn = 0
         self.lost: str | None = None
-        self.put = inbox.put
-        self.put_again = inbox.put_again
-        self.presettled = interest.presettled
-        self.expired = interest.expired or None
         self._interest = interest
         self._retired = False
-        self._channel = channel
-        self._common = queue.common
-        self._lock = queue.common.lock
+        self._transaction = transaction
+        self._on_close = on_close
+        self._state = queue.state
+        self._lock = queue.state.lock
 
     # -- Subscription --------------------------------------------------------------------------------------------
 
     def grant(self, count: int) -> None:
         """Allow that many more arrivals; those that wait arrive before this returns."""
-        common = self._common
+        state = self._state
         try:
             with self._lock:
-                if common.step is not None:
-                    common.mend()
+                if state.step is not None:
+                    state.mend()
                 lost = self.lost
                 if lost is None and count > 0 and not self._retired:
                     queue = self.queue
-                    common.do(granted, self, self.credit + count)
+                    state.do(granted, self, self.credit + count)
                     if queue.size:
                         queue.serve(self)
-                    common.step = None
-        except BaseException:  # an interrupt: others need not wait for the next verb
-            start_new_thread(common.mend_now, ())
+                    state.step = None
+        except BaseException:  # an interrupt: other threads do not depend on the next verb
+            start_new_thread(state.mend_now, ())
             raise
         if lost is not None:
             raise LinkLost(lost)
 
     def settle(self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1) -> None:
         """Say what became of these; recorded when this returns."""
-        common = self._common
+        state = self._state
         try:
             with self._lock:
-                if common.step is not None:
-                    common.mend()
+                if state.step is not None:
+                    state.mend()
                 lost = self.lost
                 if lost is None:
-                    in_transaction = self._channel.accepted
+                    transaction = self._transaction
                     if outcome is not _ACCEPTED:
                         self._return(tokens, outcome, failures)
-                    elif in_transaction is None:
+                    elif transaction is None:
                         self.accept(tokens)
                     else:
-                        in_transaction.update((entry, self) for entry in tokens if entry.holder is self)
-                    common.step = None
-        except BaseException:  # an interrupt: others need not wait for the next verb
-            start_new_thread(common.mend_now, ())
+                        transaction.update((entry, self) for entry in tokens if entry.holder is self)
+                    state.step = None
+        except BaseException:  # an interrupt: other threads do not depend on the next verb
+            start_new_thread(state.mend_now, ())
             raise
         if lost is None:
             if ticket is not None:
                 ticket.succeed()
-        elif ticket is None:
-            raise LinkLost(lost)
         else:
-            ticket.fail(LinkLost(lost))
+            answer(ticket, lost)
 
     def drain(self, ticket: Ticket) -> None:
         """Take credit to zero; everything that was available has arrived when this returns."""
-        common = self._common
+        state = self._state
         try:
-            if self.queue.delayed:
-                in_slices(common, lambda: self.lost is None and self.queue.catch_up())
+            if self.queue.timetable.delayed:
+                in_slices(state, lambda: self.lost is None and self.queue.catch_up())
             with self._lock:
-                if common.step is not None:
-                    common.mend()
+                if state.step is not None:
+                    state.mend()
                 lost = self.lost
                 if lost is None:
                     if self.credit > 0:
-                        common.do(paused, self)
-                    common.step = None
-        except BaseException:  # an interrupt: others need not wait for the next verb
-            start_new_thread(common.mend_now, ())
+                        state.do(paused, self)
+                    state.step = None
+        except BaseException:  # an interrupt: other threads do not depend on the next verb
+            start_new_thread(state.mend_now, ())
             raise
-        if lost is None:
-            ticket.succeed()
-        else:
-            ticket.fail(LinkLost(lost))
+        answer(ticket, lost)
 
     def retire(self) -> None:
         """Its consumer was closed: from now on it only holds what is not settled yet."""
-        common = self._common
+        state = self._state
         with self._lock:
-            common.mend()
+            state.mend()
             if self.lost is None and not self._retired:
                 self._retired = True
                 self.queue.leave(self)
-            common.step = None
+            state.step = None
 
     def close(self) -> None:
         """End it; whatever is still held goes back as REQUEUED, except what the open transaction accepted."""
-        common = self._common
+        state = self._state
         with self._lock:
-            common.mend()
+            state.mend()
             if self.lost is None:
                 self.stop("the subscription was closed")
                 self.release()
                 self.leave()
-                self._channel.subscriptions.discard(self)
-            common.step = None
+                self._on_close(self)
+            state.step = None
 
-    # -- for the broker, with its lock held ----------------------------------------------------------------------
+    # -- for the channel, with the broker's lock held ------------------------------------------------------------
 
     def prepare(self) -> None:
         """Look at the messages that wait, where it selects; without the broker's lock."""
         view = self.view
         if view.walk is not None:
-            in_slices(self._common, lambda: self.lost is None and self.queue.look(view))
+            in_slices(self._state, lambda: self.lost is None and self.queue.look(view))
 
     def accept(self, tokens: Sequence[Entry]) -> None:
         """These messages are done."""
-        common, queue = self._common, self.queue
+        state, queue = self._state, self.queue
         if len(tokens) == 1:
             (entry,) = tokens
             if entry.holder is not self:
                 return
-            size, stored = queue.size - 1, common.stored - 1
-            common.step = (accepted, self, (entry,), size, stored)
+            size, stored = queue.size - 1, state.stored - 1
+            state.step = (accepted, queue, self, (entry,), size, stored)
             entry.holder = GONE
             self.held.discard(entry)
             queue.size = size
-            common.stored = stored
+            state.stored = stored
             if queue.grouped:
                 queue.ungroup((entry,))
         else:
             entries = [entry for entry in dict.fromkeys(tokens) if entry.holder is self]
-            common.do(accepted, self, entries, queue.size - len(entries), common.stored - len(entries))
+            state.do(accepted, queue, self, entries, queue.size - len(entries), state.stored - len(entries))
         if self._retired:
             queue.rest()
 
@@ -187,10 +172,10 @@ class Consumer:
     def release(self, *, death: bool = False) -> None:
         """After ``stop``: held messages return to their places, except what the open transaction accepted.
 
-        After a ``death`` nobody knows which of them were seen: they are marked as redelivered, but deaths alone never
+        After a ``death`` it is unknown which of them were seen: they are marked as redelivered, but deaths alone never
         use up the redeliveries of a message.
         """
-        kept = self._channel.accepted or {}
+        kept = self._transaction or {}
         for entry in [entry for entry in self.held if entry not in kept]:
             self.put_back((entry,), 0 if death and entry.count else 1, 0)
 
@@ -203,33 +188,23 @@ class Consumer:
         self.held.difference_update(entries)
         queue = self.queue
         if self.expired is not None and not queue.ended:
-            now = self._common.clock()
+            now = self._state.clock()
             for entry in entries:
                 if is_expired(entry.envelope, now):
                     entry.holder = None
-                    self.put_aside(entry)
+                    queue.put_aside(entry, self)
             entries = [entry for entry in entries if entry.holder is self]
         queue.give_back(entries, deliveries, failures)
 
-    def put_aside(self, entry: Entry) -> None:
-        """A message that nobody holds has expired: it goes to the queue that this consumer names for such ones."""
-        queue, to = self.queue, Address(self.expired or "")
-        target = self._channel.broker.queue(to)
-        made = dead_letter(entry.envelope, to, queue.origin, entry.count, self._common.clock(), DEAD_LETTER_EXPIRED)
-        queue.move(entry, made, target)
-
-    def _reject(self, entry: Entry, deliveries: int) -> None:
-        to, reason = rejected_to(self._interest, entry.envelope, self._common.clock())
-        self._channel.broker.bury(entry, self.queue.origin, deliveries, to, reason)
-
     def _return(self, tokens: Sequence[Entry], outcome: Outcome, failures: int) -> None:
         entries = [entry for entry in dict.fromkeys(tokens) if entry.holder is self]
-        if self._channel.accepted:
+        if self._transaction:
             for entry in entries:
-                self._channel.accepted.pop(entry, None)
+                self._transaction.pop(entry, None)
         if outcome is Outcome.REJECTED:
             for entry in entries:
-                self._reject(entry, entry.count + failures)
+                to, reason = rejected_to(self._interest, entry.envelope, self._state.clock())
+                self.queue.dead_letter(entry, to, entry.count + failures, reason)
             self.accept(entries)
         else:
             failures = 0 if outcome is Outcome.RELEASED else failures

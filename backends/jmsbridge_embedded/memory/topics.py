@@ -3,27 +3,30 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from jmsbridge.spi import Address, Envelope, Interest, SubscriptionRefused, SubscriptionUnknown
+from jmsbridge.spi import Address, Envelope, Interest
+from jmsbridge_embedded.client import Client
 from jmsbridge_embedded.memory.queues.duplicates import Window
 from jmsbridge_embedded.memory.queues.queue import Queue
-from jmsbridge_embedded.memory.queues.state import Common
+from jmsbridge_embedded.memory.queues.state import BrokerState
 from jmsbridge_embedded.memory.queues.steps import registering
-from jmsbridge_embedded.rules import check_creatable
+from jmsbridge_embedded.rules import check_creatable, check_reusable, check_unsubscribe
 
 if TYPE_CHECKING:
     from jmsbridge.selectors import Selector, SelectorIndex
-    from jmsbridge_embedded.memory.link import Link
 
 __all__ = ["Identity", "Topic", "TopicSubscription", "Topics"]
 
 Identity = tuple[str | None, str]
 """A subscription's name within its client id."""
 
+_MakeQueue = Callable[[str, Callable[[Queue], None]], Queue]
+"""Makes a queue with this origin, which calls the function when it is idle."""
+
 
 class Topic:
     """Where copies of a message are made: one per subscription that wants it."""
 
-    def __init__(self, owner: "Link | None" = None) -> None:
+    def __init__(self, owner: Client | None = None) -> None:
         self.owner = owner
         self.kept = False
         self.subscriptions: dict[TopicSubscription, None] = {}
@@ -50,7 +53,7 @@ class Topic:
         if self._selecting is not None:
             self._selecting.discard(subscription)
 
-    def wanting(self, envelope: Envelope, sender: "Link") -> list[Queue]:
+    def wanting(self, envelope: Envelope, sender: Client) -> list[Queue]:
         """The backlogs in which a copy of this message belongs."""
         found = list(self._plain)
         if self._selecting is not None:
@@ -65,74 +68,71 @@ class TopicSubscription:
         self,
         interest: Interest,
         selector: "Selector | None",
-        link: "Link",
-        common: Common,
+        client: Client,
+        make_queue: _MakeQueue,
         on_idle: Callable[["TopicSubscription"], None],
     ) -> None:
         self.address = interest.address
-        self.identity: Identity | None = None if interest.key is None else (link.client_id, interest.key)
+        self.identity: Identity | None = None if interest.key is None else (client.client_id, interest.key)
         self.durable = interest.durable
         self.shared = interest.shared
         self.definition = (interest.address, interest.selector, interest.no_local)
         key = "" if interest.key is None else f"/{interest.key}"
-        self.queue = Queue(common, f"{interest.address}{key}", lambda _: on_idle(self))
+        self.queue = make_queue(f"{interest.address}{key}", lambda _: on_idle(self))
         self.selector = selector
         self._no_local = interest.no_local and not interest.shared
-        self._client_id = link.client_id
-        self._link = link
+        self._client = client
 
-    def wants(self, envelope: Envelope, sender: "Link") -> bool:
+    def wants(self, envelope: Envelope, sender: Client) -> bool:
         """Whether a copy of this message belongs in the backlog."""
         if self._no_local:
-            if sender is self._link:
+            if sender is self._client:
                 return False
-            if self.durable and self._client_id is not None and sender.client_id == self._client_id:
+            client_id = self._client.client_id
+            if self.durable and client_id is not None and sender.client_id == client_id:
                 return False
         return self.selector is None or self.selector.matches_envelope(envelope)
 
-    def belongs_to(self, link: "Link") -> None:
-        """An unshared durable subscription was taken up by this link."""
-        self._link = link
+    def belongs_to(self, client: Client) -> None:
+        """An unshared durable subscription was taken up by this client."""
+        self._client = client
 
 
 class Topics:
     """All topics and subscriptions of one broker; every method expects the broker's lock to be held."""
 
-    def __init__(self, common: Common) -> None:
+    def __init__(self, state: BrokerState, make_queue: _MakeQueue) -> None:
         self.topics: dict[str, Topic] = {}
-        self._common = common
+        self._state = state
+        self._make_queue = make_queue
         self._durable: dict[Identity, TopicSubscription] = {}
         self._shared: dict[Identity, TopicSubscription] = {}
 
-    def subscribe(self, interest: Interest, selector: "Selector | None", link: "Link") -> TopicSubscription:
+    def subscribe(self, interest: Interest, selector: "Selector | None", client: Client) -> TopicSubscription:
         """Find or make the subscription that this interest names."""
         if interest.key is None or not (interest.durable or interest.shared):
-            return self._start(interest, selector, link)
-        identity = (link.client_id, interest.key)
+            return self._start(interest, selector, client)
+        identity = (client.client_id, interest.key)
         registry = self._durable if interest.durable else self._shared
         found = registry.get(identity)
         if found is not None:
-            _check(found, interest)
-            if found.definition == (interest.address, interest.selector, interest.no_local):
-                found.belongs_to(link)
+            same = found.definition == (interest.address, interest.selector, interest.no_local)
+            check_reusable(interest, found.address, found.shared, same, bool(found.queue.consumers))
+            if same:
+                found.belongs_to(client)
                 return found
             self._end(found)
-        created = registry[identity] = self._start(interest, selector, link)
+        created = registry[identity] = self._start(interest, selector, client)
         return created
 
     def unsubscribe(self, identity: Identity) -> None:
         """Forget a durable subscription."""
         found = self._durable.get(identity)
-        if found is None:
-            raise SubscriptionUnknown(f"the embedded broker has no durable subscription {_named(identity)}")
-        if found.queue.consumers:
-            raise SubscriptionRefused(f"subscription {_named(identity)} has an active consumer; close it first")
-        if found.queue.unsettled:
-            raise SubscriptionRefused(
-                f"subscription {_named(identity)} has messages that the session of a closed consumer has not yet "
-                "acknowledged or committed; do that first, or roll back"
-            )
-        self._end(found)
+        queue = None if found is None else found.queue
+        consumers, unsettled = bool(queue and queue.consumers), bool(queue and queue.unsettled)
+        check_unsubscribe(*identity, found is not None, consumers, unsettled)
+        if found is not None:
+            self._end(found)
 
     def remove(self, name: str) -> None:
         """A topic goes, with every subscription on it."""
@@ -143,13 +143,13 @@ class Topics:
             self.topics.pop(name, None)
 
     def find(self, address: Address, keep: bool = False) -> Topic:
-        """The topic of that name; a new one is forgotten unless somebody keeps it."""
+        """The topic of that name; a new one is forgotten unless ``keep`` says otherwise."""
         topic = self.topics.get(address.name)
         if topic is None:
             check_creatable(address)
             topic = Topic()
             if keep:
-                self._common.do(registering)
+                self._state.do(registering)
                 self.topics[address.name] = topic
         return topic
 
@@ -158,8 +158,8 @@ class Topics:
         if not subscription.durable and not subscription.queue.ended:
             self._end(subscription)
 
-    def _start(self, interest: Interest, selector: "Selector | None", link: "Link") -> TopicSubscription:
-        subscription = TopicSubscription(interest, selector, link, self._common, self._idle)
+    def _start(self, interest: Interest, selector: "Selector | None", client: Client) -> TopicSubscription:
+        subscription = TopicSubscription(interest, selector, client, self._make_queue, self._idle)
         self.find(subscription.address, keep=True).add(subscription)
         return subscription
 
@@ -177,29 +177,10 @@ class Topics:
         self._forget_idle(name, topic)
 
     def mend(self) -> None:
-        """After an interrupt: forget a topic that nobody came to use."""
+        """After an interrupt: forget topics that are not used."""
         for name, topic in list(self.topics.items()):
             self._forget_idle(name, topic)
 
     def _forget_idle(self, name: str, topic: Topic) -> None:
         if not topic.subscriptions and topic.owner is None and not (topic.kept or len(topic.window)):
             del self.topics[name]
-
-
-def _check(found: TopicSubscription, interest: Interest) -> None:
-    """Whether the interest may take up, or replace, what is there (the table of section 2.J of the facts)."""
-    name = f"subscription {interest.key!r} on {found.address}"
-    if found.shared != interest.shared:
-        kind = "shared" if found.shared else "unshared"
-        raise SubscriptionRefused(f"{name} is a {kind} durable subscription; unsubscribe it first or use another name")
-    if not found.queue.consumers:
-        return
-    if not found.shared:
-        raise SubscriptionRefused(f"{name} has an active consumer; close it first")
-    if found.definition != (interest.address, interest.selector, interest.no_local):
-        raise SubscriptionRefused(f"{name} has active consumers with another topic or selector")
-
-
-def _named(identity: Identity) -> str:
-    client_id, key = identity
-    return repr(key) if client_id is None else f"{key!r} of client id {client_id!r}"

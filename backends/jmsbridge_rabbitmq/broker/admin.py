@@ -1,6 +1,6 @@
 """Administration as far as AMQP 0-9-1 goes: it can count, make, delete and empty what is named, and list nothing."""
 
-from jmsbridge.spi import Address, AddressRefused, NotSupported, Place
+from jmsbridge.spi import Address, AddressRefused, DestinationInfo, NotSupported
 from jmsbridge.transport.link_life import LinkLife
 from jmsbridge_rabbitmq.broker import topology
 from jmsbridge_rabbitmq.broker.conversations import Ask, Control, Conversation
@@ -21,23 +21,23 @@ class RabbitAdmin:
         self._control = control
         self._kinds = kinds
 
-    def places(self) -> list[Place]:
+    def list_destinations(self) -> list[DestinationInfo]:
         """Not over AMQP 0-9-1."""
         raise NotSupported(
             f"{self._life.broker} does not list its queues over AMQP 0-9-1; rabbitmqctl and its management page do"
         )
 
-    def place(self, address: Address) -> Place:
+    def describe(self, address: Address) -> DestinationInfo:
         """What waits in one queue; messages that consumers hold are not counted."""
         if address.topic:
-            return Place(address=address, depth=0, consumers=0)
+            return DestinationInfo(address=address, depth=0, consumers=0)
         depth, consumers = self._control.wait(topology.find_queue(address.name), f"looking at {address}")
-        return Place(address=address, depth=depth, consumers=consumers)
+        return DestinationInfo(address=address, depth=depth, consumers=consumers)
 
     def depth(self, address: Address) -> int:
         """How many messages wait in a queue; 0 where there is no such queue."""
         try:
-            return self.place(address).depth
+            return self.describe(address).depth
         except AddressRefused:
             return 0
 

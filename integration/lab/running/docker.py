@@ -4,7 +4,6 @@ import os
 import shlex
 import subprocess
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import yaml
 
 from integration.lab.errors import BrokerError
 from integration.lab.fetching.tools import need, run
+from integration.lab.running.images import IMAGES, Image
 from integration.lab.servers.server import Run, Server
 from integration.lab.table import HOST
 
@@ -25,41 +25,6 @@ _INSIDE = Path("/jb")  # the folder of a broker in its container: what `Run.fold
 _WHY = "JMSBRIDGE_BROKERS=docker wants Docker with its compose plugin"
 
 
-@dataclass(frozen=True)
-class _Image:
-    """How a broker's own image is made to run with our configuration."""
-
-    name: str
-    home: str = "/"
-    environment: Mapping[str, str] = field(default_factory=dict)
-    command: tuple[str, ...] = ()
-    """Instead of what the launcher runs outside."""
-    before: str = ""
-    """A shell command that goes before."""
-    missing: frozenset[str] = frozenset()
-    """Listeners that the image has not the means for."""
-
-
-_RABBITMQ = {
-    "RABBITMQ_CONFIG_FILE": "/jb/etc/rabbitmq.conf",
-    "RABBITMQ_ENABLED_PLUGINS_FILE": "/jb/etc/enabled_plugins",
-    "RABBITMQ_NODENAME": "jb@localhost",
-    "RABBITMQ_MNESIA_BASE": "/jb/data",
-    "RABBITMQ_LOGS": "-",
-}
-_IMAGES = {
-    "rabbitmq": _Image("rabbitmq", environment=_RABBITMQ, command=("rabbitmq-server",)),
-    "rabbitmq3": _Image("rabbitmq", environment=_RABBITMQ, command=("rabbitmq-server",)),
-    "activemq": _Image("apache/activemq-classic", "/opt/apache-activemq", missing=frozenset({"admin"})),
-    "artemis": _Image("apache/artemis", "/opt/home", before="ln -sfn /opt/*artemis* /opt/home"),
-    "pulsar": _Image(
-        "apachepulsar/pulsar",
-        "/pulsar",
-        before="cat /pulsar/conf/standalone.conf /jb/etc/standalone.properties > /jb/tmp/standalone.conf",
-    ),
-}
-
-
 def engine_wanted() -> bool:
     """Whether brokers are to run in containers; BrokerError for a setting that means nothing."""
     wanted = os.environ.get("JMSBRIDGE_BROKERS", "")
@@ -70,12 +35,12 @@ def engine_wanted() -> bool:
 
 def pull(server: Server) -> None:
     """Fetch the image of a broker."""
-    run([need("docker", _WHY), "pull", "--quiet", f"{_IMAGES[server.kind.name].name}:{server.kind.version}"])
+    run([need("docker", _WHY), "pull", "--quiet", f"{IMAGES[server.kind.name].name}:{server.kind.version}"])
 
 
 def container_run(ports: dict[str, int], *, sync: bool = True, server: Server) -> Run:
     """A broker as its container sees it."""
-    return Run(Path(_IMAGES[server.kind.name].home), _INSIDE, ports, sync, host="0.0.0.0")
+    return Run(Path(IMAGES[server.kind.name].home), _INSIDE, ports, sync, host="0.0.0.0")
 
 
 def compose(folder: Path, *arguments: str) -> str:
@@ -108,12 +73,12 @@ def compose_text(services: Mapping[Server, tuple[dict[str, int], Path, Path]]) -
 
 def published(server: Server, ports: dict[str, int]) -> dict[str, int]:
     """The listeners that a container offers to the host."""
-    hidden = server.kind.internal | _IMAGES[server.kind.name].missing
+    hidden = server.kind.internal | IMAGES[server.kind.name].missing
     return {listener: port for listener, port in ports.items() if listener not in hidden}
 
 
 def _service(server: Server, ports: dict[str, int], etc: Path, tls: Path) -> dict[str, Any]:
-    image = _IMAGES[server.kind.name]
+    image = IMAGES[server.kind.name]
     open_ports = published(server, ports)
     listening = " ".join(str(port) for port in open_ports.values())
     asks = f"for port in {listening}; do (: > /dev/tcp/{HOST}/$$port) || exit 1; done"
@@ -134,7 +99,7 @@ def _service(server: Server, ports: dict[str, int], etc: Path, tls: Path) -> dic
     }
 
 
-def _entrypoint(server: Server, image: _Image, site: Run) -> list[str]:
+def _entrypoint(server: Server, image: Image, site: Run) -> list[str]:
     if image.command:
         return list(image.command)
     words = ["java", *(str(part) for part in server.command(site)[1:])]

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import ClassVar
 
-from integration.lab.admin.management import Management
+from integration.lab.admin.artemis import Management
 from integration.lab.admin.stomp import Stomp
 from integration.lab.fetching import maven
 from integration.lab.fetching.install import Say, install

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import ClassVar
 
 from integration.lab.admin.rest import Rest, quoted
-from integration.lab.fetching.debian import check_rabbitmq, fetch_rabbitmq
 from integration.lab.fetching.install import Say, install
 from integration.lab.fetching.tools import run as run_command
 from integration.lab.running import probes
+from integration.lab.servers.rabbitmq_packages import check_rabbitmq, fetch_rabbitmq
 from integration.lab.servers.server import Run, Server, Starter, render
 from integration.lab.table import HOST, KINDS, PASSWORD, USER, Kind
 

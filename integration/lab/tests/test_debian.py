@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from integration.lab.errors import BrokerFailed, BrokerUnavailable
-from integration.lab.fetching import debian
 from integration.lab.fetching.tools import need, run
+from integration.lab.servers import rabbitmq_packages as debian
 
 REFUSED = {
     "ubuntu": ('ID=ubuntu\nPRETTY_NAME="Ubuntu 24.04"\n', "this host is Ubuntu 24.04: RabbitMQ is taken from Debian's"),

@@ -70,7 +70,7 @@ def test_many_at_once_arrive_in_order(on: Client, name: str) -> None:
     settle(subscription, box.tokens, Outcome.ACCEPTED)
     drain(subscription)
     subscription.close()
-    assert on.link.place(Address(name)).depth == 0
+    assert on.link.describe(Address(name)).depth == 0
 
 
 def test_unroutable_messages_come_back_before_their_confirmation(on: Client, broker: Broker, name: str) -> None:
@@ -132,4 +132,4 @@ def test_acknowledgements_are_put_together(on: Client, broker: Broker, name: str
     assert len(written) <= 2
     assert all(multiple for _, multiple in written)
     subscription.close()
-    assert on.link.place(Address(name)).depth == 0
+    assert on.link.describe(Address(name)).depth == 0

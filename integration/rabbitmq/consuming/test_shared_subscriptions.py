@@ -22,7 +22,7 @@ def test_it_waits_a_minute_for_those_who_were_cut_off(broker: Broker, clients: C
         proxy.cut()
         eventually(lambda: first.log.losses, 10.0)
     second = clients(broker)
-    eventually(lambda: second.link.place(Address(f"jms-cons-shared-.{name}")).consumers == 0, 10.0)
+    eventually(lambda: second.link.describe(Address(f"jms-cons-shared-.{name}")).consumers == 0, 10.0)
     second.send(topic, "meanwhile")
     subscription, box = second.consume(topic, 1, key=name, shared=True)
     assert box.wait(1, 10.0)[0].envelope.body == "meanwhile"

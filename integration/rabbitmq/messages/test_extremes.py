@@ -170,7 +170,7 @@ VERBS: dict[str, Callable[[Client, str], Any]] = {
     "declare a topic": lambda client, name: client.link.declare(Address(name, True, True)),
     "delete": lambda client, name: client.link.delete(Address(name, temporary=True)),
     "admin: create": lambda client, name: client.link.create(Address(name)),
-    "admin: place": lambda client, name: client.link.place(Address(name)),
+    "admin: describe": lambda client, name: client.link.describe(Address(name)),
     "admin: purge": lambda client, name: client.link.purge(Address(name)),
     "admin: remove": lambda client, name: client.link.remove(Address(name)),
 }

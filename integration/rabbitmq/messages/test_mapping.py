@@ -135,7 +135,7 @@ def test_rejected_messages_are_copied_as_they_are(broker: Broker, clients: Clien
     kept = {name: value for name, value in copy.properties.items() if name not in DEAD_LETTER_NOTES}
     assert (copy.body, kept, copy.message_id) == (first.body, first.properties, first.message_id)
     assert (copy.correlation_id, copy.priority) == ("c", 7)
-    assert client.link.place(Address(name)).depth == 0
+    assert client.link.describe(Address(name)).depth == 0
 
 
 def test_a_delayed_message_waits_at_the_broker(broker: Broker, clients: Clients, name: str) -> None:
@@ -153,7 +153,11 @@ def test_administration(client: Client, name: str) -> None:
     admin, queue = client.link, Address(name)
     admin.create(queue)
     client.send(queue, "a", "b", "c")
-    assert (admin.place(queue).depth, admin.place(queue).consumers, admin.depth(queue)) == (3, 0, 3)
+    assert (admin.describe(queue).depth, admin.describe(queue).consumers, admin.depth(queue)) == (
+        3,
+        0,
+        3,
+    )
     assert admin.purge(queue) == 3
     subscription, _ = client.consume(queue, 1)
     drain(subscription)
@@ -162,11 +166,11 @@ def test_administration(client: Client, name: str) -> None:
     subscription.close()
     admin.remove(queue)
     with pytest.raises(AddressRefused):
-        admin.place(queue)
+        admin.describe(queue)
     with pytest.raises(AddressRefused):
         admin.purge(queue)
     for refused in (
-        admin.places,
+        admin.list_destinations,
         lambda: admin.move(queue, queue),
         lambda: admin.purge(queue, "a = 1"),
         lambda: admin.remove(Address(name, topic=True)),

@@ -1,7 +1,7 @@
 """Java messaging configuration as a profile: ``jndi.properties``, Spring Boot's files, the clients' URLs.
 
-``import_text`` reads no file and opens no connection. ``rules`` is how the tables of options are applied, one module
-per client has its table, ``jndi`` and ``spring`` are the two kinds of files.
+``import_text`` neither reads files nor opens connections. ``rules`` applies the tables of options, which are in one
+module per client; ``jndi`` and ``spring`` read the two kinds of files.
 """
 
 from jmsbridge.config.java.model import CLIENTS, Imported, Note

@@ -12,32 +12,32 @@ from jmsbridge.errors import ConfigurationError
 
 __all__ = ["FIRST", "TABLE", "read"]
 
-_CORE = "the core protocol's own affair"
-_SOCKET = "the backend's own affair"
+_CORE = "specific to the core protocol"
+_SOCKET = "handled by the backend"
 _HEART_BEATS = "heart-beats are an option of the backend, where it has one"
-_COMPRESSED = "bodies are not compressed, so that any reader understands them"
-_SECURITY = "Java objects are never executed here, so that there is nothing to allow or deny"
-_IN_ORDER = "the URLs are tried in the order in which they stand"
-_INSIDE = "the Java client's inner workings"
+_COMPRESSED = "bodies are not compressed, so that every reader understands them"
+_SECURITY = "Java objects are never executed here, so there is nothing to allow or deny"
+_IN_ORDER = "the URLs are tried in the order given"
+_INSIDE = "an internal setting of the Java client"
 
 _RECONNECT = Reconnect("retryInterval", "maxRetryInterval", multiplier="retryIntervalMultiplier", grows=False)
 FIRST: Table = reconnect_rules(_RECONNECT)
-"""Options that are read together, before the others."""
+"""Options that depend on each other, read before the others."""
 
 TABLE: Table = {
     "user": to("user"),
     "password": to("password"),
     "clientID": to("client_id"),
-    "callTimeout": to("send_timeout", deadline, "holds for sends here; other calls have connect_timeout"),
-    "callFailoverTimeout": none("waits for a new connection count towards the call's own deadline here"),
+    "callTimeout": to("send_timeout", deadline, "only for sends here; other calls use connect_timeout"),
+    "callFailoverTimeout": none("waiting for a new connection counts towards the deadline of the call here"),
     "netty-connect-timeout": to("connect_timeout", deadline),
     "connect-timeout-millis": to("connect_timeout", deadline),
     "handshake-timeout": none("part of connect_timeout here"),
     "reconnectAttempts": to("reconnect_attempts", attempts),
     "initialConnectAttempts": differs("1", "the first connect tries each URL once"),
     "failoverOnInitialConnection": none("the first connect tries each URL once"),
-    "ha": differs("false", "the broker names no backups here: list their URLs"),
-    "useTopologyForLoadBalancing": differs("false", "only the brokers of the list are known here"),
+    "ha": differs("false", "the broker does not announce backups here: list their URLs"),
+    "useTopologyForLoadBalancing": differs("false", "only the brokers of the list are used here"),
     **alike("connectionLoadBalancingPolicyClassName loadBalancingPolicyClassName", none(_IN_ORDER)),
     "blockOnDurableSend": to("block_on_durable_send", flag),
     "blockOnNonDurableSend": to("block_on_non_durable_send", flag),
@@ -45,12 +45,12 @@ TABLE: Table = {
     "confirmationWindowSize": to(
         "confirmation_window_size", lambda text: None if text.strip() in ("-1", "0") else count(text)
     ),
-    "consumerWindowSize": none("counts bytes, prefetch counts messages; 0 becomes prefetch 0"),
+    "consumerWindowSize": none("counts bytes, but prefetch counts messages; 0 becomes prefetch 0"),
     "producerWindowSize": none("counts bytes of credit; send_window and confirmation_window_size limit sends here"),
-    "consumerMaxRate": differs("-1", "there is no limit to the rate"),
-    "producerMaxRate": differs("-1", "there is no limit to the rate"),
+    "consumerMaxRate": differs("-1", "rates are not limited here"),
+    "producerMaxRate": differs("-1", "rates are not limited here"),
     "preAcknowledge": differs("false", "use PRE_ACKNOWLEDGE sessions"),
-    "dupsOKBatchSize": none("counts bytes; dups_ok_messages counts messages"),
+    "dupsOKBatchSize": none("counts bytes, but dups_ok_messages counts messages"),
     "transactionBatchSize": none("acknowledgements of a transaction are sent with its commit here"),
     **alike("clientFailureCheckPeriod connectionTTL connectionTtl", none(_HEART_BEATS)),
     "minLargeMessageSize": none("the broker decides what is large"),
@@ -59,8 +59,8 @@ TABLE: Table = {
     "cacheLargeMessagesClient": differs("false", _CORE),
     "autoGroup": differs("false", "set the property JMSXGroupID"),
     "groupID": none("set the property JMSXGroupID"),
-    "type": differs("cf", "one kind of factory makes every kind of connection; XA is not offered"),
-    "enableSharedClientID": differs("false", "a client id has one connection at a time"),
+    "type": differs("cf", "one factory creates every kind of connection; XA is not offered"),
+    "enableSharedClientID": differs("false", "a client id is used by one connection at a time"),
     "enable1xPrefixes": differs("false", "write the names of destinations in full"),
     "finalizeChecks": none(_INSIDE),
     "onMessageCloseTimeout": none("close waits for a listener in progress"),
@@ -74,9 +74,9 @@ TABLE: Table = {
     "ignoreJTA": none("XA is not offered"),
     "deserialization*": none(_SECURITY),
     "protocolManagerFactoryStr": none(_CORE),
-    **alike("protocols protocol", none("the scheme of the URL says the protocol")),
-    "verifyHost": differs("true", "host names are checked; turning that off is an option of the backend"),
-    "trustAll": differs("false", "certificates are checked; turning that off is an option of the backend"),
+    **alike("protocols protocol", none("determined by the URL's scheme")),
+    "verifyHost": differs("true", "host names are checked; an option of the backend turns that off"),
+    "trustAll": differs("false", "certificates are checked; an option of the backend turns that off"),
     **alike("trustStorePath trustStorePassword trustStoreProvider trustStoreType", none(TLS)),
     **alike("keyStorePath keyStorePassword keyStoreProvider keyStoreType keyStoreAlias", none(TLS)),
     **alike(
@@ -84,13 +84,13 @@ TABLE: Table = {
     ),
     "trustManagerFactoryPlugin": none("a Java class"),
     "sslKrb5Config": none("GSSAPI is not offered"),
-    "sslEnabled": differs("false", "the scheme of the URL says it"),
-    **alike("sslProvider sslAutoReload enabledCipherSuites enabledProtocols", none("the TLS library chooses")),
-    **alike("httpEnabled httpUpgradeEnabled useServlet", differs("false", "there is no tunnel through HTTP here")),
+    "sslEnabled": differs("false", "determined by the URL's scheme"),
+    **alike("sslProvider sslAutoReload enabledCipherSuites enabledProtocols", none("chosen by the TLS library")),
+    **alike("httpEnabled httpUpgradeEnabled useServlet", differs("false", "tunnels through HTTP are not supported")),
     **alike(
         "httpClientIdleTime httpClientIdleScanPeriod httpResponseTime httpServerScanPeriod httpRequiresSessionId "
         "httpUpgradeEndpoint servletPath",
-        none("there is no tunnel through HTTP here"),
+        none("tunnels through HTTP are not supported"),
     ),
     "tcpNoDelay": differs("true", _SOCKET),
     **alike(
@@ -102,7 +102,7 @@ TABLE: Table = {
     ),
     **alike(
         "socksEnabled socksHost socksPort socksVersion socksUsername socksPassword socksRemoteDNS",
-        none("there are no proxies here"),
+        none("proxies are not supported"),
     ),
     **alike(
         "discoveryGroupName discoveryInitialWaitTimeout refreshTimeout", none("brokers are not discovered: list them")
@@ -111,15 +111,15 @@ TABLE: Table = {
 
 
 def read(draft: Draft, url: Composite, by: str, prefer: str = "amqp") -> None:
-    """Fill the draft from a URL, for the protocol that is preferred (``amqp`` or ``stomp``)."""
+    """Fill the draft from a URL, for the preferred protocol (``amqp`` or ``stomp``)."""
     if url.members[0].scheme == "vm":
         draft.urls.append("embedded:")
-        draft.note(by, "changed", "the broker inside the Java process becomes the one inside the Python process")
+        draft.note(by, "changed", "the broker embedded in the Java process becomes one embedded in the Python process")
         for option in merged_options(draft, url, ""):
-            draft.drop(option, "the embedded broker is made on first use, with its own options")
+            draft.drop(option, "the embedded broker is created on first use, with its own options")
         return
     if len({_tls(one, url) for one in url.members}) > 1:
-        raise ConfigurationError("a failover list has either plain or TLS connectors here, not both")
+        raise ConfigurationError("a failover list cannot mix plain and TLS connectors here")
     for one in url.members:
         if one.scheme not in ("tcp", "ssl"):
             raise ConfigurationError(
@@ -133,7 +133,7 @@ def read(draft: Draft, url: Composite, by: str, prefer: str = "amqp") -> None:
     draft.note(
         by,
         "changed",
-        f"the port must also speak {prefer.upper()}, as an acceptor does unless its protocols= says otherwise",
+        f"the port must also accept {prefer.upper()}, as an acceptor does unless its protocols= excludes it",
     )
     options = merged_options(draft, url, "")
     pop(options, "sslEnabled")
@@ -147,6 +147,6 @@ def read(draft: Draft, url: Composite, by: str, prefer: str = "amqp") -> None:
 
 
 def _tls(one: Member, url: Composite) -> bool:
-    """Whether a broker is spoken to by TLS; an option of the whole list holds for each that does not say otherwise."""
+    """Whether a broker is reached by TLS: by its own option, else by that of the whole list."""
     enabled = {name.lower(): value for name, value in (url.options | one.options).items()}.get("sslenabled", "")
     return one.scheme == "ssl" or enabled.strip().lower() == "true"

@@ -23,20 +23,20 @@ __all__ = ["FIRST", "TABLE", "read", "settle"]
 _PLAIN = ("tcp", "nio", "auto", "auto+nio")
 _TLS = ("ssl", "nio+ssl", "auto+ssl", "auto+nio+ssl")
 _PORTS = {"amqp": "5672", "amqps": "5671", "stomp": "61613", "stomp+ssl": "61612"}
-_OPENWIRE = "OpenWire's own affair"
-_INSIDE = "the Java client's inner workings"
-_SOCKET = "the backend's own affair"
-_JITTER = "pauses are not varied at random here"
-_VERIFIED = "host names are checked; turning that off is an option of the backend"
-_IN_ORDER = "the URLs are tried in the order in which they stand"
-_NOT_EXECUTED = "Java objects are never executed here, so that there is nothing to trust"
+_OPENWIRE = "specific to OpenWire"
+_INSIDE = "an internal setting of the Java client"
+_SOCKET = "handled by the backend"
+_JITTER = "pauses are not randomised here"
+_VERIFIED = "host names are checked; an option of the backend turns that off"
+_IN_ORDER = "the URLs are tried in the order given"
+_NOT_EXECUTED = "Java objects are never executed here, so there is nothing to trust"
 
 _POLICY = "jms.redeliveryPolicy."
 _FIRST, _DELAY, _LONGEST = (
     f"{_POLICY}{name}" for name in ("initialRedeliveryDelay", "redeliveryDelay", "maximumRedeliveryDelay")
 )
 _GROWING, _MULTIPLIER = f"{_POLICY}useExponentialBackOff", f"{_POLICY}backOffMultiplier"
-_JAVA_DELAY, _JAVA_MULTIPLIER = 1, 5.0  # what the Java client takes for a pause or a multiplier that is not given
+_JAVA_DELAY, _JAVA_MULTIPLIER = 1, 5.0  # the Java client's defaults for a pause and a multiplier
 
 _REDELIVERY: Table = {
     _FIRST: to("redelivery_delay_first"),
@@ -53,7 +53,7 @@ _RECONNECT = Reconnect(
     multiplier="backOffMultiplier",
 )
 FIRST: Table = {**PREFETCH, **_REDELIVERY, **reconnect_rules(_RECONNECT)}
-"""Options that are read together, before the others."""
+"""Options that depend on each other, read before the others."""
 
 TABLE: Table = {
     "jms.userName": to("user"),
@@ -63,7 +63,7 @@ TABLE: Table = {
     "jms.closeTimeout": to("close_timeout", milliseconds),
     "jms.connectResponseTimeout": to("connect_timeout", deadline),
     "jms.alwaysSyncSend": to("block_on_non_durable_send", flag),
-    "jms.useAsyncSend": to("block_on_durable_send", not_flag, "send returns unconfirmed where this is off"),
+    "jms.useAsyncSend": to("block_on_durable_send", not_flag, "if off, send returns unconfirmed"),
     "jms.sendAcksAsync": to("block_on_acknowledge", not_flag),
     "jms.producerWindowSize": to("confirmation_window_size", lambda text: None if text.strip() == "0" else count(text)),
     f"{_POLICY}maximumRedeliveries": to("max_redeliveries", limit),
@@ -71,10 +71,12 @@ TABLE: Table = {
     f"{_POLICY}collisionAvoidancePercent": none(_JITTER),
     f"{_POLICY}preDispatchCheck": differs("true", "a message beyond the limit is never delivered here"),
     **alike("queue topic tempQueue tempTopic destination", none("write the table redelivery.NAME"), _POLICY),
-    "jms.prefetchPolicy.queueBrowserPrefetch": none("browsers use prefetch as consumers do"),
-    "jms.prefetchPolicy.optimizeDurableTopicPrefetch": none("durable subscriptions use prefetch as others do"),
+    "jms.prefetchPolicy.queueBrowserPrefetch": none("browsers use prefetch, like consumers"),
+    "jms.prefetchPolicy.optimizeDurableTopicPrefetch": none("durable subscriptions use prefetch, like others"),
     "jms.prefetchPolicy.inputStreamPrefetch": none("there are no input streams here"),
-    "jms.prefetchPolicy.maximumPendingMessageLimit": none("the broker keeps what a slow consumer has not taken"),
+    "jms.prefetchPolicy.maximumPendingMessageLimit": none(
+        "the broker keeps messages that a slow consumer has not taken"
+    ),
     "jms.clientIDPrefix": none("give client_id in full"),
     "jms.connectionIDPrefix": none("connections are numbered here"),
     "jms.optimizeAcknowledge": differs("false", "use DUPS_OK_ACKNOWLEDGE sessions with dups_ok_messages"),
@@ -83,9 +85,9 @@ TABLE: Table = {
         none("use DUPS_OK_ACKNOWLEDGE sessions with dups_ok_interval"),
         "jms.",
     ),
-    "jms.useCompression": differs("false", "bodies are not compressed, so that any reader understands them"),
-    "jms.copyMessageOnSend": differs("true", "a message is always taken as it is at the moment of sending"),
-    "jms.dispatchAsync": differs("true", "the broker's choice here"),
+    "jms.useCompression": differs("false", "bodies are not compressed, so that every reader understands them"),
+    "jms.copyMessageOnSend": differs("true", "a message is always copied when it is sent"),
+    "jms.dispatchAsync": differs("true", "chosen by the broker here"),
     "jms.disableTimeStampsByDefault": differs("false", "producers have disable_message_timestamp"),
     "jms.exclusiveConsumer": differs("false", "an option of the broker's queue"),
     "jms.useRetroactiveConsumer": differs("false", "an option of the broker's topic"),
@@ -94,11 +96,11 @@ TABLE: Table = {
     "jms.nonBlockingRedelivery": differs("false", "redelivery keeps the order here"),
     "jms.consumerExpiryCheckEnabled": differs("true", "expired messages are never delivered here"),
     "jms.transactedIndividualAck": differs("false", "what a transaction consumed is acknowledged at its commit"),
-    "jms.consumerFailoverRedeliveryWaitPeriod": none("what was not acknowledged comes again as soon as it can"),
+    "jms.consumerFailoverRedeliveryWaitPeriod": none("unacknowledged messages are redelivered as soon as possible"),
     "jms.nestedMapAndListEnabled": none("map messages hold what Jakarta Messaging allows; nest in an object message"),
     "jms.trustedPackages": none(_NOT_EXECUTED),
     "jms.trustAllPackages": none(_NOT_EXECUTED),
-    "jms.warnAboutUnstartedConnectionTimeout": none("not warned about here"),
+    "jms.warnAboutUnstartedConnectionTimeout": none("there is no such warning here"),
     "jms.blobTransferPolicy.*": none("there are no blob messages here"),
     "jms.xaAckMode": none("XA is not offered"),
     "jms.rmIdFromConnectionId": none("XA is not offered"),
@@ -115,18 +117,18 @@ TABLE: Table = {
     "timeout": to("send_timeout", milliseconds, "limits the whole of a send here, not only its wait for a connection"),
     "randomize": differs("false", _IN_ORDER),
     "startupMaxReconnectAttempts": none("the first connect tries each URL once"),
-    "warnAfterReconnectAttempts": none("every failed try is logged"),
-    "backup": differs("false", "there are no connections kept in reserve"),
-    "backupPoolSize": none("there are no connections kept in reserve"),
-    "priorityBackup": differs("false", "a connection stays where it is until it is lost"),
-    "priorityURIs": none("a connection stays where it is until it is lost"),
+    "warnAfterReconnectAttempts": none("every failed attempt is logged"),
+    "backup": differs("false", "no reserve connections are kept"),
+    "backupPoolSize": none("no reserve connections are kept"),
+    "priorityBackup": differs("false", "a connection stays with its broker until it is lost"),
+    "priorityURIs": none("a connection stays with its broker until it is lost"),
     "trackMessages": differs("false", "see the option resend"),
     "trackTransactionProducers": none("see the option resend"),
     "maxCacheSize": none("see the option resend"),
     "maxPullCacheSize": none(_INSIDE),
-    "updateURIsSupported": differs("false", "only the brokers of the list are known here"),
-    "updateURIsURL": none("only the brokers of the list are known here"),
-    "rebalanceUpdateURIs": none("only the brokers of the list are known here"),
+    "updateURIsSupported": differs("false", "only the brokers of the list are used here"),
+    "updateURIsURL": none("only the brokers of the list are used here"),
+    "rebalanceUpdateURIs": none("only the brokers of the list are used here"),
     "connectionTimeout": to("connect_timeout", deadline),
     "wireFormat.maxInactivityDuration": none("heart-beats are an option of the backend, where it has one"),
     "wireFormat.maxInactivityDurationInitalDelay": none("heart-beats are an option of the backend, where it has one"),
@@ -137,8 +139,10 @@ TABLE: Table = {
         "wireFormat.",
     ),
     **alike("socket.verifyHostName verifyHostName", differs("true", _VERIFIED)),
-    **alike("enabledProtocols enabledCipherSuites", none("the TLS library chooses"), "socket."),
-    **alike("needClientAuth wantClientAuth", none("the broker asks for a client certificate, or not"), "socket."),
+    **alike("enabledProtocols enabledCipherSuites", none("chosen by the TLS library"), "socket."),
+    **alike(
+        "needClientAuth wantClientAuth", none("the broker decides whether to request a client certificate"), "socket."
+    ),
     "socket.tcpNoDelay": differs("true", _SOCKET),
     **alike(
         "keepAlive OOBInline receiveBufferSize reuseAddress sendBufferSize soLinger soTimeout trafficClass",
@@ -160,7 +164,7 @@ TABLE: Table = {
 
 
 def read(draft: Draft, url: Composite, by: str, prefer: str = "amqp") -> None:
-    """Fill the draft from a broker URL, for the protocol that is preferred (``amqp`` or ``stomp``)."""
+    """Fill the draft from a broker URL, for the preferred protocol (``amqp`` or ``stomp``)."""
     if url.scheme in ("discovery", "fanout"):
         raise ConfigurationError(
             f"the scheme {shown_scheme(url.scheme)} has no equivalent, since brokers are not discovered: list them"
@@ -172,23 +176,23 @@ def read(draft: Draft, url: Composite, by: str, prefer: str = "amqp") -> None:
     _put(draft, url.members, by, prefer)
     options = merged_options(draft, url, "nested.")
     if len(url.members) > 1 and "randomize" not in {name.lower() for name in options}:
-        draft.note(by, "changed", f"{_IN_ORDER}; the Java client takes them in any order")
+        draft.note(by, "changed", f"{_IN_ORDER}; the Java client chooses them at random")
     settle(draft, options)
 
 
 def settle(draft: Draft, options: dict[str, str]) -> None:
-    """Take over the options of a URL or of a factory."""
+    """Apply the options of a URL or of a factory."""
     take_prefetch(draft, options)
     _redelivery(draft, options)
     apply_reconnect(draft, options, _RECONNECT)
     if said(options, "jms.alwaysSyncSend") and said(options, "jms.useAsyncSend"):
-        pop(options, "jms.useAsyncSend")  # in Java the other one counts
+        pop(options, "jms.useAsyncSend")  # in Java the other option wins
         draft.set("block_on_durable_send", True, "jms.alwaysSyncSend")
     apply(draft, TABLE, options, FIRST)
 
 
 def _redelivery(draft: Draft, options: dict[str, str]) -> None:
-    """The pauses as the Java client makes them: each exponential one is a multiple of the one before, the first too."""
+    """The Java client's pauses: an exponential one is a multiple of the previous one, even of the first."""
     given = {name.lower() for name in options} & {name.lower() for name in _REDELIVERY}
     if not given:
         return
@@ -206,7 +210,7 @@ def _redelivery(draft: Draft, options: dict[str, str]) -> None:
     if multiplier <= 1:
         put_redelivery(draft, _POLICY + "*", first=first, delay=delay)
     elif isinstance(first, str) or isinstance(delay, str) or isinstance(longest, str):
-        reason = "the second pause is redelivery_delay here, in Java the first one times the multiplier"
+        reason = "the second pause is redelivery_delay here, but in Java the first one times the multiplier"
         draft.note(_MULTIPLIER, "changed", reason)
         put_redelivery(draft, _POLICY + "*", first=first, delay=delay, factor=multiplier, longest=longest)
     else:
@@ -220,9 +224,9 @@ def _redelivery(draft: Draft, options: dict[str, str]) -> None:
 def _in_process(draft: Draft, one: Member, by: str) -> None:
     name = one.host if one.host not in ("", "localhost") else ""
     draft.urls.append(f"embedded:?broker={name}" if name else "embedded:")
-    draft.note(by, "changed", "the broker inside the Java process becomes the one inside the Python process")
+    draft.note(by, "changed", "the broker embedded in the Java process becomes one embedded in the Python process")
     for option in one.options:
-        draft.drop(option, "the embedded broker is made on first use, with its own options")
+        draft.drop(option, "the embedded broker is created on first use, with its own options")
 
 
 def _put(draft: Draft, members: list[Member], by: str, prefer: str) -> None:
@@ -230,10 +234,10 @@ def _put(draft: Draft, members: list[Member], by: str, prefer: str) -> None:
     for one in members:
         if one.scheme not in _PLAIN + _TLS:
             raise ConfigurationError(
-                f"ActiveMQ's transport {shown_scheme(one.scheme)} has no equivalent; tcp, nio, ssl and auto have"
+                f"ActiveMQ's transport {shown_scheme(one.scheme)} has no equivalent; use tcp, nio, ssl or auto"
             )
     if len(tls) > 1:
-        raise ConfigurationError("a failover list has either plain or TLS transports here, not both")
+        raise ConfigurationError("a failover list cannot mix plain and TLS transports here")
     scheme = {"amqp": "amqps", "stomp": "stomp+ssl"}[prefer] if tls == {True} else prefer
     moved = []
     for one in members:
@@ -243,8 +247,8 @@ def _put(draft: Draft, members: list[Member], by: str, prefer: str) -> None:
             draft.note(
                 by,
                 "changed",
-                f"OpenWire at {one.host}:{port} became {prefer.upper()} at its usual port {_PORTS[scheme]}: the broker "
-                f"needs a transport connector for it there",
+                f"OpenWire at {one.host}:{port} became {prefer.upper()} at its default port {_PORTS[scheme]}: the "
+                f"broker needs a transport connector for it there",
             )
         ours = one.port if automatic else _PORTS[scheme]
         moved.append(msgspec.structs.replace(one, port=ours, path=""))

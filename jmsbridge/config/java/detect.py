@@ -1,4 +1,4 @@
-"""Whose URL a URL is."""
+"""Detects the Java client to which a URL belongs."""
 
 from collections.abc import Iterable
 
@@ -14,7 +14,7 @@ _CLASSIC = ("jms.", "wireformat.", "socket.", "nested.")
 
 
 def client_of_url(text: str) -> tuple[Client, str | None]:
-    """The client, and what to say where it is only the likelier one."""
+    """The client, and a note if another client is possible but less likely."""
     text = text.strip()
     if text.lower().startswith(("pulsar://", "pulsar+ssl://")):
         return "pulsar", None
@@ -32,20 +32,20 @@ def client_of_url(text: str) -> tuple[Client, str | None]:
         return "artemis", None
     if _only_in(names, ours, theirs):
         return "classic", None
-    return "classic", "read as ActiveMQ Classic's; where the broker is Artemis, say --client artemis"
+    return "classic", "read as ActiveMQ Classic's; for Artemis use --client artemis"
 
 
 def _of_amqp(url: Composite, names: list[str]) -> tuple[Client, str | None]:
     if "brokerlist" in names:
-        raise ConfigurationError("this is the URL form of Qpid's client for AMQP 0-9 and 0-10, which is not supported")
+        raise ConfigurationError("this URL is for Qpid's client for AMQP 0-9 and 0-10, which is not supported")
     if url.scheme or any(name.lower().startswith(_QPID) for name in names):
         return "qpid", None
     first = url.members[0]
     if first.path.strip("/") or set(names) & set(rabbitmq.URI):
         return "rabbitmq", None
     if first.user is not None:
-        return "rabbitmq", "read as RabbitMQ's (AMQP 0-9-1); for Qpid JMS (AMQP 1.0) say --client qpid"
-    return "qpid", "read as Qpid JMS' (AMQP 1.0); for RabbitMQ's client say --client rabbitmq"
+        return "rabbitmq", "read as RabbitMQ's (AMQP 0-9-1); for Qpid JMS (AMQP 1.0) use --client qpid"
+    return "qpid", "read as Qpid JMS' (AMQP 1.0); for RabbitMQ's client use --client rabbitmq"
 
 
 def _only_in(names: Iterable[str], one: Iterable[str], other: Iterable[str]) -> bool:

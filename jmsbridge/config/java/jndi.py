@@ -1,4 +1,4 @@
-"""``jndi.properties`` of every client, and the factory properties of RabbitMQ's and Pulsar's."""
+"""``jndi.properties`` of every client, and the factory properties of the clients for RabbitMQ and Pulsar."""
 
 from collections.abc import Mapping
 
@@ -29,10 +29,10 @@ _OBSOLETE = "org.apache.qpid.jndi."
 
 
 def client_of(properties: Mapping[str, str]) -> Client | None:
-    """Whose configuration these properties are; None where only a URL in them can tell."""
+    """The client of these properties; None if only a URL in them can tell."""
     initial = properties.get(_INITIAL, "")
     if initial.startswith(_OBSOLETE):
-        raise ConfigurationError("this is the JNDI form of Qpid's client for AMQP 0-9 and 0-10, which is not supported")
+        raise ConfigurationError("this file is for Qpid's client for AMQP 0-9 and 0-10, which is not supported")
     for prefix, client in _INITIAL_FACTORIES.items():
         if initial.startswith(prefix):
             return client
@@ -44,12 +44,14 @@ def client_of(properties: Mapping[str, str]) -> Client | None:
 
 
 def read(draft: Draft, properties: Mapping[str, str], factory: str | None, prefer: str) -> None:
-    """Fill the draft from the properties, for one connection factory where there are several."""
+    """Fill the draft from the properties, for one connection factory if there are several."""
     rest = {name: value for name, value in properties.items() if not _said_elsewhere(draft, name, value)}
     if draft.client == "rabbitmq":
         rabbitmq.read_factory(draft, rest, "the factory's properties")
         draft.set("dialect", "jms", "the factory's properties")
-        draft.note("the factory's properties", "changed", "dialect jms writes as this client does; amqp is for others")
+        draft.note(
+            "the factory's properties", "changed", "dialect jms writes messages for this client; amqp is for others"
+        )
         return
     if draft.client == "pulsar":
         url = properties.get(_PROVIDER)
@@ -63,7 +65,7 @@ def read(draft: Draft, properties: Mapping[str, str], factory: str | None, prefe
         qpid.settle(draft, _qpid_properties(rest, name))
     else:
         if draft.client == "classic":
-            _classic_properties(draft, rest, name)  # before the URL, since in Java they count for more
+            _classic_properties(draft, rest, name)  # before the URL, which they override in Java
         readers[draft.client](draft, url_parts, name, prefer)
     if draft.client != "classic":
         _leftover(draft, rest)
@@ -76,12 +78,12 @@ def _without(properties: Mapping[str, str], name: str) -> dict[str, str]:
 
 
 def _said_elsewhere(draft: Draft, name: str, value: str) -> bool:
-    """Whether a property is JNDI's own, or names a destination, which is said at once."""
+    """Note a property that is JNDI's own or names a destination; returns whether it is one of these."""
     if name in (_INITIAL, _USER, _PASSWORD) or name == "connectionFactoryNames":
         return True
     kind, _, label = name.partition(".")
     if kind.lower() in ("queue", "topic") and label:
-        draft.drop(name, f"destinations are made in the program: session.create_{kind.lower()}({value!r})")
+        draft.drop(name, f"destinations are created in the program: session.create_{kind.lower()}({value!r})")
         return True
     if name.startswith("java.naming.") and name != _PROVIDER:
         draft.drop(name, "there is no naming service here")
@@ -90,7 +92,7 @@ def _said_elsewhere(draft: Draft, name: str, value: str) -> bool:
 
 
 def _chosen(draft: Draft, properties: Mapping[str, str], wanted: str | None) -> tuple[str, str]:
-    """The property that names the broker of the factory that is wanted, and its URL."""
+    """The property with the URL of the chosen factory's broker, and that URL."""
     found = {name: value for name, value in properties.items() if _names_a_url(name)}
     labels = {_label(name): name for name in found}
     if wanted is not None:
@@ -100,7 +102,7 @@ def _chosen(draft: Draft, properties: Mapping[str, str], wanted: str | None) -> 
     if not found:
         if draft.client == "classic":
             return _PROVIDER, "tcp://localhost:61616"
-        raise ConfigurationError("no property names a broker, such as connectionfactory.NAME")
+        raise ConfigurationError("no property names a broker; such a property is connectionfactory.NAME")
     first = next(iter(found))
     for name in found:
         if name != first and found[name] != found[first]:
@@ -132,7 +134,7 @@ def _qpid_properties(properties: Mapping[str, str], name: str) -> dict[str, str]
 
 
 def _classic_properties(draft: Draft, properties: Mapping[str, str], name: str) -> None:
-    """``userName``, ``connection.NAME.clientID`` and the like are the factory's own."""
+    """Read the factory's own properties: ``userName``, ``connection.NAME.clientID`` and the like."""
     options: dict[str, str] = {}
     for key, value in properties.items():
         if _names_a_url(key):
@@ -151,11 +153,11 @@ def _leftover(draft: Draft, properties: Mapping[str, str]) -> None:
     for name in properties:
         if not _names_a_url(name) and not name.lower().startswith(_FACTORY_PROPERTY):
             hint = nearest(name.partition(".")[0], _KINDS_OF_NAMES, "kinds")
-            draft.note(name, "unknown", f"no property of {CLIENTS[draft.client]} that is known here; {hint}")
+            draft.note(name, "unknown", f"not a known property of {CLIENTS[draft.client]}; {hint}")
 
 
 def client_by_url(properties: Mapping[str, str]) -> tuple[Client, str | None]:
-    """The client whose URL form the properties hold."""
+    """The client to which the URL in the properties belongs."""
     for name, value in properties.items():
         if _names_a_url(name):
             return client_of_url(value)

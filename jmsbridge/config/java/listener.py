@@ -1,4 +1,4 @@
-"""Spring's listener containers for RabbitMQ: how many messages they hold, and what they do with one that fails."""
+"""Spring's listener containers for RabbitMQ: prefetch, and what happens to messages that fail."""
 
 from collections.abc import Callable
 
@@ -11,20 +11,20 @@ __all__ = ["LISTENER", "read_listener"]
 
 _SECTION = "spring.rabbitmq."
 _KINDS = ("simple", "direct")
-_IN_CODE = "an argument in the program, not of a connection"
+_IN_CODE = "an argument in the program, not an option of a connection"
 _SPRING_ATTEMPTS, _SPRING_INTERVAL, _SPRING_LONGEST, _SPRING_MULTIPLIER = 3, 1, 10, 1.0
 _ATTEMPTS, _RETRIES = "retry.max-attempts", "retry.max-retries"
 
 _CONTAINER: Table = {
     "prefetch": to("prefetch", count),
-    "retry.enabled": to("max_redeliveries", differs="and the pauses; off: default-requeue-rejected counts"),
-    _ATTEMPTS: to("max_redeliveries", differs="one less, since the first attempt is no redelivery"),
+    "retry.enabled": to("max_redeliveries", differs="and the pauses; if off, default-requeue-rejected decides"),
+    _ATTEMPTS: to("max_redeliveries", differs="one less, since the first attempt is not a redelivery"),
     _RETRIES: to("max_redeliveries"),
     "retry.initial-interval": to("redelivery_delay_first"),
     "retry.multiplier": to("redelivery_factor"),
     "retry.max-interval": to("redelivery_delay_max"),
-    "retry.stateless": none("a message that is tried again is always marked as redelivered, and counted"),
-    "default-requeue-rejected": to("max_redeliveries", differs="off: 0; on: without limit, here after pauses"),
+    "retry.stateless": none("a message that is retried is always marked as redelivered, and counted"),
+    "default-requeue-rejected": to("max_redeliveries", differs="off: 0; on: unlimited, here with pauses"),
     "acknowledge-mode": none("the session's mode, an argument in the program"),
     **alike(
         "auto-startup batch-size concurrency consumer-batch-enabled consumers-per-queue de-batching-enabled force-stop "
@@ -37,11 +37,11 @@ LISTENER: Table = {
     f"{_SECTION}listener.type": differs("simple", _IN_CODE, "direct"),
     **{f"{_SECTION}listener.{kind}.{name}": rule for kind in _KINDS for name, rule in _CONTAINER.items()},
 }
-"""What is below ``spring.rabbitmq.listener``, but for streams."""
+"""The settings below ``spring.rabbitmq.listener``, except streams."""
 
 
 def read_listener(draft: Draft, take: Callable[[str], str | None]) -> None:
-    """Take over the settings of the kind of container that is in use; the others' have no effect in Spring either."""
+    """Apply the settings of the container type in use; those of the others have no effect in Spring either."""
     kind = (take("listener.type") or "simple").lower()
     for each in _KINDS:
         prefix = f"{_SECTION}listener.{each}."
@@ -59,7 +59,7 @@ def _named(settings: dict[str, str], prefix: str) -> dict[str, str]:
 
 
 def _failures(draft: Draft, given: dict[str, str], prefix: str) -> None:
-    """What Spring tries again in the listener is delivered again here; after the last time it is a dead letter."""
+    """Spring's retries in the listener become redeliveries; after the last one a message is a dead letter."""
     retry = {f"{prefix}{name}": given.pop(name) for name in list(given) if name.startswith("retry.")}
     stateless = retry.pop(f"{prefix}retry.stateless", None)
     if stateless is not None:
@@ -87,7 +87,7 @@ def _failures(draft: Draft, given: dict[str, str], prefix: str) -> None:
     put_redelivery(
         draft, f"{prefix}retry.*", first=min(first, longest), delay=second, factor=multiplier, longest=longest
     )
-    draft.note(f"{prefix}retry.enabled", "changed", "a message is tried again by being delivered again, and counted")
+    draft.note(f"{prefix}retry.enabled", "changed", "a message is retried by redelivery, which is counted")
 
 
 def _limit(draft: Draft, prefix: str, tries: str | None, again: str | None) -> None:
@@ -97,5 +97,5 @@ def _limit(draft: Draft, prefix: str, tries: str | None, again: str | None) -> N
         try:
             draft.set("max_redeliveries", max(int(text) - less, 0), f"{prefix}{name}")
         except ValueError:
-            draft.drop(f"{prefix}{name}", "its value is no number that is known now")
+            draft.drop(f"{prefix}{name}", "its value is not a number, or known only when the program runs")
         return

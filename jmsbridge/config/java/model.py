@@ -1,4 +1,4 @@
-"""What an import gives, and the draft that becomes it."""
+"""The result of an import, and the draft from which it is made."""
 
 from typing import Any, Literal
 
@@ -28,10 +28,10 @@ Kind = Literal["dropped", "changed", "secret", "assumed", "unknown"]
 
 
 class Note(msgspec.Struct, frozen=True):
-    """What the reader of an imported profile has to know about one setting; never its value, which may be a secret.
+    """What the user has to know about one imported setting; never contains its value, which may be a secret.
 
-    ``dropped`` has no equivalent, ``changed`` means something a little different here, ``secret`` has to be put
-    somewhere by hand, ``assumed`` was read in one of several possible ways, ``unknown`` is no setting of that client.
+    ``dropped`` has no equivalent, ``changed`` has a slightly different meaning here, ``secret`` has to be set by hand,
+    ``assumed`` was read in one of several possible ways, ``unknown`` is not a setting of that client.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Note(msgspec.Struct, frozen=True):
 
 
 class Imported(msgspec.Struct, frozen=True):
-    """A profile as ``jmsbridge.toml`` holds it, and what is to be said about it."""
+    """A profile as in ``jmsbridge.toml``, and the notes about it."""
 
     client: str
     profile: dict[str, Any]
@@ -56,34 +56,34 @@ class Draft:
         self.notes: list[Note] = []
         self._name = name
         self._user: str | None = None
-        self._password: tuple[str, str] | None = None  # as it was given, and the reference that stands for it
+        self._password: tuple[str, str] | None = None  # the given value, and the reference that replaces it
         self._options: dict[str, Any] = {}
-        self._by: dict[str, str] = {}  # which setting gave an option
+        self._by: dict[str, str] = {}  # option: the setting that it came from
 
     def note(self, name: str, kind: Kind, reason: str) -> None:
-        """Say something about a setting, once."""
+        """Add a note about a setting, once."""
         note = Note(opened(name), kind, opened(reason))
         if note not in self.notes:
             self.notes.append(note)
 
     def drop(self, name: str, reason: str) -> None:
-        """Leave a setting out."""
+        """Note that a setting is left out."""
         self.note(name, "dropped", reason)
 
     def get(self, option: str) -> Any:
-        """The value that an option has so far, or None."""
+        """The current value of an option, or None."""
         return self._options.get(option)
 
     def set(self, option: str, value: Any, by: str) -> bool:
-        """Set one of our options, unless another setting came first; what is no value of it is left out.
+        """Set one of our options, unless another setting has set it; an invalid value is left out.
 
-        Whether it has this value now.
+        Returns whether the option has this value now.
         """
         if isinstance(value, str):
             value = opened(value)
         if option in self._options:
             if self._options[option] != value:
-                self.drop(by, f"{self._by[option]} says what {option} is")
+                self.drop(by, f"{option} is set by {self._by[option]}")
             return bool(self._options[option] == value)
         if option in Options.__struct_fields__ and not _refers(value):
             try:
@@ -96,23 +96,23 @@ class Draft:
         return True
 
     def user(self, value: str, by: str) -> None:
-        """Connect as this user, unless another one came first."""
+        """Connect as this user, unless a user is set."""
         value = opened(value)
         if value and self._user not in (None, value):
-            self.drop(by, "another user came first: a profile has one for all its brokers")
+            self.drop(by, "another user is set already: a profile has one for all its brokers")
         self._user = self._user or value or None
 
     def password(self, value: str, by: str) -> None:
-        """Refer to the password; the value itself goes nowhere."""
+        """Set a reference to the password; the value itself is not stored."""
         if not value:
             return
         if self._password is None:
             self._password = value, self.secret(value, by)
         elif self._password[0] != value:
-            self.drop(by, "another password came first: a profile has one for all its brokers")
+            self.drop(by, "another password is set already: a profile has one for all its brokers")
 
     def secret(self, value: str, by: str, number: int = 0) -> str:
-        """A reference that stands for a secret: the file's own placeholder, or a name to be set."""
+        """A reference for a secret: the file's own placeholder, or an environment variable to be set."""
         if unresolved(value):
             reference = opened(value)
             self.note(by, "secret", f"taken from the same place as before: {reference}")
@@ -134,7 +134,7 @@ class Draft:
         return Imported(self.client, profile | self._options, self.notes)
 
     def _check(self, scheme: str) -> None:
-        """Leave out what the backend, where it is here, would refuse; say what it asks for beside."""
+        """Leave out options that the backend, if installed, would refuse; note what else it requires."""
         if missing_backend(scheme) is not None:
             return
         struct = registry.load(scheme).options
@@ -155,5 +155,5 @@ class Draft:
 
 
 def _refers(value: Any) -> bool:
-    """Whether only the running program knows the value."""
+    """Whether the value is known only when the program runs."""
     return isinstance(value, str) and has_reference(value)

@@ -1,4 +1,4 @@
-"""Pauses that grow: between tries to connect, and before redeliveries."""
+"""Growing pauses: between attempts to reconnect, and before redeliveries."""
 
 from collections.abc import Callable
 
@@ -21,28 +21,28 @@ __all__ = [
 ]
 
 Seconds = float | int | str
-"""A duration, or a reference to one that only the running program knows."""
+"""A duration, or a reference to one that is known only when the program runs."""
 
 
 class Reconnect(msgspec.Struct, frozen=True):
-    """The names under which a Java client has the pauses between its tries to connect."""
+    """The names of a Java client's options for the pauses between attempts to reconnect."""
 
     delay: str
     longest: str
-    initial: str | None = None  # the pause before the first try, where it is another one
+    initial: str | None = None  # the pause before the first attempt, if it differs
     growing: str | None = None
     multiplier: str | None = None
     grows: bool = True
 
 
 def apply_reconnect(draft: Draft, options: dict[str, str], names: Reconnect) -> None:
-    """Take the pauses over together, since ours always double and one value limits the other."""
+    """Apply the pauses together, since ours always double and one value limits the other."""
     delay, longest = _pause(draft, options, names.delay), _pause(draft, options, names.longest)
     initial = None if names.initial is None else _pause(draft, options, names.initial)
     if delay is None:
         delay = initial
     elif initial not in (None, delay):
-        draft.drop(names.initial or "", f"the first try comes after the same pause here, that of {names.delay}")
+        draft.drop(names.initial or "", f"the first attempt waits the same pause here, that of {names.delay}")
     grows = _grows(draft, options, names)
     if delay is None:
         if longest is not None:
@@ -51,7 +51,7 @@ def apply_reconnect(draft: Draft, options: dict[str, str], names: Reconnect) -> 
     draft.set("reconnect_delay", delay, names.delay)
     if not grows:
         most: Seconds | None = delay
-    elif isinstance(delay, str) or isinstance(longest, str):  # A reference: nothing can be compared.
+    elif isinstance(delay, str) or isinstance(longest, str):  # a reference cannot be compared
         most = longest
     else:
         most = max(delay, longest or Options().reconnect_delay_max)
@@ -60,10 +60,10 @@ def apply_reconnect(draft: Draft, options: dict[str, str], names: Reconnect) -> 
 
 
 def reconnect_rules(names: Reconnect) -> dict[str, Rule]:
-    """The same for the documentation."""
+    """The same as a table, for the documentation."""
     rules = {names.delay: to("reconnect_delay"), names.longest: to("reconnect_delay_max")}
     if names.initial is not None:
-        rules[names.initial] = to("reconnect_delay", differs="where the other one is not set")
+        rules[names.initial] = to("reconnect_delay", differs="if the other one is not set")
     if names.growing is not None:
         rules[names.growing] = to("reconnect_delay_max", differs="off: the longest pause is the first one")
     if names.multiplier is not None:
@@ -82,10 +82,10 @@ def put_redelivery(
     factor: float = 1,
     longest: Seconds | None = None,
 ) -> None:
-    """Write all pauses before redeliveries, since a Java client's defaults are other ones than ours.
+    """Set all pauses before redeliveries, since a Java client's defaults differ from ours.
 
-    The first, the second, how many times as long each further one is, and the longest; without the last one the pauses
-    stay as they are, or grow without limit.
+    These are the first, the second, the factor for each further one, and the longest; without the longest, the pauses
+    stay constant, or grow without limit.
     """
     if longest is None:
         longest = delay if factor == 1 else "unlimited"
@@ -101,7 +101,7 @@ def duration(
     default: float | None = None,
     read: Callable[[str], Seconds] = milliseconds,
 ) -> Seconds | None:
-    """Take out a duration; what cannot be read is said, and is as if it were not there."""
+    """Take out a duration; an invalid one is noted and treated as missing."""
     text = pop(options, name)
     if text is None:
         return default
@@ -110,7 +110,7 @@ def duration(
     except Unlike as error:
         draft.drop(name, str(error))
     except ValueError:
-        draft.drop(name, "its value is no duration")
+        draft.drop(name, "its value is not a duration")
     return default
 
 
@@ -120,12 +120,12 @@ def factor(draft: Draft, options: dict[str, str], name: str, default: float) -> 
     try:
         return default if text is None else float(text)
     except ValueError:
-        draft.drop(name, "its value is no number")
+        draft.drop(name, "its value is not a number")
         return default
 
 
 def truth(draft: Draft, options: dict[str, str], name: str, default: bool) -> bool:
-    """Take out a truth value; one that only the running program knows is as if it were not there."""
+    """Take out a truth value; one that is known only when the program runs is treated as missing."""
     text = pop(options, name)
     try:
         value = default if text is None else flag(text)
@@ -141,7 +141,7 @@ def truth(draft: Draft, options: dict[str, str], name: str, default: bool) -> bo
 def _pause(draft: Draft, options: dict[str, str], name: str) -> Seconds | None:
     value = duration(draft, options, name)
     if value == 0:
-        draft.drop(name, "there is always a pause between two tries here")
+        draft.drop(name, "there is always a pause between two attempts here")
         return None
     return value
 
@@ -154,5 +154,5 @@ def _grows(draft: Draft, options: dict[str, str], names: Reconnect) -> bool:
     if names.growing is None:
         grows = multiplier != 1
     if grows and multiplier != 2:
-        draft.note(names.multiplier, "changed", "the pause doubles from try to try here")
+        draft.note(names.multiplier, "changed", "the pause doubles with each attempt here")
     return grows

@@ -25,16 +25,16 @@ from jmsbridge.errors import ConfigurationError
 
 __all__ = ["FIRST", "TABLE", "dead_letters", "read_factory", "read_url"]
 
-_OWN = "an option of the pulsar backend, where it has one"
-_JAVA = "the Java client's inner workings"
-_RETRY = "a message that failed waits in its consumer here, not in a topic"
+_OWN = "an option of the pulsar backend, if it has one"
+_JAVA = "an internal setting of the Java client"
+_RETRY = "a failed message waits in its consumer here, not in a topic"
 _NACK = "consumerConfig.negativeAckRedelivery"
 _BACKOFF = f"{_NACK}Backoff."
-_JAVA_SHORTEST, _JAVA_LONGEST, _JAVA_MULTIPLIER = 10, 600, 2.0  # what the Java client takes where it is not said
+_JAVA_SHORTEST, _JAVA_LONGEST, _JAVA_MULTIPLIER = 10, 600, 2.0  # the Java client's defaults
 
 
 def _parts(per_millisecond: float) -> Callable[[str], Seconds]:
-    """A reader of durations in parts of a millisecond."""
+    """A reader of durations in fractions of a millisecond."""
 
     def read(text: str) -> Seconds:
         if unresolved(text):
@@ -59,7 +59,7 @@ FIRST: Table = {
     f"{_BACKOFF}multiplier": to("redelivery_factor"),
     "consumerConfig.deadLetterPolicy.deadLetterTopic": to("redelivery", differs="for all queues and topics"),
 }
-"""Options that are read together, before the others."""
+"""Options that depend on each other, read before the others."""
 
 TABLE: Table = {
     "jms.clientId": to("client_id"),
@@ -69,8 +69,8 @@ TABLE: Table = {
     "jms.enableClientSideEmulation": none("see the option emulation"),
     "jms.acknowledgeRejectedMessages": none("see the option emulation"),
     "jms.waitForServerStartupTimeout": to("connect_timeout", deadline),
-    "jms.useCredentialsFromCreateConnection": none("user and password of the call always count here"),
-    "jms.sessionListenersThreads": none("every session has its own thread, where it needs one"),
+    "jms.useCredentialsFromCreateConnection": none("user and password of the call are always used here"),
+    "jms.sessionListenersThreads": none("every session has its own thread, if it needs one"),
     "jms.connectionConsumerStopTimeout": none("connection consumers are not offered"),
     "jms.maxMessagesLimitsParallelism": none("connection consumers are not offered"),
     "jms.connectionConsumerParallelism": none("connection consumers are not offered"),
@@ -87,12 +87,10 @@ TABLE: Table = {
     "authPlugin": none(_OWN),
     "authPluginClassName": none(_OWN),
     **alike("authParams authParamMap", none(f"holds a credential, which is not copied; {_OWN}")),
-    "tlsAllowInsecureConnection": differs(
-        "false", "certificates are checked; turning that off is an option of the backend"
-    ),
+    "tlsAllowInsecureConnection": differs("false", "certificates are checked; an option of the backend turns that off"),
     **alike(
         "tlsEnableHostnameVerification tlsHostnameVerificationEnable",
-        differs("true", "host names are checked; turning that off is an option of the backend"),
+        differs("true", "host names are checked; an option of the backend turns that off"),
     ),
     "tlsTrustCertsFilePath": none(_OWN),
     **alike(
@@ -101,7 +99,7 @@ TABLE: Table = {
         none(TLS),
     ),
     "useKeyStoreTls": differs("false", TLS),
-    "useTls": none("the scheme of the URL says it"),
+    "useTls": none("determined by the URL's scheme"),
     "connectionTimeoutMs": to("connect_timeout", deadline),
     **alike("operationTimeoutMs lookupTimeoutMs requestTimeoutMs readTimeoutMs", none("part of connect_timeout here")),
     "initialBackoffIntervalNanos": to("reconnect_delay", _parts(1e6)),
@@ -115,7 +113,7 @@ TABLE: Table = {
     **alike("enableTransaction webServiceUrl keepAliveIntervalSeconds memoryLimitBytes listenerName", none(_OWN)),
     **alike(
         "proxyServiceUrl proxyProtocol socks5ProxyAddress socks5ProxyUsername socks5ProxyPassword",
-        none("there are no proxies here"),
+        none("proxies are not supported"),
     ),
     "producerConfig.sendTimeoutMs": to("send_timeout", deadline),
     "producerConfig.maxPendingMessages": to("send_window", _window),
@@ -136,9 +134,13 @@ TABLE: Table = {
     "consumerConfig.deadLetterPolicy.initialSubscriptionName": none(_OWN),
     "consumerConfig.deadLetterPolicy.retryLetterTopic": none(_RETRY),
     "consumerConfig.retryEnable": differs("false", _RETRY),
-    "consumerConfig.ackTimeoutMillis": differs("0", "what its consumer does not acknowledge comes again at its close"),
-    "consumerConfig.ackTimeoutRedeliveryBackoff*": none("what is not acknowledged comes again at its consumer's close"),
-    "consumerConfig.tickDurationMillis": none("what is not acknowledged comes again at its consumer's close"),
+    "consumerConfig.ackTimeoutMillis": differs(
+        "0", "unacknowledged messages are redelivered when their consumer closes"
+    ),
+    "consumerConfig.ackTimeoutRedeliveryBackoff*": none(
+        "unacknowledged messages are redelivered when their consumer closes"
+    ),
+    "consumerConfig.tickDurationMillis": none("unacknowledged messages are redelivered when their consumer closes"),
     **alike(
         "ackReceiptEnabled acknowledgementsGroupTimeMicros autoAckOldestChunkedMessageOnQueueFull "
         "autoScaledReceiverQueueSizeEnabled autoUpdatePartitions autoUpdatePartitionsIntervalSeconds "
@@ -162,12 +164,12 @@ def read_url(draft: Draft, text: str, by: str) -> None:
     scheme, _, rest = text.strip().partition("://")
     if scheme.lower() not in ("pulsar", "pulsar+ssl"):
         raise ConfigurationError(
-            f"a service URL of Pulsar begins with pulsar:// or pulsar+ssl://, not {shown_scheme(scheme)}"
+            f"a service URL of Pulsar must begin with pulsar:// or pulsar+ssl://, not {shown_scheme(scheme)}"
         )
     hosts, _, _ = rest.partition("/")
     members = [Member(scheme, *address(one), "", None, None, {}) for one in split_outside(hosts)]
     if not members:
-        raise ConfigurationError("the service URL names no host")
+        raise ConfigurationError("the service URL has no host")
     put_urls(draft, scheme.lower(), members, by)
 
 
@@ -180,7 +182,7 @@ def read_factory(draft: Draft, options: Mapping[str, str]) -> None:
     if url is None:
         web = pop(flat, "webServiceUrl")
         if web is None or not web.startswith(("pulsar://", "pulsar+ssl://")):
-            raise ConfigurationError("the configuration names no brokerServiceUrl")
+            raise ConfigurationError("the configuration has no brokerServiceUrl")
         url = web
     read_url(draft, url, "brokerServiceUrl")
     _redelivery(draft, flat)
@@ -191,18 +193,18 @@ def read_factory(draft: Draft, options: Mapping[str, str]) -> None:
 
 
 def dead_letters(draft: Draft, topic: str, by: str) -> None:
-    """Name the queue that takes the dead letters of every destination."""
+    """Set the queue for dead letters of every destination."""
     everywhere = {"dead_letter_queue": opened(topic)}
     if draft.set("redelivery", {"*": everywhere, "topic:*": everywhere}, by):
         draft.note(by, "changed", "the queue of that name takes the dead letters of all queues and topics")
 
 
 def _redelivery(draft: Draft, options: dict[str, str]) -> None:
-    """The pauses after a negative acknowledgement; of the two forms the growing one counts, as in Java."""
+    """The pauses after a negative acknowledgement; of the two forms the growing one wins, as in Java."""
     constant = duration(draft, options, f"{_NACK}DelayMicros", read=_parts(1e3))
     if any(name.lower().startswith(_BACKOFF.lower()) for name in options):
         if constant is not None:
-            draft.drop(f"{_NACK}DelayMicros", f"{_BACKOFF}* counts, as in Java")
+            draft.drop(f"{_NACK}DelayMicros", f"{_BACKOFF}* wins, as in Java")
         first = duration(draft, options, f"{_BACKOFF}minDelayMs", _JAVA_SHORTEST)
         longest = duration(draft, options, f"{_BACKOFF}maxDelayMs", _JAVA_LONGEST)
         multiplier = factor(draft, options, f"{_BACKOFF}multiplier", _JAVA_MULTIPLIER)
@@ -223,7 +225,7 @@ def _nested(name: str, text: str) -> dict[str, str]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        raise ConfigurationError(f"the value of {name} is no JSON") from None
+        raise ConfigurationError(f"the value of {name} is not JSON") from None
     return dict(_leaves(name, value))
 
 

@@ -13,10 +13,10 @@ from jmsbridge.errors import ConfigurationError
 __all__ = ["FIRST", "TABLE", "read", "settle"]
 
 _SCHEMES = {"amqp": "amqp", "amqps": "amqps"}
-_WIRE = "the AMQP library's own affair here"
-_SECURITY = "Java objects are never executed here, so that there is nothing to allow or deny"
-_LATER = "an option of the backend for AMQP 1.0, where it has one"
-_TLS_LIBRARY = "the TLS library chooses"
+_WIRE = "handled by the AMQP library here"
+_SECURITY = "Java objects are never executed here, so there is nothing to allow or deny"
+_LATER = "an option of the backend for AMQP 1.0, if it has one"
+_TLS_LIBRARY = "chosen by the TLS library"
 
 _RECONNECT = Reconnect(
     "failover.reconnectDelay",
@@ -26,11 +26,11 @@ _RECONNECT = Reconnect(
     multiplier="failover.reconnectBackOffMultiplier",
 )
 FIRST: Table = {**PREFETCH, **reconnect_rules(_RECONNECT)}
-"""Options that are read together, before the others."""
+"""Options that depend on each other, read before the others."""
 
 
 def _off(text: str) -> bool | str | None:
-    """What an option becomes that switches off where it is on, and says nothing where it is off."""
+    """False for an option that is on, None (not set) for one that is off."""
     return False if flag(text) is True else None
 
 
@@ -41,7 +41,7 @@ TABLE: Table = {
     "jms.connectTimeout": to("connect_timeout", deadline),
     "jms.sendTimeout": to("send_timeout", milliseconds),
     "jms.closeTimeout": to("close_timeout", milliseconds),
-    "jms.requestTimeout": none("requests share connect_timeout here"),
+    "jms.requestTimeout": none("requests use connect_timeout here"),
     "jms.forceSyncSend": to("block_on_non_durable_send", flag),
     "jms.forceAsyncSend": to("block_on_durable_send", _off, "send returns unconfirmed"),
     "jms.forceAsyncAcks": to("block_on_acknowledge", _off),
@@ -49,7 +49,7 @@ TABLE: Table = {
     "jms.redeliveryPolicy.outcome": differs(
         "rejected", "after the last redelivery a message is rejected here, for the broker's dead-letter queue", "2"
     ),
-    "jms.prefetchPolicy.queueBrowserPrefetch": none("browsers use prefetch as consumers do"),
+    "jms.prefetchPolicy.queueBrowserPrefetch": none("browsers use prefetch, like consumers"),
     "jms.prefetchPolicy.maxPrefetchSize": none("prefetch has no upper limit here"),
     **alike(
         "presettleAll presettleConsumers presettleTopicConsumers presettleQueueConsumers",
@@ -65,7 +65,7 @@ TABLE: Table = {
     "jms.messageIDPolicy.messageIDType": differs("default", "message ids have one form here"),
     "jms.clientIDPrefix": none("give client_id in full"),
     "jms.connectionIDPrefix": none("connections are numbered here"),
-    "jms.awaitClientID": none("a client id that is set late opens a new link here"),
+    "jms.awaitClientID": none("a client id that is set later opens a new link here"),
     "jms.localMessageExpiry": differs("true", "expired messages are never delivered here"),
     "jms.localMessagePriority": differs("true", "arrived messages are always ordered by priority here"),
     "jms.validatePropertyNames": differs("true", "names are always checked here"),
@@ -77,8 +77,8 @@ TABLE: Table = {
     "jms.populateJMSXUserID": differs("false", "no JMSXUserID is set here"),
     "jms.useDaemonThread": differs("true", "all threads are daemons here"),
     "jms.tracing": none("tracing is set up in the program"),
-    "jms.closeLinksThatFailOnReconnect": differs("true", "a consumer that cannot be made again is closed here"),
-    "amqp.vhost": none(f"{_LATER}; the host name counts otherwise"),
+    "jms.closeLinksThatFailOnReconnect": differs("true", "a consumer that cannot be restored is closed here"),
+    "amqp.vhost": none(f"{_LATER}; otherwise the host name is used"),
     "amqp.idleTimeout": none(_LATER),
     "amqp.saslMechanisms": none("chosen from what the broker offers"),
     "amqp.saslLayer": differs("true", "SASL is always used here"),
@@ -92,13 +92,13 @@ TABLE: Table = {
     "sasl.options.*": none("GSSAPI is not offered"),
     "transport.connectTimeout": to("connect_timeout", deadline),
     "transport.tcpNoDelay": differs("true", _WIRE),
-    "transport.verifyHost": differs("true", "host names are checked; turning that off is an option of the backend"),
-    "transport.trustAll": differs("false", "certificates are checked; turning that off is an option of the backend"),
+    "transport.verifyHost": differs("true", "host names are checked; an option of the backend turns that off"),
+    "transport.trustAll": differs("false", "certificates are checked; an option of the backend turns that off"),
     **alike("keyStoreLocation keyStorePassword keyStoreType keyAlias storeType", none(TLS), "transport."),
     **alike("trustStoreLocation trustStorePassword trustStoreType sslContextOverride", none(TLS), "transport."),
     **alike("contextProtocol enabledProtocols disabledProtocols", none(_TLS_LIBRARY), "transport."),
     **alike("enabledCipherSuites disabledCipherSuites useOpenSSL", none(_TLS_LIBRARY), "transport."),
-    "transport.ws.*": none("there are no web sockets here"),
+    "transport.ws.*": none("web sockets are not supported"),
     **alike(
         "sendBufferSize receiveBufferSize soTimeout soLinger trafficClass tcpKeepAlive useEpoll useKQueue "
         "sharedEventLoopThreads localAddress localPort traceBytes",
@@ -109,10 +109,10 @@ TABLE: Table = {
     "transport.defaultSslPort": none("write the port into the URL"),
     "failover.maxReconnectAttempts": to("reconnect_attempts", attempts),
     "failover.startupMaxReconnectAttempts": none("the first connect tries each URL once"),
-    "failover.randomize": differs("false", "the URLs are tried in the order in which they stand"),
-    "failover.amqpOpenServerListAction": differs("ignore", "only the brokers of the list are known here"),
-    "failover.warnAfterReconnectAttempts": none("every failed try is logged"),
-    "failover.requestTimeout": none("requests share connect_timeout here"),
+    "failover.randomize": differs("false", "the URLs are tried in the order given"),
+    "failover.amqpOpenServerListAction": differs("ignore", "only the brokers of the list are used here"),
+    "failover.warnAfterReconnectAttempts": none("every failed attempt is logged"),
+    "failover.requestTimeout": none("requests use connect_timeout here"),
     "discovery.*": none("brokers are not discovered: list them"),
 }
 
@@ -124,20 +124,20 @@ def read(draft: Draft, url: Composite, by: str) -> None:
     for one in url.members:
         if one.scheme not in _SCHEMES:
             raise ConfigurationError(
-                f"Qpid JMS' transport {shown_scheme(one.scheme)} has no equivalent; amqp and amqps have"
+                f"Qpid JMS' transport {shown_scheme(one.scheme)} has no equivalent; use amqp or amqps"
             )
     tls = url.members[0].scheme == "amqps"
     if len({one.scheme for one in url.members}) > 1:
-        raise ConfigurationError("a failover list has either amqp or amqps URLs here, not both")
+        raise ConfigurationError("a failover list cannot mix amqp and amqps URLs here")
     members = [msgspec.structs.replace(one, path="") for one in url.members]
     put_urls(draft, "amqps" if tls else "amqp", members, by)
     settle(draft, merged_options(draft, url, "failover.nested."))
 
 
 def settle(draft: Draft, options: dict[str, str]) -> None:
-    """Take over the options of a URL or of a factory."""
+    """Apply the options of a URL or of a factory."""
     take_prefetch(draft, options)
     apply_reconnect(draft, options, _RECONNECT)
     if said(options, "jms.forceSyncSend"):
-        pop(options, "jms.forceAsyncSend")  # in Java the other one counts
+        pop(options, "jms.forceAsyncSend")  # in Java the other option wins
     apply(draft, TABLE, options, FIRST)

@@ -1,4 +1,4 @@
-"""From the text of a file, or a URL, to a profile."""
+"""Turns the text of a file, or a URL, into a profile."""
 
 from collections.abc import Mapping
 from typing import Literal, get_args
@@ -33,17 +33,17 @@ def import_text(
     name: str = "imported",
     prefer: str = "amqp",
 ) -> Imported:
-    """The profile that this Java configuration amounts to, and notes on what had no equivalent.
+    """The profile equivalent to this Java configuration, with notes on settings without an equivalent.
 
-    ``client`` says whose it is where the text leaves that open, ``factory`` which JNDI connection factory and
-    ``spring_profile`` which Spring profile to take. ``name`` is the name of the profile to be, from which the names
-    of secrets are made. ``prefer`` is the protocol for ActiveMQ, ``amqp`` or ``stomp``. ConfigurationError where
-    nothing can be imported; no secret of the text is in an error, a note or the profile.
+    ``client`` is needed if the text fits several clients; ``factory`` chooses a JNDI connection factory,
+    ``spring_profile`` a Spring profile. ``name`` is the name of the new profile, from which names of secrets are
+    derived. ``prefer`` is the protocol for ActiveMQ, ``amqp`` or ``stomp``. ConfigurationError if nothing can be
+    imported. Errors, notes and the profile never contain a secret of the text.
     """
     if client is not None and client not in CLIENTS:
         raise ConfigurationError(f"unknown client {client!r}: {nearest(client, CLIENTS, 'clients')}")
     if prefer not in ("amqp", "stomp"):
-        raise ConfigurationError(f"ActiveMQ is reached with amqp or stomp, not {prefer!r}")
+        raise ConfigurationError(f"the protocol for ActiveMQ must be amqp or stomp, not {prefer!r}")
     if kind == "url":
         return _url(text, client, name, prefer)
     if kind == "properties":
@@ -100,11 +100,11 @@ def _documents_of_properties(text: str) -> list[dict[str, str]]:
     try:
         return [dict(javaproperties.loads("".join(part))) for part in parts]
     except ValueError:
-        raise ConfigurationError("the file is no properties file: it has a malformed \\u escape") from None
+        raise ConfigurationError("the file is not a properties file: it has a malformed \\u escape") from None
 
 
 def _active(files: list[dict[str, str]], profile: str | None) -> tuple[dict[str, str], list[str]]:
-    """The settings in force under a Spring profile, and the profiles whose settings are left out."""
+    """The settings that apply under a Spring profile, and the profiles that are left out."""
     merged: dict[str, str] = {}
     skipped: list[str] = []
     for settings in files:
@@ -125,7 +125,7 @@ def _active(files: list[dict[str, str]], profile: str | None) -> tuple[dict[str,
 def _filled(
     settings: Mapping[str, str], lookup: Mapping[str, str], separator: str
 ) -> tuple[dict[str, str], _Placeholders]:
-    """The settings with their placeholders replaced from ``lookup``, and what was said about them."""
+    """The settings with their placeholders replaced from ``lookup``, and the placeholders that it did not have."""
     said: _Placeholders = []
     filled = {
         name: expanded(text, lookup, separator, lambda *each: said.append(each), secret=is_secret(name))
@@ -139,7 +139,7 @@ def _explain(draft: Draft, said: _Placeholders) -> None:
         if default is None:
             draft.note(f"${{{variable}}}", "changed", f"taken from the environment variable {variable} at run time")
         else:
-            draft.note(f"${{{variable}}}", "changed", "its default is taken; the profile does not look for it any more")
+            draft.note(f"${{{variable}}}", "changed", "replaced by its default; the profile does not read the variable")
 
 
 def _spring(settings: dict[str, str], client: str | None, name: str, prefer: str) -> Imported:

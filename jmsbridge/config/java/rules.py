@@ -29,10 +29,10 @@ TLS = "keys and certificates are files of a TLS library's own form (PEM) here: e
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """What becomes of one Java option.
+    """How one Java option is translated.
 
-    With ``option``, that one of ours is set to what ``read`` makes of the text, and ``reason`` says what differs.
-    Without, there is no equivalent for the ``reason``, unless the value is ``fine``, which is how we do it anyway.
+    With ``option``, our option of that name is set to the result of ``read``, and ``reason`` says what differs. Without
+    it there is no equivalent, for the given ``reason``; the value ``fine`` is what happens here anyway.
     """
 
     option: str | None = None
@@ -42,9 +42,9 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 Table = Mapping[str, Rule]
-"""Rules by the name of the Java option; one that ends with ``*`` is for a whole group, none of which is taken over.
+"""Rules by the name of the Java option; a name that ends with ``*`` is for a group without equivalents.
 
-Of two that become the same option of ours, the one that stands first in the table counts.
+If two become the same option of ours, the first one in the table wins.
 """
 
 
@@ -59,12 +59,12 @@ def none(reason: str) -> Rule:
 
 
 def differs(fine: str, reason: str, *more: str) -> Rule:
-    """There is no option, and none is needed where the value is the one that holds here anyway."""
+    """There is no equivalent, and none is needed for the value ``fine``, which is what happens here anyway."""
     return Rule(reason=reason, fine=(fine, *more))
 
 
 def alike(names: str, rule: Rule, prefix: str = "") -> dict[str, Rule]:
-    """The same rule for several names, which blanks separate."""
+    """The same rule for several names, separated by spaces."""
     return {f"{prefix}{name}": rule for name in names.split()}
 
 
@@ -75,9 +75,9 @@ def apply(
     first: Table | None = None,
     fold: Callable[[str], str] = str.lower,
 ) -> None:
-    """Take every option over, or say why not; names that ``fold`` makes equal are equal.
+    """Apply the rule of every option, or note why not; names are compared after ``fold``.
 
-    ``first`` has the options that were read before, together: here they are only names.
+    ``first`` are the options that were read before: only their names are used here.
     """
     folded = {fold(name): (number, rule) for number, (name, rule) in enumerate(table.items())}
     found = {name: _found(folded, fold(name)) for name in options}
@@ -86,7 +86,7 @@ def apply(
         if rule is None:
             names = (each.removesuffix(".*").removesuffix("*") for each in (*(first or {}), *table))
             hint = nearest(name, names, "options")
-            whose = f"no option of {CLIENTS[draft.client]} that is known here"
+            whose = f"not a known option of {CLIENTS[draft.client]}"
             draft.note(name, "unknown", f"{whose}; {hint}" if hint.startswith("did") else whose)
         elif rule.option is not None:
             _take(draft, rule, rule.option, name, text)
@@ -94,7 +94,7 @@ def apply(
             draft.drop(name, rule.reason)
 
 
-_ALL_ALIKE = "holds for consumers of queues and topics alike; a session or consumer may have its own"
+_ALL_ALIKE = "for consumers of queues and topics alike; a session or consumer may have its own"
 
 PREFETCH: Table = {
     "jms.prefetchPolicy.all": to("prefetch", count),
@@ -102,11 +102,11 @@ PREFETCH: Table = {
     "jms.prefetchPolicy.topicPrefetch": to("prefetch", count, _ALL_ALIKE),
     "jms.prefetchPolicy.durableTopicPrefetch": to("prefetch", count, _ALL_ALIKE),
 }
-"""The prefetch settings of Qpid JMS and ActiveMQ Classic, in the order in which one of them becomes ours."""
+"""The prefetch settings of Qpid JMS and ActiveMQ Classic, by priority: the first one becomes ours."""
 
 
 def take_prefetch(draft: Draft, options: dict[str, str]) -> None:
-    """Of several prefetch settings the first one becomes ours."""
+    """Apply the first of several prefetch settings."""
     for name, rule in PREFETCH.items():
         text = pop(options, name)
         if text is None:
@@ -114,7 +114,7 @@ def take_prefetch(draft: Draft, options: dict[str, str]) -> None:
         if draft.get("prefetch") is None:
             apply(draft, {name: rule}, {name: text})
         elif str(draft.get("prefetch")) != text.strip():
-            draft.drop(name, "there is one prefetch for all kinds of consumers; a consumer may have its own")
+            draft.drop(name, "there is only one prefetch for all kinds of consumers; a consumer may have its own")
 
 
 def _found(table: Mapping[str, tuple[int, Rule]], name: str) -> tuple[int, Rule | None]:
@@ -134,18 +134,18 @@ def _take(draft: Draft, rule: Rule, option: str, name: str, text: str) -> None:
             draft.drop(name, str(error))
             return
         except ValueError:
-            draft.drop(name, f"its value cannot be read as one of {option}")
+            draft.drop(name, f"its value is not valid for {option}")
             return
         if value is not None and draft.set(option, value, name) and rule.reason:
             draft.note(name, "changed", rule.reason)
 
 
 def pop(options: dict[str, str], name: str) -> str | None:
-    """Take one option out, whatever the case of its letters."""
+    """Take one option out, ignoring case."""
     key = next((key for key in options if key.lower() == name.lower()), None)
     return None if key is None else options.pop(key)
 
 
 def said(options: Mapping[str, str], name: str) -> bool:
-    """Whether an option is there and true."""
+    """Whether an option is present and true."""
     return any(key.lower() == name.lower() and text.strip().lower() == "true" for key, text in options.items())

@@ -22,17 +22,17 @@ _SECTIONS: dict[str, Client] = {
     "amqphub.amqp10jms.": "qpid",
     "spring.pulsar.": "pulsar",
 }
-_IN_CODE = "an argument in the program, not of a connection"
+_IN_CODE = "an argument in the program, not an option of a connection"
 _POOL = "there is no pool: one connection serves the whole program, with a session per thread"
-_NOT_EXECUTED = "Java objects are never executed here, so that there is nothing to trust"
-_PULSAR = "an option of the pulsar backend, where it has one"
-_STORES = "keys and certificates are PEM files here: export them, and name them in ca_file, certificate and key"
+_NOT_EXECUTED = "Java objects are never executed here, so there is nothing to trust"
+_PULSAR = "an option of the pulsar backend, if it has one"
+_STORES = "keys and certificates are PEM files here: export them, and set ca_file, certificate and key"
 _MOST_SETTINGS = 10_000
 _DEEPEST = 32
 
 
 def _seconds(text: str) -> float | int | str:
-    """Spring's durations that are seconds when no unit is given."""
+    """A duration of Spring that is in seconds if it has no unit."""
     if unresolved(text):
         return text
     return spring_duration(f"{text.strip()}s" if text.strip().isdigit() else text)
@@ -54,7 +54,7 @@ FIRST: Table = {
         "redelivery", differs="for all queues and topics"
     ),
 }
-"""What is read together: what makes the URL, and what a listener does with a message that fails."""
+"""Settings that depend on each other: those that form the URL, and those for messages on which a listener fails."""
 
 TABLE: Table = {
     "spring.activemq.user": to("user"),
@@ -63,21 +63,21 @@ TABLE: Table = {
     "spring.activemq.send-timeout": to("send_timeout", _deadline),
     "spring.activemq.non-blocking-redelivery": differs("false", "redelivery keeps the order here"),
     "spring.activemq.packages.*": none(_NOT_EXECUTED),
-    "spring.activemq.in-memory": none("the URL embedded: is the broker inside the process"),
-    "spring.activemq.embedded.*": none("the URL embedded: is the broker inside the process"),
+    "spring.activemq.in-memory": none("the broker embedded in the process has the URL embedded:"),
+    "spring.activemq.embedded.*": none("the broker embedded in the process has the URL embedded:"),
     "spring.activemq.pool.*": none(_POOL),
     "spring.artemis.user": to("user"),
     "spring.artemis.password": to("password"),
-    "spring.artemis.embedded.*": none("the embedded broker is made on first use, with its own options"),
+    "spring.artemis.embedded.*": none("the embedded broker is created on first use, with its own options"),
     "spring.artemis.pool.*": none(_POOL),
     "spring.rabbitmq.connection-timeout": to("connect_timeout", _deadline),
     "spring.rabbitmq.requested-heartbeat": to("heartbeat", lambda text: rabbitmq.heartbeat(_seconds(text))),
-    "spring.rabbitmq.requested-channel-max": none("agreed with the broker"),
-    "spring.rabbitmq.channel-rpc-timeout": none("requests share connect_timeout here"),
-    "spring.rabbitmq.max-inbound-message-body-size": none("the broker's own affair"),
-    "spring.rabbitmq.address-shuffle-mode": differs("none", "the URLs are tried in the order in which they stand"),
+    "spring.rabbitmq.requested-channel-max": none("negotiated with the broker"),
+    "spring.rabbitmq.channel-rpc-timeout": none("requests use connect_timeout here"),
+    "spring.rabbitmq.max-inbound-message-body-size": none("limited by the broker"),
+    "spring.rabbitmq.address-shuffle-mode": differs("none", "the URLs are tried in the order given"),
     "spring.rabbitmq.publisher-confirm-type": differs(
-        "correlated", "sends are always confirmed here: block_on_durable_send says who waits", "simple"
+        "correlated", "sends are always confirmed here; block_on_durable_send says which of them wait", "simple"
     ),
     "spring.rabbitmq.publisher-confirms": differs("true", "sends are always confirmed here"),
     "spring.rabbitmq.publisher-returns": differs("true", "a message that reaches no queue is an error here"),
@@ -88,11 +88,11 @@ TABLE: Table = {
         none(_STORES),
         "spring.rabbitmq.ssl.",
     ),
-    "spring.rabbitmq.ssl.algorithm": none("the TLS library chooses"),
+    "spring.rabbitmq.ssl.algorithm": none("chosen by the TLS library"),
     "spring.rabbitmq.cache.*": none(_POOL),
     "spring.rabbitmq.template.*": none(_IN_CODE),
     **alike("stream.* listener.stream.*", none("streams are not offered"), "spring.rabbitmq."),
-    "spring.rabbitmq.dynamic": none("queues are made on first use"),
+    "spring.rabbitmq.dynamic": none("queues are created on first use"),
     "amqphub.amqp10jms.username": to("user"),
     "amqphub.amqp10jms.password": to("password"),
     "amqphub.amqp10jms.client-id": to("client_id"),
@@ -112,7 +112,7 @@ TABLE: Table = {
     ),
     "spring.pulsar.consumer.dead-letter-policy.max-redeliver-count": to("max_redeliveries", limit),
     "spring.pulsar.consumer.dead-letter-policy.retry-letter-topic": none(
-        "a message that failed waits in its consumer here, not in a topic"
+        "a failed message waits in its consumer here, not in a topic"
     ),
     "spring.pulsar.consumer.dead-letter-policy.initial-subscription-name": none(_PULSAR),
     **alike(
@@ -123,13 +123,13 @@ TABLE: Table = {
     **alike("admin.* defaults.* function.* reader.* transaction.*", none(_PULSAR), "spring.pulsar."),
     **alike("listener.* template.*", none(_IN_CODE), "spring.pulsar."),
     "spring.jms.client-id": to("client_id"),
-    "spring.jms.pub-sub-domain": differs("false", "a destination says what it is: create_queue or create_topic"),
-    "spring.jms.subscription-durable": differs("false", "create_durable_consumer makes one"),
+    "spring.jms.pub-sub-domain": differs("false", "use create_queue or create_topic"),
+    "spring.jms.subscription-durable": differs("false", "use create_durable_consumer"),
     "spring.jms.jndi-name": none("there is no naming service here"),
     "spring.jms.cache.*": none(_POOL),
     **alike("listener.* template.*", none(_IN_CODE), "spring.jms."),
 }
-"""All but what makes the URL."""
+"""All other settings."""
 
 
 def is_spring(names: Mapping[str, Any]) -> bool:
@@ -138,7 +138,7 @@ def is_spring(names: Mapping[str, Any]) -> bool:
 
 
 def documents(text: str) -> list[dict[str, str]]:
-    """The documents of a YAML file as dotted names with texts."""
+    """The documents of a YAML file, each as texts by dotted names."""
     try:
         loaded = list(yaml.safe_load_all(text))
     except (yaml.YAMLError, RecursionError, ValueError) as error:
@@ -150,7 +150,7 @@ def documents(text: str) -> list[dict[str, str]]:
     flat = []
     for document in loaded:
         if document is not None and not isinstance(document, dict):
-            raise ConfigurationError("the YAML file is no map of settings")
+            raise ConfigurationError("the YAML file is not a map of settings")
         leaves: dict[str, str] = {}
         _flatten("", document or {}, leaves, 0)
         flat.append(leaves)
@@ -167,7 +167,7 @@ def _flatten(prefix: str, value: Any, leaves: dict[str, str], depth: int) -> Non
         for number, inner in enumerate(value):
             _flatten(f"{prefix}[{number}]", inner, leaves, depth + 1)
         if value and all(not isinstance(inner, dict | list) for inner in value):
-            leaves[prefix] = ",".join(map(str, value))  # the form that .properties files have for the same list
+            leaves[prefix] = ",".join(map(str, value))  # as in a .properties file
     else:
         leaves[prefix] = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
@@ -180,12 +180,12 @@ def clients_of(settings: Mapping[str, str]) -> list[Client]:
 
 
 def _folded(name: str) -> str:
-    """Spring's relaxed binding: ``brokerUrl``, ``broker-url`` and ``broker_url`` are one name."""
+    """Spring's relaxed binding: ``brokerUrl``, ``broker-url`` and ``broker_url`` are the same name."""
     return name.replace("-", "").replace("_", "").lower()
 
 
 def read(draft: Draft, settings: Mapping[str, str], prefer: str) -> None:
-    """Fill the draft from the settings of its client, and from those that all JMS clients share."""
+    """Fill the draft from the settings of its client and from the common JMS settings."""
     section = next(section for section, client in _SECTIONS.items() if client == draft.client)
     own = {name: text for name, text in settings.items() if _folded(name).startswith((section, "spring.jms."))}
     own = _joined(own)
@@ -195,12 +195,12 @@ def read(draft: Draft, settings: Mapping[str, str], prefer: str) -> None:
         key = next((key for key in taken if _folded(key) == _folded(section + name)), None)
         return None if key is None else taken.pop(key).strip()
 
-    apply(draft, TABLE, own, FIRST, _folded)  # before the URL, since in Spring they count for more
+    apply(draft, TABLE, own, FIRST, _folded)  # before the URL, which they override in Spring
     _READERS[draft.client](draft, take, section, prefer)
 
 
 def _joined(settings: Mapping[str, str]) -> dict[str, str]:
-    """The settings, with ``name[0]``, ``name[1]`` as the list that ``name`` is."""
+    """The settings, with ``name[0]``, ``name[1]`` joined to a list under ``name``."""
     joined: dict[str, str] = {}
     for name, text in settings.items():
         base, bracket, rest = name.partition("[")
@@ -218,7 +218,7 @@ def _classic(draft: Draft, take: _Take, section: str, prefer: str) -> None:
     url, memory, embedded = take("broker-url"), take("in-memory"), take("embedded.enabled")
     inside = "true" in (memory, embedded)
     if inside and url:
-        draft.drop(f"{section}in-memory", f"{section}broker-url says where the broker is")
+        draft.drop(f"{section}in-memory", f"{section}broker-url is set")
     url = url or ("vm://localhost" if inside else "tcp://localhost:61616")
     classic.read(draft, composite(url), f"{section}broker-url", prefer)
 
@@ -228,7 +228,7 @@ def _artemis(draft: Draft, take: _Take, section: str, prefer: str) -> None:
     host, port = take("host"), take("port")
     for name, text in (("host", host), ("port", port)):
         if text is not None and (url or mode == "embedded"):
-            draft.drop(f"{section}{name}", f"{section}{'broker-url' if url else 'mode'} says where the broker is")
+            draft.drop(f"{section}{name}", f"{section}{'broker-url' if url else 'mode'} is set")
     url = "vm://0" if mode == "embedded" else url or f"tcp://{host or 'localhost'}:{port or '61616'}"
     artemis.read(draft, composite(url), f"{section}broker-url", prefer)
 

@@ -1,7 +1,7 @@
 """Texts of Java configuration: placeholders, lists in parentheses, numbers and durations.
 
-A placeholder that only the running program can fill in is carried between two private characters, so that neither its
-colon nor its braces are taken for a part of a URL; ``opened`` writes it as our own reference.
+A placeholder whose value is known only when the program runs is kept between two private characters, so that its colon
+and braces are not taken for parts of a URL; ``opened`` writes it as our own reference.
 """
 
 from collections.abc import Callable, Mapping
@@ -37,7 +37,7 @@ def closed(variable: str) -> str:
 
 
 def opened(text: str) -> str:
-    """The text with its references written as profiles have them."""
+    """The text with its references in the form of profiles."""
     return text.replace(_OPEN, "${env:").replace(_CLOSE, "}")
 
 
@@ -57,8 +57,8 @@ def expanded(
 ) -> str:
     """The text with ``${name}`` and ``${name<separator>default}`` replaced.
 
-    By what the file itself says; else by the default, except for a secret; else by a reference to the environment.
-    ``said`` hears the variable and the default that was taken (None for a reference).
+    With the file's own value; else the default, unless it is a secret; else a reference to the environment. ``said`` is
+    called with the variable and the default that was used (None for a reference).
     """
     parts: list[str] = []
     at = 0
@@ -84,7 +84,7 @@ def expanded(
 
 
 def _closing(text: str, at: int) -> int:
-    """Where the brace that is open at ``at`` closes, or -1."""
+    """The position of the brace that closes the one at ``at``, or -1."""
     level = 1
     for place in range(at, len(text)):
         if text.startswith("${", place):
@@ -97,13 +97,13 @@ def _closing(text: str, at: int) -> int:
 
 
 def _variable(name: str) -> str:
-    """The environment variable that stands for a property, as Spring and SmallRye bind them."""
+    """The environment variable of a property, as in Spring and SmallRye."""
     name = name.removeprefix("env.")
     return name if name.isidentifier() else "".join(c if c.isalnum() else "_" for c in name).upper()
 
 
 def split_outside(text: str, separator: str = ",") -> list[str]:
-    """The parts of a list, where a separator inside parentheses separates nothing."""
+    """The parts of a list; separators inside parentheses are ignored."""
     parts = [""]
     level = 0
     for letter in text:
@@ -116,16 +116,16 @@ def split_outside(text: str, separator: str = ",") -> list[str]:
 
 
 class Unlike(ValueError):
-    """A value that has no equivalent here; the text is the reason, as a note gives it."""
+    """A value without an equivalent here; the text is the reason, for a note."""
 
 
-ENDLESS = "there is no wait without a deadline here; the default stays"
+ENDLESS = "waits always have a deadline here; the default is used"
 AT_RUN_TIME = "its value is known only when the program runs: put it into the profile by hand, in seconds"
-UNLIMITED = "there is always a limit here; the default stays"
+UNLIMITED = "there is always a limit here; the default is used"
 
 
 def milliseconds(text: str) -> float | int | str:
-    """A duration in milliseconds as seconds; Unlike where it means "for ever"."""
+    """A duration in milliseconds as seconds; Unlike if it means "for ever"."""
     if unresolved(text):
         return f"{text}ms"
     value = float(text)
@@ -135,7 +135,7 @@ def milliseconds(text: str) -> float | int | str:
 
 
 def deadline(text: str, seconds: Callable[[str], float | int | str] = milliseconds) -> float | int | str:
-    """The same where 0 means "for ever" too."""
+    """The same for options where 0 also means "for ever"."""
     value = seconds(text)
     if value == 0:
         raise Unlike(ENDLESS)
@@ -143,12 +143,12 @@ def deadline(text: str, seconds: Callable[[str], float | int | str] = millisecon
 
 
 def whole(value: float) -> float | int:
-    """The number, as an integer where it is one."""
+    """The number, as an int if it is whole."""
     return int(value) if float(value).is_integer() else value
 
 
 def count(text: str) -> int | str:
-    """A number that is not negative; Unlike where it is, which means "without limit"."""
+    """A number; Unlike if it is negative, which means "unlimited"."""
     if unresolved(text):
         return text
     value = int(text)
@@ -158,12 +158,12 @@ def count(text: str) -> int | str:
 
 
 def limit(text: str) -> int | str:
-    """A number, or -1 for no limit."""
+    """A number, or -1 for unlimited."""
     return text if unresolved(text) else max(int(text), -1)
 
 
 def attempts(text: str) -> int | str | None:
-    """How often to try again; None for ever, which is the default here."""
+    """A number of attempts; None for unlimited, the default here."""
     return None if text.strip() == "-1" else count(text)
 
 
@@ -181,7 +181,7 @@ def not_flag(text: str) -> bool:
     """The opposite of a truth value."""
     value = flag(text)
     if isinstance(value, str):
-        raise Unlike("its value is known only when the program runs, and the option here says the opposite")
+        raise Unlike("its value is known only when the program runs, and our option means the opposite")
     return not value
 
 
@@ -209,5 +209,5 @@ def _iso(text: str) -> float:
             total += float(number) * {"D": 86400, "H": 3600, "M": 60, "S": 1}.get(letter, float("nan"))
             number = ""
     if number or not total >= 0:
-        raise ValueError("no duration")
+        raise ValueError("not a duration")
     return total

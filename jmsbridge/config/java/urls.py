@@ -1,4 +1,4 @@
-"""The URL forms of the Java clients, taken apart."""
+"""Parsing of the URL forms of the Java clients."""
 
 from urllib.parse import parse_qsl, quote, unquote
 
@@ -12,7 +12,7 @@ __all__ = ["Composite", "Member", "address", "composite", "member", "merged_opti
 
 
 class Member(msgspec.Struct, frozen=True):
-    """One broker of a URL. ``host`` keeps its brackets; ``port`` is text, since a reference may stand for it."""
+    """One broker of a URL. ``host`` keeps its brackets; ``port`` is text, since it may be a reference."""
 
     scheme: str
     host: str
@@ -27,7 +27,7 @@ class Member(msgspec.Struct, frozen=True):
 
 
 class Composite(msgspec.Struct, frozen=True):
-    """A URL that holds others: ``failover:(a,b)?x=y``, ``(a,b)?x=y``, ``a?x=y#b``; a plain one holds itself."""
+    """A URL of several: ``failover:(a,b)?x=y``, ``(a,b)?x=y``, ``a?x=y#b``; a plain URL is its only member."""
 
     scheme: str
     members: list[Member]
@@ -35,12 +35,12 @@ class Composite(msgspec.Struct, frozen=True):
 
 
 def composite(text: str) -> Composite:
-    """Take a URL apart; ConfigurationError where it cannot be read, without showing it."""
+    """Parse a URL; ConfigurationError, which does not show the URL, if that fails."""
     text = text.strip()
     first, hash_, others = text.partition("#")
     if hash_ and not first.startswith("("):
         one = member(first)
-        # only Artemis writes it so, for which the options of the first hold for all
+        # only Artemis has this form; the options of the first apply to all
         return Composite("", [one, *(member(each) for each in split_outside(others.replace("#", ",")))], one.options)
     scheme = ""
     rest = text
@@ -62,7 +62,7 @@ def composite(text: str) -> Composite:
 
 
 def _parentheses(text: str) -> tuple[str, str]:
-    """What is inside the first pair of parentheses, and what follows; without any, what is before the options."""
+    """The text inside the first pair of parentheses and the text after it; without any, the text before the options."""
     if not text.startswith("("):
         inside, mark, query = text.partition("?")
         return inside, mark + query
@@ -75,7 +75,7 @@ def _parentheses(text: str) -> tuple[str, str]:
 
 
 def _flattened(text: str) -> list[str]:
-    """A member, or what is in it where it is a list again."""
+    """A member, or its own members if it is a list."""
     if not text.startswith("("):
         return [text]
     inside, after = _parentheses(text)
@@ -83,14 +83,14 @@ def _flattened(text: str) -> list[str]:
 
 
 def member(text: str) -> Member:
-    """Take a URL of one broker apart."""
+    """Parse the URL of one broker."""
     scheme, colon, rest = text.strip().partition(":")
     if not colon or not scheme:
         raise ConfigurationError("a URL in the list has no scheme, such as tcp: or amqp:")
     rest, _, query = rest.removeprefix("//").partition("?")
     authority, slash, path = rest.partition("/")
-    if "@" in path or ("@" in query and "=" not in query.partition("@")[0]):  # What is here is not what was meant.
-        raise ConfigurationError("in a URL's user information '/' is written %2F and '?' %3F, and behind it '@' %40")
+    if "@" in path or ("@" in query and query.partition("@")[0].find("=") < 1):  # a password with "/" or "?"
+        raise ConfigurationError("in a URL's user information write '/' as %2F and '?' as %3F, and after it '@' as %40")
     info, at, where = authority.rpartition("@")
     user, has_password, password = info.partition(":")
     host, port = address(where)
@@ -112,7 +112,7 @@ def address(text: str) -> tuple[str, str | None]:
         return f"{host}]", rest.removeprefix(":") or None
     host, _, port = text.partition(":")
     if port and not (port.isdigit() or unresolved(port)):
-        raise ConfigurationError("a port of the URL is no number")
+        raise ConfigurationError("a port of the URL is not a number")
     return host, port or None
 
 
@@ -121,21 +121,21 @@ def _options(query: str) -> dict[str, str]:
 
 
 def merged_options(draft: Draft, url: Composite, nested: str) -> dict[str, str]:
-    """The options of a URL and of the brokers in it; ``nested`` is the prefix of those meant for all brokers."""
+    """The options of a URL and of its brokers; ``nested`` is the prefix of options for all brokers."""
     options: dict[str, str] = {}
     for one in url.members:
         for name, value in one.options.items():
             if options.setdefault(name, value) != value:
-                draft.drop(name, "it differs between the URLs; the first one counts for all")
+                draft.drop(name, "it differs between the URLs; the first one applies to all")
     for name, value in url.options.items():
         if options.get(name.removeprefix(nested), value) != value:
-            draft.drop(name.removeprefix(nested), "it differs for a single broker; what holds for the list counts")
+            draft.drop(name.removeprefix(nested), "it differs for a single broker; the option of the list wins")
         options[name.removeprefix(nested)] = value
     return options
 
 
 def put_urls(draft: Draft, scheme: str, members: list[Member], by: str) -> None:
-    """Write our URLs of these brokers. Credentials that all share become options, others stay in the URLs."""
+    """Write our URLs of these brokers. Shared credentials become options, others stay in the URLs."""
     shared = {(each.user, each.password) for each in members}
     if len(shared) == 1:
         user, password = shared.pop()

@@ -63,10 +63,10 @@ def look(link: Link, address: Address, limit: int, timeout: float) -> tuple[list
         subscription.close()
     finally:
         channel.close()
-    is_cut = len(page.arrivals) > limit
-    if is_cut:
+    is_truncated = len(page.arrivals) > limit
+    if is_truncated:
         log.warning("a browser shows the first %d messages of %s only (option emulation_limit)", limit, address)
-    return page.arrivals[:limit], is_cut
+    return page.arrivals[:limit], is_truncated
 
 
 def _take(subscription: Subscription, page: _Page, limit: int, timeout: float) -> None:

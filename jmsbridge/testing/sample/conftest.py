@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import acme_jms
 import pytest
 
-from jmsbridge.spi import registry
+from jmsbridge.spi import Channel, registry
 from jmsbridge.testing import Harness
 
 _numbers = itertools.count(1)
@@ -24,6 +24,12 @@ class SampleHarness(Harness):
     def cut(self) -> None:
         """All links of this test's broker die."""
         acme_jms.backend.broker(self._broker).cut()
+
+    def lose_channel(self, channel: Channel) -> bool:
+        """The broker closes it."""
+        assert isinstance(channel, acme_jms.link.Channel)
+        channel.die("the broker closed the channel")
+        return True
 
     def stored(self) -> int:
         """What waits in the broker, or is delivered and not settled."""

@@ -69,11 +69,11 @@ def test_what_is_open_is_said_and_can_be_decided() -> None:
         ("http://host", "'http'"),
         ("amqpws://host", "'amqpws'"),
         ("amqp://a:b@id/test?brokerlist='tcp://host:5672'", "AMQP 0-9"),
-        ("failover:(amqp://a,amqps://b)", "not both"),
-        ("failover:(tcp://a,ssl://b)", "not both"),
+        ("failover:(amqp://a,amqps://b)", "cannot mix"),
+        ("failover:(tcp://a,ssl://b)", "cannot mix"),
         ("failover:(tcp://a", "not closed"),
         ("failover:()", "empty"),
-        ("tcp://host:many", "no number"),
+        ("tcp://host:many", "not a number"),
         ("host", "no scheme"),
         ("pulsar://", "no host"),
         ("(jgroups://x)", "list them"),
@@ -94,7 +94,7 @@ def test_credentials_that_differ_stay_in_the_urls_unless_java_takes_the_first() 
     )
     assert listed.profile["url"] == ["rabbitmq://a", "rabbitmq://b"]
     assert (listed.profile["user"], listed.profile["password"]) == ("u", "${env:O_PASSWORD}")
-    assert [note.name for note in listed.notes if "hold for all" in note.reason] == [
+    assert [note.name for note in listed.notes if "apply to all" in note.reason] == [
         "credentials, virtual host and TLS of b"
     ]
 
@@ -161,7 +161,7 @@ def test_what_is_the_same_anyway_needs_no_note() -> None:
 def test_an_option_that_nobody_knows_is_named() -> None:
     (note,) = url("amqp://host?jms.nothing=1").notes
     assert (note.name, note.kind) == ("jms.nothing", "unknown")
-    assert "no option of Qpid JMS that is known here" in note.reason
+    assert "not a known option of Qpid JMS" in note.reason
 
 
 def test_constant_pauses_of_classic_stay_constant() -> None:

@@ -14,15 +14,15 @@ from jmsbridge.config.java.tables import java_tables
 Notes = dict[str, tuple[str, str]]
 Row = tuple[str, dict[str, Any], Notes]
 
-ENDLESS = ("dropped", "no wait without a deadline")
+ENDLESS = ("dropped", "always have a deadline")
 UNLIMITED = ("dropped", "always a limit")
-SAME = ("dropped", "says what")
+SAME = ("dropped", "is set by")
 
 QPID: list[Row] = [
     ("jms.sendTimeout=-1", {}, {"jms.sendTimeout": ENDLESS}),
     ("jms.connectTimeout=0", {}, {"jms.connectTimeout": ENDLESS}),
     ("transport.connectTimeout=9000&jms.connectTimeout=2000", {"connect_timeout": 2},
-     {"transport.connectTimeout": ("dropped", "jms.connectTimeout says what connect_timeout is")}),
+     {"transport.connectTimeout": ("dropped", "connect_timeout is set by jms.connectTimeout")}),
     ("jms.forceAsyncSend=true", {"block_on_durable_send": False}, {"jms.forceAsyncSend": ("changed", "unconfirmed")}),
     ("jms.forceAsyncSend=true&jms.forceSyncSend=true", {"block_on_non_durable_send": True}, {}),
     ("jms.redeliveryPolicy.maxRedeliveries=-1", {"max_redeliveries": -1}, {}),
@@ -65,14 +65,14 @@ CLASSIC: list[Row] = [
      {"redelivery_delay_first": 1, "redelivery_delay": "${env:D}ms", "redelivery_factor": 5,
       "redelivery_delay_max": "unlimited"},
      {f"{POLICY}backOffMultiplier": ("changed", "the second pause"), "${D}": ("changed", "")}),
-    (f"{POLICY}useCollisionAvoidance=true", {}, {f"{POLICY}useCollisionAvoidance": ("dropped", "not varied")}),
+    (f"{POLICY}useCollisionAvoidance=true", {}, {f"{POLICY}useCollisionAvoidance": ("dropped", "not randomised")}),
     (f"{POLICY}maximumRedelivery=3", {}, {f"{POLICY}maximumRedelivery": ("unknown", "maximumRedeliver")}),
     ("jms.prefechPolicy.all=5", {}, {"jms.prefechPolicy.all": ("unknown", "did you mean 'jms.prefetchPolicy.all'")}),
     ("jms.prefetchPolicy.all=5&jms.prefetchPolicy.topicPrefetch=7", {"prefetch": 5},
      {"jms.prefetchPolicy.topicPrefetch": ("dropped", "one prefetch")}),
     ("jms.sendTimeout=0", {}, {"jms.sendTimeout": ENDLESS}),
     ("jms.sendTimeout=5000&timeout=3000", {"send_timeout": 5},
-     {"timeout": ("dropped", "jms.sendTimeout says what send_timeout is")}),
+     {"timeout": ("dropped", "send_timeout is set by jms.sendTimeout")}),
     ("timeout=3000", {"send_timeout": 3}, {"timeout": ("changed", "the whole of a send")}),
     ("jms.connectResponseTimeout=0", {}, {"jms.connectResponseTimeout": ENDLESS}),
     ("connectionTimeout=0", {}, {"connectionTimeout": ENDLESS}),
@@ -89,7 +89,7 @@ CLASSIC: list[Row] = [
 ]  # fmt: skip
 
 ARTEMIS: list[Row] = [
-    ("callTimeout=10000", {"send_timeout": 10}, {"callTimeout": ("changed", "holds for sends")}),
+    ("callTimeout=10000", {"send_timeout": 10}, {"callTimeout": ("changed", "only for sends")}),
     ("callTimeout=-1", {}, {"callTimeout": ENDLESS}),
     ("consumerWindowSize=0", {"prefetch": 0}, {}),
     ("consumerWindowSize=1048576", {}, {"consumerWindowSize": ("dropped", "counts bytes")}),
@@ -136,14 +136,14 @@ PULSAR: list[Row] = [
      {"redelivery_delay_first": 0.5, "redelivery_delay": 1.5, "redelivery_factor": 3, "redelivery_delay_max": 9}, {}),
     (f"{NACK}Backoff.minDelayMs=1000\n{NACK}DelayMicros=5",
      {"redelivery_delay_first": 1, "redelivery_delay": 2, "redelivery_factor": 2, "redelivery_delay_max": 600},
-     {f"{NACK}DelayMicros": ("dropped", "counts, as in Java")}),
+     {f"{NACK}DelayMicros": ("dropped", "wins, as in Java")}),
     ("consumerConfig.deadLetterPolicy.maxRedeliverCount=4", {"max_redeliveries": 4}, {}),
     ("consumerConfig.deadLetterPolicy.deadLetterTopic=dead",
      {"redelivery": {"*": {"dead_letter_queue": "dead"}, "topic:*": {"dead_letter_queue": "dead"}}},
      {"consumerConfig.deadLetterPolicy.deadLetterTopic": ("changed", "all queues and topics")}),
     ("consumerConfig.deadLetterPolicy.retryLetterTopic=again", {},
      {"consumerConfig.deadLetterPolicy.retryLetterTopic": ("dropped", "waits in its consumer")}),
-    ("consumerConfig.ackTimeoutMillis=1000", {}, {"consumerConfig.ackTimeoutMillis": ("dropped", "at its close")}),
+    ("consumerConfig.ackTimeoutMillis=1000", {}, {"consumerConfig.ackTimeoutMillis": ("dropped", "consumer closes")}),
     ("producerConfig.sendTimeoutMs=0", {}, {"producerConfig.sendTimeoutMs": ENDLESS}),
     ("producerConfig.maxPendingMessages=0", {}, {"producerConfig.maxPendingMessages": UNLIMITED}),
     ("consumerConfig.reciverQueueSize=3", {},
@@ -155,9 +155,9 @@ PULSAR: list[Row] = [
 LISTENER = "spring.rabbitmq.listener.simple."
 SPRING_RABBITMQ: list[Row] = [
     ("spring.rabbitmq.ssl.verify-hostname=false", {},
-     {"spring.rabbitmq.ssl.verify-hostname": ("dropped", "turning that off is the option verify")}),
+     {"spring.rabbitmq.ssl.verify-hostname": ("dropped", "the option verify turns that off")}),
     ("spring.rabbitmq.ssl.validateServerCertificate=false", {},
-     {"spring.rabbitmq.ssl.validateServerCertificate": ("dropped", "turning that off is the option verify")}),
+     {"spring.rabbitmq.ssl.validateServerCertificate": ("dropped", "the option verify turns that off")}),
     ("spring.rabbitmq.ssl.verify-hostname=true", {}, {}),
     ("spring.rabbitmq.ssl.bundle=x", {}, {"spring.rabbitmq.ssl.bundle": ("dropped", "PEM")}),
     ("spring.rabbitmq.connection-timeout=0", {}, {"spring.rabbitmq.connection-timeout": ENDLESS}),
@@ -172,11 +172,11 @@ SPRING_RABBITMQ: list[Row] = [
      f"{LISTENER}retry.multiplier=2"),
      {"max_redeliveries": 4, "redelivery_delay_first": 2, "redelivery_delay": 4, "redelivery_factor": 2,
       "redelivery_delay_max": 10},
-     {f"{LISTENER}retry.enabled": ("changed", "delivered again")}),
+     {f"{LISTENER}retry.enabled": ("changed", "by redelivery")}),
     (f"{LISTENER}retry.enabled=true\n{LISTENER}retry.max-retries=5",
      {"max_redeliveries": 5, "redelivery_delay_first": 1, "redelivery_delay": 1, "redelivery_factor": 1,
       "redelivery_delay_max": 10},
-     {f"{LISTENER}retry.enabled": ("changed", "delivered again")}),
+     {f"{LISTENER}retry.enabled": ("changed", "by redelivery")}),
     (f"{LISTENER}retry.max-attempts=5", {}, {f"{LISTENER}retry.max-attempts": ("dropped", "without retry.enabled")}),
     (f"{LISTENER}prefech=5", {}, {f"{LISTENER}prefech": ("unknown", f"'{LISTENER}prefetch'")}),
     ("spring.rabbitmq.usrname=me", {}, {"spring.rabbitmq.usrname": ("unknown", "'spring.rabbitmq.username'")}),
@@ -185,7 +185,7 @@ SPRING_RABBITMQ: list[Row] = [
 SPRING_CLASSIC: list[Row] = [
     ("spring.activemq.send-timeout=0", {}, {"spring.activemq.send-timeout": ENDLESS}),
     ("spring.activemq.broker-url=auto://h?jms.sendTimeout=9000\nspring.activemq.send-timeout=4s", {"send_timeout": 4},
-     {"jms.sendTimeout": ("dropped", "spring.activemq.send-timeout says what send_timeout is")}),
+     {"jms.sendTimeout": ("dropped", "send_timeout is set by spring.activemq.send-timeout")}),
     ("spring.activemq.send-timeout=${T}", {}, {"spring.activemq.send-timeout": ("dropped", "in seconds"),
                                               "${T}": ("changed", "")}),
     ("spring.jms.listener.concurrency=3", {}, {"spring.jms.listener.concurrency": ("dropped", "in the program")}),
@@ -269,7 +269,7 @@ def test_a_misspelled_name_is_answered_with_the_right_one(client: str) -> None:
         "ActiveMQ Classic": "classic",
         "ActiveMQ Artemis": "artemis",
         "RabbitMQ's JMS client, properties of the factory": "factory",
-        "RabbitMQ's JMS client, behind a URI": "rabbitmq",
+        "RabbitMQ's JMS client, query of a URI": "rabbitmq",
         "Starlight for JMS": "starlight",
     }
     table = java_tables()[client]
@@ -310,7 +310,7 @@ def test_what_the_second_address_says_otherwise_is_noted() -> None:
     assert found.profile["url"] == ["rabbitmqs://a/v", "rabbitmqs://b/v"]
     assert found.profile["user"] == "u"
     (note,) = [note for note in found.notes if "of b" in note.name]
-    assert "those of a hold for all" in note.reason
+    assert "those of a apply to all" in note.reason
     assert "s1" not in repr(found)
     assert "s2" not in repr(found)
 
@@ -318,7 +318,7 @@ def test_what_the_second_address_says_otherwise_is_noted() -> None:
 def test_a_list_that_java_shuffles_is_noted() -> None:
     def shuffled(options: str) -> bool:
         notes = import_text(f"failover:(auto://a,auto://b)?{options}", "url").notes
-        return any("in which they stand" in note.reason for note in notes)
+        return any("in the order given" in note.reason for note in notes)
 
     assert shuffled("")
     assert shuffled("randomize=true")

@@ -24,7 +24,7 @@ def shown(browser: QueueBrowser) -> list[str | None]:
 
 def test_the_price_is_named_once(broker: Broker) -> None:
     session = broker.session()
-    with pytest.warns(EmulationWarning, match=r"queue browser.*handed back"):
+    with pytest.warns(EmulationWarning, match=r"queue browser.*requeued"):
         browser = session.create_browser(QUEUE)
     assert shown(browser) == []
 
@@ -34,7 +34,7 @@ def test_the_first_so_many_are_shown_and_that_is_said(broker: Broker, caplog: py
     send(session, *TEXTS)
     with caplog.at_level(logging.WARNING, "jmsbridge.browsing"):
         browser = session.create_browser(QUEUE)
-        assert (shown(browser), browser.is_cut) == (list(TEXTS[:12]), True)
+        assert (shown(browser), browser.is_truncated) == (list(TEXTS[:12]), True)
     assert "first 12 messages" in caplog.text
     assert texts(session.create_consumer(QUEUE), 20) == list(TEXTS)
 
@@ -43,7 +43,7 @@ def test_a_queue_of_exactly_so_many_is_shown_whole(broker: Broker, caplog: pytes
     session = broker.session(emulation_limit=20)
     send(session, *TEXTS)
     browser = session.create_browser(QUEUE)
-    assert (shown(browser), browser.is_cut) == (list(TEXTS), False)
+    assert (shown(browser), browser.is_truncated) == (list(TEXTS), False)
     assert "emulation_limit" not in caplog.text
 
 
@@ -127,7 +127,7 @@ def connect(backend: ScriptedBackend) -> Iterator[Callable[..., Connection]]:
 
 
 def test_the_verbs_in_their_order(backend: ScriptedBackend, connect: Callable[..., Connection]) -> None:
-    """Over a channel of its own: so many at once, then drained, all handed back in one step, closed."""
+    """Over a channel of its own: so many at once, then drained, all released in one step, closed."""
     browser = connect(emulation_limit=7).create_session().create_browser(QUEUE)
     tokens: list[int] = []
 

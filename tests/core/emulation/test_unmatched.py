@@ -31,7 +31,7 @@ MANY = tuple(f"grey-{number}" for number in range(60))
 
 def test_the_price_is_named_once_per_connection(broker: Broker) -> None:
     session = broker.session()
-    with pytest.warns(EmulationWarning, match=r"selector on a queue.*parked"):
+    with pytest.warns(EmulationWarning, match=r"selector on a queue.*buffered"):
         session.create_consumer(QUEUE, "colour = 'red'")
     session.create_consumer(QUEUE, "colour = 'blue'")  # a second warning would be an error here
 
@@ -65,7 +65,7 @@ def test_a_busy_listener_hides_nothing(broker: Broker) -> None:
 
 
 def test_the_park_is_bounded(broker: Broker) -> None:
-    """With nobody else, five are parked and the window is full; the rest stays with the broker."""
+    """With nobody else, five are buffered and the window is full; the rest stays with the broker."""
     session = broker.session(emulation_limit=5, prefetch=3)
     consumer = select(session, "red")
     send(session, *MANY)
@@ -86,11 +86,11 @@ def test_a_consumer_tells_whether_it_may_not_have_seen_all(broker: Broker) -> No
     consumer = select(session, "red")
     send(session, *MANY[:4])
     assert consumer.receive_no_wait() is None
-    assert not consumer.is_cut
+    assert not consumer.is_truncated
     send(session, *MANY[4:])
-    eventually(lambda: consumer.is_cut)
-    assert JMSConsumer(consumer).is_cut
-    assert not session.create_consumer(QUEUE).is_cut
+    eventually(lambda: consumer.is_truncated)
+    assert JMSConsumer(consumer).is_truncated
+    assert not session.create_consumer(QUEUE).is_truncated
 
 
 def test_a_full_park_goes_on_when_others_consume(broker: Broker) -> None:
@@ -129,7 +129,7 @@ def test_closing_gives_back_in_order_at_once(broker: Broker) -> None:
 
 
 def test_a_lost_link_takes_nothing_with_it(broker: Broker) -> None:
-    """The parked messages return with the link, and the selection goes on over the next one."""
+    """The buffered messages return with the link, and the selection goes on over the next one."""
     connection = broker.connect()
     session = connection.create_session()
     consumer = select(session, "red")
@@ -145,7 +145,7 @@ def test_a_lost_link_takes_nothing_with_it(broker: Broker) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::jmsbridge.errors.EmulationWarning")
-def test_parked_messages_are_no_part_of_a_transaction(broker: Broker) -> None:
+def test_buffered_messages_are_not_part_of_a_transaction(broker: Broker) -> None:
     transacted = broker.session(True)
     consumer = select(transacted, "red")
     session = broker.session()

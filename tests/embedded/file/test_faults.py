@@ -316,7 +316,7 @@ def test_a_clock_set_back_holds_up_only_what_waits_for_a_time(path: Path, monkey
     channel.subscribe(Interest(address=FIRST), box).grant(10)
     assert [arrival.envelope.body for arrival in box.wait(2)] == ["kept", "1"]
     assert isinstance(link, Admin)
-    assert [place.depth for place in link.places()] == [3], "what expired is gone, what is delayed waits"
+    assert [info.depth for info in link.list_destinations()] == [3], "what expired is gone, what is delayed waits"
     monkeypatch.setattr(store, "_now", lambda: now + 500)
     send(channel, message("2", SECOND))
     assert [arrival.envelope.body for arrival in box.wait(3)] == ["kept", "1", "delayed"]

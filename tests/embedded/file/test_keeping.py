@@ -166,7 +166,7 @@ def test_administration(path: Path) -> None:
     channel, box = link.channel(False), Inbox()
     channel.subscribe(Interest(address=FIRST), box).grant(2)
     box.wait(2)
-    assert [(str(p.address), p.depth, p.consumers) for p in link.places()] == [
+    assert [(str(p.address), p.depth, p.consumers) for p in link.list_destinations()] == [
         ("queue:first", 600, 1),
         ("topic:news", 0, 0),
         ("queue:second", 0, 0),
@@ -183,5 +183,5 @@ def test_administration(path: Path) -> None:
     link.remove(NEWS)
     with pytest.raises(AddressRefused):
         link.purge(FIRST)
-    assert [str(place.address) for place in link.places()] == ["queue:second"]
+    assert [str(info.address) for info in link.list_destinations()] == ["queue:second"]
     link.close()

@@ -108,7 +108,7 @@ def test_one_whose_lock_others_keep_looking_at_goes_on_until_its_deadline(
     assert len(tries) == 50
     monkeypatch.setattr(presence, "_PATIENCE", 0.05)
     monkeypatch.setattr(fcntl, "lockf", _always_looked_at)
-    with pytest.raises(OSError, match="other processes had each lock"):
+    with pytest.raises(OSError, match="other processes held each lock"):
         _made(path)
 
 

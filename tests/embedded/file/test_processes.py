@@ -85,7 +85,7 @@ def test_a_file_that_cannot_be_read_for_a_moment_is_looked_at_again(crew: Crew) 
     crew.wait(lambda: recovering.refused == 2)
     send(link.channel(False), message("1"))
     crew.wait(lambda: crew.words("at"))
-    assert link.lost is None
+    assert link.client.lost is None
     link.close()
 
 

@@ -1,21 +1,21 @@
 """Everything that a broker counts or keeps twice, against what is counted anew."""
 
 from jmsbridge_embedded.memory.broker import Broker
-from jmsbridge_embedded.memory.queues.backlog import View
 from jmsbridge_embedded.memory.queues.queue import Queue
+from jmsbridge_embedded.memory.queues.takers import View
 
 __all__ = ["all_queues", "audit"]
 
 
 def all_queues(broker: Broker) -> list[Queue]:
-    topics = broker.topics.topics.values()
-    return [*broker.queues.values(), *(each.queue for topic in topics for each in topic.subscriptions)]
+    topics = broker.destinations.topics.topics.values()
+    return [*broker.destinations.queues.values(), *(each.queue for topic in topics for each in topic.subscriptions)]
 
 
 def audit(broker: Broker) -> None:
     """Fail where something is wrong; as every verb does, it first mends what an interrupt left."""
-    with broker.common.lock:
-        broker.common.mend()
+    with broker.state.lock:
+        broker.state.mend()
         queues = all_queues(broker)
         for queue in queues:
             _check_messages(queue)
@@ -29,15 +29,15 @@ def audit(broker: Broker) -> None:
             if getattr(consumer, "queue", None) not in queues
         }
         unsettled = sum(len(getattr(consumer, "held", ())) for consumer in ended)
-        assert broker.common.stored == sum(queue.size for queue in queues) + in_transactions + unsettled
-        assert broker.common.step is None
+        assert broker.state.stored == sum(queue.size for queue in queues) + in_transactions + unsettled
+        assert broker.state.step is None
 
 
 def _check_messages(queue: Queue) -> None:
     waiting = list(queue.main)
     own = [entry for consumer in queue.consumers for entry in consumer.own or ()]
     held = [entry for consumer in (*queue.consumers, *queue.retired) for entry in consumer.held]
-    delayed = [entry for _, _, entry in queue.delayed]
+    delayed = [entry for _, _, entry in queue.timetable.delayed]
     everything = [*waiting, *own, *held, *delayed]
     assert len(everything) == len(set(everything)) == queue.size, (queue.origin, len(everything), queue.size)
     assert all(entry.holder in (*queue.consumers, *queue.retired) for entry in held)
@@ -50,8 +50,8 @@ def _check_messages(queue: Queue) -> None:
     grouped = {entry for entry in everything if "JMSXGroupID" in entry.envelope.properties}
     assert grouped - set(delayed) <= queue.grouped <= grouped
     assert queue.plain == (not queue.views and not queue.grouped)
-    if queue.delayed:
-        assert queue.alarm is not None or queue._appearing
+    if queue.timetable.delayed:
+        assert queue.timetable.alarm is not None or queue.timetable.appearing
 
 
 def _check_consumers(queue: Queue) -> None:

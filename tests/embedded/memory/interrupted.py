@@ -274,7 +274,7 @@ class Run:
     def wait_mended(self) -> None:
         """Nobody needs to come by: what was interrupted is finished without another verb of this thread."""
         deadline = time.monotonic() + PATIENCE
-        while self.broker.common.step is not None:
+        while self.broker.state.step is not None:
             if time.monotonic() > deadline:
                 raise AssertionError("nobody finished what was interrupted")
             time.sleep(0.0001)  # sleep: looks without a lock, which would mend
@@ -315,7 +315,7 @@ class Run:
             self.mine.settle([arrival.token for arrival in self.held], Outcome.ACCEPTED)
             self.accepted += [arrival.envelope.body for arrival in self.held]
             self.held = []
-            if self.broker.common.stored == SHELF or time.monotonic() > deadline:
+            if self.broker.state.stored == SHELF or time.monotonic() > deadline:
                 break
             time.sleep(0.01)  # sleep: others take what is theirs
         audit(self.broker)
@@ -324,8 +324,8 @@ class Run:
                 taker.stopped = True
                 taker.thread.join(PATIENCE)
         audit(self.broker)
-        if self.broker.common.stored != SHELF:
-            raise AssertionError(f"{self.broker.common.stored - SHELF} messages wait and nobody gets them")
+        if self.broker.state.stored != SHELF:
+            raise AssertionError(f"{self.broker.state.stored - SHELF} messages wait and nobody gets them")
         self.compare()
 
     def compare(self) -> None:

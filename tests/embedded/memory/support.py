@@ -191,4 +191,4 @@ class World:
 
     @property
     def stored(self) -> int:
-        return self.broker.common.stored
+        return self.broker.state.stored

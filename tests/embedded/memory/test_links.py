@@ -81,8 +81,8 @@ def test_credentials_are_checked_where_there_are_any(credentials: Any) -> None:
     for given in wrong:
         with pytest.raises(AuthenticationFailed):
             connect(credentials=credentials, **given)
-    assert connect(credentials=credentials, user="app", password="secret").lost is None
-    assert connect(user="anybody", password="anything").lost is None
+    assert connect(credentials=credentials, user="app", password="secret").client.lost is None
+    assert connect(user="anybody", password="anything").client.lost is None
     assert "secret" not in repr(EmbeddedOptions(credentials=credentials))
 
 
@@ -92,11 +92,11 @@ def test_a_client_id_belongs_to_one_live_link() -> None:
         connect(client_id="app")
     with pytest.raises(ClientIdRefused, match="empty"):
         connect(client_id="")
-    assert connect("two", client_id="app").client_id == "app"
+    assert connect("two", client_id="app").client.client_id == "app"
     link.close()
     connect(client_id="app")
     jmsbridge_embedded.cut("one")
-    assert connect(client_id="app").client_id == "app"
+    assert connect(client_id="app").client.client_id == "app"
 
 
 @pytest.mark.parametrize("kind", [queue("reply"), topic("reply"), queue(""), topic("")])

@@ -67,7 +67,7 @@ def test_four_threads_lose_nothing_and_repeat_nothing() -> None:
     got = sorted(taken.get() for _ in range(taken.qsize()))
     assert finished
     assert got == [*range(COUNT), *range(100_001, 100_001 + COUNT)]
-    assert broker.common.stored == 0
+    assert broker.state.stored == 0
 
 
 class Last:

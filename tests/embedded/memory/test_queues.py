@@ -218,7 +218,7 @@ def test_idle_queues_are_not_kept(world: World) -> None:
         world.send_bodies(1, to=queue(f"reply-{number}"))
         user.settle(Outcome.ACCEPTED)
         user.close()
-    assert world.broker.queues == {}
+    assert world.broker.destinations.queues == {}
 
 
 def test_browsing_shows_what_waits_and_takes_nothing(world: World) -> None:

@@ -41,9 +41,9 @@ def test_an_idle_queue_is_forgotten_with_the_last_settlement(world: World) -> No
     user = world.consume()
     world.send_bodies(1)
     retire(user)
-    assert list(world.broker.queues) == ["orders"]
+    assert list(world.broker.destinations.queues) == ["orders"]
     user.settle(Outcome.ACCEPTED)
-    assert world.broker.queues == {}
+    assert world.broker.destinations.queues == {}
     user.close()
     assert world.stored == 0
 
@@ -87,7 +87,7 @@ def test_unsubscribing_waits_for_what_is_not_acknowledged(world: World) -> None:
         link.unsubscribe("sub", None)
     user.settle(Outcome.ACCEPTED)
     link.unsubscribe("sub", None)
-    assert world.broker.topics.topics == {}
+    assert world.broker.destinations.topics.topics == {}
 
 
 @pytest.mark.parametrize("fields", [{}, SHARED])
@@ -99,7 +99,7 @@ def test_a_non_durable_subscription_ends_with_its_last_consumer(
     world.send_bodies(1, 2, to=topic())
     retire(user)
     world.send_bodies(3, to=topic())
-    assert (world.stored, world.broker.topics.topics) == (1, {})
+    assert (world.stored, world.broker.destinations.topics.topics) == (1, {})
     audit(world.broker)
     user.settle(outcome)
     user.close()
@@ -166,4 +166,4 @@ def test_an_ended_queue_keeps_none_of_its_messages(world: World) -> None:
     bodies.clear()
     user.close()
     world.later(0)
-    assert (world.stored, len(world.broker.common.schedule), len(left)) == (0, 0, 0)
+    assert (world.stored, len(world.broker.schedule), len(left)) == (0, 0, 0)

@@ -114,11 +114,11 @@ def test_views_are_kept_short(world: World) -> None:
     for number in range(3000):
         world.send(*coloured(3 * number))
         red.settle(Outcome.ACCEPTED, *red.take())
-    held = world.broker.queues["orders"]
+    held = world.broker.destinations.queues["orders"]
     assert max(len(held.main), *(len(view) for view in held.views.values())) < 100
     red.close()
     idle.close()
-    assert world.broker.queues == {}
+    assert world.broker.destinations.queues == {}
 
 
 def test_released_again_and_again_leaves_nothing_behind(world: World) -> None:
@@ -131,7 +131,7 @@ def test_released_again_and_again_leaves_nothing_behind(world: World) -> None:
         red.settle(Outcome.RELEASED, *arrivals)
         red.grant(4)
         assert red.bodies == [0, 3, 6, 9]
-    held = world.broker.queues["orders"]
+    held = world.broker.destinations.queues["orders"]
     assert max(len(held.main), *(len(view) for view in held.views.values())) < 100
 
 
@@ -160,7 +160,7 @@ def test_a_queue_is_plain_again_after_its_last_grouped_message(world: World, las
     world.send(grouped(1, "a"), grouped(2, "a", expiration=world.now + 10))
     owner, other = world.consume(credit=1, presettled=last == "presettled"), world.consume(credit=0)
     other.grant(5)
-    held = world.broker.queues["orders"]
+    held = world.broker.destinations.queues["orders"]
     if last != "presettled":
         owner.settle(Outcome.FAILED)
         owner.grant(1)

@@ -8,7 +8,7 @@ import pytest
 
 from jmsbridge.spi import Interest, LinkLost, Mode, Outcome
 from jmsbridge_embedded.memory.link import Link
-from jmsbridge_embedded.memory.queues import walk
+from jmsbridge_embedded.memory.queues import slices
 from tests.embedded.memory.auditing import audit
 from tests.embedded.memory.support import Box, User, World, message, queue, topic
 
@@ -34,8 +34,8 @@ class Pauses:
 @pytest.fixture
 def pauses(monkeypatch: pytest.MonkeyPatch) -> Pauses:
     made = Pauses()
-    monkeypatch.setattr(walk, "_SLICE", 0.0)
-    monkeypatch.setattr("jmsbridge_embedded.memory.queues.walk.time.sleep", made.sleep)
+    monkeypatch.setattr(slices, "_SLICE", 0.0)
+    monkeypatch.setattr("jmsbridge_embedded.memory.queues.slices.time.sleep", made.sleep)
     return made
 
 
@@ -125,7 +125,7 @@ def test_a_view_is_given_up_with_its_link(world: World, pauses: Pauses) -> None:
     with pytest.raises(LinkLost):
         subscription.grant(1)
     assert pauses.count < 10
-    assert list(world.broker.queues["orders"].views) == ["n <= 3"]
+    assert list(world.broker.destinations.queues["orders"].views) == ["n <= 3"]
     audit(world.broker)
 
 
@@ -159,7 +159,7 @@ def test_a_browser_shows_what_waits_when_its_turn_comes(
 
 
 def shown_number(world: World, others: Others, body: int) -> int:
-    entries = [entry for entry in world.broker.queues["orders"].main if entry.envelope.body == body]
+    entries = [entry for entry in world.broker.destinations.queues["orders"].main if entry.envelope.body == body]
     number: int = entries[0].envelope.properties["n"]
     return number
 
@@ -187,20 +187,20 @@ def test_a_sweep_lets_others_in(world: World, seed: int) -> None:
         expiration = world.now + 500 if number % 2 else 0
         world.send(message(-1 - number, properties={"n": number % 10}, expiration=expiration))
     world.now += 5000
-    schedule = world.broker.common.schedule
+    schedule = world.broker.schedule
     steps = 0
-    with world.broker.common.lock:
+    with world.broker.state.lock:
         schedule._call(world.now)
     more = True
     while more:
-        with world.broker.common.lock:
+        with world.broker.state.lock:
             more = schedule._work()
-            world.broker.common.step = None
+            world.broker.state.step = None
         others.turn()
         steps += 1
     assert steps > 10
     held = [arrival.envelope.expiration for _, arrival in others.held]
-    waiting = [entry.envelope.expiration for entry in world.broker.queues["orders"].main]
+    waiting = [entry.envelope.expiration for entry in world.broker.destinations.queues["orders"].main]
     assert held + waiting == [0] * (len(held) + len(waiting))
     audit(world.broker)
 
@@ -208,17 +208,17 @@ def test_a_sweep_lets_others_in(world: World, seed: int) -> None:
 def test_looking_at_places_is_done_in_slices_too(world: World, pauses: Pauses) -> None:
     user = world.consume(credit=1)
     world.send(*(message(number, priority=number % 10) for number in range(1000)))
-    (place,) = world.link.places()
-    assert (place.depth, place.oldest, len(user.bodies), pauses.count > 5) == (1000, 0, 1, True)
+    (info,) = world.link.list_destinations()
+    assert (info.depth, info.oldest, len(user.bodies), pauses.count > 5) == (1000, 0, 1, True)
 
 
 def test_what_is_dropped_is_freed_bit_by_bit(world: World) -> None:
     user = world.consume(topic(), credit=0)
     world.send_bodies(*range(1000), to=topic())
     user.close()
-    schedule = world.broker.common.schedule
+    schedule = world.broker.schedule
     assert (world.stored, len(schedule._jobs)) == (0, 1)
-    with world.broker.common.lock:
+    with world.broker.state.lock:
         assert schedule._work()
     world.later(0)
     assert len(schedule._jobs) == 0
@@ -231,7 +231,7 @@ def test_what_is_due_appears_in_slices(world: World, pauses: Pauses, verb: str) 
     user = world.consume(credit=1)
     world.now += 200
     seen: list[int] = []
-    pauses.act = lambda: seen.append(len(world.broker.queues["orders"].delayed))
+    pauses.act = lambda: seen.append(len(world.broker.destinations.queues["orders"].timetable.delayed))
     if verb == "drain":
         user.drain()
         assert user.bodies == [0]

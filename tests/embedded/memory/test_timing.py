@@ -95,7 +95,7 @@ def test_expired_messages_are_swept_without_a_consumer(world: World) -> None:
     world.later(5000)
     assert world.stored == 1
     world.later(100_000)
-    assert len(world.broker.common.schedule) == 0
+    assert len(world.broker.schedule) == 0
 
 
 def test_one_sweep_is_scheduled_however_many_messages_expire(world: World) -> None:
@@ -104,7 +104,7 @@ def test_one_sweep_is_scheduled_however_many_messages_expire(world: World) -> No
         world.send(message(number, expiration=world.now + 60_000 + number))
         user.grant(1)
         user.settle(Outcome.ACCEPTED, *user.take())
-    assert len(world.broker.common.schedule) == 1
+    assert len(world.broker.schedule) == 1
 
 
 def test_a_deleted_queue_forgets_its_delayed_messages(world: World) -> None:
@@ -112,7 +112,7 @@ def test_a_deleted_queue_forgets_its_delayed_messages(world: World) -> None:
     world.send(message("late", address, delivery_time=world.now + 100))
     assert world.stored == 1
     world.link.delete(address)
-    assert (world.stored, len(world.broker.common.schedule)) == (0, 0)
+    assert (world.stored, len(world.broker.schedule)) == (0, 0)
 
 
 def test_the_timer_wakes_in_time_and_ends() -> None:
@@ -140,7 +140,7 @@ def test_the_timer_wakes_for_an_earlier_message_than_it_waits_for() -> None:
     start = time.time_ns() // 1_000_000
     channel.send(message("in 25 s", delivery_time=start + 25_000), None)
     wait_timer("earlier")
-    eventually(lambda: bool(broker.common.schedule._wake._waiters))  # type: ignore[attr-defined]
+    eventually(lambda: bool(broker.schedule._wake._waiters))  # type: ignore[attr-defined]
     channel.send(message("in 0.1 s", delivery_time=start + 100), None)
     assert box.full.wait(DEADLINE)
     assert box.bodies == ["in 0.1 s"]

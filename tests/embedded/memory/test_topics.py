@@ -109,7 +109,7 @@ def test_an_inactive_durable_subscription_is_made_anew(world: World, address: An
     assert (user.bodies, world.stored) == ([2], 1)
     user.close()
     world.send_bodies("gone", to=topic("third"))
-    assert len(world.broker.topics.topics) == 1
+    assert len(world.broker.destinations.topics.topics) == 1
 
 
 def test_unsubscribing(world: World) -> None:
@@ -124,7 +124,7 @@ def test_unsubscribing(world: World) -> None:
     with pytest.raises(SubscriptionUnknown):
         world.link.unsubscribe("sub", None)
     link.unsubscribe("sub", None)
-    assert (world.stored, world.broker.topics.topics) == (0, {})
+    assert (world.stored, world.broker.destinations.topics.topics) == (0, {})
     with pytest.raises(SubscriptionUnknown):
         link.unsubscribe("sub", None)
 

@@ -1,10 +1,11 @@
 """Faults of sending, arriving and settling that no capability excuses."""
 
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import msgspec
 
-from jmsbridge.spi import Arrival, BackendError, Envelope, Outcome, Ticket
+from jmsbridge.spi import Arrival, BackendError, Envelope, Outcome, SendCancelled, Ticket
 from tests.suites.faulty.layer import Answer, Fault, LayerChannel, LayerLink, LayerSubscription
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "ArrivesAfterDrain",
     "ArrivesOutOfOrder",
     "BeginsRedelivered",
+    "CancelsWhatIsOnItsWay",
     "CreditReplaces",
     "DrainKeepsCredit",
     "DropsAfterTwenty",
@@ -45,6 +47,33 @@ class SendsOutOfOrder(Fault):
         super().send(channel, envelope, ticket)
         while channel.kept:
             super().send(channel, *channel.kept.pop())
+
+
+class CancelsWhatIsOnItsWay(Fault):
+    """A send that is on its way to the broker is said to have been taken back."""
+
+    slow = True
+    cancels = True
+
+    def send(self, channel: LayerChannel, envelope: Envelope, ticket: Ticket | None) -> None:
+        if ticket is None:
+            super().send(channel, envelope, None)
+            return
+        channel.kept.append(ticket)
+
+        def answer(tell: Callable[[], None]) -> None:
+            if ticket in channel.kept:
+                channel.kept.remove(ticket)
+                tell()
+
+        told = Answer(lambda: answer(ticket.succeed), lambda error: answer(lambda: ticket.fail(error)))
+        super().send(channel, envelope, told)
+
+    def cancel(self, channel: LayerChannel, tickets: Sequence[Ticket]) -> None:
+        for ticket in tickets:
+            if ticket in channel.kept:
+                channel.kept.remove(ticket)
+                ticket.fail(SendCancelled("taken back"))
 
 
 class OvertakesUnconfirmed(Fault):

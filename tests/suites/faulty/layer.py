@@ -78,7 +78,8 @@ class LayerLink:
 
     def channel(self, transacted: bool) -> "LayerChannel":
         """A channel of the link below."""
-        made = LayerChannel(self, self.fault.channel(self, transacted), transacted)
+        kind = _Cancelling if self.fault.cancels else LayerChannel
+        made = kind(self, self.fault.channel(self, transacted), transacted)
         self.channels.append(made)
         return made
 
@@ -154,6 +155,11 @@ class LayerChannel:
         self.fault.close_channel(self)
 
 
+class _Cancelling(LayerChannel):
+    def cancel(self, tickets: Sequence[Ticket]) -> None:
+        self.fault.cancel(self, tickets)
+
+
 class LayerSubscription:
     """The SPI's Subscription, and the Inbox of the subscription below."""
 
@@ -206,6 +212,7 @@ class Fault:
 
     slow: ClassVar[bool] = False
     retires: ClassVar[bool] = True
+    cancels: ClassVar[bool] = False
 
     def open(self, backend: LayerBackend, endpoint: Endpoint, options: Any, link: LayerLink) -> Link:
         """Open the link below."""
@@ -244,6 +251,9 @@ class Fault:
     def send(self, channel: LayerChannel, envelope: Envelope, ticket: Ticket | None) -> None:
         """Send."""
         channel.inner.send(envelope, ticket)
+
+    def cancel(self, channel: LayerChannel, tickets: Sequence[Ticket]) -> None:
+        """Take sends back; the backends below write each at once, so there is nothing to take back."""
 
     def subscribe(self, channel: LayerChannel, interest: Interest, inbox: LayerSubscription) -> Subscription:
         """Subscribe."""

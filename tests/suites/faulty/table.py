@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from jmsbridge.spi import Arrival, Channel, Envelope, Interest, Link, Native, Outcome, Retires, Subscription
+from jmsbridge.spi import Arrival, Cancels, Channel, Envelope, Interest, Link, Native, Outcome, Retires, Subscription
 from jmsbridge.testing.promises import Promise
 from tests.suites.faulty import answers, capabilities, flows
 from tests.suites.faulty.layer import Fault
@@ -70,6 +70,7 @@ _PROMISES = (
 _VERBS = (
     _row(flows.KeepsTopics, Channel.send, "topic_stores_only_what_somebody_wants"),
     _row(capabilities.KeyIgnoresClient, Interest, "durable_key_belongs_to_its_client_id"),
+    _row(flows.CancelsWhatIsOnItsWay, Cancels.cancel, "send_that_is_taken_back_is_not_sent"),
     _row(flows.LosesHeaders, Envelope, "send_carries_headers"),
     _row(flows.BeginsRedelivered, Arrival, "receive_first_delivery_is_unflagged"),
     _row(flows.KeepsWhatChannelsHeld, Channel.close, "settle_channel_close_gives_back"),

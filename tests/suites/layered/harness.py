@@ -37,7 +37,7 @@ class EmbeddedHarness(Harness):
             return
         links, self._alone = self._alone, []
         for link in map(_innermost, links):
-            with link._lock:
+            with link._state.lock:
                 link.end("the link was cut")
             link.tell(LinkLost("the link was cut"))
 
@@ -81,7 +81,7 @@ def stored_at(endpoint: Endpoint, options: Any) -> int:
     """How many messages are in the queues and subscriptions of an embedded broker."""
     link = jmsbridge_embedded.backend.open(endpoint, options, LinkLog())
     assert isinstance(link, Admin)
-    depths = [place.depth for place in link.places()]
+    depths = [info.depth for info in link.list_destinations()]
     link.close()
     return sum(depths)
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import jmsbridge_embedded
-from jmsbridge.spi import registry
+from jmsbridge.spi import Channel, registry
 from jmsbridge.testing import Harness
 from jmsbridge.testing.proxy import Direction
 from tests.suites.layered.harness import EmbeddedHarness
@@ -24,6 +24,10 @@ class SlowSampleHarness(SampleHarness):  # type: ignore[misc]  # a copy of the s
     def freeze(self, direction: Direction | None = None) -> None:
         """Nothing passes any more on the links that there are."""
         _sample.freeze(direction)
+
+    def lose_channel(self, channel: Channel) -> bool:
+        """The layer does not pass on that a channel dies alone."""
+        return False
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import assert_type
 
 import jmsbridge
-from jmsbridge import InDoubt, JMSError, Message, Place, TextMessage
+from jmsbridge import DestinationInfo, InDoubt, JMSError, Message, TextMessage
 from jmsbridge.domain import QueueConnectionFactory, QueueRequestor, QueueSession
 
 
@@ -39,8 +39,8 @@ def main(url: str) -> list[str]:
         context.create_producer().send(odd, "odd")
         with context.create_browser(odd) as browser:
             found += [text or "" for text in texts(iter(browser))]
-        places = assert_type(context.admin.list(), list[Place])
-        found += [f"{place.destination} {place.depth}" for place in places if place.destination == odd]
+        listed = assert_type(context.admin.list(), list[DestinationInfo])
+        found += [f"{info.destination} {info.depth}" for info in listed if info.destination == odd]
         try:
             context.unsubscribe("archive")
         except InDoubt as error:

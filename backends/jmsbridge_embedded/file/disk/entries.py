@@ -30,8 +30,8 @@ _SIZES: Final = (128, 32, 8, 1)
 _INSERT: Final = {size: _COLUMNS + ",".join(["(?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?)"] * size) for size in _SIZES}
 _FIELDS: Final = 10
 _DEATH: Final = "max(count, 1)"
-"""Nobody knows what a dead link or process had seen of what it held: marked as redelivered, but deaths alone never use
-up the redeliveries of a message."""
+"""It is unknown what a dead link or process had seen of what it held: marked as redelivered, but deaths alone never
+use up the redeliveries of a message."""
 _LIST: Final = "(SELECT value FROM json_each(?))"
 _PAGE: Final = """
     SELECT id, rank, count, expires, bucket, coalesce(body, (SELECT data FROM body WHERE id = content)), failures
@@ -55,7 +55,7 @@ def pack(envelope: Envelope) -> Packed:
     """Encode in the caller's thread; ``OverflowError`` for a time that no Java long holds."""
     for moment in (envelope.timestamp, envelope.expiration, envelope.delivery_time):
         if not -_LONG <= moment < _LONG:
-            raise OverflowError(f"{moment} is no time in milliseconds")
+            raise OverflowError(f"{moment} is not a time in milliseconds")
     return Packed(envelope, encode(envelope), bucket_of(envelope) if GROUP in envelope.properties else None)
 
 
@@ -92,8 +92,8 @@ class Entries:
 
     # -- in and out ----------------------------------------------------------------------------------------------
 
-    def add(self, line: int, packed: Packed, now: int) -> bool:
-        """A new message at the end of a line; whether it is there now, rather than later or not at all."""
+    def add(self, queue: int, packed: Packed, now: int) -> bool:
+        """A new message at the end of a queue; whether it is there now, rather than later or not at all."""
         envelope = packed.envelope
         due, expires = envelope.delivery_time, envelope.expiration
         if due <= now:
@@ -112,7 +112,7 @@ class Entries:
         self.stored += 1
         self._rows += (
             number,
-            line,
+            queue,
             key_of(envelope.priority, number),
             due,
             expires,
@@ -157,19 +157,19 @@ class Entries:
         if state != self._begun:  # what changes nothing writes nothing, and so needs no room on the disk
             self.sql.execute("UPDATE state SET seq = ?, stored = ?, topology = ? WHERE one = 1", state)
 
-    def move(self, messages: list[tuple[int, int]], line: int) -> None:
-        """Put waiting messages, given by id and rank, at the end of another line."""
+    def move(self, messages: list[tuple[int, int]], queue: int) -> None:
+        """Put waiting messages, given by id and rank, at the end of another queue."""
         self.flush()
         for number, rank in messages:
             place = rank // BAND * BAND + self.number()
-            self.sql.execute("UPDATE entry SET line = ?, rank = ? WHERE id = ?", (line, place, number)).fetchall()
+            self.sql.execute("UPDATE entry SET line = ?, rank = ? WHERE id = ?", (queue, place, number)).fetchall()
 
     # -- claims --------------------------------------------------------------------------------------------------
 
-    def page(self, line: int, after: int, before: int, limit: int) -> list[Row]:
-        """The first waiting messages of a line with a rank between these two."""
+    def page(self, queue: int, after: int, before: int, limit: int) -> list[Row]:
+        """The first waiting messages of a queue with a rank between these two."""
         self.flush()
-        return self.sql.execute(_PAGE, (line, after, before, limit)).fetchall()
+        return self.sql.execute(_PAGE, (queue, after, before, limit)).fetchall()
 
     def claim(self, ids: list[int], node: int) -> None:
         """A node holds these from now on."""
@@ -183,11 +183,11 @@ class Entries:
         self.sql.execute(f"UPDATE entry SET owner = NULL, {numbers} WHERE id IN {_LIST}", (_json(ids),))
 
     def give_back_all(self, node: int) -> list[int]:
-        """Everything that a dead node held waits again; the lines where that happened."""
+        """Everything that a dead node held waits again; the queues where that happened."""
         self.flush()
-        lines = self.sql.execute("SELECT DISTINCT line FROM entry WHERE owner = ?", (node,)).fetchall()
+        queues = self.sql.execute("SELECT DISTINCT line FROM entry WHERE owner = ?", (node,)).fetchall()
         self.sql.execute(f"UPDATE entry SET owner = NULL, count = {_DEATH} WHERE owner = ?", (node,))
-        return [line for (line,) in lines]
+        return [queue for (queue,) in queues]
 
     # -- time ----------------------------------------------------------------------------------------------------
 
@@ -197,25 +197,25 @@ class Entries:
         self.next_expiry = self._one("SELECT coalesce(min(expires), 0) FROM entry WHERE expires > 0")
 
     def appear(self, now: int) -> set[int]:
-        """Delayed messages that are due take their places behind those that are there; the lines where they do."""
+        """Delayed messages that are due take their places behind those that are there; the queues where they do."""
         self.flush()
         rows = self.sql.execute("SELECT id, line, rank FROM entry WHERE due > 0 AND due <= ? ORDER BY due, id", (now,))
         changed = set()
-        for number, line, rank in rows.fetchall():
+        for number, queue, rank in rows.fetchall():
             place = rank // BAND * BAND + self.number()
             self.sql.execute("UPDATE entry SET due = 0, rank = ? WHERE id = ?", (place, number)).fetchall()
-            changed.add(line)
+            changed.add(queue)
         self.next_due = self._one("SELECT coalesce(min(due), 0) FROM entry WHERE due > 0")
         return changed
 
-    def expired(self, lines: list[int], now: int, limit: int) -> list[tuple[int, Row]]:
-        """What has expired in these lines and nobody holds, each with its line."""
+    def expired(self, queues: list[int], now: int, limit: int) -> list[tuple[int, Row]]:
+        """What has expired in these queues and is not held, each with its queue."""
         self.flush()
-        rows = self.sql.execute(_EXPIRED, (now, _json(lines), limit)).fetchall()
+        rows = self.sql.execute(_EXPIRED, (now, _json(queues), limit)).fetchall()
         return [(row[0], row[1:]) for row in rows]
 
     def sweep(self, now: int, but: list[int]) -> None:
-        """Drop what has expired and nobody holds, in all lines but these."""
+        """Drop what has expired and is not held, in all queues but these."""
         self.flush()
         where = f"expires > 0 AND expires <= ? AND owner IS NULL AND line NOT IN {_LIST}"
         self.stored -= self._changes(f"DELETE FROM entry WHERE {where}", now, _json(but))
@@ -227,38 +227,38 @@ class Entries:
         """Drop what was sent NON_PERSISTENT: all processes that knew of it are gone."""
         self.stored -= self._changes("DELETE FROM entry WHERE kept = 0")
 
-    # -- lines ---------------------------------------------------------------------------------------------------
+    # -- queues ---------------------------------------------------------------------------------------------------
 
-    def drop_line(self, line: int, nodes: Iterable[int]) -> None:
-        """Delete all messages of a line, those that these nodes hold included."""
+    def drop_queue(self, queue: int, nodes: Iterable[int]) -> None:
+        """Delete all messages of a queue, those that these nodes hold included."""
         self.flush()
         where = "DELETE FROM entry WHERE line = ? AND "
-        self.stored -= self._changes(f"{where} owner IS NULL AND due = 0", line)
-        self.stored -= self._changes(f"{where} due > 0", line)
+        self.stored -= self._changes(f"{where} owner IS NULL AND due = 0", queue)
+        self.stored -= self._changes(f"{where} due > 0", queue)
         for node in nodes:
-            self.stored -= self._changes(f"{where} owner = {int(node)}", line)
+            self.stored -= self._changes(f"{where} owner = {int(node)}", queue)
 
-    def depth(self, line: int, nodes: Iterable[int]) -> tuple[int, int | None]:
+    def depth(self, queue: int, nodes: Iterable[int]) -> tuple[int, int | None]:
         """How many messages there are, delayed and held ones included, and the JMSTimestamp of the first."""
         self.flush()
         ready, stamp = "line = ? AND owner IS NULL AND due = 0", None
-        count = self._one(f"SELECT count(*) FROM entry WHERE {ready}", line)
-        first = self.sql.execute(f"SELECT id, stamp FROM entry WHERE {ready} ORDER BY rank LIMIT 1", (line,)).fetchone()
-        count += self._one("SELECT count(*) FROM entry WHERE due > 0 AND line = ?", line)
-        oldest = [first] if first else []
+        count = self._one(f"SELECT count(*) FROM entry WHERE {ready}", queue)
+        first = f"SELECT id, stamp FROM entry WHERE {ready} ORDER BY rank LIMIT 1"
+        count += self._one("SELECT count(*) FROM entry WHERE due > 0 AND line = ?", queue)
+        oldest = self.sql.execute(first, (queue,)).fetchall()
         for node in nodes:
             held = "FROM entry WHERE owner = ? AND line = ?"
-            count += self.sql.execute(f"SELECT count(*) {held}", (node, line)).fetchone()[0]
-            oldest += self.sql.execute(f"SELECT id, stamp {held} ORDER BY id LIMIT 1", (node, line)).fetchall()
+            count += self.sql.execute(f"SELECT count(*) {held}", (node, queue)).fetchone()[0]
+            oldest += self.sql.execute(f"SELECT id, stamp {held} ORDER BY id LIMIT 1", (node, queue)).fetchall()
         if oldest:
             stamp = min(oldest)[1]
         return count, stamp
 
-    def is_held(self, line: int, nodes: Iterable[int]) -> bool:
-        """Whether one of these nodes holds a message of the line."""
+    def is_held(self, queue: int, nodes: Iterable[int]) -> bool:
+        """Whether one of these nodes holds a message of the queue."""
         self.flush()
         query = "SELECT 1 FROM entry WHERE owner = ? AND line = ? LIMIT 1"
-        return any(self.sql.execute(query, (node, line)).fetchone() for node in nodes)
+        return any(self.sql.execute(query, (node, queue)).fetchone() for node in nodes)
 
     def _changes(self, statement: str, *values: Any) -> int:
         return self.sql.execute(statement, values).rowcount

@@ -1,3 +1,3 @@
-"""What a broker in memory stores, the order of its messages, and who gets which."""
+"""What a broker in memory stores, the order of its messages, and which consumer gets which."""
 
 __all__: list[str] = []

@@ -5,18 +5,13 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
 from jmsbridge.spi import Envelope
 
-if TYPE_CHECKING:
-    from jmsbridge.selectors import Selector
-    from jmsbridge_embedded.memory.consumer import Consumer
-    from jmsbridge_embedded.memory.queues.walk import Walk
-
-__all__ = ["CHUNK", "GONE", "Backlog", "Entry", "View"]
+__all__ = ["CHUNK", "GONE", "Backlog", "Entry"]
 
 GONE: Final = object()
 """``Entry.holder`` of a message that is settled, expired or moved."""
@@ -51,11 +46,11 @@ def _last_key(chunk: Sequence[Entry]) -> int:
 class Backlog:
     """Entries by their keys, each once. No lock of its own.
 
-    They are in pieces (``chunks``), so that every step is short however many there are, and so that somebody who walks
-    through finds the way back after others had their turn. No piece is empty, but one that is alone. The first and
-    the last are deques; those between are tuples, which the garbage collector looks at once and no more. An entry that
-    does not wait any more may be left behind; whoever meets it drops it. Every change is a single operation of a list
-    or deque, and none does harm when it is made again: an interrupt leaves no half of one.
+    They are in pieces (``chunks``), so that every step is short however many there are, and so that a walk finds its
+    place again after other threads had their turn. No piece is empty, but one that is alone. The first and the last are
+    deques; those between are tuples, which the garbage collector looks at only once. An entry that does not wait any
+    more may be left behind; the next look at it drops it. Every change is a single operation of a list or deque, and
+    may be repeated, so that an interrupt leaves none half done.
     """
 
     __slots__ = ("chunks",)
@@ -168,30 +163,3 @@ class Backlog:
             outer = (first_made and number == 0) or (last_made and number == len(made) - 1)
             made[number] = deque(piece) if outer else tuple(piece)
         chunks[low:high] = made
-
-
-class View(Backlog):
-    """What a selector matches, or everything, and those who take from it.
-
-    ``ring`` holds the consumers with credit, the next one first; ``walk`` says how far the messages that waited before
-    have been looked at, and is None when all have.
-    """
-
-    __slots__ = ("ring", "selector", "users", "walk")
-
-    def __init__(self, selector: "Selector | None" = None, walk: "Walk | None" = None) -> None:
-        super().__init__()
-        self.selector = selector
-        self.ring: deque[Consumer] = deque()
-        self.users = 0
-        self.walk = walk
-
-    def wants(self, entry: Entry) -> bool:
-        """Whether the message belongs in this view, and nobody is going to look at it later."""
-        if self.walk is not None and not self.walk.has_passed(entry):
-            return False
-        return self.matches(entry.envelope)
-
-    def matches(self, envelope: Envelope) -> bool:
-        """Whether the selector matches."""
-        return self.selector is None or self.selector.matches_envelope(envelope)

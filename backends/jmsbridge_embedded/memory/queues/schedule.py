@@ -5,16 +5,12 @@ import threading
 import time
 from _thread import start_new_thread
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING
 
-from jmsbridge_embedded.memory.queues.walk import PAUSE, do_slice
-
-if TYPE_CHECKING:
-    from jmsbridge_embedded.memory.queues.contents import Contents
-    from jmsbridge_embedded.memory.queues.state import Common
+from jmsbridge_embedded.memory.queues.slices import PAUSE, do_slice
+from jmsbridge_embedded.memory.queues.state import BrokerState
 
 __all__ = ["Alarm", "Schedule"]
 
@@ -25,53 +21,52 @@ _log = logging.getLogger("jmsbridge.embedded")
 
 
 class Alarm:
-    """A time (milliseconds since the epoch) at which a queue wants to be called; without a queue it was called off."""
+    """What to call at a time (milliseconds since the epoch); None when that was done or called off."""
 
-    __slots__ = ("due", "queue")
+    __slots__ = ("act", "due")
 
-    def __init__(self, due: int, queue: "Contents") -> None:
+    def __init__(self, due: int, act: Callable[[int], None]) -> None:
         self.due = due
-        self.queue: Contents | None = queue
+        self.act: Callable[[int], None] | None = act
 
 
 class Schedule:
-    """Alarms of queues, and jobs that are done in slices.
+    """Alarms, and jobs that are done in slices.
 
     Guarded by the broker's lock, which every method expects to be held. The thread exists only while there is
-    something to do; without ``threaded`` there is none and somebody calls ``run``.
+    something to do; without ``threaded`` there is none, and ``run`` has to be called.
     """
 
-    def __init__(self, common: "Common", threaded: bool) -> None:
-        self._common = common
+    def __init__(self, state: BrokerState, threaded: bool) -> None:
+        self._state = state
         self._threaded = threaded
         self._heap: list[tuple[int, int, Alarm]] = []
         self._jobs: deque[Iterator[None]] = deque()
         self._count = 0
         self._off = 0
-        self._wake = threading.Condition(common.lock)
+        self._wake = threading.Condition(state.lock)
         self._thread: threading.Thread | None = None
 
     def __len__(self) -> int:
-        return sum(alarm.queue is not None for _, _, alarm in self._heap)
+        return sum(alarm.act is not None for _, _, alarm in self._heap)
 
-    def set(self, queue: "Contents", due: int) -> None:
-        """Call this queue at ``due``, and no more when it wanted to be called before."""
+    def set(self, due: int, act: Callable[[int], None]) -> Alarm:
+        """Call this at ``due``, with the time of the call."""
         self._count += 1
-        alarm, before = Alarm(due, queue), queue.alarm
+        alarm = Alarm(due, act)
         heappush(self._heap, (due, self._count, alarm))
-        queue.alarm = alarm
-        self.call_off(before)
         if self._heap[0][2] is alarm:
             self.nudge()
+        return alarm
 
     def call_off(self, alarm: Alarm | None) -> None:
         """Forget an alarm; what it was for is not kept until its time."""
-        if alarm is None or alarm.queue is None:
+        if alarm is None or alarm.act is None:
             return
-        alarm.queue = None
+        alarm.act = None
         self._off += 1
         if 2 * self._off > len(self._heap) + 64:
-            heap = [item for item in self._heap if item[2].queue is not None]
+            heap = [item for item in self._heap if item[2].act is not None]
             heapify(heap)
             self._heap, self._off = heap, 0
 
@@ -98,23 +93,23 @@ class Schedule:
     def clear(self) -> None:
         """Drop everything; the thread ends."""
         for _, _, alarm in self._heap:
-            alarm.queue = None
+            alarm.act = None
         self._heap = []
         self._off = 0
         self._jobs.clear()
         self._wake.notify()
 
     def _call(self, now: int) -> bool:
-        """Call the queues whose time has come; whether there were any."""
+        """Call what is due; whether there was anything."""
         called = False
-        while self._heap and (self._heap[0][0] <= now or self._heap[0][2].queue is None):
-            queue = heappop(self._heap)[2].queue
-            if queue is None:
+        while self._heap and (self._heap[0][0] <= now or self._heap[0][2].act is None):
+            alarm = heappop(self._heap)[2]
+            act, alarm.act = alarm.act, None
+            if act is None:
                 self._off = max(0, self._off - 1)
             else:
                 called = True
-                queue.alarm = None
-                queue.wake(now)
+                act(now)
         return called
 
     def _work(self) -> bool:
@@ -127,10 +122,10 @@ class Schedule:
         return bool(self._jobs)
 
     def _begin(self) -> None:
-        """Begin the thread, on one that is begun for that: to wait for it is nothing for one that signals interrupt."""
-        with self._common.lock:
+        """Start the thread; called where no signal arrives, since ``start`` waits and must not be interrupted."""
+        with self._state.lock:
             if self._thread is None and (self._heap or self._jobs):
-                name = f"jmsbridge-embedded-{self._common.name}-io"
+                name = f"jmsbridge-embedded-{self._state.name}-io"
                 self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
                 self._thread.start()
 
@@ -139,18 +134,18 @@ class Schedule:
             while self._turn():
                 time.sleep(PAUSE)  # sleep: gives way between slices
         except Exception:
-            _log.exception("embedded broker %r: the timer failed; the next alarm restarts it", self._common.name)
-            with self._common.lock:
+            _log.exception("embedded broker %r: the timer failed; the next alarm restarts it", self._state.name)
+            with self._state.lock:
                 self._thread = None
 
     def _turn(self) -> bool:
         """One slice of work, or the wait until there is some; whether there will be more."""
         with self._wake:
-            self._common.mend()
-            now = self._common.clock()
+            self._state.mend()
+            now = self._state.clock()
             self._call(now)
             busy = do_slice(self._work)
-            self._common.step = None
+            self._state.step = None
             if busy:
                 return True
             if not self._heap:

@@ -1,24 +1,11 @@
-"""Long work on long queues, in short slices: others have the broker's lock in between."""
+"""A way through backlogs that other threads may change meanwhile."""
 
-import time
-from collections.abc import Callable, Sequence
-from time import perf_counter
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
 
 from jmsbridge_embedded.memory.queues.backlog import Backlog, Entry
 from jmsbridge_embedded.order import SEQUENCE
 
-if TYPE_CHECKING:
-    from jmsbridge_embedded.memory.queues.state import Common
-
-__all__ = ["PAUSE", "Walk", "do_slice", "in_slices"]
-
-_SLICE: Final = 0.001
-"""Seconds of work under the lock."""
-
-PAUSE: Final = 0.0001
-"""Seconds between two slices. To let go of the lock is not enough: a thread that waits for it needs the interpreter's
-lock too, which a thread that goes on working keeps for 5 ms."""
+__all__ = ["Walk"]
 
 
 class Walk:
@@ -61,25 +48,3 @@ class Walk:
     def has_passed(self, entry: Entry) -> bool:
         """Whether the walk is not going to show the entry any more."""
         return self.done or entry.key <= self._after or entry.key & SEQUENCE > self._newest
-
-
-def in_slices(common: "Common", step: Callable[[], bool]) -> None:
-    """Call ``step`` with the broker's lock held until it says that nothing is left to do; others go between."""
-    more = True
-    while more:
-        with common.lock:
-            if common.step is not None:
-                common.mend()
-            more = do_slice(step)
-            common.step = None
-        if more:
-            time.sleep(PAUSE)  # sleep: gives way
-
-
-def do_slice(step: Callable[[], bool]) -> bool:
-    """Call ``step`` for about a millisecond; whether there is more to do."""
-    until = perf_counter() + _SLICE
-    while step():
-        if perf_counter() >= until:
-            return True
-    return False

@@ -5,6 +5,7 @@ from typing import Any
 
 from jmsbridge.spi import (
     Address,
+    ChannelLost,
     Envelope,
     Inbox,
     Interest,
@@ -33,7 +34,7 @@ class Link:
         self.native = native
         self.home = broker
         self.open_channels: list[Channel] = []
-        self._events = events
+        self.events = events
         self._dead: str | None = None
         with broker.lock:
             broker.links.append(self)
@@ -65,7 +66,7 @@ class Link:
     def die(self, reason: str) -> None:
         """End as a broken connection does, and say so; once."""
         if self._end(reason):
-            self._events.lost(LinkLost(reason))
+            self.events.lost(LinkLost(reason))
 
     def _end(self, reason: str) -> bool:
         with self.home.lock:
@@ -89,10 +90,11 @@ class Channel:
     def __init__(self, link: Link) -> None:
         self.link = link
         self.subscriptions: list[Subscription] = []
+        self._dead: str | None = None
 
     def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
         with self.link.home.lock, Answer(ticket):
-            self.link.check()
+            self.check()
             if not envelope.address.name:
                 raise SendRefused("a destination needs a name")
             self.link.home.send(envelope)
@@ -105,7 +107,7 @@ class Channel:
             "no_local": interest.no_local,
         }
         with self.link.home.lock:
-            self.link.check()
+            self.check()
             for feature, wanted in unsupported.items():
                 if wanted:
                     raise NotSupported(f"Acme has no {feature}")
@@ -118,6 +120,21 @@ class Channel:
 
     def rollback(self, ticket: Ticket) -> None:
         ticket.fail(NotSupported("Acme has no transactions"))
+
+    def die(self, reason: str) -> None:
+        """End alone, as where the broker closes a channel for a mistake, and say so; once."""
+        with self.link.home.lock:
+            if self._dead is not None:
+                return
+            self._dead = reason
+            self.close()
+        self.link.events.channel_lost(self, ChannelLost(reason))
+
+    def check(self) -> None:
+        """Promise 7, for a channel."""
+        self.link.check()
+        if self._dead is not None:
+            raise ChannelLost(self._dead)
 
     def close(self) -> None:
         with self.link.home.lock:
@@ -137,27 +154,26 @@ class Subscription:
         self.presettled = interest.presettled
         self.unsettled: dict[Entry, None] = {}
         self._channel = channel
-        self._link = channel.link
         self._address = interest.address
         self._broker = channel.link.home
         self.store = self._broker.attach(interest.address, self)
 
     def grant(self, count: int) -> None:
         with self._broker.lock:
-            self._link.check()
+            self._channel.check()
             self.credit += count
             self.store.dispatch()
 
     def settle(self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1) -> None:
         with self._broker.lock, Answer(ticket):
-            self._link.check()
+            self._channel.check()
             if outcome is Outcome.REJECTED:
                 raise NotSupported("Acme has no dead-letter queue")
             self.store.settle(self, list(tokens), outcome)
 
     def drain(self, ticket: Ticket) -> None:
         with self._broker.lock, Answer(ticket):
-            self._link.check()
+            self._channel.check()
             self.credit = 0
 
     def close(self) -> None:

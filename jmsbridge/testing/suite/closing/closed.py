@@ -320,7 +320,7 @@ EXEMPT = {
     # extensions for looking back, which are asked after the end, too: what a producer could not confirm, whether a
     # browser or a selecting consumer left something out
     "connection",
-    "is_cut",
+    "is_truncated",
     "unacknowledged",
 }
 

@@ -7,9 +7,9 @@ import time
 import msgspec
 import pytest
 
-from jmsbridge.spi.backend import Channel, Link
+from jmsbridge.spi.backend import Channel, Link, LinkEvents
 from jmsbridge.spi.envelope import Address, Outcome
-from jmsbridge.spi.errors import BackendError, ConnectFailed, LinkLost
+from jmsbridge.spi.errors import BackendError, ChannelLost, ConnectFailed, LinkLost
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness, LinkLog
 from jmsbridge.testing.marks import level, promise, requires
@@ -17,7 +17,9 @@ from jmsbridge.testing.suite.contract.support import (
     Answer,
     drain,
     envelope,
+    fetch,
     left,
+    send,
     send_texts_to,
     settle,
     subscribe,
@@ -41,6 +43,42 @@ def test_contract_death_gives_what_was_held_to_one_that_waits(harness: Harness) 
     aside.cut()
     assert sorted(arrival.envelope.body for arrival in box.wait(2)) == ["a", "b"]
     assert log.losses == []
+
+
+@level("contract")
+@promise(6, 7, LinkEvents.channel_lost)
+def test_contract_death_of_one_channel(harness: Harness) -> None:
+    """It is said once, its verbs fail, what it held is with the broker again, and the rest of its link goes on."""
+    address, elsewhere, log = harness.address(), harness.address(), LinkLog()
+    link = harness.open_link(log)
+    channel, other = link.channel(False), link.channel(False)
+    send_texts_to(link, address, "held", "waits")
+    subscription, box = subscribe(channel, address, 1, window=1)
+    box.wait(1)
+    _, others = subscribe(other, elsewhere, 5)
+    if not harness.lose_channel(channel):
+        pytest.skip("this harness cannot have the broker end one channel: write lose_channel()")
+    eventually(lambda: log.channels)
+    answers = [Answer() for _ in range(3)]
+    channel.send(envelope(address), answers[0])
+    subscription.settle(box.tokens, Outcome.ACCEPTED, answers[1])
+    subscription.drain(answers[2])
+    errors = [answer.outcome() for answer in answers]
+    assert [type(error) for error in errors] == [ChannelLost] * 3
+    assert not any(error.in_doubt for error in errors if error is not None)
+    for verb in (
+        lambda: channel.send(envelope(address), None),
+        lambda: subscription.settle(box.tokens, Outcome.ACCEPTED),
+        lambda: subscription.grant(1),
+        lambda: subscribe(channel, address),
+    ):
+        with pytest.raises(ChannelLost):
+            verb()
+    channel.close()
+    send(other, envelope(elsewhere, "goes on"))
+    assert others.wait(1)[0].envelope.body == "goes on"
+    assert fetch(link, address, 2) == ["held", "waits"]
+    assert ([lost for lost, _ in log.channels], log.losses, log.subscriptions) == ([channel], [], [])
 
 
 @level("contract")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from jmsbridge import Queue
-from jmsbridge.administration import Administration, Place
+from jmsbridge.administration import Administration, DestinationInfo
 from jmsbridge.cli.asking import YesArg, confirmed
 from jmsbridge.cli.printing import counted, print_json
 from jmsbridge.cli.progress import working
@@ -17,7 +17,7 @@ from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, co
 from jmsbridge.errors import ConfigurationError
 from jmsbridge.spi import Address
 
-__all__ = ["JsonArg", "create", "list_places", "purge", "queue_address", "remove"]
+__all__ = ["JsonArg", "create", "list_destinations", "purge", "queue_address", "remove"]
 
 JsonArg = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
 _Names = Annotated[list[str], typer.Argument(metavar="DESTINATION...", help="queue:NAME, topic:NAME or NAME.")]
@@ -31,7 +31,7 @@ def queue_address(text: str) -> Address:
     return where.address
 
 
-def list_places(
+def list_destinations(
     pattern: Annotated[
         str | None, typer.Argument(metavar="[PATTERN]", help="Only names that match, such as 'queue:order*'.")
     ] = None,
@@ -43,8 +43,8 @@ def list_places(
 ) -> int:
     """List queues, topics and subscriptions with depth, consumers and oldest message.
 
-    The depth counts delayed messages and those that a consumer holds. In a pipe a line has these fields, separated by
-    tabs: destination, depth, consumers, oldest (ISO 8601, or -), subscription (client id/name, or -).
+    The depth includes delayed messages and those that a consumer holds. In a pipe, each line has these fields,
+    separated by tabs: destination, depth, consumers, oldest (ISO 8601, or -), subscription (client id/name, or -).
 
     Examples:
 
@@ -53,31 +53,30 @@ def list_places(
       jmsbridge list 'queue:order*' --json -t embedded:orders.db
     """
     with connect(target, overrides(user, password, options)) as connection:
-        places = [place for place in connection.admin.list() if _matches(place, pattern)]
+        listed = [info for info in connection.admin.list() if _matches(info, pattern)]
     if as_json:
-        for place in places:
-            print_json(_document(place))
+        for info in listed:
+            print_json(_document(info))
     else:
         rows = [
-            (str(place.address), place.depth, place.consumers, _time(place.oldest), _subscription(place))
-            for place in places
+            (str(info.address), info.depth, info.consumers, _time(info.oldest), _subscription(info)) for info in listed
         ]
         print_rows(("destination", "depth", "consumers", "oldest", "subscription"), rows)
     return OK
 
 
-def _matches(place: Place, pattern: str | None) -> bool:
-    return pattern is None or fnmatchcase(str(place.address), pattern) or fnmatchcase(place.address.name, pattern)
+def _matches(info: DestinationInfo, pattern: str | None) -> bool:
+    return pattern is None or fnmatchcase(str(info.address), pattern) or fnmatchcase(info.address.name, pattern)
 
 
-def _document(place: Place) -> dict[str, Any]:
+def _document(info: DestinationInfo) -> dict[str, Any]:
     return {
-        "destination": str(place.address),
-        "depth": place.depth,
-        "consumers": place.consumers,
-        "oldest": place.oldest,
-        "subscription": place.subscription,
-        "client_id": place.client_id,
+        "destination": str(info.address),
+        "depth": info.depth,
+        "consumers": info.consumers,
+        "oldest": info.oldest,
+        "subscription": info.subscription,
+        "client_id": info.client_id,
     }
 
 
@@ -87,10 +86,10 @@ def _time(milliseconds: int | None) -> str:
     return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _subscription(place: Place) -> str:
-    if place.subscription is None:
+def _subscription(info: DestinationInfo) -> str:
+    if info.subscription is None:
         return "-"
-    return f"{place.client_id}/{place.subscription}" if place.client_id else place.subscription
+    return f"{info.client_id}/{info.subscription}" if info.client_id else info.subscription
 
 
 def create(
@@ -100,7 +99,7 @@ def create(
     password: PasswordArg = None,
     options: OptionsArg = None,
 ) -> int:
-    """Make queues and topics; what exists already stays as it is.
+    """Create queues and topics; those that exist are not changed.
 
     Examples:
 
@@ -111,7 +110,7 @@ def create(
         admin = connection.admin
         for address in addresses:
             admin.create(address)
-            note(f"{address} is there")
+            note(f"{address} exists")
     return OK
 
 
@@ -123,7 +122,7 @@ def remove(
     password: PasswordArg = None,
     options: OptionsArg = None,
 ) -> int:
-    """Remove queues and topics with all their messages; one that has consumers is refused.
+    """Remove queues and topics with all their messages, unless they have consumers.
 
     Examples:
 
@@ -152,7 +151,7 @@ def purge(
     password: PasswordArg = None,
     options: OptionsArg = None,
 ) -> int:
-    """Delete the messages of queues, but for those that a consumer holds.
+    """Delete the messages of queues, except those that a consumer holds.
 
     Examples:
 
@@ -164,7 +163,7 @@ def purge(
     with connect(target, overrides(user, password, options)) as connection:
         admin = connection.admin
         for address in addresses:
-            which = "those that match among " if selector else ""
+            which = "the matching ones of " if selector else ""
             if confirmed(f"Delete {which}the {counted(admin.depth(address), 'message')} of {address}?", yes):
                 count = _purge(admin, address, selector)
                 if as_json:

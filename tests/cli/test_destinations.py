@@ -81,7 +81,7 @@ class TestWithAdministration:
         monkeypatch.setattr(asking, "on_terminal", lambda: True)
         monkeypatch.setattr(typer, "confirm", answer)
         fill(run, "orders", "one")
-        assert "nothing was done" in run("purge", "orders").stderr
+        assert "nothing was changed" in run("purge", "orders").stderr
         assert bodies(run, "orders") == ["one"]
         assert run("remove", "orders").exit_code == 0
         assert asked == ["Delete the 1 message of queue:orders?", "Remove queue:orders with its 1 message?"]

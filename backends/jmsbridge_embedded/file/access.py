@@ -1,0 +1,43 @@
+"""What the objects of one link ask of the store."""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from jmsbridge_embedded.client import Client
+from jmsbridge_embedded.file.batch import Batch
+from jmsbridge_embedded.file.operations import End
+from jmsbridge_embedded.file.store import Store
+
+__all__ = ["Access"]
+
+_T = TypeVar("_T")
+
+
+class Access:
+    """The store as one link uses it, with its client and its timeouts."""
+
+    def __init__(self, store: Store, client: Client, connect_timeout: float, close_timeout: float) -> None:
+        self.store = store
+        self.client = client
+        self._connect_timeout = connect_timeout
+        self._close_timeout = close_timeout
+        self._ending: End | None = None
+        self._waited = 0.0
+
+    def call(self, act: Callable[[Batch], _T], *, sync: bool = False) -> _T:
+        """Do this in a transaction and wait for it, as long as connecting may take."""
+        self.client.check()
+        return self.store.call(act, sync=sync, timeout=self._connect_timeout)
+
+    def end_soon(self, act: Callable[[Batch], None]) -> End:
+        """Have something of this link ended. All that is closed while the file does not answer waits for
+        ``close_timeout`` seconds together.
+        """
+        before = self._ending
+        if before is None or before.is_done:
+            self._waited = 0.0
+        began = time.monotonic()
+        ending = self._ending = self.store.end(act, max(0.0, self._close_timeout - self._waited))
+        self._waited += time.monotonic() - began
+        return ending

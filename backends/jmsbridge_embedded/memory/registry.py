@@ -1,0 +1,62 @@
+"""The brokers in memory that this process has, by name."""
+
+import threading
+
+from jmsbridge_embedded.memory.broker import Broker, brokers
+
+__all__ = ["abandon_all", "after_fork", "before_fork", "cut", "discard", "named"]
+
+_registry: dict[str, Broker] = {}
+_lock = threading.Lock()
+_at_fork: list[threading.Lock] = []
+"""The locks held while the process forks, so that the child inherits none that another thread holds."""
+
+
+def named(name: str) -> Broker:
+    """The broker of that name, made on first use."""
+    with _lock:
+        broker = _registry.get(name)
+        if broker is None:
+            broker = _registry[name] = Broker(name)
+        return broker
+
+
+def cut(name: str) -> None:
+    """Kill every link of a broker as a broken network would."""
+    with _lock:
+        broker = _registry.get(name)
+    if broker is not None:
+        broker.cut(f"the connection to embedded broker {name!r} was cut")
+
+
+def discard(name: str = "default") -> None:
+    """Drop a broker with everything in it; links to it are lost. The next ``open`` makes an empty one. For tests."""
+    with _lock:
+        broker = _registry.pop(name, None)
+    if broker is not None:
+        broker.end(f"embedded broker {name!r} was discarded")
+
+
+def before_fork() -> None:
+    """Take all locks."""
+    _lock.acquire()
+    locks = [broker.state.lock for broker in sorted(brokers(), key=id)]
+    for lock in locks:
+        lock.acquire()
+    _at_fork.extend(locks)
+
+
+def after_fork() -> None:
+    """Release them, in parent and child."""
+    for lock in _at_fork:
+        lock.release()
+    _at_fork.clear()
+    _lock.release()
+
+
+def abandon_all() -> None:
+    """In a forked child, before ``after_fork``: the brokers stayed with the parent."""
+    _registry.clear()
+    for broker in brokers():
+        for link in list(broker.links):
+            link.abandon("the link was opened in another process; connect again after a fork")
