@@ -136,7 +136,7 @@ class Retires(Protocol):
 
         What it holds can be settled as before, with every outcome, in the open transaction too. A message that comes
         back after its subscription or destination has ended is dropped with it; settling it is no error.
-        ``unsubscribe`` may go on being refused until the last one is settled (rule SU-5).
+        ``unsubscribe`` goes on being refused until the last one is settled (rule SU-5).
         """
 
 
@@ -210,7 +210,8 @@ class Link(Protocol):
         """Remove a temporary destination (blocks); ``AddressInUse`` while it has consumers."""
 
     def unsubscribe(self, key: str, address: Address | None) -> None:
-        """Forget a durable subscription (blocks); ``SubscriptionUnknown`` where there is none.
+        """Forget a durable subscription (blocks); ``SubscriptionUnknown`` where there is none, ``SubscriptionRefused``
+        while it has a consumer or a message of it is unsettled (rule SU-5).
 
         ``address`` is the topic that the connection consumed under this key last, on this link or an earlier one. It is
         None where it never did; a backend that cannot do without it asks the broker, or raises ``NotSupported``.

@@ -60,7 +60,7 @@ class Requests:
         try:
             self.life.connect(partial(self._start, connected, begin))
         except BackendError as error:
-            self.life.close(lambda: self.life.die(error))
+            self.life.close(partial(self.life.die, error))
             connected.close()
             if isinstance(error, LinkLost):
                 raise ConnectFailed(f"{self.life.endpoint}: {error}") from error

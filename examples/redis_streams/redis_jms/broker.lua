@@ -51,10 +51,10 @@ end
 
 local function detach(owner, number, store)
   local consumer = consumer_of(owner, number)
+  if call('HDEL', key('attached', owner), number) == 0 then return end
   give_back(store, pending(store, consumer, 1e9), 1, 0)
   if exists(store) then call('XGROUP', 'DELCONSUMER', key('stream', store), 'g', consumer) end
   call('SREM', key('consumers', store), consumer)
-  call('HDEL', key('attached', owner), number)
   drop_if_over(store)
 end
 
@@ -142,6 +142,7 @@ function verbs.subscribe(args)
   if args.temporary and call('HGET', key('owners'), args.place) ~= link then
     return no('INUSE', args.place .. ' is of another connection, or was deleted')
   end
+  if args.browses then return end
   if args.topic then
     local old = pairs_of(subscription)
     if old.definition then
@@ -170,6 +171,9 @@ function verbs.detach(args) detach(link, args.number, args.store) end
 function verbs.unsubscribe(args)
   finish_dead()
   if call('EXISTS', key('subscription', args.store)) == 0 then return no('UNKNOWN', 'there is no such subscription') end
+  for _, holder in ipairs(call('XPENDING', key('stream', args.store), 'g')[4] or {}) do
+    if holder[1] ~= '-' then return no('REFUSED', 'a message of the subscription is unsettled') end
+  end
   if consumers(args.store) > 0 then return no('REFUSED', 'the subscription has a consumer') end
   drop(args.store)
 end

@@ -5,7 +5,7 @@ import importlib.resources
 import itertools
 import json
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import hiredis
@@ -65,7 +65,6 @@ NATIVE = (
 )
 _SCRIPT = importlib.resources.files(__package__).joinpath("broker.lua").read_bytes()
 _JOINING = 5.0  # seconds for the threads of subscriptions to end
-_numbers = itertools.count(1)
 
 
 class Link:
@@ -75,15 +74,16 @@ class Link:
         self.native = NATIVE
         self.broker = "Redis"
         self.options = options
+        self._lease = int(options.lease * 1000)
         self.endpoint = endpoint
         self.events = events
         self.name = uuid.uuid4().hex
         self.origin = endpoint.client_id or self.name  # who sends, for those who do not want to get their own
-        self.title = f"jmsbridge-redis-{next(_numbers)}"
+        self.title = f"jmsbridge-redis-{self.name[:8]}"
         self.numbers = itertools.count(1)
         self.subscriptions: set[Subscription] = set()
         self._connection = self._connect()  # kept, because the socket is closed with it
-        self._replies = Replies(self._pushed)
+        self.read = Replies(self._pushed).read
         self.requests = Requests(f"{self.title}-io", self.broker, endpoint, events, self)
         self.requests.open(self._connection._sock, self._begin)
 
@@ -133,10 +133,6 @@ class Link:
 
     # -- what happens unasked; I/O thread
 
-    @property
-    def _lease(self) -> int:
-        return int(self.options.lease * 1000)
-
     def _renew(self) -> None:
         """Keep the lease, and return what dead links held; an answer that says it has ended is the end of the link."""
         life = self.requests.life
@@ -147,9 +143,6 @@ class Link:
         else:
             self.requests.write(self._packed("renew", {"lease": self._lease}), lambda *_: None)
             life.thread.call_later(self.options.lease / 3, self._renew)
-
-    def read(self, data: bytes) -> Iterator[Any]:
-        return self._replies.read(data)
 
     def ended(self, error: LinkLost) -> None:
         for subscription in list(self.subscriptions):
@@ -213,7 +206,6 @@ class Channel:
         self.link = link
         self.transacted = transacted
         self._steps: list[dict[str, Any]] = []
-        self._subscriptions: list[Subscription] = []
 
     def apply(self, ticket: Ticket | None, *steps: dict[str, Any], commits: bool = False) -> None:
         """Do these together: now, or with the commit where ``commits`` says so and the channel is transacted."""
@@ -241,9 +233,7 @@ class Channel:
         self.apply(ticket, self.copy_step(envelope), commits=True)
 
     def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
-        subscription = Subscription(self.link, self, interest, inbox)
-        self._subscriptions.append(subscription)
-        return subscription
+        return Subscription(self.link, self, interest, inbox)
 
     def commit(self, ticket: Ticket) -> None:
         steps, self._steps = self._steps, []
@@ -256,6 +246,6 @@ class Channel:
 
     def close(self) -> None:
         self._steps.clear()
-        while self._subscriptions:
-            self._subscriptions[-1].close()
-            self._subscriptions.pop()
+        for subscription in list(self.link.subscriptions):
+            if subscription.channel is self:
+                subscription.close()

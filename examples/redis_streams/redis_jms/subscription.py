@@ -18,9 +18,9 @@ from jmsbridge.spi import (
     Mode,
     Outcome,
     Ticket,
-    dead_letter_notes,
     rejected_to,
 )
+from jmsbridge.transport.dead_letters import letter_notes
 from jmsbridge.transport.expiry import now_ms
 from jmsbridge.transport.polling import CreditPump
 from jmsbridge.transport.tickets import Answer
@@ -39,11 +39,11 @@ def place_of(address: Address) -> str:
 
 
 class _Token(NamedTuple):
-    """An arrival as it comes back; the envelope is for the dead-letter queue."""
+    """What comes back in a settlement; the envelope is for the dead-letter queue."""
 
     id: str
     envelope: Envelope
-    count: int
+    deliveries: int
 
 
 class Subscription:
@@ -52,14 +52,15 @@ class Subscription:
     def __init__(self, link: "Link", channel: "Channel", interest: Interest, inbox: Inbox) -> None:
         self.native = link.native
         self._link = link
-        self._channel = channel
+        self.channel = channel
         self._interest = interest
         self._number = str(next(link.numbers))
-        self.store = self._find_store()
+        self.store = place_of(interest.address)
+        if interest.address.topic:
+            self.store = link.store_of(interest.key or f"{link.name}/{self._number}", durable=interest.durable)
         self._after = "-"  # a browser's: where the next batch begins
         self._browses = interest.mode is Mode.BROWSE
         self._woken = threading.Event()
-        self._is_closed = False
         self._pump = CreditPump(
             f"{link.title}-{self._number}-io",
             self,
@@ -70,34 +71,25 @@ class Subscription:
         )
         link.subscriptions.add(self)
         try:
-            self._attach()
+            self._attach(place_of(interest.address))
         except BaseException:
             self.end(LinkLost("not subscribed"), None)
             raise
 
-    def _find_store(self) -> str:
-        interest, link = self._interest, self._link
-        if not interest.address.topic:
-            return place_of(interest.address)
-        return link.store_of(interest.key or f"{link.name}/{self._number}", durable=interest.durable)
-
-    def _attach(self) -> None:
-        interest, link = self._interest, self._link
-        place = place_of(interest.address)
-        if self._browses:
-            link.requests.life.check()
-            return
-        link.ask(
+    def _attach(self, place: str) -> None:
+        interest = self._interest
+        self._link.ask(
             "subscribe",
             number=self._number,
             store=self.store,
             place=place,
+            browses=self._browses,
             topic=interest.address.topic,
             temporary=interest.address.temporary,
             durable="1" if interest.durable else "0",
             shared="1" if interest.shared else "0",
             definition=json.dumps([place, interest.selector, interest.no_local]),
-            excluded=link.origin if interest.no_local else "",
+            excluded=self._link.origin if interest.no_local else "",
         )
 
     # -- the SPI's verbs
@@ -118,26 +110,21 @@ class Subscription:
             with Answer(ticket):
                 self._link.requests.life.check()
         elif outcome is Outcome.ACCEPTED:
-            self._channel.apply(ticket, accept, commits=True)
+            self.channel.apply(ticket, accept, commits=True)
         elif outcome is Outcome.REJECTED:
-            self._channel.apply(ticket, *(self._letter(token, failures) for token in tokens), accept)
+            self.channel.apply(ticket, *(self._letter(token, failures) for token in tokens), accept)
         else:
             failures = 0 if outcome is Outcome.RELEASED else failures
             deliveries = failures + (outcome is Outcome.REQUEUED)
             step = self._step("give_back", tokens) | {"deliveries": deliveries, "failures": failures}
-            self._channel.apply(ticket, step)
+            self.channel.apply(ticket, step)
 
     def retire(self) -> None:
-        if not self._browses:
-            self._link.post(None, "retire", {"number": self._number, "store": self.store})
+        self._link.post(None, "retire", {"number": self._number, "store": self.store})
 
     def close(self) -> None:
-        if self._is_closed:
-            return
         self.end(LinkLost("the consumer was closed"), self._link.endpoint.close_timeout)
-        if not self._browses:
-            self._link.ask_closing("detach", number=self._number, store=self.store)
-        self._is_closed = True
+        self._link.ask_closing("detach", number=self._number, store=self.store)
 
     def end(self, error: BackendError, patience: float | None) -> None:
         """Fetch no more; from any thread, the I/O thread included."""
@@ -186,18 +173,16 @@ class Subscription:
     def _expire(self, token: _Token) -> None:
         if not self._browses:
             moved = [self._letter(token, 0)] if self._interest.expired else []
-            self._channel.apply(None, *moved, self._step("accept", [token]))
+            self.channel.apply(None, *moved, self._step("accept", [token]))
 
     def _letter(self, token: _Token, failures: int) -> dict[str, Any]:
         """The step that copies a message to its dead-letter queue."""
-        interest, envelope, now = self._interest, token.envelope, now_ms()
-        queue, reason = rejected_to(interest, envelope, now)
+        interest, envelope = self._interest, token.envelope
+        queue, reason = rejected_to(interest, envelope, now_ms())
         target = Address(queue or self._link.options.dead_letter_queue)
-        origin = f"{interest.address}/{interest.key}" if interest.address.topic and interest.key else str(interest.address)
-        notes = dead_letter_notes(
-            reason, None if interest.address == target else origin, token.count - 1 + failures, now
-        )
+        notes = letter_notes(interest, target.name, reason, token.deliveries - 1 + failures)
+        properties = {**envelope.properties, **notes}
         letter = msgspec.structs.replace(
-            envelope, address=target, properties={**envelope.properties, **notes}, expiration=0, duplicate_id=None
+            envelope, address=target, properties=properties, expiration=0, duplicate_id=None
         )
-        return self._channel.copy_step(letter)
+        return self.channel.copy_step(letter)
