@@ -71,7 +71,7 @@ FEATURES: tuple[Feature, ...] = (
         "behind emulation_limit other messages is not found",
         "emulated",
         warns=True,
-        needs=Native.HAND_BACK,
+        needs=Native.UNLIMITED_REQUEUE,
     ),
     _row(
         Native.BROWSE,
@@ -81,7 +81,7 @@ FEATURES: tuple[Feature, ...] = (
         "are shown",
         "emulated",
         warns=True,
-        needs=Native.HAND_BACK,
+        needs=Native.UNLIMITED_REQUEUE,
     ),
     _row(Native.DURABLE, "durable subscription", None, "messages are lost while the consumer is away", "refused"),
     _row(Native.SHARED, "shared subscription", None, "processes cannot share", "refused"),

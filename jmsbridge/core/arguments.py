@@ -1,4 +1,4 @@
-"""Checks on what applications pass in, with the exceptions that the specification asks for."""
+"""Checks of the application's arguments; they raise the exceptions that the specification asks for."""
 
 from datetime import timedelta
 from typing import NoReturn
@@ -36,26 +36,26 @@ _LONGEST = 1e17  # milliseconds: three million years, far inside a Java long
 def destination(value: object) -> Destination:
     """Any destination; InvalidDestination for None and everything else."""
     if not isinstance(value, Destination):
-        raise InvalidDestinationException(f"{value!r} is no destination; create_queue or create_topic makes one")
+        raise InvalidDestinationException(f"{value!r} is not a destination; create_queue or create_topic makes one")
     return value
 
 
 def queue(value: object) -> Queue:
     """A queue; InvalidDestination otherwise."""
     if not isinstance(value, Queue):
-        raise InvalidDestinationException(f"{value!r} is no queue; create_queue makes one")
+        raise InvalidDestinationException(f"{value!r} is not a queue; create_queue makes one")
     return value
 
 
 def topic(value: object) -> Topic:
     """A topic; InvalidDestination otherwise."""
     if not isinstance(value, Topic):
-        raise InvalidDestinationException(f"{value!r} is no topic; create_topic makes one")
+        raise InvalidDestinationException(f"{value!r} is not a topic; create_topic makes one")
     return value
 
 
 def selector(text: str | None) -> str | None:
-    """A checked selector, None for none and for the empty string (rules SE-1, SE-2)."""
+    """The selector, checked; None for None and for the empty string (rules SE-1, SE-2)."""
     if text is None or text == "":
         return None
     try:
@@ -70,15 +70,15 @@ def selector(text: str | None) -> str | None:
 def subscription_name(name: object) -> str:
     """The name of a shared or durable subscription: a non-empty string (rule SU-3)."""
     if not isinstance(name, str) or not name:
-        raise JMSException(f"{name!r} is no subscription name: a non-empty string is needed")
+        raise JMSException(f"{name!r} is not a subscription name: it must be a non-empty string")
     return name
 
 
 def seconds(value: float | timedelta) -> float:
     """A duration in seconds; InvalidArgument when negative or not a number.
 
-    A DurationWarning for 5000 and the like: whole thousands are what Java's milliseconds look like, and nobody notices
-    that a message lives a thousand times too long. A float or a timedelta is taken at its word.
+    An int of whole thousands, such as 5000, causes a DurationWarning: it looks like Java's milliseconds, and a message
+    that lives a thousand times too long goes unnoticed. A float or a timedelta causes none.
     """
     if type(value) is float and value >= 0:
         return value
@@ -94,27 +94,27 @@ def seconds(value: float | timedelta) -> float:
 def _warn_of_milliseconds(value: int) -> None:
     warn(
         f"durations are seconds, and {value} of them are {timedelta(seconds=min(value, 10**12))}. "
-        f"If Java's milliseconds are meant, write {value / 1000:g}; if not, {value}.0 or a timedelta says so",
+        f"If you mean milliseconds, as in Java, write {value / 1000:g}; if not, write {value}.0 or a timedelta",
         DurationWarning,
     )
 
 
 def refuse_positional_timeout(call: str, given: tuple[object, ...]) -> NoReturn:
-    """Java gives a time-out in milliseconds and by place: ``call`` is written as ``receive({})``."""
+    """Refuse a positional time-out, which in Java is in milliseconds; ``call`` is a pattern such as ``receive({})``."""
     value = given[0]
     if len(given) > 1 or isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidCall(f"a time-out is given by name, in seconds: {call.format('timeout=2.5')}")
+        raise InvalidCall(f"the time-out is a keyword argument, in seconds: {call.format('timeout=2.5')}")
     wrong = call.format(value)
     java = call.format(f"timeout={value / 1000:g}") if value else f"{call.format('')} (it waits for ever)"
     here = call.format(f"timeout={value:g}")
     what = f"waits {value:g} s" if value else "does not wait"
-    raise InvalidCall(f"a time-out is given by name, in seconds: {java} is Java's {wrong}, {here} {what}")
+    raise InvalidCall(f"the time-out is a keyword argument, in seconds: {java} is Java's {wrong}, {here} {what}")
 
 
 def count(value: object, name: str) -> int:
     """A number of 0 or more; InvalidArgument otherwise."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise InvalidArgumentException(f"{name} is a number of 0 or more, not {value!r}")
+        raise InvalidArgumentException(f"{name} must be a number of 0 or more, not {value!r}")
     return value
 
 

@@ -1,4 +1,4 @@
-"""What one connection is made of: its link, its sessions, its temporary destinations, its state."""
+"""The core of one connection: its link, its sessions, its temporary destinations, its state."""
 
 import itertools
 import logging
@@ -34,13 +34,13 @@ __all__ = ["ConnectionCore"]
 
 log = logging.getLogger("jmsbridge.connection")
 
-_KEPT_REPORTS = 10_000  # when an exception listener does not keep up, the log has the rest
+_KEPT_REPORTS = 10_000  # reports that wait for a slow exception listener; further ones only go to the log
 
 _connections: "weakref.WeakSet[ConnectionCore]" = weakref.WeakSet()
 
 
 class ConnectionCore:
-    """Owned by a Connection; thread-safe."""
+    """Belongs to a Connection; thread-safe."""
 
     def __init__(self, target: Target, backend: Backend, clock: Clock = clocks.system) -> None:
         self.name = f"c{next(sequence)}"
@@ -85,7 +85,7 @@ class ConnectionCore:
     # ---- guards
 
     def check_open(self) -> None:
-        """IllegalState unless open; callbacks keep full service until they return."""
+        """IllegalState unless open, or called in a callback that close waits for."""
         if self.life.state is State.OPEN:
             return
         if self.life.state is State.CLOSING and self._in_callback():
@@ -96,7 +96,7 @@ class ConnectionCore:
         return any(session.is_in_callback(completion=completion) for session in self.sessions)
 
     def use(self) -> None:
-        """The connection is used: too late to set its client id (rule CI-1)."""
+        """Note that the connection is used: its client id can no longer be set (rule CI-1)."""
         self.is_used = True
 
     # ---- client id
@@ -111,7 +111,7 @@ class ConnectionCore:
         if self.is_used:
             raise IllegalStateException("the client id must be set before the connection is used")
         if not isinstance(client_id, str) or not client_id:
-            raise InvalidClientIDException(f"{client_id!r} is no client id: a non-empty string is needed")
+            raise InvalidClientIDException(f"{client_id!r} is not a client id: it must be a non-empty string")
         wait_whole(lambda: self._take_client_id(client_id))
 
     def _take_client_id(self, client_id: str) -> None:
@@ -123,7 +123,7 @@ class ConnectionCore:
             raise translate(error) from error
         self.client_id = client_id
         link, plan, epoch = self.wait_link()
-        for session in self.sessions:  # a context's own session, which has done nothing yet
+        for session in self.sessions:  # the session of a context, not used yet
             try:
                 session.recover_on(link, plan, epoch)
             except BackendError as error:
@@ -150,7 +150,7 @@ class ConnectionCore:
         return f"{one.scheme}:{one.host}:{one.port}{one.path}"
 
     def claim_durable(self, interest: Interest, plan: Plan) -> tuple[str, ...] | None:
-        """Hold an unshared durable subscription in this process where the broker does not keep it exclusive."""
+        """Keep an unshared durable subscription exclusive in this process if the broker does not."""
         if not interest.durable or interest.shared or plan.outcome(Native.EXCLUSIVE_DURABLE) == "native":
             return None
         claim = (self._broker_name(), self.client_id or "", interest.key or "")
@@ -159,19 +159,19 @@ class ConnectionCore:
         return claim
 
     def subscribed(self, interest: Interest) -> None:
-        """A consumer exists: remember the topic of a durable subscription for ``unsubscribe``."""
+        """Remember the topic of a durable subscription that now has a consumer, for ``unsubscribe``."""
         if interest.durable and interest.key is not None:
             self._topics[interest.key] = interest.address
 
     def release(self, claim: tuple[str, ...] | None) -> None:
-        """Give a claim back; None is none."""
+        """Release a claim, if not None."""
         if claim is not None:
-            claims.give_back(claim)
+            claims.release(claim)
 
     # ---- links
 
     def wait_link(self) -> tuple[Link, Plan, int]:
-        """The link, its plan and its epoch, waiting for a reconnect as long as ``send_timeout`` allows."""
+        """The link, its plan and its epoch; waits for a reconnect at most ``send_timeout``."""
         try:
             return self.supervisor.wait_link(self.options.send_timeout)
         except BackendError as error:
@@ -180,7 +180,7 @@ class ConnectionCore:
     def wait_changed(self, epoch: int) -> None:
         """Wait until the link of ``epoch`` has been replaced."""
         if not self.supervisor.wait_replaced(epoch, self.options.send_timeout):
-            raise JMSException("the broker's link does not answer and was not replaced")
+            raise JMSException("the link to the broker is lost and was not replaced in time")
 
     # ---- sessions
 
@@ -189,11 +189,11 @@ class ConnectionCore:
         return f"{self.name}s{next(self._numbers)}"
 
     def join(self, session: "SessionCore", epoch: int) -> bool:
-        """Take a session in; False when the link of ``epoch`` is no more and the session must start again."""
+        """Add a session; False if the link of ``epoch`` is lost and the session must start again."""
         with self._lock:
             self.check_open()
             self._sessions[session] = None
-            if self.supervisor.is_current(epoch):  # looked at last: a later death finds the session here
+            if self.supervisor.is_current(epoch):  # checked after adding: a later loss finds the session here
                 return True
             del self._sessions[session]
             return False
@@ -204,7 +204,7 @@ class ConnectionCore:
             self._sessions.pop(session, None)
 
     def start(self) -> None:
-        """See ``Connection.start``. The switch alone decides: a ``stop`` that comes meanwhile holds."""
+        """See ``Connection.start``. A concurrent ``stop`` is not overruled: only the switch decides."""
         self.check_open()
         self.use()
         self.delivery.on = True
@@ -280,49 +280,49 @@ class ConnectionCore:
 
         wait_whole(unsubscribe)
 
-    # ---- what the supervisor says
+    # ---- called by the supervisor
 
     def on_lost(self) -> None:
-        """Senders wait from this moment on."""
+        """Senders wait from now on."""
         for session in self.sessions:
             session.outgoing.suspend()
 
     def on_channel_lost(self, channel: Channel) -> None:
-        """The senders of its session wait from this moment on."""
+        """The senders of its session wait from now on."""
         for session in self.sessions:
             session.outgoing.leave(channel)
 
     def on_channel_ended(self, channel: Channel, error: BackendError) -> None:
-        """Its session gets another one; the others do not notice."""
+        """Its session gets another channel; other sessions are not affected."""
         for session in self.sessions:
             if session.channel.is_on(channel):
                 session.channel.remake(error)
 
     def on_interrupted(self, error: BackendError) -> None:
-        """Phase one: nothing may be received or settled over the dead link."""
+        """Phase one: nothing may be received or settled over the lost link."""
         for session in self.sessions:
             session.channel.interrupted()
 
     def on_connected(self, link: Link, plan: Plan, epoch: int, patient: bool) -> None:
-        """Phases two and three: destinations, channels and subscriptions, with no credit."""
+        """Phases two and three: create destinations, channels and subscriptions again, without credit."""
         self.temporaries.make_again(link, plan)
         for session in self.sessions:
             session.recover_on(link, plan, epoch, patient=patient)
 
     def on_restored(self) -> None:
-        """Phase four: credit, and senders go on."""
+        """Phase four: grant credit and let senders continue."""
         for session in self.sessions:
             session.channel.restored()
 
     def on_failed(self, error: BackendError) -> None:
-        """There will be no further link: everybody who waits is told."""
+        """The connection is lost for good: all waiting calls fail."""
         failure = translate(error)
         for session in self.sessions:
             session.failed(failure)
         self.report(failure)
 
     def on_subscription_lost(self, subscription: Subscription, error: BackendError) -> None:
-        """One consumer is at its end."""
+        """One consumer gets no more messages."""
         for session in self.sessions:
             for receiver in session.incoming.receivers:
                 if receiver.inbox.subscription is subscription:
@@ -330,11 +330,11 @@ class ConnectionCore:
         self.report(translate(error))
 
     def report(self, error: JMSException) -> None:
-        """Tell the exception listener, on its own thread, so that it may use the connection (rule CN-8)."""
+        """Call the exception listener, on a thread of its own, so that it may use the connection (rule CN-8)."""
         if len(self._reports) < _KEPT_REPORTS:
             self._reports.append(error)
         else:
-            log.error("the exception listener does not keep up and is not told of: %s", error)
+            log.error("the exception listener is too slow and does not get: %s", error)
         self._exceptions.wake()
 
     def _tell_all(self) -> None:
@@ -344,7 +344,7 @@ class ConnectionCore:
     def _tell(self, error: JMSException) -> None:
         listener = self.exception_listener
         if listener is None:
-            log.error("no exception listener for: %s", error)
+            log.error("no exception listener is set for: %s", error)
             return
         try:
             listener(error)
@@ -370,7 +370,7 @@ class ConnectionCore:
         for step in self._ends(deadline):
             try:
                 step()
-            except BaseException as error:  # what is half closed helps nobody
+            except BaseException as error:  # close the rest nevertheless
                 errors.append(error)
         self._release_client_id()
         self.exception_listener = None
@@ -380,7 +380,7 @@ class ConnectionCore:
 
     def _ends(self, deadline: float) -> Iterator[Callable[[], None]]:
         done: set[SessionCore] = set()
-        while sessions := [one for one in self.sessions if one not in done]:  # callbacks may make further sessions
+        while sessions := [one for one in self.sessions if one not in done]:  # callbacks may create sessions
             done.update(sessions)
             yield from (partial(session.close_by, deadline) for session in sessions)
         yield self._end
@@ -392,7 +392,7 @@ class ConnectionCore:
             self.supervisor.close()
 
     def is_needed(self) -> bool:
-        """Whether it still does something although the application has nothing of it: a listener gets messages."""
+        """Whether it must live on although the application has dropped it: a listener still gets messages."""
         if self.is_forked or self.life.state is not State.OPEN:
             return True
         return any(session.incoming.listening.receivers for session in self.sessions)
@@ -400,7 +400,7 @@ class ConnectionCore:
     def abandon(self) -> None:
         """In a forked child: the parent's link must not be touched."""
         self.is_forked = True
-        error = LinkLost("this connection was opened in another process; open one in this process")
+        error = LinkLost("this connection was opened in another process; open a new one after a fork")
         self.supervisor.abandon(error)
         self._lock = ranked(Rank.CONNECTION)
         for session in self.sessions:

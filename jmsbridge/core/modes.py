@@ -1,4 +1,4 @@
-"""Acknowledgement and delivery modes, and what each acknowledgement mode is made of."""
+"""Acknowledgement and delivery modes, and the policy of each acknowledgement mode."""
 
 from collections.abc import Callable
 from enum import IntEnum
@@ -52,9 +52,9 @@ _MODES = frozenset(_NAMES.values())
 
 
 class DeliveryMode(IntEnum):
-    """How safe a message is at the broker (section 3.4.2).
+    """How safely the broker keeps a message (section 3.4.2).
 
-    PERSISTENT_GROUPACK is PERSISTENT on the wire; the producer waits for confirmation once per group of messages.
+    PERSISTENT_GROUPACK is PERSISTENT for the broker; the producer waits for confirmation once per group of messages.
     """
 
     NON_PERSISTENT = 1
@@ -63,7 +63,7 @@ class DeliveryMode(IntEnum):
 
 
 class DupsOk(msgspec.Struct, frozen=True):
-    """The strategy of DUPS_OK_ACKNOWLEDGE: every ``messages`` messages or ``interval`` seconds; 0 switches one off."""
+    """DUPS_OK_ACKNOWLEDGE acknowledges every ``messages`` messages or ``interval`` seconds; 0 disables that one."""
 
     messages: int
     interval: float
@@ -83,7 +83,7 @@ def make_policy(
 ) -> AcknowledgePolicy:
     """The acknowledgement policy of a session that is not transacted.
 
-    DUPS_OK with neither count nor interval behaves as CLIENT_ACKNOWLEDGE, with a count of 1 and no interval as AUTO.
+    DUPS_OK without count and interval behaves like CLIENT_ACKNOWLEDGE, with a count of 1 and no interval like AUTO.
     """
     if mode == DUPS_OK_ACKNOWLEDGE:
         if not dups_ok.messages and not dups_ok.interval:

@@ -1,4 +1,4 @@
-"""Names that are unique over processes and time: message ids, temporary destinations, thread names."""
+"""Names that are unique across processes and time: message ids, temporary destinations, thread names."""
 
 import itertools
 import os
@@ -12,7 +12,7 @@ sequence = itertools.count(1)
 
 
 def unique(label: str) -> str:
-    """A name that nobody else has, with a readable beginning."""
+    """A unique name with a readable beginning."""
     return f"{label}-{uuid.uuid4().hex}"
 
 

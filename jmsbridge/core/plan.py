@@ -1,4 +1,4 @@
-"""What is native on one link, what the client emulates and what is refused: ``FEATURES`` under the user's setting."""
+"""Decides which features are native, emulated or refused on one link, from ``FEATURES`` and the user's setting."""
 
 import logging
 import threading
@@ -19,11 +19,11 @@ _ROWS = {row.native: row for row in FEATURES}
 
 
 class Capability(msgspec.Struct, frozen=True):
-    """How one feature is had on a connection: ``outcome`` is "native" (by the broker), "emulated" (by the client) or
-    "refused" (UnsupportedFeature).
+    """How a connection provides one feature.
 
-    ``name`` is the feature's name in the option ``emulation``, ``text`` what it is. ``price`` says what the client does
-    instead and what that costs, or what is missed; empty where it is native.
+    ``outcome`` is "native" (by the broker), "emulated" (by the client) or "refused" (UnsupportedFeature). ``name`` is
+    the feature's name in the option ``emulation``, ``text`` describes it. ``price`` says what the client does instead
+    and what that costs, or what is missing; empty if it is native.
     """
 
     name: str
@@ -33,13 +33,13 @@ class Capability(msgspec.Struct, frozen=True):
 
 
 class Plan:
-    """What holds on one link: asked before a feature is used. Thread-safe."""
+    """The outcome of each feature on one link; consulted before a feature is used. Thread-safe."""
 
     def __init__(self, native: Native, settings: Mapping[str, str] | str, broker: str = "this broker") -> None:
         self.native = native
         self.broker = broker
         self.is_quiet = False
-        """While a link is restored there is no caller to warn: the prices go to the log."""
+        """While a link is restored there is no caller to warn, so prices are logged instead."""
         self._settings = settings
         self._lock = threading.Lock()  # guards _warned
         self._warned: set[Native] = set()
@@ -49,7 +49,7 @@ class Plan:
                 raise ConfigurationError(f"emulation names unknown features: {', '.join(sorted(unknown))}")
 
     def outcome(self, feature: Native) -> Outcome:
-        """How this feature is had here."""
+        """The outcome of this feature: native, emulated or refused."""
         if feature in self.native:
             return "native"
         row = _ROWS.get(feature)
@@ -66,7 +66,7 @@ class Plan:
         return self._settings.get(name, self._settings.get("default", "default"))
 
     def capabilities(self) -> dict[str, Capability]:
-        """Every feature of the table, by name and in its order."""
+        """Every feature by name, in the order of the table."""
         return {row.name: self._capability(row) for row in FEATURES}
 
     def _capability(self, row: Feature) -> Capability:
@@ -75,7 +75,7 @@ class Plan:
         return Capability(row.name, row.text, outcome, price)
 
     def require(self, feature: Native) -> Outcome:
-        """Use a feature: UnsupportedFeature where it is refused, an EmulationWarning once where that is due."""
+        """Use a feature: UnsupportedFeature if it is refused, an EmulationWarning, once, if the table says so."""
         outcome = self.outcome(feature)
         if outcome == "native":
             return outcome
@@ -101,7 +101,7 @@ class Plan:
             return ""
         lacking = row.needs & ~self.native
         if lacking:
-            return f"; the client cannot emulate it, since handing a message back is not safe here ({lacking.name})"
+            return f"; the client cannot emulate it, because requeueing a message is not safe here ({lacking.name})"
         return f'; emulation = {{ {row.name} = "allow" }} permits it'
 
 

@@ -1,4 +1,4 @@
-"""What one session is made of: its channel, its ways in and out, its transaction, and how all of that ends."""
+"""The core of one session: its channel, sending and receiving, its transactions, and how it is closed."""
 
 import contextlib
 import functools
@@ -49,24 +49,23 @@ class Child(Protocol):
     """A producer, consumer or browser: closed by its session."""
 
     def _shut(self) -> None:
-        """The session is closed: do what ``close`` still has to do without it."""
+        """The session is closed: do the part of ``close`` that does not need the session."""
 
 
 C = TypeVar("C", bound="_Closable")
 
 
 class _Closable(Protocol):
-    """What is closed again when the call that made it was interrupted."""
+    """An object that is closed if the call that creates it is interrupted."""
 
     def close(self) -> None:
         """Close it."""
 
 
 class SessionCore:
-    """Owned by a Session or JMSContext. The session's thread and its executors use it; ``close`` comes from any thread.
+    """Belongs to a Session or JMSContext. Used by the session's thread and its executors; ``close`` is for any thread.
 
-    In the main thread a signal handler may interrupt any call; the next call first does what was left undone: see
-    ``begin``.
+    In the main thread a signal handler may interrupt any call; the next call first completes it: see ``begin``.
     """
 
     def __init__(self, connection: "ConnectionCore", settings: SessionSettings) -> None:
@@ -89,7 +88,7 @@ class SessionCore:
         self.outgoing.group_ack_threshold = settings.group_ack_threshold
         self.channel = SessionChannel(connection, self.incoming, self.outgoing, self.transactions, self.failed)
         self._lock = ranked(Rank.SESSION)  # guards _children
-        self._children: weakref.WeakSet[Child] = weakref.WeakSet()  # the application's, which may forget them
+        self._children: weakref.WeakSet[Child] = weakref.WeakSet()  # weak: the application may drop them unclosed
         self._acknowledge_any = functools.partial(self.acknowledge, None)
 
     def _new_incoming(self, settings: SessionSettings) -> Incoming:
@@ -119,11 +118,11 @@ class SessionCore:
 
     @property
     def transacted(self) -> bool:
-        """Whether sends and receipts take effect at ``commit``."""
+        """Whether sends and acknowledgements take effect at ``commit``."""
         return self.transactions is not None
 
     def check_open(self) -> None:
-        """IllegalState unless open; callbacks keep full service until they return (rule CL-5)."""
+        """IllegalState unless open, or called in a callback that close waits for (rule CL-5)."""
         if self.life.state is not State.OPEN:
             self._refuse()
 
@@ -152,10 +151,10 @@ class SessionCore:
     # ---- interrupted calls
 
     def begin(self) -> None:
-        """Before each call: IllegalState unless open, and what an interrupted call left undone is done first.
+        """Called first in each call: raise IllegalState unless open, and complete an interrupted call.
 
-        Raises what a signal handler raised when a message was on its last step to the application, and what an
-        interrupted commit or rollback ended with.
+        Raises the exception of a signal handler that came when a message was about to be returned to the application,
+        and the error of an interrupted commit or rollback.
         """
         if self.life.state is not State.OPEN:
             self._refuse()
@@ -167,21 +166,21 @@ class SessionCore:
         self.incoming.finish_interrupted()
 
     def plan(self) -> Plan:
-        """What holds on the current link."""
+        """The plan of the current link."""
         return self.connection.wait_link()[1]
 
     # ---- links
 
     def open(self) -> None:
         """Open the channel on the current link and join the connection."""
-        self.channel.require(self.plan())  # in the caller's thread, to which a warning points
+        self.channel.require(self.plan())  # in the caller's thread, so that a warning points to the caller's line
         wait_whole(lambda: self.channel.open(self._join), lambda _: self.close())
 
     def _join(self, epoch: int) -> bool:
         return self.connection.join(self, epoch)
 
     def recover_on(self, link: Link, plan: Plan, epoch: int, *, patient: bool = False) -> None:
-        """Rebuild on a new link, with no credit (supervisor's thread); raises BackendError."""
+        """Create channel and subscriptions on a new link, without credit (supervisor's thread); raises BackendError."""
         if self.life.state is not State.OPEN:
             return
         try:
@@ -191,7 +190,7 @@ class SessionCore:
             self.connection.report(error)
 
     def failed(self, error: JMSException) -> None:
-        """There will be no link any more: senders fail, receivers wake and fail."""
+        """The connection is lost for good: waiting senders and receivers fail."""
         self.outgoing.shut(error)
         for receiver in self.incoming.receivers:
             receiver.end(error)
@@ -211,7 +210,7 @@ class SessionCore:
         listener: "Completion | None",
         duplicate_id: str | None,
     ) -> None:
-        """Send one message; times in milliseconds. ``foreign`` is another provider's message that it is a copy of."""
+        """Send one message; times in milliseconds. ``foreign`` is another provider's message of which it is a copy."""
         main = get_ident() == self.calls.main
         outgoing = self.outgoing
         if main:
@@ -262,7 +261,7 @@ class SessionCore:
     def consume(
         self, interest: Interest, kind: Callable[["SessionCore", Receiver, Destination], C], target: Destination
     ) -> C:
-        """Subscribe and make the consumer object; refuses what the broker lacks and the client may not emulate."""
+        """Subscribe and create the consumer; refuses what the broker cannot do and the client may not emulate."""
         self.begin()
         self.connection.use()
         plan = self.plan()
@@ -301,9 +300,9 @@ class SessionCore:
         wait_whole(lambda: self.incoming.listening.set(receiver, listener))
 
     def close_receiver(self, receiver: Receiver) -> None:
-        """Close one consumer, keeping what it delivered acknowledgeable.
+        """Close one consumer; messages that it delivered can still be acknowledged.
 
-        Waits for a receive or listener of it, except in that listener itself.
+        Waits for its receive or listener, except when called in that listener.
         """
         if self.connection.is_forked:
             return
@@ -318,12 +317,12 @@ class SessionCore:
             raise translate(error) from error
 
     def add_child(self, child: Child) -> None:
-        """Something to shut with the session."""
+        """Add an object to close with the session."""
         with self._lock:
             self._children.add(child)
 
     def forget_child(self, child: Child) -> None:
-        """It was closed by itself."""
+        """Remove an object that was closed on its own."""
         with self._lock:
             self._children.discard(child)
 
@@ -373,7 +372,7 @@ class SessionCore:
         """See ``Session.recover``."""
         self.begin()
         if self.transactions is not None:
-            raise IllegalStateException("recover needs a session that is not transacted; rollback is for transactions")
+            raise IllegalStateException("recover needs a session that is not transacted; use rollback here")
         try:
             self.calls.wait_whole(self.incoming.recover)
         except BackendError as error:
@@ -390,7 +389,7 @@ class SessionCore:
         wait_whole(lambda: self.close_by(deadline), to_the_end=True)
 
     def close_by(self, deadline: float) -> None:
-        """The same, with all waits but those for the user's callbacks ending at the monotonic ``deadline``."""
+        """Close; waits, except those for the user's callbacks, end at the monotonic time ``deadline``."""
         self.forbid_in_callback("close")
         if not self.life.wait_begin_close():
             return
@@ -412,7 +411,7 @@ class SessionCore:
         for step in steps:
             try:
                 step()
-            except BaseException as error:  # what is half closed helps nobody
+            except BaseException as error:  # close the rest nevertheless
                 errors.append(error)
         self.incoming.close()
         self.outgoing.ledger.executor.close()
@@ -437,21 +436,21 @@ class SessionCore:
 
     def _give_back(self, left: Callable[[], float]) -> None:
         try:
-            with contextlib.suppress(LinkLost):  # a dead link has given everything back already
-                self._give_back_messages(left)
+            with contextlib.suppress(LinkLost):  # a lost link has requeued everything already
+                self._return_messages(left)
         finally:
             self.channel.close()
 
-    def _give_back_messages(self, left: Callable[[], float]) -> None:
+    def _return_messages(self, left: Callable[[], float]) -> None:
         self.incoming.finish_interrupted()
         if self.transactions is None:
             delivered = self.incoming.policy.take_unsettled()
         else:
             delivered = self.transactions.rollback(left())
-        self.incoming.give_back(delivered, left)
+        self.incoming.return_all(delivered, left)
 
     def abandon(self, error: JMSException) -> None:
-        """In a forked child: nothing of the parent's link works here."""
+        """In a forked child: the parent's link must not be used."""
         for receiver in self.incoming.receivers:
             receiver.abandon(error)
         self.outgoing.abandon(error)

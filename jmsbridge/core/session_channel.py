@@ -1,7 +1,7 @@
-"""The channel of one session, over all links that its connection lives on.
+"""The channel of one session, across reconnects.
 
-It dies with its link, or alone: then another one is made on the same link, and other sessions do not notice. See
-``docs/decisions/channel-loss.md``.
+A channel is lost with its link, or alone: then another one is opened on the same link, and other sessions are not
+affected. See ``docs/decisions/channel-loss.md``.
 """
 
 import contextlib
@@ -14,8 +14,7 @@ from jmsbridge.core.plan import Plan
 from jmsbridge.core.receiving.incoming import Incoming
 from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.sending.outgoing import Outgoing
-from jmsbridge.core.transaction import Buffered, SessionTransactions
-from jmsbridge.core.transaction import Native as NativeTransactions
+from jmsbridge.core.transaction import BrokerTransactions, EmulatedTransactions, SessionTransactions
 from jmsbridge.core.translate import translate
 from jmsbridge.errors import JMSException
 from jmsbridge.spi import BackendError, Channel, ChannelLost, Interest, Link, LinkLost, Native
@@ -28,11 +27,11 @@ __all__ = ["SessionChannel"]
 
 log = logging.getLogger("jmsbridge.link")
 
-_PATIENT_DEATHS = 5  # so long the broker may still hold subscriptions for the channel that died
+_PATIENT_DEATHS = 5  # for so many losses the broker may still count subscriptions as the lost channel's
 
 
 class SessionChannel:
-    """Opens it, and makes it and everything on it anew when the link was lost. Thread-safe.
+    """Opens the channel, and opens it again with its subscriptions after a loss. Thread-safe.
 
     ``transactions`` is None unless the session is transacted. ``fail`` ends the session.
     """
@@ -58,14 +57,14 @@ class SessionChannel:
         self._closed = False
 
     def require(self, plan: Plan) -> None:
-        """UnsupportedFeature where this link cannot serve such a session."""
+        """UnsupportedFeature if this link does not support such a session."""
         if self._connection.options.block_on_acknowledge:
             plan.require(Native.SETTLE_CONFIRM)
         if self._transactions is not None:
             plan.require(Native.TRANSACTIONS)
 
     def require_for(self, interest: Interest, plan: Plan) -> None:
-        """UnsupportedFeature where this link cannot serve such a consumer."""
+        """UnsupportedFeature if this link does not support such a consumer."""
         self._connection.temporaries.check_consumable(interest.address, plan)
         if interest.selector is not None:
             plan.require(Native.TOPIC_SELECTORS if interest.address.topic else Native.QUEUE_SELECTORS)
@@ -80,7 +79,7 @@ class SessionChannel:
     # ---- the first link, or the next one
 
     def open(self, join: Callable[[int], bool]) -> None:
-        """Open it on the current link; again as long as ``join``, told the link's epoch, says that the link is lost."""
+        """Open it on the current link, and again as long as ``join``, called with the link's epoch, returns False."""
         while True:
             link, plan, epoch = self._connection.wait_link()
             try:
@@ -107,26 +106,26 @@ class SessionChannel:
         self._incoming.native = plan.native
         if self._transactions is not None:
             native = plan.outcome(Native.TRANSACTIONS) == "native"
-            self._transactions.attach(NativeTransactions(channel) if native else Buffered(channel))
-        self._outgoing.attach(channel, plan)  # last: who finds the channel finds the transactions of its link
+            self._transactions.attach(BrokerTransactions(channel) if native else EmulatedTransactions(channel))
+        self._outgoing.attach(channel, plan)  # last: a sender that gets the channel finds its transactions set
 
     def interrupted(self) -> None:
-        """The link died, or the channel alone (supervisor's thread)."""
+        """The link, or the channel alone, is lost (supervisor's thread)."""
         with self._lock:
             self._channel = None
         self._outgoing.suspend()
         self._incoming.interrupted()
-        # only now: what was handed out before its inbox was lost is known, and what comes later is seen to be lost
+        # after the inboxes: deliveries handed over before that are registered, later ones see that their inbox is lost
         self._incoming.policy.lose()
 
     def recover_on(self, link: Link, plan: Plan, epoch: int, patient: bool) -> None:
-        """Rebuild on a new link, with no credit (supervisor's thread); raises BackendError, UnsupportedFeature."""
+        """Open on a new link, without credit (supervisor's thread); raises BackendError, UnsupportedFeature."""
         self.require(plan)
         channel = self._open_on(link, plan)
         try:
             self._recover_over(channel, plan, epoch, patient)
         except BackendError:
-            with contextlib.suppress(BackendError):  # what is half made would hold messages
+            with contextlib.suppress(BackendError):  # a half restored channel would hold messages
                 channel.close()
             raise
 
@@ -146,11 +145,11 @@ class SessionChannel:
             closed = self._closed
             if not closed:
                 self._recovered = (channel, plan, epoch)
-        if closed:  # meanwhile: it came too late to be closed with the session
+        if closed:  # meanwhile: the session's close did not see this channel
             channel.close()
 
     def restored(self) -> None:
-        """Credit and senders again (supervisor's thread)."""
+        """Grant credit and let senders continue (supervisor's thread)."""
         with self._lock:
             recovered, self._recovered = self._recovered, None
         if recovered is None:
@@ -159,7 +158,7 @@ class SessionChannel:
         if self._connection.delivery.on:
             self._incoming.start()
 
-    # ---- a channel that dies alone, on the supervisor's thread
+    # ---- a channel that is lost alone, on the supervisor's thread
 
     def is_on(self, channel: Channel) -> bool:
         """Whether this is the session's channel."""
@@ -167,7 +166,7 @@ class SessionChannel:
             return self._channel is channel
 
     def remake(self, error: BackendError) -> None:
-        """The channel died: the session gets another one on the same link, or ends where none lives long."""
+        """The channel is lost: open another one on the same link, or end the session after too many losses."""
         log.warning("a session's channel is lost: %s", error)
         self.interrupted()
         self._deaths.count()
@@ -178,7 +177,7 @@ class SessionChannel:
     def _remake_later(self, error: BackendError) -> None:
         if self._deaths.are_too_many:
             failure = JMSException(
-                f"the session has ended: its channel died {self._deaths.in_a_row} times in a row, at last of: {error}"
+                f"the session has ended: its channel was lost {self._deaths.in_a_row} times in a row, last by: {error}"
             )
             failure.__cause__ = error
             self._fail(failure)
@@ -190,30 +189,30 @@ class SessionChannel:
 
     def _remake_now(self) -> None:
         living = self._connection.supervisor.living(self._epoch)
-        if living is None or self.is_up:  # the next link brings everything
+        if living is None or self.is_up:  # without a link, the reconnect restores the session
             return
         link, plan = living
         try:
             self.recover_on(link, plan, self._epoch, patient=self._deaths.in_a_row < _PATIENT_DEATHS)
         except BackendError as error:
             if self._connection.supervisor.living(self._epoch) is not None:
-                log.info("a session's channel could not be made again: %s", error)
+                log.info("a session's channel could not be opened again: %s", error)
                 self._incoming.interrupted()
                 self._deaths.count()
                 self._remake_later(error)
             return
         self.restored()
 
-    # ---- its use
+    # ---- use
 
     def wait_current(self) -> tuple[Channel, int]:
-        """The current channel and its epoch, waiting for a reconnect."""
+        """The current channel and its epoch; waits for a reconnect."""
         channel = self._outgoing.wait_channel()
         with self._lock:
             return channel, self._epoch
 
     def subscribe(self, receiver: "Receiver", check_open: Callable[[], None]) -> None:
-        """Subscribe a new consumer, on the next link where this one dies meanwhile."""
+        """Subscribe a new consumer; on the next link if this one is lost meanwhile."""
         while True:
             channel, epoch = self.wait_current()
             try:
@@ -230,11 +229,11 @@ class SessionChannel:
                     if epoch == self._epoch and self._channel is channel:
                         self._incoming.add(receiver)
                         return
-            except JMSException:  # closed while the call, which was interrupted, went on: nobody else would close it
+            except JMSException:  # closed while an interrupted call went on: nothing else would close the subscription
                 with contextlib.suppress(LinkLost):
                     subscription.close()
                 raise
-            receiver.interrupted()  # the link died meanwhile: again, on the next one
+            receiver.interrupted()  # the link was lost meanwhile: subscribe again on the next one
 
     def forget(self, receiver: "Receiver") -> None:
         """A consumer is closed."""
@@ -247,7 +246,7 @@ class SessionChannel:
         return self._channel is not None
 
     def close(self) -> None:
-        """Close it, and the one that is being made; a dead link has closed its own already."""
+        """Close it, and one that is being restored; a lost link has closed its own already."""
         with self._lock:
             self._closed = True
             channels = [self._channel] if self._channel is not None else []

@@ -1,15 +1,15 @@
-"""The transaction of a transacted session: one object has its fate, its sends and what it consumed.
+"""The transactions of a transacted session: one object per transaction has its sends, its consumed messages and whether
+it can still be committed.
 
-A transaction ends with ``commit`` or ``rollback``, and the next one begins in the same moment (rule TX-1). What is
-heard late, of a transaction that has ended, concerns no other one. Commit and rollback run where no signal handler
-interrupts.
+A transaction ends with ``commit`` or ``rollback``, and the next one begins at once (rule TX-1). An answer that comes
+after a transaction has ended does not affect the next one. Commit and rollback run where no signal handler interrupts.
 """
 
 import logging
 import time
 from typing import Protocol
 
-from jmsbridge.core.receiving.acknowledgement import tell_all
+from jmsbridge.core.receiving.acknowledgement import settle_in_transaction
 from jmsbridge.core.receiving.delivery import Delivery
 from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.runtime.waiting import AnswerMissing, Waiter, cancel
@@ -18,77 +18,84 @@ from jmsbridge.errors import InDoubtException, TransactionRolledBackException
 from jmsbridge.message import message_from_arrival
 from jmsbridge.spi import BackendError, Channel, Envelope, LinkLost, Outcome, Ticket, TransactionRolledBack
 
-__all__ = ["Buffered", "Native", "RolledBack", "SessionTransaction", "SessionTransactions", "TransactedPolicy"]
+__all__ = [
+    "BrokerTransactions",
+    "EmulatedTransactions",
+    "RolledBack",
+    "SessionTransaction",
+    "SessionTransactions",
+    "TransactedPolicy",
+]
 
 log = logging.getLogger("jmsbridge.transaction")
 
 
 class SessionTransaction:
-    """One transaction, from the end of the one before it."""
+    """One transaction; it begins when the one before it ends."""
 
     __slots__ = ("_lock", "consumed", "error", "sends", "sent")
 
     def __init__(self) -> None:
         self._lock = ranked(Rank.LEAF)  # guards consumed
         self.error: BackendError | None = None
-        """Why it cannot be committed any more, if so."""
+        """Why it can only be rolled back, if so."""
         self.sends: list[Envelope] = []  # held until commit, where the broker has no transactions
         self.sent = 0  # how many were sent within the broker's transaction
         self.consumed: dict[Delivery, None] = {}
 
     @property
     def has_sends(self) -> bool:
-        """Whether anything was sent in it."""
+        """Whether messages were sent in it."""
         return self.sent > 0 or bool(self.sends)
 
-    def doom(self, error: BackendError) -> None:
-        """It can only be rolled back."""
+    def mark_rollback_only(self, error: BackendError) -> None:
+        """It can only be rolled back, because of this error; the first error is kept."""
         if self.error is None:
             self.error = error
 
     def consume(self, delivery: Delivery) -> None:
-        """The application gets this message within it."""
+        """The application consumes this message in it."""
         with self._lock:
             self.consumed[delivery] = None
 
     def deliveries(self) -> tuple[Delivery, ...]:
-        """What it consumed, in order."""
+        """The consumed messages, in order."""
         with self._lock:
             return tuple(self.consumed)
 
     def take_deliveries(self) -> list[Delivery]:
-        """The same, taken out."""
+        """Remove and return the consumed messages."""
         with self._lock:
             consumed, self.consumed = self.consumed, {}
         return list(consumed)
 
     def lost(self) -> BackendError | None:
-        """Its fate: why it was lost, if so; also when a link took with it what was consumed."""
+        """Why it can only be rolled back, if so; also because consumed messages were lost with their link."""
         if self.error is None and any(delivery.inbox.is_lost() for delivery in self.deliveries()):
-            self.error = _lost_transaction()
+            self.error = _link_lost()
         return self.error
 
 
-def _lost_transaction() -> BackendError:
-    """What dooms the transactions of a link that died."""
+def _link_lost() -> BackendError:
+    """The error of transactions whose link is lost."""
     return LinkLost("the connection was lost during the transaction")
 
 
-class _Way(Protocol):
-    """How the transactions of one channel are made: by the broker, or held together by the client."""
+class _Strategy(Protocol):
+    """Who implements the transactions of one channel: the broker or the client."""
 
     def send(self, transaction: SessionTransaction, envelope: Envelope, ticket: Ticket) -> None:
         """Add a send; the ticket is answered when it is part of the transaction."""
 
     def commit(self, transaction: SessionTransaction, timeout: float) -> None:
-        """Make it effective. BackendError when rolled back, InDoubtException when only a part may be effective."""
+        """Commit it. BackendError if it was rolled back, InDoubtException if it may be committed in part."""
 
     def rollback(self, timeout: float) -> None:
         """Undo the sends."""
 
 
-class Native:
-    """Transactions of the broker: everything or nothing."""
+class BrokerTransactions:
+    """Transactions of the broker: all or nothing."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
@@ -100,14 +107,14 @@ class Native:
 
     def commit(self, transaction: SessionTransaction, timeout: float) -> None:
         """Settle what was consumed as part of the transaction, then commit it."""
-        if not tell_all(transaction.deliveries(), Outcome.ACCEPTED):
+        if not settle_in_transaction(transaction.deliveries(), Outcome.ACCEPTED):
             raise TransactionRolledBack("the connection was lost during the transaction")
         waiter = Waiter()
         self._channel.commit(waiter)
         waiter.wait_answer(timeout, "a commit")
 
     def rollback(self, timeout: float) -> None:
-        """Roll the broker's transaction back; a dead link has done so already."""
+        """Roll the broker's transaction back; a lost link has done so already."""
         waiter = Waiter()
         self._channel.rollback(waiter)
         try:
@@ -116,10 +123,10 @@ class Native:
             return
 
 
-class Buffered:
-    """Emulation for brokers without transactions: hold the sends, on commit send and confirm all, then acknowledge.
+class EmulatedTransactions:
+    """Emulation for brokers without transactions: hold the sends; on commit send all, wait for answers, acknowledge.
 
-    A failure before anything was sent is a clean rollback; later some sends may be visible, and InDoubt lists them.
+    A failure before anything was sent is a clean rollback; later some sends may be visible: InDoubt lists them.
     """
 
     def __init__(self, channel: Channel) -> None:
@@ -142,14 +149,14 @@ class Buffered:
             _raise_failed(answers, failures[0])
         deliveries = transaction.deliveries()
         try:
-            tell_all(deliveries, Outcome.ACCEPTED, max(0.0, deadline - time.monotonic()))
+            settle_in_transaction(deliveries, Outcome.ACCEPTED, max(0.0, deadline - time.monotonic()))
         except BackendError as error:
             sent = transaction.sends
             if not sent and not error.in_doubt and len({delivery.inbox for delivery in deliveries}) == 1:
                 raise TransactionRolledBack(f"nothing was acknowledged: {error}") from error
             what = "the commit's messages are sent, but " if sent else ""
             raise InDoubtException(
-                f"{what}acknowledging failed ({error}): what was consumed may return",
+                f"{what}acknowledging failed ({error}): consumed messages may be delivered again",
                 sent=[message_from_arrival(envelope, False, 0, None) for envelope in sent],
             ) from error
 
@@ -164,7 +171,7 @@ class Buffered:
         return None
 
     def rollback(self, timeout: float) -> None:
-        """The sends were never sent."""
+        """Nothing was sent, so there is nothing to undo."""
 
 
 def _raise_failed(answers: list[tuple[Envelope, BackendError | None]], first: BackendError) -> None:
@@ -175,8 +182,8 @@ def _raise_failed(answers: list[tuple[Envelope, BackendError | None]], first: Ba
     if not sent and not unknown:
         raise TransactionRolledBack(f"the broker refused the first send of the commit: {first}") from first
     raise InDoubtException(
-        f"the commit failed half-way ({first}): {len(sent)} of {len(messages)} messages are visible; "
-        "nothing was acknowledged, so what was consumed will be delivered again",
+        f"the commit failed half-strategy ({first}): {len(sent)} of {len(messages)} messages are visible; "
+        "nothing was acknowledged, so consumed messages will be delivered again",
         sent=sent,
         refused=refused,
         unknown=unknown,
@@ -184,9 +191,9 @@ def _raise_failed(answers: list[tuple[Envelope, BackendError | None]], first: Ba
 
 
 class RolledBack(Exception):
-    """How a transaction ended that was not committed: ``error`` is for the application.
+    """The transaction was not committed; ``error`` is for the application.
 
-    ``deliveries`` are to be redelivered here; what is missing comes again from the broker.
+    ``deliveries`` are to be redelivered by the client; other consumed messages the broker delivers again.
     """
 
     def __init__(self, error: InDoubtException | TransactionRolledBackException, deliveries: list[Delivery]) -> None:
@@ -196,59 +203,59 @@ class RolledBack(Exception):
 
 
 class SessionTransactions:
-    """The transactions of one session, one after the other. ``current`` is the one that is open."""
+    """The transactions of one session, one after the other; ``current`` is the open one."""
 
     def __init__(self) -> None:
-        self._lock = ranked(Rank.CONSUMER)  # guards current and _way
+        self._lock = ranked(Rank.CONSUMER)  # guards current and _strategy
         self.current = SessionTransaction()
-        self._ending: SessionTransaction | None = None  # the one that a commit is about to end
-        self._way: _Way | None = None
+        self._ending: SessionTransaction | None = None  # the last one that commit or rollback ended or is ending
+        self._strategy: _Strategy | None = None
 
-    def attach(self, way: _Way) -> None:
-        """Go on over this link; a transaction with work on another one is lost."""
+    def attach(self, strategy: _Strategy) -> None:
+        """Use this channel from now on; an open transaction with sends on another one can only be rolled back."""
         with self._lock:
-            before, self._way = self._way, way
+            before, self._strategy = self._strategy, strategy
             if before is not None and self.current.has_sends:
-                self.current.doom(_lost_transaction())
+                self.current.mark_rollback_only(_link_lost())
 
     def lose(self) -> None:
-        """The link died."""
+        """The link is lost: an open transaction that has work can only be rolled back."""
         with self._lock:
             if self.current.has_sends or self.current.consumed:
-                self.current.doom(_lost_transaction())
+                self.current.mark_rollback_only(_link_lost())
 
     def send(self, envelope: Envelope, ticket: Ticket) -> None:
         """Add a send to the current transaction."""
-        transaction, way = self.current, self._way
-        assert way is not None
-        way.send(transaction, envelope, ticket)
-        if self._way is not way:  # its link died meanwhile, and did not see this send
-            transaction.doom(_lost_transaction())
+        transaction, strategy = self.current, self._strategy
+        assert strategy is not None
+        strategy.send(transaction, envelope, ticket)
+        if self._strategy is not strategy:  # its link was lost meanwhile, and ``attach`` did not see this send
+            transaction.mark_rollback_only(_link_lost())
 
     def commit(self, timeout: float) -> None:
-        """End the current transaction by making it effective; RolledBack when it was not."""
-        ending, way = self._end()
+        """Commit the current transaction; RolledBack if that fails."""
+        ending, strategy = self._end()
         failure = ending.lost()
         if failure is not None:
-            self._undo(way, timeout)
+            self._roll_back(strategy, timeout)
             raise RolledBack(_rolled_back(failure), ending.take_deliveries())
-        if way is None or not (ending.has_sends or ending.consumed):
+        if strategy is None or not (ending.has_sends or ending.consumed):
             return
         try:
-            way.commit(ending, timeout)
+            strategy.commit(ending, timeout)
         except InDoubtException as in_doubt:
             raise RolledBack(in_doubt, ending.take_deliveries()) from in_doubt
         except BackendError as error:
-            self._undo(way, timeout)
-            raise RolledBack(_told(error), _returned(ending, error)) from error
+            self._roll_back(strategy, timeout)
+            raise RolledBack(_for_application(error), _to_redeliver(ending, error)) from error
         for delivery in ending.take_deliveries():
             delivery.inbox.done((delivery,))
 
     def rollback(self, timeout: float) -> list[Delivery]:
-        """End the current transaction by undoing it; what it consumed is to be redelivered."""
-        ending, way = self._end()
+        """Roll the current transaction back, and return its consumed messages, which are to be redelivered."""
+        ending, strategy = self._end()
         if ending.has_sends or ending.consumed:
-            self._undo(way, timeout)
+            self._roll_back(strategy, timeout)
         return ending.take_deliveries()
 
     def unsettled(self) -> tuple[Delivery, ...]:
@@ -257,22 +264,22 @@ class SessionTransactions:
             ending = self._ending
             return (*(ending.deliveries() if ending is not None else ()), *self.current.deliveries())
 
-    def _end(self) -> tuple[SessionTransaction, _Way | None]:
+    def _end(self) -> tuple[SessionTransaction, _Strategy | None]:
         with self._lock:
             ending = self._ending = self.current
             self.current = SessionTransaction()
-            return ending, self._way
+            return ending, self._strategy
 
-    def _undo(self, way: _Way | None, timeout: float) -> None:
-        if way is None:
+    def _roll_back(self, strategy: _Strategy | None, timeout: float) -> None:
+        if strategy is None:
             return
         try:
-            way.rollback(timeout)
+            strategy.rollback(timeout)
         except BackendError as error:
             log.warning("rollback: %s", error)
 
 
-def _told(failure: BackendError) -> InDoubtException | TransactionRolledBackException:
+def _for_application(failure: BackendError) -> InDoubtException | TransactionRolledBackException:
     if failure.in_doubt:
         in_doubt = translate(failure)
         assert isinstance(in_doubt, InDoubtException)
@@ -286,17 +293,17 @@ def _rolled_back(failure: BackendError) -> TransactionRolledBackException:
     return made
 
 
-def _returned(ending: SessionTransaction, failure: BackendError) -> list[Delivery]:
+def _to_redeliver(ending: SessionTransaction, failure: BackendError) -> list[Delivery]:
     deliveries = ending.take_deliveries()
     if not isinstance(failure, LinkLost):
         return deliveries
-    for delivery in deliveries:  # what a link took with it while committing is delivered anew by the next one
+    for delivery in deliveries:  # lost with the link during the commit: the broker delivers them again
         delivery.inbox.done((delivery,))
     return []
 
 
 class TransactedPolicy:
-    """SESSION_TRANSACTED: what is consumed belongs to the current transaction."""
+    """SESSION_TRANSACTED: consumed messages belong to the current transaction."""
 
     automatic = False
     deferred = True
@@ -306,30 +313,30 @@ class TransactedPolicy:
     def __init__(self, transactions: SessionTransactions) -> None:
         self._transactions = transactions
 
-    def handing(self, delivery: Delivery) -> None:
-        """It is part of the transaction."""
+    def before_handover(self, delivery: Delivery) -> None:
+        """Add it to the transaction."""
         self._transactions.current.consume(delivery)
 
-    def handled(self, delivery: Delivery) -> None:
-        """Nothing: commit or rollback decides."""
+    def after_handover(self, delivery: Delivery) -> None:
+        """Do nothing: commit or rollback decides."""
 
     def acknowledge(self, delivery: Delivery | None) -> None:
         """Ignored (rule AC-4)."""
 
     def finish(self) -> None:
-        """Nothing is left half done."""
+        """Do nothing: an interrupted commit or rollback goes on by itself."""
 
-    def settle_done(self) -> None:
-        """Nothing waits."""
+    def settle_batch(self) -> None:
+        """Do nothing: commit or rollback decides."""
 
     def unsettled(self) -> tuple[Delivery, ...]:
         """What was consumed in a transaction that has not ended."""
         return self._transactions.unsettled()
 
     def take_unsettled(self) -> list[Delivery]:
-        """The same, taken out."""
+        """Remove and return the consumed messages of the current transaction."""
         return self._transactions.current.take_deliveries()
 
     def lose(self) -> None:
-        """What was consumed comes again, so nothing of the transaction may take effect."""
+        """The broker delivers the consumed messages again, so the transaction must not be committed."""
         self._transactions.lose()

@@ -1,4 +1,4 @@
-"""From what a backend says to what Jakarta Messaging says; once, here."""
+"""Translates the errors of backends into the exceptions of Jakarta Messaging."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -53,7 +53,7 @@ _CLASSES: dict[type[BackendError], type[JMSException]] = {
 def translate(error: BackendError, unknown: Sequence[Any] = ()) -> JMSException:
     """The JMS exception for a backend's error, with that error as its cause.
 
-    Where the broker may have acted although it did not answer, that is an InDoubt naming the ``unknown`` messages.
+    If the broker may have acted although it did not answer, this is an InDoubt with the ``unknown`` messages.
     """
     made: JMSException
     code = type(error).__name__
@@ -66,7 +66,8 @@ def translate(error: BackendError, unknown: Sequence[Any] = ()) -> JMSException:
 
 
 def raise_first(errors: list[BaseException]) -> None:
-    """Raise what a closing met: an interrupt first, else the first problem; nothing when there was none."""
+    """Raise the error of a close, if any: an interrupt if there is one, else the first error."""
+
     if errors:
         first = min(errors, key=lambda error: isinstance(error, Exception))
         raise translate(first) if isinstance(first, BackendError) else first

@@ -1,4 +1,4 @@
-"""The border between the facade and its backends: read ``backend`` first, then ``envelope`` and ``native``.
+"""The interface between the facade and its backends: read ``backend`` first, then ``envelope`` and ``native``.
 
 A backend imports this package, ``jmsbridge.transport``, ``jmsbridge.codecs`` and ``jmsbridge.selectors``, and nothing
 else of jmsbridge.

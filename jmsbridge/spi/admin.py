@@ -1,6 +1,6 @@
-"""What a link may offer beyond messaging: looking at destinations and tidying them.
+"""Optional for a link: list, create, remove and empty destinations.
 
-Optional: the command line and tests ask ``isinstance(link, Admin)``. All verbs block and raise ``BackendError``.
+The command line and tests ask ``isinstance(link, Admin)``. All verbs block and raise ``BackendError``.
 """
 
 from typing import Protocol, runtime_checkable
@@ -15,9 +15,9 @@ __all__ = ["Admin", "DestinationInfo"]
 class DestinationInfo(msgspec.Struct, frozen=True, kw_only=True):
     """A queue, a topic, or a durable or shared subscription of a topic.
 
-    ``depth`` counts the messages in it, delayed and delivered but unsettled ones included; 0 for a topic, which holds
-    none itself. ``oldest`` is the JMSTimestamp of the oldest one, in milliseconds since the epoch. ``subscription``
-    is the name of a subscription, ``client_id`` its client id.
+    ``depth`` counts the messages in it, including delayed ones and those that are delivered but unsettled; a topic has
+    none itself, so 0. ``oldest`` is the JMSTimestamp of the oldest one, in milliseconds since the epoch.
+    ``subscription`` is the name of a subscription, ``client_id`` its client id.
     """
 
     address: Address
@@ -39,16 +39,19 @@ class Admin(Protocol):
         """All queues, topics and subscriptions, temporary ones included, sorted by name."""
 
     def depth(self, address: Address) -> int:
-        """How many messages a queue holds, as far as the broker says; 0 where there is no such queue."""
+        """How many messages a queue holds, as far as the broker says; 0 if the queue does not exist."""
 
     def create(self, address: Address) -> None:
-        """Make a queue or topic; no error when it exists."""
+        """Create a queue or topic; does nothing when it exists."""
 
     def remove(self, address: Address) -> None:
         """Remove a queue or topic with its messages; ``AddressInUse`` while it has consumers."""
 
     def purge(self, address: Address, selector: str | None = None) -> int:
-        """Delete the messages of a queue that match and that nobody holds; how many it were."""
+        """Delete the matching messages of a queue, except those delivered to a consumer; returns their number."""
 
     def move(self, source: Address, target: Address, selector: str | None = None, limit: int | None = None) -> int:
-        """Move matching messages that nobody holds to another queue, in order, each in one step; how many it were."""
+        """Move matching messages to another queue, in order, each atomically; returns their number.
+
+        Messages that are delivered to a consumer stay where they are.
+        """

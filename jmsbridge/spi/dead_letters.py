@@ -1,4 +1,4 @@
-"""What a dead letter says about itself: properties that every backend writes, and the command line reads."""
+"""The properties of dead letters, which every backend writes and the command line reads."""
 
 from typing import Any, Final
 
@@ -18,17 +18,17 @@ __all__ = [
 ]
 
 DEAD_LETTER_REASON: Final = "JMS_jmsbridge_dead_letter_reason"
-"""Why it is one, in words: ``rejected after 7 deliveries``, ``expired``."""
+"""Why the message is a dead letter, in words: ``rejected after 7 deliveries``, ``expired``."""
 DEAD_LETTER_EXPIRED: Final = "expired"
-"""The reason of those that were not taken in time."""
+"""The reason of messages that expired."""
 DEAD_LETTER_ORIGIN: Final = "JMS_jmsbridge_dead_letter_origin"
 """Where it came from: ``queue:orders``, or ``topic:news/audit``, where ``audit`` is the subscription's name."""
 DEAD_LETTER_DELIVERIES: Final = "JMS_jmsbridge_dead_letter_deliveries"
 """How often it was delivered, as far as the broker counts; an int."""
 DEAD_LETTER_TIME: Final = "JMS_jmsbridge_dead_letter_time"
-"""When it became one, in milliseconds since the epoch; a long."""
+"""When it became a dead letter, in milliseconds since the epoch; a long."""
 DEAD_LETTER_QUEUE: Final = "JMS_jmsbridge_dead_letter_queue"
-"""The queue that brings it back to the subscription that it came from, on brokers where a subscription is a queue."""
+"""The queue through which it can be sent again to the subscription that it came from, where the broker has one."""
 
 DEAD_LETTER_NOTES: Final = frozenset(
     {DEAD_LETTER_REASON, DEAD_LETTER_ORIGIN, DEAD_LETTER_DELIVERIES, DEAD_LETTER_TIME, DEAD_LETTER_QUEUE}
@@ -38,7 +38,7 @@ DEAD_LETTER_NOTES: Final = frozenset(
 def dead_letter_notes(
     reason: str | None, origin: str | None, deliveries: int, now: int, queue: str | None = None
 ) -> dict[str, Any]:
-    """The properties; without a ``reason`` it was rejected. ``origin`` is None where it came from the dead letters."""
+    """The properties. Without ``reason`` it was rejected; ``origin`` is None if it came from the dead letters."""
     if reason is None:
         reason = f"rejected after {deliveries} {'delivery' if deliveries == 1 else 'deliveries'}"
     notes: dict[str, Any] = {
@@ -54,7 +54,7 @@ def dead_letter_notes(
 
 
 def rejected_to(interest: Interest, envelope: Envelope, now: int) -> tuple[str | None, str | None]:
-    """The queue that REJECTED moves a message to at this time, None for the backend's own, and its reason."""
+    """The queue to which REJECTED moves a message now (None: the backend's own), and the reason to write."""
     if interest.expired and 0 < envelope.expiration <= now:
         return interest.expired, DEAD_LETTER_EXPIRED
     return interest.dead_letters, None

@@ -1,6 +1,6 @@
-"""The data that crosses the border: what is sent, what arrives, what is asked for.
+"""The data that facade and backends exchange: what is sent, what arrives, what a consumer asks for.
 
-All are immutable and cheap to build; whoever holds one may share it between threads.
+All classes are immutable, cheap to build and safe to share between threads.
 """
 
 from enum import Enum, IntEnum
@@ -12,7 +12,7 @@ __all__ = ["Address", "Arrival", "BodyKind", "Endpoint", "Envelope", "Interest",
 
 
 class Address(msgspec.Struct, frozen=True, gc=False):
-    """A destination as a broker knows it: its name, its kind, and whether it dies with a link."""
+    """A destination as a broker knows it: its name, its kind, and whether it is deleted with its link."""
 
     name: str
     topic: bool = False
@@ -38,9 +38,9 @@ class Envelope(msgspec.Struct, frozen=True, gc=False):
     """One message, complete and independent of every JMS object.
 
     Values of ``properties`` and of map and stream fields are canonical: ``bool``, ``Byte``, ``Short``, ``int`` (a Java
-    int), ``Long``, ``Float``, ``float`` (a Java double), ``str``, None; fields also ``Char`` and ``bytes``. Nobody
-    changes a dict or list inside an envelope. Times are milliseconds since the epoch, 0 means none.
-    ``message_id`` is None only where the application disabled ids.
+    int), ``Long``, ``Float``, ``float`` (a Java double), ``str``, None; fields also ``Char`` and ``bytes``. A dict or
+    list inside an envelope must not be changed. Times are milliseconds since the epoch, 0 means none.
+    ``message_id`` is None only if the application disabled message ids.
     """
 
     address: Address
@@ -60,11 +60,11 @@ class Envelope(msgspec.Struct, frozen=True, gc=False):
 
 
 class Arrival(msgspec.Struct, frozen=True, gc=False):
-    """One message on its way in.
+    """One message that a subscription has received.
 
-    ``token`` is the backend's own and comes back in ``settle``. ``delivery_count`` counts this delivery: 1 the first
-    time, at least 2 when ``redelivered``. ``failures`` tells how many of those before
-    failed, as ``settle`` counts them; None where that is not known: then only what fails in one session counts.
+    ``token`` belongs to the backend and is passed to ``settle``. ``delivery_count`` includes this delivery: 1 the first
+    time, at least 2 when ``redelivered``. ``failures`` is how many earlier deliveries failed, as ``settle`` counts
+    them; None if the broker does not know: then only failures within one session count.
     """
 
     token: Any
@@ -77,11 +77,11 @@ class Arrival(msgspec.Struct, frozen=True, gc=False):
 class Outcome(Enum):
     """What becomes of a delivered message."""
 
-    ACCEPTED = "accepted"  # done, gone
-    RELEASED = "released"  # never seen by the application: back to its place, no count; as REQUEUED without RELEASE
-    FAILED = "failed"  # seen, not processed: back to its place, delivery count raised
-    REQUEUED = "requeued"  # seen, and nobody said that it failed: the same, but one delivery more than failures
-    REJECTED = "rejected"  # give up: to the dead-letter queue, by a confirmed copy and an acceptance if need be
+    ACCEPTED = "accepted"  # consumed: the broker forgets it
+    RELEASED = "released"  # not seen by the application: to its old place, not counted; without RELEASE as REQUEUED
+    FAILED = "failed"  # processing failed: to its old place, counted as a delivery and as a failure
+    REQUEUED = "requeued"  # seen by the application, no failure known: to its old place, counted as a delivery only
+    REJECTED = "rejected"  # to the dead-letter queue, if need be by a confirmed copy followed by an acceptance
 
 
 class Mode(Enum):
@@ -94,24 +94,25 @@ class Mode(Enum):
 class Interest(msgspec.Struct, frozen=True, kw_only=True):
     """What a consumer or browser wants.
 
-    ``key`` is the name of a subscription that is durable or shared. With ``durable`` and the link's client id, which
-    may be none, it is the subscription's identity: a durable and a non-durable one of the same name are two. A durable
-    one stays shared or unshared as it was made until ``unsubscribe``, also while nobody consumes it; asked for the
-    other way it is ``SubscriptionRefused``.
+    ``key`` is the name of a durable or shared subscription. Together with ``durable`` and the link's client id (which
+    may be absent) it identifies the subscription: a durable and a non-durable one of the same name are different. A
+    durable subscription stays shared or unshared, as it was created, until ``unsubscribe``, also while it has no
+    consumer; asking for it the other way is ``SubscriptionRefused``.
 
-    Topic, ``selector`` and ``no_local`` are a subscription's definition, which the backend compares or remembers, and
-    are always handed over. ``selector`` has been checked and is never empty. ``select`` says that the broker is to
-    filter by it; otherwise the facade does, and the backend need not. ``no_local`` has an effect only with NO_LOCAL.
+    Topic, ``selector`` and ``no_local`` define a subscription and are always given, so that the backend can compare or
+    remember them. ``selector`` has been checked and is never empty. If ``select``, the broker filters by it; otherwise
+    the facade does, and the backend need not. ``no_local`` has an effect only with NO_LOCAL.
 
-    ``window`` is the prefetch for brokers that only count unsettled messages; 0 leaves it to the backend, which takes
-    a small one. ``deferred`` says that settlements come late (client acknowledgement, transactions): credit beyond
-    the window is served nevertheless. ``presettled`` says that none will come at all: a backend whose broker has no
-    flow control for that acknowledges at hand-over, as credit allows, so that nothing beyond the credit can be lost.
+    ``window`` is the prefetch for brokers that only count unsettled messages; with 0 the backend chooses a small one.
+    ``deferred`` says that settlements come late (client acknowledgement, transactions): the backend must serve credit
+    beyond the window. ``presettled`` says that settlements do not come at all: a backend whose broker has no flow
+    control without them acknowledges each message when it passes it on, as credit allows, so that nothing beyond the
+    credit can be lost.
 
     ``dead_letters`` names the queue to which REJECTED moves messages of this subscription; None means the backend's
-    own dead-letter queue. ``expired`` names the queue to which a message goes that arrives expired, expires while
-    the backend holds it, or has expired when it is REJECTED; None means that it is dropped, or rejected as others are.
-    What the broker itself takes away before it is delivered goes where the broker says.
+    own dead-letter queue. ``expired`` names the queue for messages that arrive expired, expire while the backend holds
+    them, or have expired when they are REJECTED; None means that they are dropped, or rejected like others. Messages
+    that the broker itself expires before delivery go where the broker is configured to move them.
     """
 
     address: Address
@@ -130,10 +131,10 @@ class Interest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """Where and as whom to connect; one element of a failover list. Its text never shows the password.
+    """Where and as which user to connect; one element of a failover list. ``str`` and ``repr`` hide the password.
 
-    ``open`` gives up after ``connect_timeout`` seconds; the ``close`` of link, channel and subscription wait no longer
-    than ``close_timeout`` seconds for the broker.
+    ``open`` gives up after ``connect_timeout`` seconds; ``close`` of link, channel and subscription wait at most
+    ``close_timeout`` seconds for the broker.
     """
 
     scheme: str

@@ -1,24 +1,24 @@
-"""What a backend may raise, and what it may answer a ticket with.
+"""The errors that a backend may raise or answer a ticket with.
 
     BackendError
-    ├── LinkLost               the link died, or was opened in another process
-    │   └── ChannelLost        one channel of it died alone
-    ├── ConnectFailed          nobody answered, or the answer was no protocol of ours
+    ├── LinkLost               the link is lost, or was opened in another process
+    │   └── ChannelLost        one channel is lost, the link lives on
+    ├── ConnectFailed          no answer, or an answer in another protocol
     ├── AuthenticationFailed   the broker refused the credentials
     ├── AccessDenied           authenticated, but not allowed to do this
     ├── ClientIdRefused        invalid, or in use by another live link
-    ├── AddressRefused         the destination is unknown, deleted or malformed; a send has nowhere to go
+    ├── AddressRefused         the destination is unknown, deleted or malformed
     ├── AddressInUse           it has consumers, or belongs to another connection
     ├── SubscriptionRefused    in use, defined otherwise by an active consumer, or shared where unshared is wanted
-    ├── SubscriptionUnknown    no durable subscription of that name
+    ├── SubscriptionUnknown    there is no durable subscription of that name
     ├── SelectorRefused        the broker does not accept the selector
-    ├── SendCancelled          taken back before it was written: the message was never sent
-    ├── SendRefused            the broker answered "no": the message is not there
+    ├── SendCancelled          cancelled before it was written: the message was never sent
+    ├── SendRefused            the broker did not accept the message
     ├── TransactionRolledBack  the broker ended the transaction by rolling it back
     └── NotSupported           this broker cannot do it
 
-The facade maps each class to one exception of Jakarta Messaging; the text should name the thing, the broker and the
-remedy.
+The facade maps each class to one exception of Jakarta Messaging. The text should name the object concerned, the broker
+and the remedy.
 """
 
 __all__ = [
@@ -42,10 +42,10 @@ __all__ = [
 
 
 class BackendError(Exception):
-    """Base of all errors that cross the border upwards.
+    """Base of all errors that a backend reports to the facade.
 
-    ``retriable`` says whether the same call on a new link may succeed. ``in_doubt`` is true where the broker may have
-    done what was asked although no answer came: the facade then reports the outcome as unknown, never as failed.
+    ``retriable`` says whether the same call on a new link may succeed. ``in_doubt`` is true if the broker may have done
+    what was asked although no answer came: the facade then reports the outcome as unknown, never as failed.
     """
 
     retriable = False
@@ -56,13 +56,13 @@ class BackendError(Exception):
 
 
 class LinkLost(BackendError):
-    """The link is dead; everything it had not answered is answered with this."""
+    """The link is lost; every open ticket is answered with this."""
 
     retriable = True
 
 
 class ChannelLost(LinkLost):
-    """One channel died while its link lives on: to that channel and its subscriptions the same as a dead link."""
+    """One channel is lost while its link lives on; for that channel and its subscriptions the same as a lost link."""
 
 
 class ConnectFailed(BackendError):
@@ -84,7 +84,7 @@ class ClientIdRefused(BackendError):
 
 
 class AddressRefused(BackendError):
-    """The destination is unknown, deleted or not a legal name here, or a message sent to it has nowhere to go."""
+    """The destination is unknown, deleted, or its name is not valid on this broker."""
 
 
 class AddressInUse(BackendError):
@@ -92,8 +92,10 @@ class AddressInUse(BackendError):
 
 
 class SubscriptionRefused(BackendError):
-    """The subscription cannot be consumed like this: an active consumer excludes this one or defined it otherwise, or
-    it is durable and shared where an unshared one is wanted, or the other way round, whether it has a consumer or not.
+    """The subscription cannot get this consumer.
+
+    An active consumer excludes this one or defined the subscription differently; or the durable subscription is shared
+    where an unshared one is wanted, or the other way round, whether it has a consumer or not.
     """
 
 
@@ -106,11 +108,11 @@ class SelectorRefused(BackendError):
 
 
 class SendCancelled(BackendError):
-    """The send was taken back before anything of it was written: the message is certainly not there."""
+    """The send was cancelled before anything of it was written: the broker certainly does not have the message."""
 
 
 class SendRefused(BackendError):
-    """The broker refused the message, which is certainly not there."""
+    """The broker refused the message and certainly does not have it."""
 
 
 class TransactionRolledBack(BackendError):

@@ -1,4 +1,4 @@
-"""Which backends there are: entry points of group ``jmsbridge.backends``, and what a test registered by hand."""
+"""The backends that can be used: entry points of group ``jmsbridge.backends``, and those registered by a test."""
 
 import threading
 from importlib.metadata import EntryPoint, entry_points
@@ -14,7 +14,7 @@ _loaded: dict[str, Backend] = {}
 
 
 def register(name: str, backend: Backend) -> None:
-    """Make ``backend`` the one for scheme ``name`` in this process; wins over an entry point."""
+    """Use ``backend`` for scheme ``name`` in this process; it takes precedence over an entry point."""
     with _lock:
         _loaded[name] = backend
 
@@ -30,14 +30,15 @@ def _entries() -> dict[str, EntryPoint]:
 
 
 def names() -> list[str]:
-    """All schemes that have a backend here, sorted; none of them need be importable."""
+    """All schemes that have a backend here, sorted; importing a backend may still fail."""
     with _lock:
         registered = set(_loaded)
     return sorted(registered | set(_entries()))
 
 
 def load(scheme: str) -> Backend:
-    """The backend of a scheme. ``KeyError`` when there is none, ``ImportError`` when its client library is missing."""
+    """The backend of a scheme. ``KeyError`` if it has none, ``ImportError`` if its client library is missing."""
+
     with _lock:
         found = _loaded.get(scheme)
     if found is not None:

@@ -1,9 +1,9 @@
-"""What networked backends share, and the one part of jmsbridge that knows sockets; a backend imports what it needs.
+"""Parts for networked backends, and the only code of jmsbridge that uses sockets; a backend imports what it needs.
 
-``io_thread`` with ``loop`` runs everything that touches a socket; ``commands`` brings verbs there. ``link_life`` asks
-with a deadline, and answers everything when the link ends. ``tls`` and ``diagnosis`` belong to connecting. ``tickets``,
-``numbered_answers``, ``acknowledgement_ranges``, ``credit``, ``polling``, ``copies`` and ``dead_letters`` belong to
-messages under way, ``typed_json`` to bodies on wires without types.
+``io_thread`` with ``loop`` runs everything that touches a socket; ``commands`` passes verbs to it. ``link_life`` makes
+requests with a deadline and answers all tickets when the link ends. ``tls`` and ``diagnosis`` are for connecting.
+``tickets``, ``numbered_answers``, ``acknowledgement_ranges``, ``credit``, ``polling``, ``copies`` and ``dead_letters``
+are for messages in transit, ``typed_values`` for bodies and properties in protocols without types.
 """
 
 __all__: list[str] = []

@@ -1,6 +1,6 @@
-"""The unsettled deliveries of a channel, so that acknowledgements can be joined into ranges. Pure.
+"""The unsettled deliveries of a channel, so that acknowledgements can be joined into ranges. No I/O, no threads.
 
-An acknowledgement up to a number settles every delivery before it; so it is used only where none of these is open.
+A multiple acknowledgement settles every delivery up to its number, so it is used only where none of them is open.
 """
 
 from typing import Final
@@ -25,11 +25,11 @@ class AcknowledgementRanges:
         self._open = 0
 
     def __len__(self) -> int:
-        """How many are open."""
+        """The number of open deliveries."""
         return self._open
 
     def arrived(self, tag: int) -> None:
-        """The broker delivered it."""
+        """The broker delivered this one."""
         states = self._states
         missing = tag - self._first - len(states)
         if missing > 0:
@@ -38,7 +38,7 @@ class AcknowledgementRanges:
         self._open += 1
 
     def accept(self, tag: int) -> bool:
-        """Acknowledge it with the next ``take``; false when it is not open."""
+        """Acknowledge with the next ``take``; false if it is not open."""
         index = tag - self._first
         if not 0 <= index < len(self._states) or self._states[index] != _OPEN:
             return False
@@ -53,7 +53,7 @@ class AcknowledgementRanges:
         return 0 <= index < len(self._states) and self._states[index] == _OPEN
 
     def drop(self, tag: int) -> bool:
-        """Stop tracking without acknowledging; false when it is not open."""
+        """Stop tracking without acknowledging; false if it is not open."""
         index = tag - self._first
         if not 0 <= index < len(self._states) or self._states[index] != _OPEN:
             return False
@@ -62,7 +62,7 @@ class AcknowledgementRanges:
         return True
 
     def take(self) -> list[tuple[int, bool]]:
-        """The acknowledgements to write: tag, and whether it settles all before it as well."""
+        """The acknowledgements to write: each a tag, and whether it settles all deliveries before it as well."""
         if not self._accepted:
             return []
         states, head = self._states, self._head

@@ -1,4 +1,4 @@
-"""What a networked backend says of itself, beside the SPI."""
+"""What a networked backend declares beside the SPI."""
 
 from typing import Protocol, runtime_checkable
 
@@ -7,12 +7,12 @@ __all__ = ["Networked"]
 
 @runtime_checkable
 class Networked(Protocol):
-    """Offered by a backend whose brokers are reached over TCP, so that ``jmsbridge doctor`` can try step by step.
+    """Implemented by a backend that connects over TCP, so that ``jmsbridge doctor`` can test each step of connecting.
 
     Where ``tls`` is true, the backend's options are ``jmsbridge.transport.tls.TlsOptions``.
     """
 
     port: int
-    """Where brokers usually listen for this scheme."""
+    """The default port of this scheme."""
     tls: bool
-    """Whether the conversation of this scheme begins with TLS."""
+    """Whether connections of this scheme begin with TLS."""

@@ -1,4 +1,4 @@
-"""The verbs of a subscription on their way to the I/O thread, in call order."""
+"""Passes the verbs of a subscription to the I/O thread, in call order."""
 
 from collections import deque
 from collections.abc import Callable
@@ -17,7 +17,7 @@ class _Command(NamedTuple):
 
 
 class Commands:
-    """``refusal`` gives the error of what can take no more commands while its link lives on; None while it can."""
+    """``refusal`` returns the error for commands that can no longer be run although the link lives, else None."""
 
     def __init__(self, life: LinkLife, refusal: Callable[[], BackendError | None]) -> None:
         self._life = life
@@ -25,11 +25,11 @@ class Commands:
         self._box: Mailbox[_Command] = Mailbox(life.thread, self._work, self._refuse)
 
     def put(self, ticket: Ticket | None, run: Callable[[], None]) -> None:
-        """Run this on the I/O thread. Where that is not possible any more, the error is the ticket's answer."""
+        """Run this on the I/O thread. If that is no longer possible, the ticket fails."""
         self._box.put(_Command(ticket, run))
 
     def refuse_all(self) -> None:
-        """The link is dead: answer what was not run."""
+        """The link is lost: fail the tickets of commands that were not run."""
         self._box.refuse_all()
 
     def _work(self, commands: deque[_Command]) -> None:

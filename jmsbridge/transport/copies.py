@@ -1,6 +1,6 @@
-"""Copies of received messages that are under way: to a dead-letter queue, say, or to the tail of their queue.
+"""Tracks copies of received messages until they are confirmed, for example copies to a dead-letter queue.
 
-A confirmed copy first, then the acceptance: a crash in between leaves two messages, never none.
+The original is accepted only after its copy was confirmed: a crash in between leaves two messages, never none.
 """
 
 from collections.abc import Callable, Hashable
@@ -13,7 +13,7 @@ __all__ = ["CopiesUnderWay"]
 
 
 class CopiesUnderWay:
-    """The copies of one subscription's messages; I/O thread."""
+    """The unconfirmed copies of one subscription's messages. For the I/O thread only."""
 
     def __init__(self, thread: IoThread) -> None:
         self._thread = thread
@@ -25,7 +25,7 @@ class CopiesUnderWay:
         return key in self._copying
 
     def begin(self, key: Hashable, done: Callable[[BackendError | None], None]) -> Ticket:
-        """The ticket for the copy of one message; ``done`` gets its answer."""
+        """Return the ticket with which to send the copy of one message; ``done`` gets its answer."""
         self._copying.add(key)
 
         def copied(error: BackendError | None) -> None:
@@ -37,7 +37,7 @@ class CopiesUnderWay:
         return CallbackTicket(copied)
 
     def when_idle(self, task: Callable[[], None], patience: float) -> None:
-        """Do this when no copy is under way, or after so many seconds."""
+        """Run ``task`` when no copy is unconfirmed, at the latest after ``patience`` seconds."""
         if self._copying:
             self._when_idle.append(task)
             self._thread.call_later(patience, self.wait_no_longer)
@@ -45,7 +45,7 @@ class CopiesUnderWay:
             task()
 
     def wait_no_longer(self) -> None:
-        """Do now what was to wait for the copies."""
+        """Run the tasks that wait for copies now."""
         tasks, self._when_idle = self._when_idle, []
         for task in tasks:
             task()

@@ -1,6 +1,6 @@
-"""Credit for a broker that only counts unsettled messages: what it pushes beyond the credit is held.
+"""Credit for a broker that only counts unsettled messages: messages that it pushes beyond the credit are held.
 
-Everything here belongs to the I/O thread.
+For the I/O thread only.
 """
 
 from collections import deque
@@ -14,9 +14,9 @@ __all__ = ["CreditGate"]
 
 
 class CreditGate:
-    """Hands arrivals to the inbox as far as credit allows, in order; the rest waits in ``held``.
+    """Passes arrivals to the inbox in order, as far as the credit allows; the rest waits in ``held``.
 
-    ``accept`` gets the token of each message that is handed over and presettled, ``expire`` that of each message that
+    ``accept`` gets the token of each presettled message that is passed on, ``expire`` the token of each message that
     expired while it was held.
     """
 
@@ -28,7 +28,7 @@ class CreditGate:
         self._expire = expire
 
     def hand_up(self) -> None:
-        """Hand over what credit allows."""
+        """Pass on as many arrivals as the credit allows."""
         held, inbox, accept = self.held, self._inbox, self._accept
         while held and self.credit > 0:
             arrival = held.popleft()
@@ -36,6 +36,6 @@ class CreditGate:
                 self._expire(arrival.token)
                 continue
             self.credit -= 1
-            if accept is not None:  # at hand-over: what is still held when the link dies is not lost
+            if accept is not None:  # only now, so that messages still held when the link is lost are not lost with it
                 accept(arrival.token)
             inbox.put(arrival)

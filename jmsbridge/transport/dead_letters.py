@@ -1,4 +1,4 @@
-"""Dead letters where the broker has no such verb: a confirmed copy to another queue, then the acceptance."""
+"""Dead-lettering in the client: send a copy to another queue and, once it is confirmed, accept the original."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ from jmsbridge.spi import (
 )
 from jmsbridge.transport.expiry import now_ms
 
-__all__ = ["PAUSE", "DeadLetters", "LetterWire", "letter_notes"]
+__all__ = ["PAUSE", "DeadLetterWire", "DeadLetters", "dead_letter_properties"]
 
 log = logging.getLogger("jmsbridge.transport")
 
@@ -30,39 +30,44 @@ T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
 
 
-def letter_notes(
+def dead_letter_properties(
     interest: Interest, queue: str, reason: str | None, deliveries: int, home: str | None = None
 ) -> dict[str, Any]:
-    """What a message of this subscription says of itself in that queue; see ``dead_letter_notes``."""
+    """``dead_letter_notes`` for a message of this subscription that moves to ``queue``."""
     address, key = interest.address, interest.key
     origin = f"{address}/{key}" if address.topic and key is not None else str(address)
     return dead_letter_notes(reason, None if address == Address(queue) else origin, deliveries, now_ms(), home)
 
 
-class LetterWire(Protocol[T_contra]):
-    """What a backend does for its dead letters; I/O thread."""
+class DeadLetterWire(Protocol[T_contra]):
+    """What a backend implements for ``DeadLetters``; called on the I/O thread."""
 
     def read(self, token: T_contra) -> tuple[Envelope, int]:
-        """The headers and properties of a message, and its delivery count."""
+        """Return the headers and properties of a message, and its delivery count."""
 
     def copy_letter(
         self, queue: str, token: T_contra, notes: dict[str, Any], done: Callable[[BackendError | None], None]
     ) -> None:
-        """Send a copy that does not expire, with ``notes`` among its properties, and tell its confirmation."""
+        """Send a copy that does not expire, with ``notes`` among its properties; ``done`` gets the broker's answer."""
 
     def settle_original(self, token: T_contra, error: BackendError | None, pause: float) -> BackendError | None:
-        """Accept the original, or after an error have it delivered again in ``pause`` seconds; what became of it."""
+        """Accept the original, or after an error have it delivered again in ``pause`` seconds; return the error."""
 
 
 class DeadLetters(Generic[T]):
-    """The dead letters of one subscription; I/O thread.
+    """Moves the dead letters of one subscription. For the I/O thread only.
 
-    ``queue`` is the backend's own dead-letter queue, None where it has none; ``home`` is the queue of a durable
-    subscription, to which a dead letter can be sent again.
+    ``queue`` is the backend's own dead-letter queue, or None; ``home`` is the queue of a durable subscription, to which
+    a dead letter can be sent again.
     """
 
     def __init__(
-        self, interest: Interest, queue: str | None, home: str | None, broker: Callable[[], str], wire: LetterWire[T]
+        self,
+        interest: Interest,
+        queue: str | None,
+        home: str | None,
+        broker: Callable[[], str],
+        wire: DeadLetterWire[T],
     ) -> None:
         self._interest = interest
         self._queue = queue
@@ -71,7 +76,7 @@ class DeadLetters(Generic[T]):
         self._wire = wire
 
     def reject(self, tokens: Sequence[T], failures: int, ticket: Ticket | None) -> None:
-        """Move these to the dead-letter queue; those that have expired to the queue for them, where there is one."""
+        """Move these to the dead-letter queue, or to the expiry queue, if there is one, when they have expired."""
         letters = [_Letter(token, *self._target(token), failures) for token in tokens]
         if all(letter.queue for letter in letters):
             self._move(letters, ticket)
@@ -87,7 +92,7 @@ class DeadLetters(Generic[T]):
         return queue or self._queue or "", reason
 
     def _move(self, letters: "Sequence[_Letter[T]]", ticket: Ticket | None) -> None:
-        """Copy them, with notes of why and whence; where that fails, they are delivered again after a while."""
+        """Copy them, with their reason and origin; a message that cannot be copied is delivered again later."""
         left = len(letters)
         if not left and ticket is not None:
             ticket.succeed()
@@ -112,13 +117,13 @@ class DeadLetters(Generic[T]):
 
     def _notes(self, letter: "_Letter[T]") -> dict[str, Any]:
         deliveries = self._wire.read(letter.token)[1] - 1 + letter.failures
-        return letter_notes(self._interest, letter.queue, letter.reason, deliveries, self._home)
+        return dead_letter_properties(self._interest, letter.queue, letter.reason, deliveries, self._home)
 
     def _log(self, queue: str, error: BackendError | None) -> None:
-        """Logged where there is no ticket; a link that died has a cause of its own."""
+        """Log a failure that no ticket reports; the loss of the link is reported elsewhere."""
         if error is not None and not isinstance(error, LinkLost):
             log.warning(
-                "%s: a message cannot go to %r%s, and is delivered again in %g s: %s",
+                "%s: a message cannot be moved to %r%s and is delivered again in %g s: %s",
                 self._interest.address,
                 queue,
                 " (option dead_letter_queue)" if queue == self._queue else "",
@@ -128,7 +133,7 @@ class DeadLetters(Generic[T]):
 
 
 class _Letter(NamedTuple, Generic[T]):
-    """A message that goes to another queue: why (None: it was rejected), and after how many failures here."""
+    """A message to move: to which queue, why (None: it was rejected), and after how many failures in this client."""
 
     token: T
     queue: str

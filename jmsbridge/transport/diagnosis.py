@@ -1,4 +1,4 @@
-"""What is wrong with a connection, in words."""
+"""Explains in words why a connection failed."""
 
 import ssl
 
@@ -8,16 +8,16 @@ _MOST = 20
 
 
 def unreachable(chain: list[BaseException], product: str, tls_port: int) -> str:
-    """Why nothing could be reached, from the errors that the attempt raised, and what to look at."""
+    """Explain a failed attempt to connect by the errors that it raised, and say what to check."""
     for each in chain:
         if isinstance(each, ssl.SSLCertVerificationError):
             return (
-                f"its certificate is not trusted: {each.verify_message}; ca_file names the authority that signed it, "
-                "server_name the name that it was made for"
+                f"its certificate is not trusted: {each.verify_message}; set ca_file to the authority that signed it, "
+                "server_name to the host name in it"
             )
         if isinstance(each, ssl.SSLError):
             reason = getattr(each, "reason", None) or each
-            return f"TLS fails ({reason}); does that port speak TLS? {tls_port} is the usual one"
+            return f"TLS fails ({reason}); does that port expect TLS? The usual port is {tls_port}"
         if isinstance(each, OSError) and not isinstance(each, TimeoutError):
             return f"no connection: {each.strerror or each}; is the broker running, and are host and port right?"
     if any("Timeout" in type(each).__name__ or "Timeout" in str(each) for each in chain):
@@ -26,7 +26,7 @@ def unreachable(chain: list[BaseException], product: str, tls_port: int) -> str:
 
 
 def causes(error: BaseException) -> list[BaseException]:
-    """The error and those that a client library wrapped into it, innermost last."""
+    """The error and the errors that it wraps, innermost last."""
     found: list[BaseException] = []
     todo: list[BaseException] = [error]
     while todo and len(found) < _MOST:
@@ -38,5 +38,5 @@ def causes(error: BaseException) -> list[BaseException]:
 
 
 def describe(error: BaseException | None) -> str:
-    """Its type, and what it says."""
+    """Type and text of an error."""
     return f"{type(error).__name__}: {error}" if error is not None and str(error) else type(error).__name__

@@ -1,4 +1,4 @@
-"""The time as envelopes have it."""
+"""The clock for times in envelopes."""
 
 import time
 
@@ -13,5 +13,5 @@ def now_ms() -> int:
 
 
 def is_expired(envelope: Envelope) -> bool:
-    """Whether its time is over, by this machine's clock."""
+    """Whether the message has expired, by this machine's clock."""
     return envelope.expiration != 0 and envelope.expiration <= now_ms()

@@ -1,9 +1,9 @@
-"""The I/O thread of one link, and the way into it from other threads.
+"""The I/O thread of one link, and how other threads pass work to it.
 
-Handing over costs a wake-up only when the thread is not about to look anyway, so work comes in batches. The thread
-counts its rounds, and begins a new one before it looks. A caller appends its item, reads the round, wakes the thread
-unless it was woken in this round, and only then notes the wake-up. So a note always stands for a wake-up that happened,
-wherever the handler of a signal raises, and no item is left lying.
+A caller wakes the thread only if the thread is not about to look for work anyway, so work comes in batches. The thread
+counts its rounds and begins a new one before it looks for work. A caller appends its item, reads the round, wakes the
+thread unless it was already woken in this round, and only then records the wake-up. A recorded wake-up has therefore
+always happened, wherever a signal handler raises, and no item is left waiting.
 """
 
 import contextlib
@@ -25,17 +25,17 @@ log = logging.getLogger("jmsbridge.transport")
 
 T = TypeVar("T")
 
-_SOME = 64  # items that are worth a wake-up
-_CROWD = 128  # items that wait
+_SOME = 64  # so many items wake a watched mailbox's thread at once
+_CROWD = 128  # with so many items waiting, the caller lets the I/O thread run
 _GIVE_WAY = 50e-6  # seconds
 _TICK = 1e-3  # seconds
 
 
 class IoThread:
-    """One daemon thread around a loop. All but ``post`` and ``join`` belong to it.
+    """A daemon thread that runs a loop. All methods but ``post`` and ``join`` are for the thread itself.
 
-    ``ended`` is set, before anything else, when the link dies; work that is handed over after that is not run.
-    ``around`` runs a batch of work, so that its writes can be joined; ``crashed`` gets the exceptions of work.
+    ``ended`` is set, before anything else, when the link ends; work posted after that is not run. ``around`` runs a
+    batch of work, so that its writes can be joined; ``crashed`` gets exceptions raised by work.
     """
 
     def __init__(
@@ -55,12 +55,12 @@ class IoThread:
         _threads.add(self)
 
     def start(self, task: Callable[[], None]) -> None:
-        """Start the thread, with this work first."""
+        """Start the thread; it runs ``task`` first."""
         self.post(task)
         self._thread.start()
 
     def post(self, task: Callable[[], None]) -> None:
-        """Run this on the I/O thread soon; from any thread. After the end nothing runs any more."""
+        """Run this on the I/O thread soon; from any thread. Not run once the thread has ended."""
         try:
             self._tasks.append(task)
             now = self._round
@@ -72,11 +72,11 @@ class IoThread:
             raise
 
     def call_later(self, seconds: float, task: Callable[[], None]) -> Timer:
-        """Run this later; what comes back goes to ``cancel``."""
+        """Run this after so many seconds; ``cancel`` takes the timer that is returned."""
         return self.loop.call_later(seconds, lambda: self._guard(lambda: self._around(task)))
 
     def look_later(self, look: Callable[[], None]) -> None:
-        """Run this within a millisecond or so, with everything else that is to be run then."""
+        """Run this within about a millisecond, together with other calls that were asked for meanwhile."""
         self._looks.append(look)
         if len(self._looks) == 1:
             self.call_later(_TICK, self._look)
@@ -87,11 +87,11 @@ class IoThread:
             look()
 
     def cancel(self, timer: Timer) -> None:
-        """Forget a timer."""
+        """Cancel a timer."""
         self.loop.remove_timeout(timer)
 
     def stop(self) -> None:
-        """End the thread when it has returned from what it does."""
+        """End the thread after its current work."""
         self.loop.stop()
 
     def is_current(self) -> bool:
@@ -102,7 +102,7 @@ class IoThread:
         """Wait until the thread has ended."""
         if self.is_current() or not self._thread.is_alive():
             return
-        # not Thread.join: an interrupt there may mark a running thread as ended
+        # not Thread.join: a signal handler that raises in it may mark a running thread as ended
         waiting = threading.Lock()
         waiting.acquire()
         self._joining.append(waiting)
@@ -120,7 +120,7 @@ class IoThread:
             self._guard(lambda: self._crashed(problem))
         finally:
             self.loop.close()
-            self._is_over = True  # before looking: a ``join`` that comes later does not wait
+            self._is_over = True  # before the loop below: a later ``join`` does not wait
             for waiting in list(self._joining):
                 waiting.release()
 
@@ -130,7 +130,7 @@ class IoThread:
             self.loop.add_callback_threadsafe(self._work)
 
     def _work_all(self) -> None:
-        self._round += 1  # before looking: a later caller wakes again
+        self._round += 1  # before looking for tasks: a later caller wakes the thread again
         tasks = self._tasks
         while tasks:
             tasks.popleft()()
@@ -145,9 +145,9 @@ class IoThread:
 
 
 class Mailbox(Generic[T]):
-    """Items on their way to the I/O thread; ``serve`` gets the deque and empties it, in order.
+    """Passes items to the I/O thread; ``serve`` gets the deque there and empties it, in order.
 
-    Once the link has ended, items go to ``refuse`` instead, each exactly once.
+    Once the link has ended, items are passed to ``refuse`` instead, each exactly once.
     """
 
     def __init__(self, thread: IoThread, serve: Callable[[deque[T]], None], refuse: Callable[[T], None]) -> None:
@@ -155,13 +155,13 @@ class Mailbox(Generic[T]):
         self._serve = serve
         self._refuse = refuse
         self._round = 1
-        self._called = 0  # the last round in which ``work`` was asked for
+        self._called = 0  # the last round in which ``work`` was posted
         self._watched = False
         self._refusing = threading.RLock()  # held while items are refused, by one thread at a time
         self.items: deque[T] = deque()
 
     def put(self, item: T) -> None:
-        """Hand over; from any thread. Interrupted, it has been handed over or not, never half."""
+        """Add an item; from any thread. An interrupted call has added it or not, never in part."""
         try:
             self.items.append(item)
             now = self._round
@@ -172,7 +172,7 @@ class Mailbox(Generic[T]):
                     self._thread.post(self.work)
                     self._called = now
             elif len(self.items) >= _CROWD and not self._thread.is_current():
-                time.sleep(_GIVE_WAY)  # sleep: the I/O thread gets the interpreter's lock now, not after 5 ms
+                time.sleep(_GIVE_WAY)  # sleep: lets the I/O thread take the GIL now instead of after 5 ms
         except BaseException:  # an interrupt
             if self._thread.ended is None:
                 self._thread.post(self.work)
@@ -181,35 +181,35 @@ class Mailbox(Generic[T]):
             raise
 
     def watch(self) -> None:
-        """Look again within a millisecond or so: until then a few items cause no wake-up. On the I/O thread."""
+        """Look again within about a millisecond: until then a few items do not wake the thread. On the I/O thread."""
         if not self._watched:
             self._watched = True
             self._thread.look_later(self._look)
 
     def _look(self) -> None:
-        self._watched = False  # before looking: a later caller wakes
+        self._watched = False  # before looking for items: a later caller wakes the thread
         self.work()
 
     def work(self) -> None:
-        """Serve what is there; on the I/O thread."""
-        self._round += 1  # before looking: a later caller asks again
+        """Serve all items; on the I/O thread."""
+        self._round += 1  # before looking for items: a later caller posts again
         if self.items and self._thread.ended is None:
             self._serve(self.items)
 
     def take(self) -> list[T]:
-        """Everything that is there; on the I/O thread."""
+        """Remove and return all items; on the I/O thread."""
         items = []
         while self.items:
             items.append(self.items.popleft())
         return items
 
     def refuse_all(self) -> None:
-        """Refuse everything that was not served: called when the link ends, and for items that come later."""
+        """Refuse all items that were not served: called when the link ends, and for later items."""
         items = self.items
         with self._refusing:
             while items:
                 item = items[0]
-                self._refuse(item)  # and then take it out: an interrupt in between only has it refused once more
+                self._refuse(item)  # before removing it: after an interrupt in between it is refused again, not lost
                 if items and items[0] is item:
                     items.popleft()
 

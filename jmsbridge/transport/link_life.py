@@ -1,6 +1,6 @@
-"""One life of a link: asked with a deadline, dead once, every question answered, ``lost`` said once.
+"""The life of a link: requests with a deadline, and one end at which all requests are answered and ``lost`` is called.
 
-The backend says how to connect and what to close; this module says when, and what the callers hear.
+The backend implements how to connect and what to close; this module decides when, and which errors callers get.
 """
 
 import threading
@@ -13,38 +13,38 @@ from jmsbridge.transport.io_thread import IoThread
 __all__ = ["DEADLINE", "Done", "LinkLife", "Wire"]
 
 DEADLINE = 30.0
-"""Seconds within which the broker answers a question, or the link is given up."""
-_JOINING = 5.0  # seconds for the I/O thread to end once it has let go of the broker
-_SILENT = 0.9  # of the time for which a close waits: a broker that says nothing for so long is given up
+"""Seconds within which the broker must answer a request; otherwise the link is given up."""
+_JOINING = 5.0  # seconds for the I/O thread to end once its sockets are closed
+_SILENT = 0.9  # a broker silent for this part of ``close_timeout`` is given up
 
 Done = Callable[[Any, BackendError | None], None]
-"""Gets the result, or the error; on the I/O thread."""
+"""Gets the result or the error; called on the I/O thread."""
 
 
 class Wire(Protocol):
-    """What a link's life needs of its backend; called on the I/O thread, but for ``silence``."""
+    """What a backend implements for ``LinkLife``; called on the I/O thread, except ``silence``."""
 
     def batch(self, task: Callable[[], None]) -> None:
-        """Run work so that what it writes is one write per socket."""
+        """Run work, and join what it writes into one write per socket."""
 
     def explain(self, error: BaseException) -> LinkLost:
-        """Why the link ended, in words."""
+        """Explain in words why the link ended."""
 
     def answer_all(self) -> None:
-        """The link is dead: answer every open ticket and question."""
+        """The link is lost: answer every open ticket and request."""
 
     def break_off(self, error: BaseException) -> None:
         """Close every socket at once, and ``IoThread.stop`` when all are closed."""
 
     def silence(self) -> float:
-        """For how many seconds the broker has owed an answer and said nothing; from any thread."""
+        """For how many seconds the broker has owed an answer and sent nothing; from any thread."""
 
 
 class LinkLife:
-    """From the first attempt to connect to the death of the link. All but the I/O thread's own methods from any thread.
+    """A link from the first attempt to connect to its end. Methods are for any thread unless they say "I/O thread".
 
-    ``broker`` is the broker's name in error messages; the backend sets it when it knows more. ``is_private`` is true as
-    long as the facade does not have the link, so that its death is told by an exception of ``open`` alone.
+    ``broker`` is the broker's name in error messages; the backend sets it when it knows more. ``is_private`` is true
+    until the facade has the link: meanwhile only the exception of ``open`` reports its end, not ``LinkEvents.lost``.
     """
 
     def __init__(self, name: str, broker: str, endpoint: Endpoint, events: LinkEvents, wire: Wire) -> None:
@@ -71,7 +71,7 @@ class LinkLife:
         self._waits.discard(wait)
 
     def refuse(self, error: BackendError, done: Done) -> None:
-        """The link could not be made; I/O thread."""
+        """Connecting failed; I/O thread."""
         self.thread.ended = LinkLost(str(error))
         self.thread.stop()
         done(None, error)
@@ -80,21 +80,21 @@ class LinkLife:
 
     @property
     def is_over(self) -> bool:
-        """Whether the link is dead."""
+        """Whether the link has ended."""
         return self.thread.ended is not None
 
     def check(self) -> None:
-        """LinkLost when the link is dead."""
+        """Raise LinkLost if the link has ended."""
         if self.thread.ended is not None:
             raise self.lost_early()
 
     def wait(
         self, start: Callable[[Done], None], what: str, *, patience: float = DEADLINE, optional: bool = False
     ) -> Any:
-        """Start something on the I/O thread and wait for its result; a broker that does not answer within ``patience``
-        seconds is given up.
+        """Start something on the I/O thread and wait for its result.
 
-        ``optional`` says that the end of the link is as good an answer as any.
+        If the broker does not answer within ``patience`` seconds, the link is given up. With ``optional`` the loss of
+        the link is not an error: the result is then None.
         """
         wait = _Wait()
         self._waits.add(wait)
@@ -116,11 +116,11 @@ class LinkLife:
             self._waits.discard(wait)
 
     def wait_closing(self, start: Callable[[Done], None], what: str, *, optional: bool = True) -> None:
-        """Start the end of something on the I/O thread and wait for it, no longer than ``close_timeout`` says.
+        """Start closing something on the I/O thread and wait for it, at most ``close_timeout`` seconds.
 
-        The time for which the broker already owes an answer counts. A broker that says nothing at all is given up; one
-        that is only slow ends it later. Either is good enough where that is ``optional``, as is a link that ends
-        meanwhile.
+        The time for which the broker already owes an answer is included. If the broker sends nothing at all, the link
+        is given up; if it is only slow, the close is finished later. With ``optional`` neither is an error, nor is the
+        loss of the link.
         """
         timeout = self.endpoint.close_timeout
         late = BackendError(f"{what}: no answer from {self.broker} within {timeout:.3g} s", in_doubt=True)
@@ -139,17 +139,17 @@ class LinkLife:
             self._waits.discard(wait)
 
     def lost_early(self) -> LinkLost:
-        """For what was not handed to the broker."""
+        """The error for requests that were not sent to the broker."""
         return _copy(self.thread.ended, in_doubt=False)
 
     def lost_late(self) -> LinkLost:
-        """For what the broker may have got."""
+        """The error for requests that the broker may have received."""
         return _copy(self.thread.ended, in_doubt=True)
 
     # -- the end
 
     def die(self, error: BaseException) -> None:
-        """Answer everything that is open, say so, and let go of the sockets; I/O thread."""
+        """Answer all open requests, report the loss, and close the sockets; I/O thread."""
         with self._lock:
             is_first, self._dead = not self._dead, True
         if is_first:
@@ -165,7 +165,7 @@ class LinkLife:
         self._wire.break_off(error)
 
     def close(self, start: Callable[[], None]) -> None:
-        """End the link, beginning with ``start`` on the I/O thread; idempotent, within the ``close_timeout``."""
+        """Close the link, starting with ``start`` on the I/O thread, within ``close_timeout``; idempotent."""
         with self._lock:
             self._closing = True
         if self.thread.ended is None:
@@ -179,10 +179,10 @@ class LinkLife:
 
 
 class _Wait:
-    """One answer on its way from the I/O thread.
+    """Waits for one answer from the I/O thread.
 
-    A plain lock, because an interrupt while waiting for an event or a condition may leave it locked, and the I/O thread
-    would then stop there for ever.
+    It uses a plain lock: a signal handler that raises while a thread waits for an Event or Condition may leave that
+    locked, and the I/O thread would then block for ever.
     """
 
     def __init__(self) -> None:

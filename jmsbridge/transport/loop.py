@@ -1,7 +1,7 @@
-"""A lean loop: what to do when sockets are ready, when time has come, and when other threads want something.
+"""A small event loop: sockets, timers, and tasks from other threads.
 
-It has the interface that pika expects of a loop. A thread that is about to look for work is not woken. ``EpollLoop`` is
-for Linux; ``SelectorLoop`` is for every other platform.
+It has the interface that pika expects of an I/O loop. A thread that is about to look for work anyway is not woken.
+``EpollLoop`` is for Linux, ``SelectorLoop`` for every other platform.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ _BROKEN = 0x18  # EPOLLERR | EPOLLHUP
 
 
 class Timer:
-    """Something to do later; without ``task`` it was cancelled."""
+    """A task to run at ``deadline``; cancelled if ``task`` is None."""
 
     __slots__ = ("deadline", "number", "task")
 
@@ -40,9 +40,10 @@ class Timer:
 
 
 class IoLoop:
-    """Tasks, timers and turns. All but ``add_callback_threadsafe`` belongs to the thread that calls ``start``.
+    """The loop itself. All methods but ``add_callback_threadsafe`` are for the thread that calls ``start``.
 
-    ``poll`` waits for events at most that long, ``ring`` ends the wait from another thread, ``let_go`` closes both.
+    ``poll`` waits for events, at most so many seconds; ``wake`` ends the wait from another thread; ``release`` closes
+    the file descriptors of both.
     """
 
     READ = 1  # the values of epoll
@@ -52,12 +53,12 @@ class IoLoop:
     def __init__(
         self,
         poll: Callable[[float | None], Sequence[tuple[int, int]]],
-        ring: Callable[[], object],
-        let_go: Callable[[], None],
+        wake: Callable[[], object],
+        release: Callable[[], None],
     ) -> None:
         self._poll = poll
-        self._ring = ring
-        self._let_go = let_go
+        self._wake_poll = wake
+        self._release = release
         self._handlers: dict[int, _Handler] = {}
         self._tasks: deque[_Task] = deque()
         self._timers: list[Timer] = []
@@ -70,12 +71,12 @@ class IoLoop:
     # -- from any thread
 
     def add_callback_threadsafe(self, callback: _Task) -> None:
-        """Do this on the loop's thread, soon; after the end nothing is done."""
+        """Run this on the loop's thread soon; not run once the loop is closed."""
         self._tasks.append(callback)
         if self._asleep:
-            with self._wake_lock:  # the number may be another file's as soon as it is closed
+            with self._wake_lock:  # once closed, the file descriptor's number may belong to another file
                 if not self._closed:
-                    self._ring()
+                    self._wake_poll()
 
     add_callback = add_callback_threadsafe
 
@@ -89,15 +90,15 @@ class IoLoop:
 
     def _turn(self) -> None:
         tasks, handlers = self._tasks, self._handlers
-        for _ in range(len(tasks)):  # what they add comes with the next turn
+        for _ in range(len(tasks)):  # tasks that they add run in the next turn
             tasks.popleft()()
-        self._asleep = True  # before looking for tasks: a thread that adds one after that rings
+        self._asleep = True  # before looking for tasks: a thread that adds one after that wakes the loop
         events = self._poll(0.0 if tasks or self._stopping else self._pause())
         self._asleep = False
         for fd, event in events:
             handler = handlers.get(fd)
             if handler is not None:
-                # a broken socket is found out by reading it
+                # reading a broken socket raises its error
                 handler(fd, event | 1 if event & _BROKEN else event)
         if self._timers:
             self._run_timers()
@@ -121,25 +122,25 @@ class IoLoop:
         self._stopping = True
 
     def close(self) -> None:
-        """Let go of everything; nothing runs any more."""
+        """Release the file descriptors; no task or timer runs any more."""
         with self._wake_lock:
             if self._closed:
                 return
             self._closed = True
-            self._let_go()
+            self._release()
         self._tasks.clear()
         self._timers.clear()
 
     # -- timers
 
     def call_later(self, delay: float, callback: _Task) -> Timer:
-        """Do this ``delay`` seconds from now."""
+        """Run this in ``delay`` seconds."""
         timer = Timer(time.monotonic() + delay, next(self._numbers), callback)
         heapq.heappush(self._timers, timer)
         return timer
 
     def remove_timeout(self, timeout_handle: Timer) -> None:
-        """Forget it."""
+        """Cancel it."""
         timeout_handle.task = None
 
 
@@ -149,7 +150,7 @@ class EpollLoop(IoLoop):
     def __init__(self) -> None:
         self._epoll = epoll = select.epoll()
         self._wake = wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-        # edge-triggered, so that it need not be read
+        # edge-triggered: need not be read
         epoll.register(wake, select.EPOLLIN | select.EPOLLET)
         super().__init__(epoll.poll, lambda: os.eventfd_write(wake, 1), self._close_both)
 
@@ -167,13 +168,13 @@ class EpollLoop(IoLoop):
         self._epoll.modify(fd, events)
 
     def remove_handler(self, fd: int) -> None:
-        """Wait for nothing there any more."""
+        """Stop waiting for events of this file."""
         del self._handlers[fd]
         self._epoll.unregister(fd)
 
 
 class SelectorLoop(IoLoop):
-    """The loop where there is no epoll: what the standard library's selectors offer on this platform."""
+    """The loop for platforms without epoll, on the standard library's selectors."""
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
@@ -189,7 +190,7 @@ class SelectorLoop(IoLoop):
         return [(key.fd, mask & 1 | (mask & 2) << 1) for key, mask in found]
 
     def _send_wake(self) -> None:
-        with contextlib.suppress(BlockingIOError):  # full of wake-ups that were not read yet
+        with contextlib.suppress(BlockingIOError):  # full of earlier wake-ups, so the loop wakes anyway
             self._writing.send(b"\0")
 
     def _drain_wake(self, fd: int, event: int) -> None:
@@ -210,17 +211,17 @@ class SelectorLoop(IoLoop):
         self._selector.modify(fd, _mask(events))
 
     def remove_handler(self, fd: int) -> None:
-        """Wait for nothing there any more."""
+        """Stop waiting for events of this file."""
         del self._handlers[fd]
         self._selector.unregister(fd)
 
 
 def _mask(events: int) -> int:
-    """The selector's events; a socket whose errors alone are of interest is read, which finds them."""
+    """The selector's events for epoll's; to wait for errors alone, wait for reading, which reports them."""
     reads, writes = events & IoLoop.READ, events & IoLoop.WRITE
     return (selectors.EVENT_READ if reads or not writes else 0) | (selectors.EVENT_WRITE if writes else 0)
 
 
 def new_loop() -> EpollLoop | SelectorLoop:
-    """The leanest loop that this platform has."""
+    """The fastest loop that this platform supports."""
     return EpollLoop() if hasattr(select, "epoll") and hasattr(os, "eventfd") else SelectorLoop()

@@ -1,6 +1,6 @@
-"""Which sends of a channel the broker has not answered yet, where it answers by number. Pure.
+"""The unanswered sends of a channel whose broker answers by number. No I/O, no threads.
 
-Answers come singly or for all up to a number, and in any order.
+An answer is for one number or for all up to that number; answers come in any order.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _SPAN = 100_000
 
 
 class NumberedAnswers(Generic[T]):
-    """Entries by their number, which counts from 1 on each channel."""
+    """Entries by number; numbers count from 1 on each channel."""
 
     def __init__(self) -> None:
         self._entries: list[T | None] = []
@@ -30,27 +30,27 @@ class NumberedAnswers(Generic[T]):
         self._open = 0
 
     def __len__(self) -> int:
-        """How many are not answered."""
+        """The number of unanswered sends."""
         return self._open
 
     @property
     def is_full(self) -> bool:
-        """Whether no more should be sent: too many are not answered, or were sent since the first of those."""
+        """Whether to send no more: too many sends are unanswered, or too many were made since the oldest of those."""
         return self._open >= _MOST or len(self._entries) - self._head >= _SPAN
 
     def sent(self, entry: T) -> int:
-        """Remember a send; its number."""
+        """Add a send and return its number."""
         self._entries.append(entry)
         self._open += 1
         return self._first + len(self._entries) - 1
 
     def take_back(self) -> None:
-        """The last send was not written after all; its number goes to the next."""
+        """Remove the last send, which was not written; the next one gets its number."""
         self._entries.pop()
         self._open -= 1
 
     def answered(self, number: int, multiple: bool) -> list[T]:
-        """The entries that an answer settles, in sending order; what is unknown or answered already is left out."""
+        """Remove and return the entries that an answer is for, in sending order; ignores unknown and answered ones."""
         entries = self._entries
         index = number - self._first
         if index >= len(entries) or index < self._head:
@@ -72,11 +72,11 @@ class NumberedAnswers(Generic[T]):
         return found
 
     def waiting(self) -> Iterator[T]:
-        """All entries that are not answered, in sending order."""
+        """All unanswered entries, in sending order."""
         return (entry for entry in islice(self._entries, self._head, None) if entry is not None)
 
     def give_up(self) -> list[T]:
-        """The same, and forget them: the channel is gone."""
+        """Remove and return all unanswered entries: the channel has ended."""
         found = list(self.waiting())
         self._start()
         return found

@@ -1,4 +1,4 @@
-"""Credit for a broker that is asked for messages and never pushes: one thread fetches as long as there is credit."""
+"""Credit for a broker that is polled and never pushes: one thread fetches as long as there is credit."""
 
 import contextlib
 import threading
@@ -13,29 +13,29 @@ __all__ = ["CreditPump", "Source"]
 
 
 class Source(Protocol):
-    """Where a pump takes messages from; called by the pump's thread alone, but for ``wake``."""
+    """Where a pump takes messages from; called on the pump's thread, except ``wake``."""
 
     def fetch(self, most: int, *, wait: bool) -> Sequence[Arrival]:
-        """At most that many arrivals, in the broker's order.
+        """Return at most ``most`` arrivals, in the broker's order.
 
-        With ``wait``, block until there is one, ``wake`` is called or a time-out of the source's own is over; else
-        return what is there now. An empty answer without ``wait`` means that the broker has nothing.
+        With ``wait``, block until there is one, ``wake`` is called or the source's own time-out is over; otherwise
+        return what is available now. An empty result without ``wait`` means that the broker has no message.
         """
 
-    def give_back(self, arrivals: Sequence[Arrival]) -> None:
-        """Return these to the broker, as if they had never been fetched."""
+    def release(self, arrivals: Sequence[Arrival]) -> None:
+        """Release these to the broker, as if they had never been fetched."""
 
     def wake(self) -> None:
-        """End a ``fetch`` that waits, or the next one that would; from any thread."""
+        """End the ``fetch`` that waits, or else the next one that would wait; from any thread."""
 
 
 class CreditPump:
     """Fetches for one subscription; its verbs may be called from any thread.
 
-    ``failed`` gets the ``BackendError`` of a fetch, once; the pump then ends. ``accept`` gets the token of each message
-    just before it is handed over, for subscriptions that are presettled; ``expire`` that of each message that had
-    expired when it came, and is not handed over. Promises kept here: arrivals never exceed the credit, and none comes
-    after ``drain``'s answer or after ``close``.
+    ``failed`` gets the ``BackendError`` of a fetch, once; the pump then ends. For subscriptions that are presettled,
+    ``accept`` gets the token of each message just before it is handed over. ``expire`` gets that of each message that
+    had expired when it was fetched; such a message uses no credit and is not handed over. Arrivals never exceed the
+    credit, and nothing arrives after ``drain``'s answer or after ``close``.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class CreditPump:
         self._wake()
 
     def drain(self, ticket: Ticket) -> None:
-        """Fetch what is there and covered by credit; then the credit is zero, and the ticket is answered."""
+        """Fetch what is available and covered by credit, take the credit to zero, and answer the ticket."""
         with self._lock:
             is_late = self._is_closed
             if not is_late:
@@ -81,7 +81,7 @@ class CreditPump:
             self._wake()
 
     def close(self, error: BackendError | None = None, timeout: float | None = None) -> None:
-        """End the fetching; drains that are open fail with ``error``. Blocks until the thread has ended."""
+        """Stop fetching; open drains fail with ``error``. Blocks until the thread has ended."""
         self._end(error or ChannelLost("the consumer was closed"))
         if threading.current_thread() is not self._thread:
             self._thread.join(timeout)
@@ -111,7 +111,7 @@ class CreditPump:
                 self._failed(error)
 
     def _fetch_all(self) -> None:
-        """Fetch until there is no credit, or no more work."""
+        """Fetch until the credit is used up or the pump is closed."""
         while True:
             with self._lock:
                 credit, is_draining, is_closed = self._credit, bool(self._drains), self._is_closed
@@ -127,19 +127,19 @@ class CreditPump:
             self._drained()
 
     def _hand_up(self, arrivals: Sequence[Arrival]) -> None:
-        expired = [each for each in arrivals if self._expire is not None and is_expired(each.envelope)]
+        expired = [self._expire is not None and is_expired(arrival.envelope) for arrival in arrivals]
         with self._lock:
             is_closed = self._is_closed
-            self._credit -= 0 if is_closed else len(arrivals) - len(expired)
+            self._credit -= 0 if is_closed else expired.count(False)
         if is_closed:
-            with contextlib.suppress(BackendError):  # the link may be dead: then they come again by themselves
-                self._source.give_back(arrivals)
+            with contextlib.suppress(BackendError):  # if the link is lost, the broker delivers them again by itself
+                self._source.release(arrivals)
             return
-        for arrival in arrivals:
-            if self._expire is not None and arrival in expired:
+        for arrival, is_late in zip(arrivals, expired, strict=True):
+            if is_late and self._expire is not None:
                 self._expire(arrival.token)
                 continue
-            if self._accept is not None:  # at hand-over: what was only fetched when the link dies is not lost
+            if self._accept is not None:  # at hand-over: a message that was only fetched is not lost with the link
                 self._accept(arrival.token)
             self._inbox.put(arrival)
 

@@ -1,4 +1,4 @@
-"""A ticket's one answer (promise 1) from whatever happens inside a verb."""
+"""Answers a ticket exactly once (promise 1 of ``jmsbridge.spi.backend``)."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ __all__ = ["Answer", "CallbackTicket"]
 class Answer:
     """``with Answer(ticket): …`` succeeds the ticket, or fails it with the ``BackendError`` raised inside.
 
-    Without a ticket the error is raised. Any other exception is a defect: it is raised, and answers nothing.
+    Without a ticket the error is raised. Any other exception is a defect: it is raised and the ticket is not answered.
     """
 
     __slots__ = ("_ticket",)
@@ -44,5 +44,5 @@ class CallbackTicket:
         self._done(None)
 
     def fail(self, error: BackendError) -> None:
-        """It did not, or perhaps."""
+        """The broker did not do it, or may not have."""
         self._done(error)

@@ -1,4 +1,4 @@
-"""TLS as every networked backend offers it: its options, and the context for them."""
+"""TLS for networked backends: options, and an SSL context made from them."""
 
 import logging
 import ssl
@@ -14,20 +14,20 @@ log = logging.getLogger("jmsbridge.transport")
 
 
 class TlsOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Options of schemes with TLS; a backend's options extend it."""
+    """The TLS options; the options of a backend extend them."""
 
     ca_file: str | None = None
-    """PEM file of the authorities that may sign the broker's certificate; not given, those of the system."""
+    """PEM file of the authorities that may sign the broker's certificate; the default is the system's."""
     certificate: str | None = None
     """PEM file of the client certificate."""
     key: str | None = None
-    """PEM file of its key, where the certificate's file has none."""
+    """PEM file of its private key, if it is not in the certificate's file."""
     key_password: str | None = None
     """The password of that key."""
     verify: bool = True
-    """Whether certificate and host name of the broker are checked. Off, anyone in between can read and change."""
+    """Check the certificate and host name of the broker. If false, anyone in between can read and change messages."""
     server_name: str | None = None
-    """The name that the broker's certificate must have, where it is not the host of the URL."""
+    """The host name that the broker's certificate must have, if it is not the host of the URL."""
 
     def __repr__(self) -> str:
         shown = {name: getattr(self, name) for name in self.__struct_fields__}
@@ -36,14 +36,14 @@ class TlsOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def refuse_tls_options(options: TlsOptions, scheme: str, with_tls: str) -> None:
-    """ValueError where the options of a scheme without TLS have what needs TLS: the caller forgot the ``s``."""
+    """Raise ValueError if TLS options were set for a scheme without TLS."""
     for field in msgspec.structs.fields(TlsOptions):
         if getattr(options, field.name) != field.default:
             raise ValueError(f"option {field.name!r} needs TLS: {with_tls}:// instead of {scheme}://")
 
 
 def client_context(options: TlsOptions, where: object) -> ssl.SSLContext:
-    """The context to connect to ``where``; ConnectFailed where certificate files cannot be used."""
+    """The SSL context to connect to ``where``; ConnectFailed if certificate files cannot be used."""
     try:
         context = ssl.create_default_context(cafile=options.ca_file)
         if options.certificate is not None:
@@ -61,14 +61,14 @@ def client_context(options: TlsOptions, where: object) -> ssl.SSLContext:
 
 
 def _reason(error: OSError, options: TlsOptions) -> str:
-    """What is wrong with the files, where the TLS library only says that it cannot read one of them."""
+    """Find out what is wrong with the files where the TLS library only reports that it cannot read one of them."""
     if not isinstance(error, ssl.SSLError) or error.reason is not None or options.certificate is None:
         return str(error)
     key = Path(options.key or options.certificate)
     if b"BEGIN CERTIFICATE" not in Path(options.certificate).read_bytes():
         return f"{options.certificate} has no certificate (PEM) in it"
     if b"PRIVATE KEY" not in key.read_bytes():
-        return f"{key} has no private key (PEM) in it: option 'key' names the file that has"
+        return f"{key} has no private key (PEM) in it: set option 'key' to the file that has"
     if b"ENCRYPTED" in key.read_bytes():
         what = "wrong" if options.key_password else "missing"
         return f"the key in {key} is encrypted, and option 'key_password' is {what}"
@@ -76,5 +76,5 @@ def _reason(error: OSError, options: TlsOptions) -> str:
 
 
 def _no_password() -> str:
-    """Instead of asking on the terminal."""
+    """Keeps OpenSSL from asking for the password on the terminal."""
     return ""

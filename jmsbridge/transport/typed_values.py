@@ -1,8 +1,8 @@
-"""Java-typed values on wires without types: map and stream bodies as JSON, properties as text. Pure.
+"""Java-typed values in protocols without types: map and stream bodies as JSON, properties as text. No I/O.
 
-A body is JSON, because every reader has a parser for it: ``{"map": {"qty": 5, "blob": "AAE="}, "types": {"blob":
-"bytes"}}``. Values whose Java type the JSON form does not show have it in ``types``; numbers without one are a Java int
-(a long where an int is too small) or a double. Properties that are no text have their types in a text beside them.
+A body is JSON, which every language can parse: ``{"map": {"qty": 5, "blob": "AAE="}, "types": {"blob": "bytes"}}``.
+``types`` has the Java type of each value whose JSON form does not show it; numbers without an entry are a Java int (a
+long if an int is too small) or a double. The types of properties other than text are in a separate JSON text.
 """
 
 import base64
@@ -61,7 +61,7 @@ def _encode(name: str, fields: Iterable[tuple[Any, Any]], gather: Callable[[Iter
 
 
 def decode_map(data: bytes) -> dict[str, Any]:
-    """The map that ``encode_map`` wrote; ValueError where it is none."""
+    """The map that ``encode_map`` wrote; ValueError for anything else."""
     try:
         fields, types = _read(data, "map")
         return {name: _field(value, types.get(name)) for name, value in dict(fields).items()}
@@ -70,7 +70,7 @@ def decode_map(data: bytes) -> dict[str, Any]:
 
 
 def decode_stream(data: bytes) -> list[Any]:
-    """The list that ``encode_stream`` wrote; ValueError where it is none."""
+    """The list that ``encode_stream`` wrote; ValueError for anything else."""
     try:
         fields, types = _read(data, "stream")
         return [_field(value, types.get(str(at))) for at, value in enumerate(list(fields))]
@@ -100,7 +100,7 @@ def _field(value: Any, named: str | None) -> Any:
 
 
 def _float_text(value: float) -> float | str:
-    """JSON has no NaN and no infinities."""
+    """Text for NaN and the infinities, which JSON does not have."""
     return float(value) if math.isfinite(value) else repr(float(value))
 
 
@@ -152,7 +152,7 @@ _FROM_TEXT: Final[dict[str, Callable[[str], Any]]] = {
 
 
 def encode_properties(properties: Mapping[str, Any]) -> tuple[dict[str, str], str]:
-    """Every property as text, and the types of those that are no text, as JSON; empty where all are."""
+    """Every property as text, and the types of those other than text as JSON; empty if all are text."""
     texts: dict[str, str] = {}
     types: dict[str, str] = {}
     for name, value in properties.items():
@@ -165,10 +165,12 @@ def encode_properties(properties: Mapping[str, Any]) -> tuple[dict[str, str], st
 
 
 def decode_properties(texts: Mapping[str, str], types: str) -> dict[str, Any]:
-    """The properties that ``encode_properties`` wrote; what another program wrote without ``types`` is text.
+    """The properties that ``encode_properties`` wrote; properties without an entry in ``types`` are text.
 
-    A value that is not of the type that is noted for it is text: a program that answers may have copied the note.
+    A value that does not fit its type in ``types`` is text, too: the sender may have copied ``types`` from another
+    message.
     """
+
     try:
         noted = dict(json.loads(types)) if types else {}
     except _UNREADABLE as error:

@@ -177,7 +177,7 @@ def test_the_law_of_tests(text: str, count: int) -> None:
     [
         ("docs/x.md", "It hands the message\nback.", 1),
         ("docs/x.md", "It gives everything back at once, and buries the rest.", 2),
-        ("docs/x.md", "`HAND_BACK` and ``park()`` are names.", 0),
+        ("docs/x.md", "`UNLIMITED_REQUEUE` and ``park()`` are names.", 0),
         ("docs/x.md", "seen with seed 017, see stomp.md section 4", 2),
         ("docs/x.md", "seeds 100 to 103; back to the application; a hand, and nothing is back", 0),
         ("docs/glossary.md", "Not: park.", 0),

@@ -123,8 +123,8 @@ def test_passes(harness): assert True
     result.stdout.fnmatch_lines(
         [
             "*broken promise*",
-            "promise 4 of jmsbridge.spi.backend: no arrival after ``drain``'s answer or ``close``",
-            "ACCEPTED of jmsbridge.spi.Outcome: done, gone",
+            "promise 4 of jmsbridge.spi.backend: nothing arrives after ``drain``'s answer or ``close``",
+            "ACCEPTED of jmsbridge.spi.Outcome: consumed: the broker forgets it",
             "Subscription.grant of jmsbridge.spi.backend: Allow at most*",
             "*broken promise*",
             "BROWSE of jmsbridge.spi.Native: a BROWSE interest shows*",

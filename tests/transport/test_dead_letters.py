@@ -104,7 +104,7 @@ def test_without_a_ticket_a_failure_is_logged(
     wire = Wire()
     letters(wire).reject([0], 1, None)
     wire.copies[0][3](error)
-    assert ("a message cannot go to 'dlq' (option dead_letter_queue)" in caplog.text) == said
+    assert ("a message cannot be moved to 'dlq' (option dead_letter_queue)" in caplog.text) == said
 
 
 class Timers:

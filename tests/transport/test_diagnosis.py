@@ -23,8 +23,8 @@ def untrusted() -> ssl.SSLCertVerificationError:
     [
         (ConnectionRefusedError(111, "Connection refused"), "no connection: Connection refused; is the broker running"),
         (socket.gaierror(-2, "Name or service not known"), "Name or service not known"),
-        (untrusted(), "not trusted: self-signed certificate; ca_file names the authority"),
-        (ssl.SSLError(1, "wrong version number"), "does that port speak TLS? 8883 is the usual one"),
+        (untrusted(), "not trusted: self-signed certificate; set ca_file to the authority"),
+        (ssl.SSLError(1, "wrong version number"), "does that port expect TLS? The usual port is 8883"),
         (TimeoutError(), "no answer in time: is it Acme"),
         (WrappedTimeout(), "no answer in time: is it Acme"),
         (ValueError("odd"), "no connection: ValueError: odd"),

@@ -199,11 +199,11 @@ def test_nothing_is_left_behind_and_nothing_runs_after_the_end(
 def test_many_wake_ups_that_are_not_read_yet_do_not_block(running: Running) -> None:
     seen: list[int] = []
 
-    def ring() -> None:
+    def wake() -> None:
         for _ in range(100_000):
-            running.loop._ring()
+            running.loop._wake_poll()
         seen.append(1)
 
-    running.do(ring)
+    running.do(wake)
     running.do(lambda: None)
     assert seen == [1]

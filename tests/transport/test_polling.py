@@ -43,7 +43,7 @@ class Store:
         self.in_between()
         return [Arrival(number, _EXPIRED if number in self.expired else _ENVELOPE) for number in found]
 
-    def give_back(self, arrivals: Sequence[Arrival]) -> None:
+    def release(self, arrivals: Sequence[Arrival]) -> None:
         self.returned += [each.token for each in arrivals]
 
     def wake(self) -> None:

@@ -31,7 +31,7 @@ def files(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("certificate", "key", "password", "said"),
     [
-        ("me.pem", None, None, "me.pem has no private key (PEM) in it: option 'key' names the file that has"),
+        ("me.pem", None, None, "me.pem has no private key (PEM) in it: set option 'key' to the file that has"),
         ("me.key", None, None, "me.key has no certificate (PEM) in it"),
         ("me.pem", "locked.key", None, "locked.key is encrypted, and option 'key_password' is missing"),
         ("me.pem", "locked.key", "hunter3", "locked.key is encrypted, and option 'key_password' is wrong"),

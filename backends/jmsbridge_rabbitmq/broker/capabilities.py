@@ -5,7 +5,7 @@ from jmsbridge_rabbitmq.connection.options import RabbitOptions
 
 __all__ = ["NATIVE", "native_with", "of_kind"]
 
-_CLASSIC_ONLY = Native.DRAIN | Native.HAND_BACK
+_CLASSIC_ONLY = Native.DRAIN | Native.UNLIMITED_REQUEUE
 """A quorum queue counts what is handed back, up to a limit that a policy may set; a fetch overtakes what it pushes."""
 
 NATIVE = (
@@ -22,7 +22,7 @@ NATIVE = (
     | Native.EXPIRY
     | Native.DRAIN
     | Native.CREDIT
-    | Native.HAND_BACK
+    | Native.UNLIMITED_REQUEUE
     | Native.REJECT
     | Native.NO_LOCAL
 )
@@ -42,5 +42,5 @@ def of_kind(native: Native, kind: str | None, options: RabbitOptions) -> Native:
         return native
     less = _CLASSIC_ONLY
     if kind == "quorum" and options.delivery_limit is not None:
-        less &= ~Native.HAND_BACK  # no policy is unknown, so nothing is handed back too often
+        less &= ~Native.UNLIMITED_REQUEUE  # no policy is unknown, so nothing is handed back too often
     return native & ~less

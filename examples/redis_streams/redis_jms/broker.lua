@@ -29,7 +29,7 @@ local function pending(store, consumer, most, first, last)
 end
 
 -- The next delivery of each counts "deliveries" more than the one that ends now.
-local function give_back(store, found, deliveries, failures)
+local function put_back(store, found, deliveries, failures)
   for _, entry in ipairs(found) do
     local id, count = entry[1], entry[4]
     call('XCLAIM', key('stream', store), 'g', '-', 0, id, 'RETRYCOUNT', count - 1 + deliveries, 'JUSTID')
@@ -52,7 +52,7 @@ end
 local function detach(owner, number, store)
   local consumer = consumer_of(owner, number)
   if call('HDEL', key('attached', owner), number) == 0 then return end
-  give_back(store, pending(store, consumer, 1e9), 1, 0)
+  put_back(store, pending(store, consumer, 1e9), 1, 0)
   if exists(store) then call('XGROUP', 'DELCONSUMER', key('stream', store), 'g', consumer) end
   call('SREM', key('consumers', store), consumer)
   drop_if_over(store)
@@ -130,10 +130,10 @@ function parts.accept(step)
   end
 end
 
-function parts.give_back(step)
+function parts.put_back(step)
   local consumer, found = consumer_of(link, step.number), {}
   for _, id in ipairs(step.ids) do found[#found + 1] = pending(step.store, consumer, 1, id, id)[1] end
-  give_back(step.store, found, step.deliveries, step.failures)
+  put_back(step.store, found, step.deliveries, step.failures)
 end
 
 function verbs.subscribe(args)

@@ -59,7 +59,7 @@ NATIVE = (
     | Native.DRAIN
     | Native.CREDIT
     | Native.RELEASE
-    | Native.HAND_BACK
+    | Native.UNLIMITED_REQUEUE
     | Native.REJECT
     | Native.NO_LOCAL
 )

@@ -20,7 +20,7 @@ from jmsbridge.spi import (
     Ticket,
     rejected_to,
 )
-from jmsbridge.transport.dead_letters import letter_notes
+from jmsbridge.transport.dead_letters import dead_letter_properties
 from jmsbridge.transport.expiry import now_ms
 from jmsbridge.transport.polling import CreditPump
 from jmsbridge.transport.tickets import Answer
@@ -116,7 +116,7 @@ class Subscription:
         else:
             failures = 0 if outcome is Outcome.RELEASED else failures
             deliveries = failures + (outcome is Outcome.REQUEUED)
-            step = self._step("give_back", tokens) | {"deliveries": deliveries, "failures": failures}
+            step = self._step("put_back", tokens) | {"deliveries": deliveries, "failures": failures}
             self.channel.apply(ticket, step)
 
     def retire(self) -> None:
@@ -145,7 +145,7 @@ class Subscription:
             self._woken.clear()  # only now: what woke before the wait counts
         return [self._arrival(*entry) for entry in entries]
 
-    def give_back(self, arrivals: Sequence[Arrival]) -> None:
+    def release(self, arrivals: Sequence[Arrival]) -> None:
         self.settle([arrival.token for arrival in arrivals], Outcome.RELEASED)
 
     def wake(self) -> None:
@@ -180,7 +180,7 @@ class Subscription:
         interest, envelope = self._interest, token.envelope
         queue, reason = rejected_to(interest, envelope, now_ms())
         target = Address(queue or self._link.options.dead_letter_queue)
-        notes = letter_notes(interest, target.name, reason, token.deliveries - 1 + failures)
+        notes = dead_letter_properties(interest, target.name, reason, token.deliveries - 1 + failures)
         properties = {**envelope.properties, **notes}
         letter = msgspec.structs.replace(
             envelope, address=target, properties=properties, expiration=0, duplicate_id=None

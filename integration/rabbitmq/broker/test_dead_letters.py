@@ -132,7 +132,9 @@ def test_what_cannot_be_put_aside_is_logged_where_nobody_asks(
     subscription.settle(box.tokens, Outcome.REJECTED)
     eventually(lambda: caplog.messages, 10.0)
     (told,) = [each for each in caplog.messages if "dead_letter_queue" in each]
-    assert told.startswith(f"queue:{name}: a message cannot go to '{name}-dead' (option dead_letter_queue), and is")
+    assert told.startswith(
+        f"queue:{name}: a message cannot be moved to '{name}-dead' (option dead_letter_queue) and is"
+    )
     assert "set_permissions" in told
     assert box.bodies == ["a", "b"]
 

@@ -1,6 +1,6 @@
-"""What a broker may lack and the client does instead, at the price that ``jmsbridge.core.plan`` states.
+"""Features that the client emulates if the broker lacks them, at the price that ``jmsbridge.core.plan`` states.
 
-``unmatched``: a selector on a queue. ``browsing``: looking at a queue. ``delaying``: a delivery delay.
+``unmatched``: selectors on queues. ``browsing``: queue browsers. ``delaying``: delivery delays.
 """
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""A browser for brokers that have none: take what is there, hand all of it back, and look at the copies."""
+"""A queue browser for brokers that have none: take the messages, release all of them, and show the copies."""
 
 import logging
 from functools import partial
@@ -10,7 +10,7 @@ __all__ = ["look"]
 
 log = logging.getLogger("jmsbridge.browsing")
 
-_GRACE = 0.1  # seconds without an arrival after which a broker without drain is believed to have no more
+_GRACE = 0.1  # after so many seconds without an arrival, a broker without drain is assumed to have no more messages
 
 
 class _Page:
@@ -26,12 +26,12 @@ class _Page:
         self._more.notify()
 
     def put_again(self, arrival: Arrival) -> None:
-        """One message that may be here already."""
+        """Add a message unless it is here already."""
         if not any(one is arrival for one in self.arrivals):
             self.put(arrival)
 
     def wait_quiet(self, count: int) -> None:
-        """Return when ``count`` messages are here, or when none has come for a while."""
+        """Wait until ``count`` messages are here, or none has come for a while."""
         seen = -1
         while seen < len(self.arrivals) < count:
             seen = len(self.arrivals)
@@ -42,20 +42,19 @@ class _Page:
 
 
 def look(link: Link, address: Address, limit: int, timeout: float) -> tuple[list[Arrival], bool]:
-    """The first ``limit`` messages of a queue, all of which are back in it, and whether there are more.
+    """The first ``limit`` messages of a queue, which are back in the queue, and whether it has more; BackendError.
 
-    They travel over a channel of their own: if anything goes wrong, closing it hands them back. BackendError when
-    something does.
+    They are taken over a separate channel: after a failure, closing it returns them to the queue.
     """
-    most = limit + 1  # one more tells a queue that is longer from one that is not
+    most = limit + 1  # one more, to see whether the queue is longer
     channel = link.channel(False)
     page = _Page()
     try:
         subscription = channel.subscribe(Interest(address=address, window=most, deferred=True), page)
-        if Native.HAND_BACK not in subscription.native:
+        if Native.UNLIMITED_REQUEUE not in subscription.native:
             raise NotSupported(
-                f"{link.broker} has no queue browser, and handing messages back to {address} may drop or move them: "
-                "it has a limit of deliveries; use a queue without one"
+                f"{link.broker} has no queue browser, and requeueing messages to {address} may drop or move them, "
+                "because it has a delivery limit; use a queue without one"
             )
         _take(subscription, page, most, timeout)
         if page.arrivals:
@@ -65,7 +64,7 @@ def look(link: Link, address: Address, limit: int, timeout: float) -> tuple[list
         channel.close()
     is_truncated = len(page.arrivals) > limit
     if is_truncated:
-        log.warning("a browser shows the first %d messages of %s only (option emulation_limit)", limit, address)
+        log.warning("a browser shows only the first %d messages of %s (option emulation_limit)", limit, address)
     return page.arrivals[:limit], is_truncated
 
 

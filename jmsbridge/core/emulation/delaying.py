@@ -1,4 +1,4 @@
-"""A delivery delay for brokers that have none: the message waits in this process, and is sent when it is due."""
+"""Delivery delay for brokers that have none: the message waits in this process and is sent at its delivery time."""
 
 import heapq
 import itertools
@@ -17,11 +17,11 @@ __all__ = ["Delays"]
 
 log = logging.getLogger("jmsbridge.delay")
 
-_AGAIN = 50  # milliseconds until a message is sent again that a dying link did not take
+_AGAIN = 50  # milliseconds until a message that was not sent because the link was lost is sent again
 
 
 class _Held:
-    """One message that waits, and later its ticket; ``make`` makes the one that the broker's answer goes to."""
+    """One delayed message; later the ticket of its send. ``make`` creates the ticket that gets the broker's answer."""
 
     __slots__ = ("_delays", "_inner", "_make", "envelope")
 
@@ -36,7 +36,7 @@ class _Held:
         self._ticket().succeed()
 
     def fail(self, error: BackendError) -> None:
-        """A link that died without having sent it is no reason to give up."""
+        """Try again if the link was lost before the message was sent."""
         if not (isinstance(error, LinkLost) and not error.in_doubt and self._delays.keep(self)):
             self._ticket().fail(error)
 
@@ -49,7 +49,7 @@ class _Held:
 class Delays:
     """The delayed messages of one session, at most ``limit``; they are lost with the process.
 
-    ``send`` hands one to the broker, waiting for a link; it runs on a thread of its own.
+    ``send`` sends one message, waiting for a link if necessary; it runs on a thread of its own.
     """
 
     def __init__(self, name: str, clock: Clock, limit: int, send: Callable[[Envelope, Ticket], None]) -> None:
@@ -66,7 +66,7 @@ class Delays:
         self._closed = False
 
     def check_room(self, more: int) -> None:
-        """ResourceAllocation when too many messages wait, ``more`` among them that are not here yet."""
+        """ResourceAllocation if too many messages wait; ``more`` is the number of those that will be added later."""
         if len(self._held) + more >= self._limit:
             raise ResourceAllocationException(
                 f"{self._limit} delayed messages wait in this session already, since the broker has no delivery delay "
@@ -95,8 +95,7 @@ class Delays:
         now = self._clock.now_ms()
         if due < math.inf and (due < self._armed or self._armed <= now):
             self._clock.call_later(max(0.0, (due - now) / 1000), self._executor.wake)
-            # last: a timer that an interrupted call did not set is set by the next one; as is one after a timer that
-            # was over before this line
+            # set last: if this call is interrupted, or the timer fires before this line, the next call sets a timer
             self._armed = due
 
     def _send_due(self) -> None:
@@ -104,14 +103,14 @@ class Delays:
             with self._lock:
                 self._sending = bool(self._held) and self._held[0][0] <= self._clock.now_ms()
                 held = heapq.heappop(self._held)[2] if self._sending else None
-                self._armed = math.inf  # it may have woken us a moment early: the clocks are not the same
+                self._armed = math.inf  # the timer may have fired a moment early, by another clock
             self._changed.notify()
             self._arm()
             if held is None:
                 return
             try:
                 self._send(held.envelope, held)
-            except JMSException as error:  # no link for so long
+            except JMSException as error:  # no link within ``send_timeout``
                 log.warning("a delayed message still waits for the connection: %s", error)
                 held.fail(LinkLost(str(error)))
 
@@ -122,7 +121,7 @@ class Delays:
             return self._sending or (bool(self._held) and self._held[0][0] <= last)
 
     def wait_close(self, timeout: float) -> list[Envelope]:
-        """Wait for what is due within ``timeout`` seconds; what is not sent then has failed, and comes back."""
+        """Wait ``timeout`` seconds for messages that become due; fail those not sent by then, and return them."""
         last = self._clock.now_ms() + int(timeout * 1000)
         self._changed.wait_for(lambda: not self._is_sending(last), timeout)
         with self._lock:
@@ -131,5 +130,5 @@ class Delays:
             self._held = []
         self._executor.close()
         for held in lost:
-            held.fail(SendRefused("the session was closed before the delivery delay had passed: it was never sent"))
+            held.fail(SendRefused("the session was closed before the delivery time: the message was never sent"))
         return [held.envelope for held in lost]

@@ -1,10 +1,10 @@
-"""A selector on a queue whose broker has none: what does not match is set aside, and released after a while.
+"""Selectors on queues for brokers that have none: unmatched messages are buffered, and released after a while.
 
-A message that is set aside stays unsettled, so the broker goes on to the next one. It is released soon, because another
-consumer may wait for it; each time it comes here again it stays longer, so that a message without a taker costs
-little. One that has come here again is released only after the credit was taken back, and credit is given again a
-little later: on a broker that is polled, this consumer would otherwise be the first to ask, each time, and others would
-never see the message. A full buffer asks for no more messages until something was released.
+A buffered message stays unsettled, so the broker continues with the next one. It is released soon, because another
+consumer may wait for it; each time it is delivered here again it stays longer, so that a message that no consumer wants
+costs little. A message that was here before is released only after the credit was taken back, and credit is granted
+again a little later: with a polled broker this consumer would otherwise always ask first, and others would never get
+the message. A full buffer asks for no more messages until some are released.
 """
 
 import contextlib
@@ -25,34 +25,34 @@ from jmsbridge.spi import Arrival, BackendError, LinkLost, Outcome, Subscription
 __all__ = ["UnmatchedBuffer"]
 
 _Held = tuple[float, int, Arrival, bool]
-"""When it is to be released, its number, the message, and whether it was here before."""
+"""When to release it, its number, the message, and whether it was here before."""
 
 log = logging.getLogger("jmsbridge.unmatched")
 
-_SHORTEST = 0.1  # seconds that a message stays the first times; doubles every three times that it comes again
+_SHORTEST = 0.1  # seconds that a message stays at first; doubled after every three deliveries of it
 _LONGEST = 10.0
-_TOGETHER = 0.05  # seconds; what is due so soon is released together with what is due, and so in order
-_ASIDE = 0.05  # seconds without credit after a release, and at least as many with credit before the next
-_PATIENCE = 15.0  # seconds for a call of the backend that is in progress
+_TOGETHER = 0.05  # seconds; messages due so soon are released together with those due now, which keeps their order
+_ASIDE = 0.05  # seconds without credit after a release, and the least with credit before the next one
+_PATIENCE = 15.0  # seconds to wait for a call of the backend in progress
 
 
 class _Credit(Protocol):
-    """What of an inbox the buffer uses."""
+    """The methods of an inbox that the buffer uses."""
 
     def refill(self, count: int) -> bool:
-        """Ask for so many more, or answer False where nothing is wanted at present."""
+        """Ask for so many more messages; False if none are wanted at present."""
 
-    def withdraw(self, timeout: float) -> None:
+    def suspend_credit(self, timeout: float) -> None:
         """Take all credit back."""
 
-    def restore(self) -> None:
-        """Give it again."""
+    def resume_credit(self) -> None:
+        """Grant it again."""
 
 
 class UnmatchedBuffer:
-    """What one subscription holds that its selector does not match; at most ``limit`` messages and one window.
+    """The messages of one subscription that its selector does not match: at most ``limit`` and at most one window.
 
-    ``takes`` is called by the backend; ``tend`` runs on the executor that ``wake`` wakes.
+    ``takes`` is called by the backend; ``release_due`` runs on the executor that ``wake`` wakes.
     """
 
     def __init__(self, selector: Selector, limit: int, clock: Clock, wake: Callable[[], None]) -> None:
@@ -64,11 +64,11 @@ class UnmatchedBuffer:
         self._changed = WaitSet()
         self._numbers = itertools.count()
         self._held: list[_Held] = []  # a heap by the time of release
-        self._seen: dict[str | None, int] = {}  # how often which message came, the latest last
-        self._factor = 1.0  # drawn anew after each release: two consumers must not exchange the wrong ones for ever
+        self._seen: dict[str | None, int] = {}  # how often each message came, the latest last
+        self._factor = 1.0  # random for each release, so that two consumers do not exchange messages for ever
         self._owed = 0  # credit that these messages have used up
-        self._back_at = math.inf  # when credit is given again that was taken back for a release
-        self._not_before = 0.0  # no release before, so that there is some time with credit
+        self._back_at = math.inf  # when to grant credit again after a release
+        self._not_before = 0.0  # no release before this time, so that there is some time with credit
         self._armed = math.inf  # when the next timer wakes the executor
         self._busy = False
         self._paused = False
@@ -77,7 +77,7 @@ class UnmatchedBuffer:
     # ---- the backend's side
 
     def takes(self, arrival: Arrival) -> bool:
-        """Whether the message does not match, and is set aside now."""
+        """Whether the message does not match; it is then buffered."""
         envelope = arrival.envelope
         if self._selector.matches_envelope(envelope):
             return False
@@ -90,8 +90,8 @@ class UnmatchedBuffer:
             self._told = self._told or full
         if full:
             log.warning(
-                "%s: %d messages that a selector does not match are set aside (option emulation_limit); what stands "
-                "behind them comes only when they are consumed",
+                "%s: %d messages that a selector does not match are buffered (option emulation_limit); the messages "
+                "behind them are delivered only when other consumers take these",
                 envelope.address,
                 self._limit,
             )
@@ -108,8 +108,8 @@ class UnmatchedBuffer:
 
     # ---- on the executor
 
-    def tend(self, subscription: Subscription, credit: _Credit) -> None:
-        """Release what has been here long enough, and ask for as many messages as are here, if there is room."""
+    def release_due(self, subscription: Subscription, credit: _Credit) -> None:
+        """Release messages that were here long enough, and, if there is room, grant credit for those still here."""
         with self._lock:
             if self._paused:
                 return
@@ -127,13 +127,13 @@ class UnmatchedBuffer:
             self._clock.call_later(pause, self.wake)
         try:
             if is_back:
-                credit.restore()
+                credit.resume_credit()
             if due:
                 self._release(subscription, due, credit)
             if count and not credit.refill(count):
                 self._owe(count)
         except LinkLost:
-            log.debug("messages that a selector does not match went back with their link")
+            log.debug("messages that a selector does not match were returned with their link")
         except BackendError as error:
             log.warning("messages that a selector does not match could not be released: %s", error)
         finally:
@@ -141,7 +141,7 @@ class UnmatchedBuffer:
             self._changed.notify()
 
     def _take_due(self, now: float) -> list[_Held]:
-        # under the lock: what is to be released now, in order of arrival
+        # under the lock: the messages to release now, in order of arrival
         due: list[_Held] = []
         if not self._held or max(self._held[0][0], self._not_before) > now:
             return due
@@ -156,7 +156,7 @@ class UnmatchedBuffer:
     def _release(self, subscription: Subscription, due: list[_Held], credit: _Credit) -> None:
         if self._back_at < math.inf:
             with contextlib.suppress(AnswerMissing):
-                credit.withdraw(_PATIENCE)
+                credit.suspend_credit(_PATIENCE)
         subscription.settle([arrival.token for _, _, arrival, _ in due], Outcome.RELEASED)
 
     def _owe(self, count: int) -> None:
@@ -177,41 +177,42 @@ class UnmatchedBuffer:
     # ---- the receiver's side
 
     def has(self, arrival: Arrival) -> bool:
-        """Whether this arrival is set aside here."""
+        """Whether this arrival is buffered here."""
         with self._lock:
             return any(one is arrival for _, _, one, _ in self._held)
 
     @property
     def was_full(self) -> bool:
-        """Whether there was a moment without room: what stood behind may never have come."""
+        """Whether the buffer was full at some time, so that later messages may not have been delivered."""
         return self._told
 
     @property
-    def is_hungry(self) -> bool:
-        """Whether it has used up credit, and would have more."""
+    def wants_credit(self) -> bool:
+        """Whether its messages have used up credit that should be granted again."""
         return self._owed > 0 and len(self._held) < self._limit
 
     def wait_paused(self) -> None:
-        """Call the backend no more until ``resume``: credit is being counted."""
+        """Wait for a call of the backend in progress, and make none until ``resume``: the caller changes the credit."""
         with self._lock:
             self._paused = True
         self._changed.wait_for(lambda: not self._busy, _PATIENCE)
 
     def resume(self) -> None:
-        """Go on; the whole window is about to be asked for anew."""
+        """Continue; the caller is about to grant the whole window again."""
         with self._lock:
             self._paused = False
             self._owed = 0
         self.wake()
 
     def empty(self) -> list[Arrival]:
-        """Everything that is here, in order of arrival; to be called while paused, and released by the caller."""
+        """Remove and return all messages, in order of arrival, for the caller to release; call it while paused."""
         with self._lock:
             held, self._held = self._held, []
         return [arrival for _, _, arrival, _ in sorted(held, key=lambda entry: entry[1])]
 
     def lose(self) -> None:
-        """The link died, and everything went back with it."""
+        """The link is lost, and all messages were returned with it."""
+
         with self._lock:
             self._paused = True
         self.empty()

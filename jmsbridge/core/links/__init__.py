@@ -1,3 +1,3 @@
-"""Keeping a connection on a living link: reconnecting, temporary destinations, senders that have to pause."""
+"""Keeps a connection on a living link: reconnecting, losses of channels, temporary destinations, claims."""
 
 __all__: list[str] = []

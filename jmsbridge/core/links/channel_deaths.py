@@ -1,4 +1,4 @@
-"""How soon a session whose channel dies again and again gets another one, and when it gets none any more."""
+"""When a session whose channel is lost repeatedly gets another one, and when it is given up."""
 
 import random
 
@@ -7,12 +7,12 @@ from jmsbridge.core.runtime.clock import Clock
 
 __all__ = ["ChannelDeaths"]
 
-_LONG_LIFE = 60.0  # seconds; a channel that lived so long died for a reason of its own
-_MOST = 8  # deaths in a row
+_LONG_LIFE = 60.0  # seconds; after a channel lived so long, the count starts again
+_MOST = 8  # losses in a row
 
 
 class ChannelDeaths:
-    """Counts the deaths in a row of one session's channels. Used on the supervisor's thread."""
+    """Counts how often in a row the channel of one session was lost. Used on the supervisor's thread."""
 
     def __init__(self, clock: Clock, options: Options) -> None:
         self._clock = clock
@@ -22,7 +22,7 @@ class ChannelDeaths:
         self.in_a_row = 0
 
     def count(self) -> None:
-        """A channel died, or could not be made."""
+        """A channel was lost, or could not be opened."""
         now = self._clock.monotonic()
         if now - self._last >= _LONG_LIFE:
             self.in_a_row = 0
@@ -31,11 +31,11 @@ class ChannelDeaths:
 
     @property
     def are_too_many(self) -> bool:
-        """Whether another channel would not live long either."""
+        """Whether to give the session up, because another channel would soon be lost, too."""
         return self.in_a_row > _MOST
 
     def pause(self) -> float:
-        """Seconds until the next channel may be made: none after the first death, then doubling."""
+        """Seconds until the next channel may be opened: 0 after the first loss, then doubling."""
         if self.in_a_row <= 1:
             return 0.0
         longest = min(self._first_pause * 2.0 ** (self.in_a_row - 2), self._longest_pause)

@@ -1,4 +1,4 @@
-"""What one process may hold only once on brokers that do not check it: client ids, unshared durable subscriptions."""
+"""Names that one process may use only once where the broker does not check it: client ids, durable subscriptions."""
 
 import threading
 
@@ -13,17 +13,17 @@ class Claims:
         self._held: set[tuple[str, ...]] = set()
 
     def take(self, claim: tuple[str, ...]) -> bool:
-        """Whether it was free, and is now taken."""
+        """Take a name; false if it is in use."""
         with self._lock:
             free = claim not in self._held
             self._held.add(claim)
             return free
 
-    def give_back(self, claim: tuple[str, ...]) -> None:
-        """Free it; harmless when it is."""
+    def release(self, claim: tuple[str, ...]) -> None:
+        """Release a name; does nothing if it is free."""
         with self._lock:
             self._held.discard(claim)
 
 
 claims = Claims()
-"""Those of this process."""
+"""The claims of this process."""

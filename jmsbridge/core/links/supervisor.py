@@ -1,9 +1,9 @@
 """Keeps a connection on a living link.
 
-A link is disposable: it dies once, and the supervisor makes the next one. Each link has a number, its epoch; whatever
-an old epoch still says is ignored. Recovery is phased: *interrupted* (inboxes emptied, senders wait), *connected*,
-*recovered* (channels, temporary destinations and subscriptions exist again, with no credit), *restored* (credit
-granted, senders go on).
+A link is lost once and never reconnects; the supervisor opens the next one. Each link has a number, its epoch; events
+of an earlier epoch are ignored. Recovery has phases: *interrupted* (inboxes emptied, senders wait), *connected*,
+*recovered* (channels, temporary destinations and subscriptions exist again, without credit), *restored* (credit
+granted, senders continue).
 """
 
 import copy
@@ -30,8 +30,8 @@ __all__ = ["Supervised", "Supervisor"]
 
 log = logging.getLogger("jmsbridge.link")
 
-_PATIENT_ATTEMPTS = 5  # so long the broker may still hold subscriptions for the link that died
-_KEPT_CHANNELS = 100  # lost ones that may still belong to a session which is being made
+_PATIENT_ATTEMPTS = 5  # for so many attempts the broker may still count subscriptions as the lost link's
+_KEPT_CHANNELS = 100  # lost channels to remember, because the session that opens one may not be registered yet
 
 
 class Supervised(Protocol):
@@ -40,35 +40,35 @@ class Supervised(Protocol):
     """
 
     def on_lost(self) -> None:
-        """The link died: no send may use it any more. Called on any thread; takes no lock."""
+        """The link is lost: sends must no longer use it. Called on any thread; takes no lock."""
 
     def on_interrupted(self, error: BackendError) -> None:
-        """The link died: empty what hangs on it."""
+        """The link is lost: discard what was received over it."""
 
     def on_connected(self, link: Link, plan: Plan, epoch: int, patient: bool) -> None:
-        """Rebuild everything on the new link, with no credit; an error makes the supervisor try again.
+        """Restore everything on the new link, without credit; an error makes the supervisor try again.
 
-        ``patient`` says that the broker may not have noticed the death of the old link yet.
+        If ``patient``, the broker may not have noticed the loss of the old link yet.
         """
 
     def on_restored(self) -> None:
-        """Grant credit, wake senders."""
+        """Grant credit and wake senders."""
 
     def on_failed(self, error: BackendError) -> None:
-        """There will be no further link."""
+        """The connection is lost for good."""
 
     def on_channel_lost(self, channel: Channel) -> None:
-        """One channel died alone: no send may use it any more. Called on any thread; takes leaf locks only."""
+        """One channel is lost: sends must no longer use it. Called on any thread; takes leaf locks only."""
 
     def on_channel_ended(self, channel: Channel, error: BackendError) -> None:
-        """The same: make another one for its session."""
+        """One channel is lost: open another one for its session."""
 
     def on_subscription_lost(self, subscription: Subscription, error: BackendError) -> None:
         """The broker ended a consumer's subscription."""
 
 
 class _Events:
-    """One link's way to speak up; deaf unless its epoch is the current one."""
+    """The ``LinkEvents`` of one link; ignores events unless its epoch is the current one."""
 
     def __init__(self, supervisor: "Supervisor", epoch: int) -> None:
         self._supervisor = supervisor
@@ -92,7 +92,7 @@ class _Events:
 
 
 class _Opened(NamedTuple):
-    """A fresh link."""
+    """A link just opened, with its plan and its events."""
 
     link: Link
     plan: Plan
@@ -130,7 +130,7 @@ class Supervisor:
         self._lost_channels: deque[tuple[Channel, BackendError]] = deque(maxlen=_KEPT_CHANNELS)
         self._link: Link | None = None
         self._plan: Plan | None = None
-        self._ready = False  # the link may be used by the application
+        self._ready = False  # whether the application may use the link
         self._closed = False
         self._failure: BackendError | None = None
         self._lost_epoch = 0
@@ -139,13 +139,13 @@ class Supervisor:
     # ---- the link
 
     def connect(self) -> None:
-        """Make the first link, trying each endpoint once; BackendError of the last one that failed."""
+        """Open the first link, trying each endpoint once; BackendError of the last one that failed."""
         opened = self._open_any(self._endpoints)
         self.epoch = opened.events.epoch
         self._install(opened)
 
     def reopen(self, client_id: str) -> None:
-        """Replace the link by one with this client id (rule CI-3); the old one stays when that is refused."""
+        """Replace the link by one with this client id (rule CI-3); keep the old one if that fails."""
         endpoints = tuple(msgspec.structs.replace(one, client_id=client_id) for one in self._endpoints)
         opened = self._open_any(endpoints)
         old, self._endpoints = self._link, endpoints
@@ -162,7 +162,7 @@ class Supervisor:
             self._lost_channels.clear()
             self._ready = opened.events.death is None
         self._changed.notify()
-        self.throttle.set(opened.events.is_throttled, f"{opened.link.broker} says so")
+        self.throttle.set(opened.events.is_throttled, f"asked by {opened.link.broker}")
         if opened.events.death is not None and self._lost_epoch != opened.events.epoch:
             self.lose(opened.events.epoch, opened.events.death)
         return True
@@ -183,18 +183,18 @@ class Supervisor:
         raise problem
 
     def wait_link(self, timeout: float) -> tuple[Link, Plan, int]:
-        """The usable link, waiting for a reconnect; LinkLost when there is none within ``timeout`` seconds."""
+        """The usable link; waits for a reconnect, LinkLost after ``timeout`` seconds."""
         deadline = self._clock.monotonic() + timeout
         while self._changed.wait_for(self._has_news, deadline - self._clock.monotonic()):
             with self._lock:
                 if self._ready and self._link is not None and self._plan is not None:
                     return self._link, self._plan, self.epoch
                 if self._failure is not None:
-                    raise copy.copy(self._failure)  # each caller its own traceback
+                    raise copy.copy(self._failure)  # a copy, because raising adds a traceback
         raise LinkLost(f"no link to the broker within {timeout:g} s")
 
     def living(self, epoch: int) -> tuple[Link, Plan] | None:
-        """The link of ``epoch`` and its plan; None when it is dead or replaced."""
+        """The link of ``epoch`` and its plan; None if it is lost or replaced."""
         with self._lock:
             if not self._ready or self.epoch != epoch or self._link is None or self._plan is None:
                 return None
@@ -204,22 +204,22 @@ class Supervisor:
         return self._ready or self._failure is not None
 
     def is_current(self, epoch: int) -> bool:
-        """Whether the link of ``epoch`` is the present one, and not known to be dead."""
+        """Whether the link of ``epoch`` is the current one and not known to be lost."""
         return self.epoch == epoch != self._lost_epoch
 
     @property
     def link(self) -> Link | None:
-        """The current link, dead or alive."""
+        """The current link, which may be lost."""
         return self._link
 
     def wait_replaced(self, epoch: int, timeout: float) -> bool:
-        """Wait until the link of ``epoch`` is known to be dead; False after ``timeout`` seconds."""
+        """Wait until the link of ``epoch`` is known to be lost; False after ``timeout`` seconds."""
         return self._changed.wait_for(lambda: self.epoch != epoch or self._lost_epoch == epoch or self._closed, timeout)
 
-    # ---- what links say, from any thread
+    # ---- events of links, from any thread
 
     def lose(self, epoch: int, error: BackendError) -> None:
-        """The link of ``epoch`` died."""
+        """The link of ``epoch`` is lost."""
         with self._lock:
             if epoch != self.epoch or self._closed:
                 return
@@ -232,7 +232,7 @@ class Supervisor:
         self.executor.wake()
 
     def lose_channel(self, epoch: int, channel: Channel, error: BackendError) -> None:
-        """One channel of the link of ``epoch`` died alone."""
+        """One channel of the link of ``epoch`` is lost."""
         with self._lock:
             if epoch != self.epoch or self._closed:
                 return
@@ -241,16 +241,16 @@ class Supervisor:
         self.submit(partial(self._owner.on_channel_ended, channel, error))
 
     def tell_again(self, channel: Channel) -> None:
-        """A session has just begun to use this channel, which may have died before anybody knew whose it is."""
+        """Repeat ``on_channel_ended`` if this channel, which a session has just registered, is already lost."""
         with self._lock:
             errors = [error for lost, error in self._lost_channels if lost is channel]
         for error in errors:
             self.submit(partial(self._owner.on_channel_ended, channel, error))
 
     def throttled(self, epoch: int, active: bool) -> None:
-        """The broker of the link of ``epoch`` asks senders to pause or to go on."""
+        """The broker of the link of ``epoch`` asks senders to pause or to continue."""
         if epoch == self.epoch:
-            self.throttle.set(active, "the broker says so")
+            self.throttle.set(active, "asked by the broker")
 
     def subscription_lost(self, epoch: int, subscription: Subscription, error: BackendError) -> None:
         """The broker ended a subscription."""
@@ -296,7 +296,7 @@ class Supervisor:
             try:
                 self._try_restore(patient=reached < _PATIENT_ATTEMPTS)
                 return
-            except AuthenticationFailed as problem:  # asking again with the same password would lock the account
+            except AuthenticationFailed as problem:  # further attempts with the same password could lock the account
                 self._fail(problem)
                 return
             except BackendError as problem:
@@ -304,7 +304,7 @@ class Supervisor:
                 error = problem
             except Exception:
                 log.exception("reconnect attempt %d failed", attempts)
-            reached += self.epoch != before  # a network that is away does not use up the patience with the broker
+            reached += self.epoch != before  # attempts that did not reach the broker do not count
             self._pause(delay * random.uniform(0.5, 1.0))
             delay = min(delay * 2, self._options.reconnect_delay_max)
 

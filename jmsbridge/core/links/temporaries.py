@@ -1,7 +1,7 @@
-"""The temporary destinations of one connection: made, made again on a new link, deleted (rules TD-1 to TD-3).
+"""The temporary destinations of one connection: created, created again on a new link, deleted (rules TD-1 to TD-3).
 
-Where the broker has no such thing, a unique name plays the part: the client keeps other connections' consumers away,
-and deletes what it can at close.
+If the broker has none, ordinary destinations with unique names are used: the client refuses consumers of other
+connections, and deletes the destinations at close as far as the broker can.
 """
 
 import logging
@@ -27,7 +27,7 @@ class Temporaries:
         self._made: dict[Address, None] = {}
 
     def create(self, link: Link, plan: Plan, *, topic: bool) -> Address:
-        """Make one; raises BackendError."""
+        """Create one; raises BackendError."""
         wanted = Address(unique(f"jmsbridge-temp-{'topic' if topic else 'queue'}"), topic, True)
         made = wanted
         if plan.require(Native.TEMPORARY) == "native":
@@ -36,18 +36,18 @@ class Temporaries:
             try:
                 made = link.declare(wanted)
             except NotSupported:
-                log.debug("%s is temporary by its unique name only", wanted)
+                log.debug("%s is an ordinary destination with a unique name: the broker has no temporary ones", wanted)
         with self._lock:
             self._made[made] = None
         return made
 
     def check_consumable(self, address: Address, plan: Plan) -> None:
-        """Refuse a consumer of another connection's temporary destination where the broker does not."""
+        """Refuse a consumer of another connection's temporary destination, which the broker may not do."""
         if address.temporary and plan.outcome(Native.TEMPORARY) != "native" and address not in self._made:
-            raise IllegalStateException(f"{address} belongs to another connection, which alone may consume it")
+            raise IllegalStateException(f"{address} belongs to another connection; only that one may consume it")
 
     def delete(self, link: Link, plan: Plan, address: Address) -> None:
-        """Delete one; nothing to do when it is gone. BackendError, or IllegalStateException while it has consumers."""
+        """Delete one, if it exists. BackendError, or IllegalStateException while it has consumers."""
         if address not in self._made:
             return
         if plan.outcome(Native.TEMPORARY) == "native":
@@ -60,17 +60,17 @@ class Temporaries:
             self._made.pop(address, None)
 
     def make_again(self, link: Link, plan: Plan) -> None:
-        """On a new link; BackendError when that is not possible yet."""
+        """Create all again on a new link; BackendError if that is not possible yet."""
         if plan.outcome(Native.TEMPORARY) != "native":
             return
         for address in tuple(self._made):
             made = link.declare(address)
-            if made != address:  # the broker has not noticed the death of the old link yet: try again soon
+            if made != address:  # the broker has not noticed the loss of the old link yet: try again soon
                 link.delete(made)
                 raise AddressInUse(f"{address} still belongs to the lost link")
 
     def delete_all(self, link: Link | None) -> None:
-        """At the end of the connection; what cannot be deleted is logged."""
+        """Delete all at the end of the connection; failures are logged."""
         for address in tuple(self._made):
             if link is None:
                 return
@@ -79,7 +79,7 @@ class Temporaries:
             except LinkLost:
                 return
             except BackendError as error:
-                log.warning("%s is left behind: %s", address, error)
+                log.warning("%s could not be deleted: %s", address, error)
 
 
 def _delete_emulated(link: Link, address: Address) -> None:

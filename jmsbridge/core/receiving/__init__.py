@@ -1,3 +1,3 @@
-"""A session's way in, from an arrival to its settlement."""
+"""Receiving in a session, from the arrival of a message to its settlement."""
 
 __all__: list[str] = []

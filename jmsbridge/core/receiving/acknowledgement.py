@@ -1,8 +1,8 @@
 """When a delivered message is settled: one policy object per session, one class per acknowledgement mode.
 
-``handing`` is called just before the application gets a message, ``handled`` when ``receive`` returns or the listener
-has returned. Both may be called again for the same delivery, after an interrupted call, and do then what is missing.
-Settlements of several messages are one step per subscription, in delivery order.
+``before_handover`` is called just before the application gets a message, ``after_handover`` when ``receive`` returns or
+the listener has returned. After an interrupted call both may be called again for the same delivery, and do what is
+missing. Several messages are settled in one step per subscription, in delivery order.
 """
 
 import contextlib
@@ -27,29 +27,28 @@ __all__ = [
     "PreAcknowledgePolicy",
     "by_inbox",
     "settle_all",
-    "tell_all",
+    "settle_in_transaction",
 ]
 
-_PARTS = 8  # of a window, one of which may be done with and not acknowledged
+_PARTS = 8  # a batch of unacknowledged messages is at most this fraction of a window
 _TOO_LATE = "the connection was lost before these messages were acknowledged; the broker delivers them again"
 
 
 def settle_all(deliveries: Sequence[Delivery], outcome: Outcome, wait: float | None = None) -> bool:
-    """Settle in delivery order, one step per subscription; with ``wait`` until the broker has answered, that many
-    seconds at most.
+    """Settle in delivery order, in one step per subscription.
 
-    Without ``wait``, a link that died meanwhile is no error: the broker delivers again, and the answer is False. With
-    it, that is LinkLost.
+    With ``wait``, wait at most so many seconds for the broker's answer, and raise LinkLost if the link is lost. Without
+    it, return False if the link is lost: the broker then delivers the messages again.
     """
     try:
-        return tell_all(deliveries, outcome, wait)
+        return settle_in_transaction(deliveries, outcome, wait)
     finally:
         for inbox, group in by_inbox(deliveries):
             inbox.done(group)
 
 
-def tell_all(deliveries: Iterable[Delivery], outcome: Outcome, wait: float | None = None) -> bool:
-    """The same for a transaction: the broker is told, and the deliveries count as settled only when it is committed."""
+def settle_in_transaction(deliveries: Iterable[Delivery], outcome: Outcome, wait: float | None = None) -> bool:
+    """Settle as part of a transaction: the deliveries count as settled only when it is committed."""
     waiters = []
     told = True
     for inbox, group in by_inbox(deliveries):
@@ -77,39 +76,42 @@ class AcknowledgePolicy(Protocol):
     automatic: bool
     """The client settles by itself; a listener that raises gets the message again (rule AC-9)."""
     deferred: bool
-    """Settlements come late: brokers that count unsettled messages need a larger window."""
+    """Settlements come late, so brokers that count unsettled messages need a larger window."""
     presettled: bool
     """No settlement is ever sent."""
     transacted: bool
     """Settlements take effect at commit."""
 
-    def handing(self, delivery: Delivery) -> None:
-        """The application is about to get it."""
+    def before_handover(self, delivery: Delivery) -> None:
+        """The application is about to get this message."""
 
-    def handled(self, delivery: Delivery) -> None:
-        """The application got it, or its listener returned normally."""
+    def after_handover(self, delivery: Delivery) -> None:
+        """``receive`` returns it, or the listener returned normally."""
 
     def acknowledge(self, delivery: Delivery | None) -> None:
         """The application called ``acknowledge``: on this delivery's message, or on the session (None)."""
 
     def finish(self) -> None:
-        """Do what an interrupted ``acknowledge`` may have left undone."""
+        """Complete an interrupted ``acknowledge``."""
 
-    def settle_done(self) -> None:
-        """Settle what the application is done with and what only waits for company."""
+    def settle_batch(self) -> None:
+        """Settle the messages that are acknowledged and wait only for their batch to fill."""
 
     def unsettled(self) -> tuple[Delivery, ...]:
-        """What the application has, or is done with, and the broker was not told of, in delivery order."""
+        """Deliveries that the application got and that are not settled at the broker, in delivery order."""
 
     def take_unsettled(self) -> list[Delivery]:
-        """The same, taken out: somebody else settles or redelivers them. What is done with is settled instead."""
+        """Remove and return the unsettled deliveries, for the caller to settle or redeliver.
+
+        Those that count as acknowledged are settled instead.
+        """
 
     def lose(self) -> None:
-        """The link died: nothing delivered over it can be settled any more."""
+        """The link is lost: messages delivered over it can no longer be settled."""
 
 
-class _AtOnce:
-    """What is settled with each message, so that nothing is ever left over."""
+class _NothingHeld:
+    """A policy that settles each message at once, so that there are never unsettled ones."""
 
     deferred = False
     transacted = False
@@ -118,9 +120,9 @@ class _AtOnce:
         """Ignored (rule AC-4)."""
 
     def finish(self) -> None:
-        """Nothing is ever left over."""
+        """There is nothing to complete."""
 
-    def settle_done(self) -> None:
+    def settle_batch(self) -> None:
         """Nothing waits."""
 
     def unsettled(self) -> tuple[Delivery, ...]:
@@ -132,10 +134,10 @@ class _AtOnce:
         return []
 
     def lose(self) -> None:
-        """Nothing is held."""
+        """There are no unsettled messages to forget."""
 
 
-class AutoPolicy(_AtOnce):
+class AutoPolicy(_NothingHeld):
     """AUTO_ACKNOWLEDGE: each message when ``receive`` returns or the listener has returned (rule AC-1)."""
 
     automatic = True
@@ -144,10 +146,10 @@ class AutoPolicy(_AtOnce):
     def __init__(self, wait: float | None) -> None:
         self._wait = wait
 
-    def handing(self, delivery: Delivery) -> None:
+    def before_handover(self, delivery: Delivery) -> None:
         """Nothing yet."""
 
-    def handled(self, delivery: Delivery) -> None:
+    def after_handover(self, delivery: Delivery) -> None:
         """Settle it."""
         if self._wait is None:
             delivery.inbox.accept(delivery)
@@ -156,32 +158,32 @@ class AutoPolicy(_AtOnce):
 
 
 class PreAcknowledgePolicy(AutoPolicy):
-    """PRE_ACKNOWLEDGE: settled before the application gets it, whatever becomes of it then."""
+    """PRE_ACKNOWLEDGE: each message is settled before the application gets it."""
 
     automatic = False
 
-    def handing(self, delivery: Delivery) -> None:
+    def before_handover(self, delivery: Delivery) -> None:
         """Settle it now."""
-        super().handled(delivery)
+        super().after_handover(delivery)
 
-    def handled(self, delivery: Delivery) -> None:
+    def after_handover(self, delivery: Delivery) -> None:
         """Already done."""
 
 
-class NoAcknowledgePolicy(_AtOnce):
-    """NO_ACKNOWLEDGE: the broker counts a message as done when it sends it."""
+class NoAcknowledgePolicy(_NothingHeld):
+    """NO_ACKNOWLEDGE: the broker counts a message as consumed when it sends it."""
 
     automatic = False
     presettled = True
 
-    def handing(self, delivery: Delivery) -> None:
-        """No settlement, unless a selector is emulated: then the broker waits for an answer."""
+    def before_handover(self, delivery: Delivery) -> None:
+        """Settle only where a selector is emulated: there the broker expects settlements."""
         if delivery.inbox.unmatched is None:
             delivery.inbox.done((delivery,))
         else:
             delivery.inbox.settle((delivery,), Outcome.ACCEPTED)
 
-    def handled(self, delivery: Delivery) -> None:
+    def after_handover(self, delivery: Delivery) -> None:
         """Nothing."""
 
 
@@ -189,8 +191,8 @@ class DupsOkPolicy:
     """DUPS_OK_ACKNOWLEDGE: every ``messages`` messages or every ``interval`` seconds, whichever comes first; 0
     switches one off.
 
-    No batch exceeds an eighth of a consumer's window: a broker that counts unsettled messages would send less, or stop.
-    ``wake`` has ``settle_due`` called soon, on a thread that may call the SPI and runs no user code.
+    A batch is at most an eighth of a consumer's window: a broker that counts unsettled messages would otherwise send
+    less, or stop. ``wake`` has ``settle_due`` called soon, on a thread that may call the SPI and runs no user code.
     """
 
     automatic = True
@@ -208,14 +210,14 @@ class DupsOkPolicy:
         self._wait = wait
         self._lock = ranked(Rank.CONSUMER)  # guards the fields below
         self._done: dict[Delivery, None] = {}
-        self._settling: list[dict[Delivery, None]] = []  # batches on their way; an interrupted call leaves its own here
+        self._settling: list[dict[Delivery, None]] = []  # batches being settled, also by interrupted calls
         self._timer: Timer | None = None
         self._due = False
 
-    def handing(self, delivery: Delivery) -> None:
+    def before_handover(self, delivery: Delivery) -> None:
         """Nothing yet."""
 
-    def handled(self, delivery: Delivery) -> None:
+    def after_handover(self, delivery: Delivery) -> None:
         """Add it to the batch; settle the batch when it is full."""
         enough = min(self._messages, max(1, delivery.inbox.window // _PARTS))
         with self._lock:
@@ -224,22 +226,22 @@ class DupsOkPolicy:
             if not full and self._interval > 0 and self._timer is None:
                 self._timer = self._clock.call_later(self._interval, self._on_time)
         if full:
-            self.settle_done()
+            self.settle_batch()
 
     def _on_time(self) -> None:
         self._due = True
         self._wake()
 
     def settle_due(self) -> None:
-        """Settle the batch when its time is up."""
+        """Settle the batch if its interval is over."""
         if self._due:
-            self.settle_done()
+            self.settle_batch()
 
-    def settle_done(self) -> None:
+    def settle_batch(self) -> None:
         """Settle the batch."""
         with self._lock:
             batch = self._done
-            self._settling.append(batch)  # first there, then not here any more: never nowhere
+            self._settling.append(batch)  # before it is removed, so that it is always in one of the two places
             self._done = {}
             timer, self._timer = self._timer, None
             self._due = False
@@ -264,28 +266,28 @@ class DupsOkPolicy:
         """Ignored (rule AC-4)."""
 
     def finish(self) -> None:
-        """Settle once more what an interrupted call may have left unsettled."""
+        """Settle again the batches that an interrupted call may have left unsettled."""
         for batch in tuple(self._settling):
             self._settle(batch)
 
     def unsettled(self) -> tuple[Delivery, ...]:
-        """The batch, and those on their way."""
+        """The current batch and those being settled."""
         with self._lock:
             return tuple({delivery: None for batch in (*self._settling, self._done) for delivery in batch})
 
     def take_unsettled(self) -> list[Delivery]:
-        """None: the batch counts as acknowledged, and is settled."""
-        self.settle_done()
+        """Settle the batch, which counts as acknowledged, and return nothing."""
+        self.settle_batch()
         return []
 
     def lose(self) -> None:
-        """Forget the batch; the broker sends it again (rule AC-2)."""
+        """Forget the batch; the broker delivers it again (rule AC-2)."""
         with self._lock:
             self._done = {}
 
 
 class ClientPolicy:
-    """CLIENT_ACKNOWLEDGE: everything the session consumed, at once (rule AC-3)."""
+    """CLIENT_ACKNOWLEDGE: all messages that the session consumed, at once (rule AC-3)."""
 
     automatic = False
     deferred = True
@@ -297,19 +299,19 @@ class ClientPolicy:
         self._lock = ranked(Rank.LEAF)  # guards the fields below
         self._held: dict[Delivery, None] = {}
         self._acknowledging: tuple[Delivery, ...] = ()
-        self._lost = False  # a link died with messages that a confirmed acknowledgement can no longer reach
+        self._lost = False  # a link was lost with messages that a confirmed acknowledgement can no longer settle
 
-    def handing(self, delivery: Delivery) -> None:
+    def before_handover(self, delivery: Delivery) -> None:
         """Remember it."""
         with self._lock:
             self._held[delivery] = None
 
-    def handled(self, delivery: Delivery) -> None:
+    def after_handover(self, delivery: Delivery) -> None:
         """Nothing: the application decides."""
 
     def acknowledge(self, delivery: Delivery | None) -> None:
         """Settle all that the session consumed."""
-        with self._lock:  # one step: a link that dies meanwhile leaves either the deliveries or the loss
+        with self._lock:  # one step: if the link is lost meanwhile, either the deliveries or ``_lost`` are seen
             self._acknowledging = tuple(self._held)
             lost, self._lost = self._lost, False
         self._settle()
@@ -332,11 +334,11 @@ class ClientPolicy:
             self._acknowledging = ()
 
     def finish(self) -> None:
-        """What an interrupted ``acknowledge`` had begun to settle is settled."""
+        """Settle what an interrupted ``acknowledge`` had begun to settle."""
         if self._acknowledging:
             self._settle()
 
-    def settle_done(self) -> None:
+    def settle_batch(self) -> None:
         """The application decides."""
 
     def unsettled(self) -> tuple[Delivery, ...]:
@@ -345,7 +347,7 @@ class ClientPolicy:
             return tuple(self._held)
 
     def take_unsettled(self) -> list[Delivery]:
-        """The same, taken out."""
+        """Remove and return them."""
         with self._lock:
             held, self._held = self._held, {}
         return list(held)

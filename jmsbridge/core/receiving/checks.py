@@ -1,4 +1,4 @@
-"""What every arrival passes before the application sees it: expiry, the limit of redeliveries, an emulated selector."""
+"""The checks of every arrival before the application gets it: expiry, limit of redeliveries, emulated selector."""
 
 import logging
 from collections.abc import Callable
@@ -16,29 +16,29 @@ __all__ = ["ArrivalChecks", "Report"]
 log = logging.getLogger("jmsbridge.receive")
 
 Report: TypeAlias = Callable[[JMSException], None]
-"""Tells the connection's exception listener."""
+"""Calls the connection's exception listener."""
 
 
 class _DeadLetter:
-    """The ticket of a message that goes to a queue for dead letters; the application is told of a failure."""
+    """The ticket of a dead letter that is being moved; a failure is reported to the application."""
 
     def __init__(self, what: str, report: Report) -> None:
         self._what = what
         self._report = report
 
     def succeed(self) -> None:
-        """It is there."""
+        """It was moved."""
 
     def fail(self, error: BackendError) -> None:
-        """It is not. The loss of a link is not reported: the application hears of that anyway."""
+        """It was not moved. The loss of the link is not reported here, because it is reported elsewhere."""
         if not isinstance(error, LinkLost):
-            failure = JMSException(f"{self._what} and comes again, since it cannot go to its queue: {error}")
+            failure = JMSException(f"{self._what}, cannot be moved to its queue and is delivered again: {error}")
             failure.__cause__ = error
             self._report(failure)
 
 
 class ArrivalChecks:
-    """The checks of one session. A delivery that does not pass has been settled, and is no longer in its hand."""
+    """The checks of one session. A delivery that does not pass has been settled and removed from ``Hand``."""
 
     def __init__(self, clock: Clock, policy: AcknowledgePolicy, hand: Hand, report: Report) -> None:
         self._clock = clock
@@ -64,7 +64,7 @@ class ArrivalChecks:
         return True
 
     def is_dead(self, delivery: Delivery) -> bool:
-        """Whether it has failed as often as the redelivery policy allows, and has a queue to go to."""
+        """Whether it has failed as often as the redelivery policy allows, and there is a queue to move it to."""
         return delivery.inbox.can_reject and delivery.inbox.redelivery.is_exhausted(delivery.failures)
 
     def dead_letter(self, delivery: Delivery) -> None:
@@ -72,7 +72,7 @@ class ArrivalChecks:
         envelope = delivery.arrival.envelope
         times = "once" if delivery.failures == 1 else f"{delivery.failures} times"
         what = f"message {envelope.message_id} of {envelope.address} failed {times}"
-        log.warning("%s: it goes to the dead-letter queue", what)
+        log.warning("%s: it is moved to the dead-letter queue", what)
         delivery.inbox.settle((delivery,), Outcome.REJECTED, _DeadLetter(what, self._report))
 
     def _expire(self, delivery: Delivery) -> None:
@@ -87,7 +87,7 @@ class ArrivalChecks:
     def _drop(self, delivery: Delivery) -> None:
         delivery.inbox.spend(delivery)
         if self._policy.transacted:
-            self._policy.handing(delivery)  # it goes when the transaction commits
+            self._policy.before_handover(delivery)  # dropped when the transaction commits
         else:
             delivery.inbox.settle((delivery,), Outcome.ACCEPTED)
         self._hand.delivery = None

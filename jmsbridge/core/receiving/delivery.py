@@ -1,4 +1,4 @@
-"""One message on its way to the application, and the states that it goes through."""
+"""One message on its way to the application, and its states."""
 
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
@@ -13,12 +13,12 @@ __all__ = ["Delivery", "DeliveryState", "DeliverySwitch", "Hand"]
 
 
 class DeliveryState(Enum):
-    """Where a delivery is; ``_NEXT`` says what may follow."""
+    """The state of a delivery; ``_NEXT`` has the allowed transitions."""
 
-    TAKEN = auto()  # out of its inbox and in the session's hand; the application does not know of it
-    HANDED = auto()  # the application has it, or gets it in this moment; it is not settled
+    TAKEN = auto()  # out of its inbox and in the session's ``Hand``; the application does not have it yet
+    HANDED = auto()  # the application has it, or is just getting it; not settled
     WAITING = auto()  # in its inbox again, to be redelivered
-    SETTLED = auto()  # the broker was told what became of it
+    SETTLED = auto()  # the broker was told its outcome
 
 
 _NEXT = {
@@ -40,17 +40,17 @@ class Delivery:
         self.inbox = inbox
         self.state = DeliveryState.TAKEN
         self.due = 0.0  # monotonic time before which it is not delivered again
-        self.spent = False  # its credit was counted when it was first handed out
-        self.local_failures = 0  # deliveries that failed here and that the broker has not been told of
+        self.spent = False  # whether its credit was already counted, at an earlier delivery
+        self.local_failures = 0  # deliveries that failed in this client and are not reported to the broker
 
     @property
     def count(self) -> int:
-        """JMSXDeliveryCount: this delivery counts (rule JX-1)."""
+        """JMSXDeliveryCount, this delivery included (rule JX-1)."""
         return self.arrival.delivery_count + self.local_failures
 
     @property
     def failures(self) -> int:
-        """How many deliveries failed before this one, as far as anybody knows."""
+        """How many earlier deliveries failed, as far as broker and client know."""
         return (self.arrival.failures or 0) + self.local_failures
 
     @property
@@ -59,11 +59,11 @@ class Delivery:
         return self.arrival.redelivered or self.local_failures > 0
 
     def failed(self) -> None:
-        """It was seen and comes again: flag and counts say so."""
+        """The application saw it and it will be redelivered: update flag and counts."""
         self.local_failures += 1
 
 
-if CHECKS:  # in tests: no state follows one that it may not follow
+if CHECKS:  # in tests: check the transitions
 
     def _checked(delivery: Delivery, name: str, value: Any) -> None:
         if name == "state":
@@ -75,7 +75,7 @@ if CHECKS:  # in tests: no state follows one that it may not follow
 
 
 class DeliverySwitch:
-    """Whether a connection delivers messages. Written by the connection, looked at for each delivery."""
+    """Whether a connection delivers messages. Written by the connection, checked for each delivery."""
 
     __slots__ = ("on",)
 
@@ -84,10 +84,10 @@ class DeliverySwitch:
 
 
 class Hand:
-    """What a session is about to give to the application: one delivery at most, between inbox and application.
+    """The delivery, at most one, that a session has taken from an inbox and the application does not have yet.
 
-    Filled before the delivery leaves its inbox, so that an interrupted call loses nothing. Emptied when the application
-    has the message, or it is in line again or settled.
+    Set before the delivery is removed from its inbox, so that an interrupted call loses nothing. Cleared when the
+    application has the message, or it is back in its inbox, or settled.
     """
 
     __slots__ = ("delivery",)

@@ -1,7 +1,7 @@
 """One subscription's arrivals and credit, for the life of one link.
 
-Arrivals enter on the backend's thread and leave on a receiver's or the listener's. When the link dies the inbox dies
-with it: what it held will come again from the broker, and settlements of its tokens are dropped and counted.
+Arrivals are put by the backend's thread and taken by a receiver's or listener's. When the link is lost the inbox is
+emptied: the broker delivers its messages again, and settlements of its tokens are dropped and counted.
 """
 
 import contextlib
@@ -24,16 +24,16 @@ _TAKEN, _WAITING, _SETTLED = DeliveryState.TAKEN, DeliveryState.WAITING, Deliver
 
 
 class NoDelivery(Enum):
-    """Why there is no message."""
+    """Why a wait ended without a message."""
 
     TIMEOUT = auto()
-    CLOSED = auto()  # by the consumer: no more messages, ever
-    LINK_LOST = auto()  # go on with the consumer's next inbox
-    NO_CREDIT = auto()  # without a window, and nobody has asked for a message: ``fetch`` first
+    CLOSED = auto()  # the consumer was closed
+    LINK_LOST = auto()  # continue with the consumer's next inbox
+    NO_CREDIT = auto()  # without a window: no message was asked for, call ``fetch`` first
 
 
 class InboxSettings:
-    """What all inboxes of one consumer, one per link, share with their session."""
+    """The settings that all inboxes of one consumer, one per link, share."""
 
     __slots__ = ("clock", "hand", "is_unsettled", "redelivery", "switch", "window")
 
@@ -55,10 +55,10 @@ class InboxSettings:
 
 
 class Inbox:
-    """Receiving end of one subscription; implements ``spi.Inbox``.
+    """The received messages of one subscription; implements ``spi.Inbox``.
 
-    ``window`` is the number of messages that may be on the way or unseen; 0 fetches one message per ``wait_next``.
-    ``on_message`` is called when a message may be there for a listener.
+    ``window`` is the number of messages that may be in transit or not yet taken; 0 fetches one message per
+    ``wait_next``. ``on_message`` is called when there may be a message for a listener.
     """
 
     def __init__(self, settings: InboxSettings, on_message: Callable[[], None] | None) -> None:
@@ -69,31 +69,31 @@ class Inbox:
         self.redelivery = settings.redelivery
         self.window = settings.window
         self._refill = max(1, self.window // 2)
-        self._lock = ranked(Rank.INBOX)  # guards what follows; who only appends to a queue needs no lock
+        self._lock = ranked(Rank.INBOX)  # guards what follows; appending to a queue needs no lock
         self._queue: deque[Arrival] = deque()
         self._again: deque[Delivery] = deque()  # to be redelivered, before anything in _queue
         self._on_message = on_message
         self._closed = False
         self._lost = False
         self._credit = False
-        self._is_aside = False  # no credit, so that others get what was released; ``_credit`` says what there was
+        self._credit_suspended = False  # no credit for a while, so that other consumers get what was released
         self._spent = 0
-        self._left: set[Delivery] | None = None  # once retired: its deliveries that are not settled
+        self._left: set[Delivery] | None = None  # once retired: its unsettled deliveries
         self._finished = False
         self._waiting = WaitSet()
         self.subscription: Subscription | None = None
-        self.selector: Selector | None = None  # set where the client must filter because the broker cannot
-        self.unmatched: UnmatchedBuffer | None = None  # the same on a queue, where others may want what does not match
-        self.sorts = False  # set where the broker does not deliver by priority
-        self.can_reject = False  # set where what is rejected goes to another queue
-        self.unsure = False
-        """A signal handler interrupted while credit was given or taken: nobody knows how much the broker counts."""
-        self.stale = 0  # settlements dropped because the link had died
+        self.selector: Selector | None = None  # set if the client must filter because the broker cannot
+        self.unmatched: UnmatchedBuffer | None = None  # set if the client must filter a queue
+        self.sorts = False  # whether the client must order by priority
+        self.can_reject = False  # whether REJECTED moves messages to another queue
+        self.credit_unknown = False
+        """Set if a signal handler interrupted a change of credit: the broker's count is then unknown."""
+        self.stale = 0  # settlements dropped because the link was lost
 
     # ---- the backend's side
 
     def put(self, arrival: Arrival) -> None:
-        """One arrival; called by the backend on any thread."""
+        """Add one arrival; called by the backend on any thread."""
         if self.unmatched is not None and self.unmatched.takes(arrival):
             return
         if self.sorts:
@@ -104,7 +104,7 @@ class Inbox:
         self._tell()
 
     def put_again(self, arrival: Arrival) -> None:
-        """An arrival that an interrupted ``put`` may have taken in already."""
+        """Add an arrival unless an interrupted ``put`` has added it already."""
         with self._lock:
             known = self._has(arrival)
         if not (known or self._is_unsettled(arrival) or (self.unmatched is not None and self.unmatched.has(arrival))):
@@ -123,7 +123,7 @@ class Inbox:
             on_message()
 
     def _insert(self, arrival: Arrival) -> None:
-        # the broker knows no priorities: order at least what is here, first come first served within a priority
+        # the broker has no priorities: order the messages that are here, by arrival within a priority
         queue, level = self._queue, arrival.envelope.priority
         place = len(queue)
         while place and queue[place - 1].envelope.priority < level:
@@ -145,7 +145,7 @@ class Inbox:
             self.unmatched.wake()
 
     def listen(self, on_message: Callable[[], None] | None) -> None:
-        """Set what to call when a message is there, or nothing."""
+        """Set what to call when there may be a message; None for nothing."""
         with self._lock:
             self._on_message = on_message
             pause = self._pause() if self._again else None
@@ -155,31 +155,31 @@ class Inbox:
                 self._clock.call_later(pause, on_message)
 
     def fetch(self) -> None:
-        """With a window of 0: ask for one message, unless one is already on the way."""
+        """With a window of 0: ask for one message, unless one is already in transit."""
         with self._lock:
             if self.window or self._credit or self._queue or self._again or not self.is_running():
                 return
             if self.subscription is None:  # the link is being replaced: ``start`` comes again
                 return
-            self.unsure = True
+            self.credit_unknown = True
             self._credit = True
         self._grant(1)
-        self.unsure = False
+        self.credit_unknown = False
 
     def _grant(self, count: int) -> None:
-        if self.subscription is not None and not self._is_aside:
-            with contextlib.suppress(BackendError):  # the link is dying and says so itself
+        if self.subscription is not None and not self._credit_suspended:
+            with contextlib.suppress(BackendError):  # the link is lost, which is reported elsewhere
                 self.subscription.grant(count)
 
     def drain(self, ticket: Ticket) -> None:
-        """Take all credit back; answered when everything on its way is here."""
+        """Take all credit back; answered when all messages in transit have arrived."""
         subscription = self.subscription
         if subscription is None:
             ticket.succeed()
             return
         if self.unmatched is not None:
             self.unmatched.wait_paused()
-            self.restore()
+            self.resume_credit()
         subscription.drain(ticket)
         with self._lock:
             self._credit = False
@@ -199,28 +199,28 @@ class Inbox:
         if wanted and count > 0:
             self._grant(count)
 
-    def withdraw(self, timeout: float) -> None:
-        """Take all credit back until ``restore``, so that others get what is released; BackendError."""
+    def suspend_credit(self, timeout: float) -> None:
+        """Take all credit back until ``resume_credit``, so that other consumers get what is released; BackendError."""
         with self._lock:
-            if self._is_aside or not self._credit or self._ended() or self.subscription is None:
+            if self._credit_suspended or not self._credit or self._ended() or self.subscription is None:
                 return
-            self._is_aside = True
+            self._credit_suspended = True
         waiter = Waiter()
         self.subscription.drain(waiter)
         waiter.wait_answer(timeout, "a drain")
 
-    def restore(self) -> None:
-        """Give the credit again that ``withdraw`` took back."""
+    def resume_credit(self) -> None:
+        """Grant the credit again that ``suspend_credit`` took back."""
         with self._lock:
-            if not self._is_aside:
+            if not self._credit_suspended:
                 return
-            self._is_aside = self._credit = False
+            self._credit_suspended = self._credit = False
             self._spent = 0
         self._fill()
-        self._tell()  # without a window, a receive that waits asks again
+        self._tell()  # without a window, a waiting receive asks again
 
     def refill(self, count: int) -> bool:
-        """Ask for as many again as were put aside; False while no message may leave."""
+        """Grant credit to replace ``count`` buffered messages; False while the connection is stopped."""
         with self._lock:
             wanted = self._credit and not self._ended()
             waits = not self._switch.on and wanted
@@ -234,31 +234,31 @@ class Inbox:
         return self._credit
 
     def is_running(self) -> bool:
-        """Whether messages may leave."""
+        """Whether messages may be taken."""
         return self._switch.on and not self._ended()
 
     def _ended(self) -> bool:
         return self._closed or self._lost
 
     def spend(self, delivery: Delivery) -> None:
-        """The application gets it, or it was dropped: ask for more when half the window is spent.
+        """A message was consumed or dropped: ask for more when half the window is used up.
 
-        Called by the one thread that receives; a message that comes again costs no credit again.
+        Called only by the thread that receives. A redelivered message does not use up credit again.
         """
         if delivery.spent:
             return
         delivery.spent = True
         self._spent += 1
         if self._spent >= self._refill and self.window:
-            self.unsure = True
+            self.credit_unknown = True
             count, self._spent = self._spent, 0
             self._grant(count)
-            self.unsure = False
+            self.credit_unknown = False
 
     # ---- the receiver's side
 
     def take(self) -> Delivery | NoDelivery:
-        """The first message that may leave now; it is in the session's hand from this moment on."""
+        """Take the first message that may be taken now; it is in the session's ``Hand`` from now on."""
         with self._lock:
             if self._closed:
                 return NoDelivery.CLOSED
@@ -271,7 +271,7 @@ class Inbox:
                     return NoDelivery.TIMEOUT
                 delivery = self._again[0]
                 delivery.state = _TAKEN
-                self._hand.delivery = delivery  # first in hand, then out of the queue: never nowhere
+                self._hand.delivery = delivery  # before it leaves the queue, so that it is never in neither
                 self._again.popleft()
                 return delivery
             if self._queue:
@@ -286,7 +286,7 @@ class Inbox:
             return NoDelivery.TIMEOUT
 
     def wait_next(self, deadline: float | None) -> Delivery | NoDelivery:
-        """The next message, waiting until the monotonic ``deadline`` (None: for ever)."""
+        """Take the next message; waits until the monotonic ``deadline`` (None: for ever)."""
         while (found := self.take()) is NoDelivery.TIMEOUT:
             left = None if deadline is None else deadline - self._clock.monotonic()
             if left is not None and left <= 0:
@@ -299,13 +299,13 @@ class Inbox:
         return found
 
     def is_in_hand(self) -> bool:
-        """Whether a message of it has left and is not with the application yet."""
+        """Whether a message was taken from it that the application does not have yet."""
         with self._lock:
             delivery = self._hand.delivery
             return delivery is not None and delivery.inbox is self
 
     def _pause(self) -> float:
-        # seconds until the first of those that wait may be redelivered
+        # seconds until the first waiting message may be redelivered
         try:
             return self._again[0].due - self._clock.monotonic()
         except IndexError:
@@ -321,7 +321,7 @@ class Inbox:
         return bool(self._queue) or (not self.window and not self._credit and self.subscription is not None)
 
     def redeliver(self, deliveries: list[Delivery], delay: float) -> None:
-        """Deliver these again, in this order, before anything newer, not before ``delay`` seconds from now."""
+        """Redeliver these, in this order and before newer messages, after ``delay`` seconds."""
         due = self._clock.monotonic() + delay if delay else 0.0
         with self._lock:
             for delivery in reversed(deliveries):
@@ -334,7 +334,7 @@ class Inbox:
             self._clock.call_later(delay, on_message)
 
     def put_back(self, delivery: Delivery) -> None:
-        """What is in the session's hand is first in line again, unmarked; nothing if it never left."""
+        """Put the delivery in the session's ``Hand`` first in line again, unmarked, unless it never left."""
         with self._lock:
             delivery.state = _WAITING
             if not self._has(delivery.arrival):
@@ -345,16 +345,16 @@ class Inbox:
     # ---- settlement
 
     def settle(self, deliveries: Sequence[Delivery], outcome: Outcome, ticket: Ticket | None = None) -> bool:
-        """Say what became of them, in delivery order, and be done with them; harmless when it was said before.
+        """Tell the broker the outcome of these deliveries, in delivery order; no effect on those that are settled.
 
-        A dead link's tokens are dropped and counted, and the answer is False: the broker sends them again.
+        If the link is lost, they are dropped and counted, and the result is False: the broker delivers them again.
         """
         told = self.tell(deliveries, outcome, ticket)
         self.done(deliveries)
         return told
 
     def accept(self, delivery: Delivery) -> None:
-        """The same for one that is done."""
+        """Settle one delivery as ACCEPTED."""
         subscription = self.subscription
         if subscription is None or self._lost:
             self.settle((delivery,), Outcome.ACCEPTED)
@@ -368,16 +368,16 @@ class Inbox:
             self.done((delivery,))
 
     def tell(self, deliveries: Sequence[Delivery], outcome: Outcome, ticket: Ticket | None = None) -> bool:
-        """Say what became of them; where that is part of a transaction, ``done`` follows when it is committed."""
+        """Tell the broker the outcome without marking them settled; in a transaction, ``done`` follows its commit."""
         subscription = self.subscription
         if subscription is None or self._lost:
             self.stale += len(deliveries)
             if ticket is not None:
-                ticket.fail(LinkLost("the connection was lost before the acknowledgement; the broker delivers again"))
+                ticket.fail(LinkLost("the connection was lost before the acknowledgement; the broker redelivers"))
             return False
         try:
             if outcome in (Outcome.FAILED, Outcome.REJECTED, Outcome.REQUEUED):
-                least = int(outcome is Outcome.FAILED)  # one that is rejected may have failed elsewhere only
+                least = int(outcome is Outcome.FAILED)  # a rejected one may have failed only in other clients
                 for delivery in deliveries:
                     answer = ticket if delivery is deliveries[-1] else None
                     subscription.settle((delivery.arrival.token,), outcome, answer, max(least, delivery.local_failures))
@@ -391,10 +391,10 @@ class Inbox:
         return True
 
     def done(self, deliveries: Sequence[Delivery]) -> None:
-        """Nothing more is to be said of these."""
+        """Mark these as settled."""
         for delivery in deliveries:
             delivery.state = _SETTLED
-        if self._left is None:  # looked at last: who retires this inbox meanwhile sees the state
+        if self._left is None:  # after the state is set: a concurrent ``retire`` sees the state
             return
         with self._lock:
             self._left.difference_update(deliveries)
@@ -405,13 +405,13 @@ class Inbox:
     # ---- ends
 
     def close(self) -> None:
-        """No more messages leave; a blocked ``wait_next`` returns ``NoDelivery.CLOSED``."""
+        """No more messages can be taken; a blocked ``wait_next`` returns ``NoDelivery.CLOSED``."""
         with self._lock:
             self._closed = True
         self._waiting.notify()
 
     def lose(self) -> None:
-        """The link died: empty, and send receivers to the next inbox."""
+        """The link is lost: discard all messages; waiting receivers continue with the next inbox."""
         with self._lock:
             self._queue.clear()
             self._again.clear()
@@ -421,11 +421,11 @@ class Inbox:
             self.unmatched.lose()
 
     def is_lost(self) -> bool:
-        """Whether the link of this inbox died."""
+        """Whether the link of this inbox is lost."""
         return self._lost
 
     def unseen(self) -> tuple[list[Arrival], list[Delivery]]:
-        """Take out what the application has not seen (again): fresh arrivals, and waiting redeliveries."""
+        """Remove and return what the application did not get: new arrivals, and deliveries waiting for redelivery."""
         with self._lock:
             fresh, again = list(self._queue), list(self._again)
             self._queue.clear()
@@ -433,12 +433,10 @@ class Inbox:
         return fresh, again
 
     def retire(self, unsettled: Iterable[Delivery]) -> None:
-        """Its consumer is closed: end the subscription once these deliveries are settled, at once when they are (rule
-        AC-11).
-        """
+        """The consumer is closed: end the subscription when these deliveries are settled (rule AC-11)."""
         with self._lock:
             self._left = {delivery for delivery in unsettled if delivery.inbox is self}
-            self._left = {delivery for delivery in self._left if delivery.state is not _SETTLED}  # done with meanwhile
+            self._left = {delivery for delivery in self._left if delivery.state is not _SETTLED}  # settled meanwhile
             last = self._is_last()
         if last:
             self._end_subscription()
@@ -447,7 +445,7 @@ class Inbox:
                 self.subscription.retire()
 
     def _is_last(self) -> bool:
-        # under the lock: whether the subscription is to be ended now; true once
+        # under the lock: whether to end the subscription now; true only once
         last = not self._left and not self._finished
         self._finished = self._finished or last
         return last
@@ -459,5 +457,5 @@ class Inbox:
 
     def _end_subscription(self) -> None:
         if self.subscription is not None and not self._lost:
-            with contextlib.suppress(LinkLost):  # it ended with its link
+            with contextlib.suppress(LinkLost):  # the subscription ended with its link
                 self.subscription.close()

@@ -1,7 +1,6 @@
-"""A session's way in: its receivers, ``receive``, redelivery, and the waits that stop and close need.
+"""Receiving in a session: its receivers, ``receive``, redelivery, and the waits of stop and close.
 
-One application call is in a receive, or one listener is running, at a time (Jakarta Messaging 3.1 sections 2.14,
-6.2.6).
+At any time either one call is in a receive or one listener is running (Jakarta Messaging 3.1 sections 2.14, 6.2.6).
 """
 
 import logging
@@ -41,7 +40,7 @@ __all__ = ["Incoming"]
 log = logging.getLogger("jmsbridge.receive")
 
 _PATIENCE = 10.0  # seconds after which a wait for the user's own listener is logged
-_NO_DEAD_LETTERS = 30.0  # seconds between further redeliveries where the broker has no dead-letter queue
+_NO_DEAD_LETTERS = 30.0  # seconds between redeliveries after the limit, if the broker has no dead-letter queue
 
 _HANDED = DeliveryState.HANDED
 
@@ -49,7 +48,7 @@ _MakeMessage = Callable[[Delivery], Any]
 
 
 class Incoming:
-    """Everything about receiving that belongs to one session."""
+    """The receiving side of one session."""
 
     def __init__(
         self,
@@ -65,7 +64,7 @@ class Incoming:
         self.policy = policy
         self.hand = Hand()
         self.listening = Listening(self, f"jmsbridge-{name}-deliver", switch)
-        self.upkeep = SerialExecutor(f"jmsbridge-{name}-upkeep", self._tend)
+        self.upkeep = SerialExecutor(f"jmsbridge-{name}-upkeep", self._release_unmatched)
         self.native = Native.NONE
         self._unmatched_limit = unmatched_limit
         self._clock = clock
@@ -86,29 +85,29 @@ class Incoming:
         return tuple(self._receivers)
 
     def new_receiver(self, interest: Interest, redelivery: RedeliveryPolicy) -> Receiver:
-        """A receiver that is not yet part of the session; ``add`` makes it so once it is subscribed."""
+        """Create a receiver; ``add`` it to the session once it is subscribed."""
         settings = InboxSettings(interest.window, redelivery, self._clock, self._switch, self.hand, self._is_unsettled)
         return Receiver(interest, settings, self._checks, self._new_buffer)
 
     def _new_buffer(self, selector: Selector) -> UnmatchedBuffer:
         return UnmatchedBuffer(selector, self._unmatched_limit, self._clock, self.upkeep.wake)
 
-    def _tend(self) -> None:
+    def _release_unmatched(self) -> None:
         policy = self.policy
         if isinstance(policy, DupsOkPolicy):
             try:
                 policy.settle_due()
             except BackendError as error:
-                log.warning("messages will come again: %s", error)
+                log.warning("messages will be delivered again: %s", error)
         for receiver in self.receivers:
-            receiver.tend()
+            receiver.release_due()
 
     def add(self, receiver: Receiver) -> None:
-        """Take a subscribed receiver in; under the session's lock."""
+        """Add a subscribed receiver; under the session's lock."""
         self._receivers[receiver] = None
 
     def remove(self, receiver: Receiver) -> None:
-        """Forget a closed one; under the session's lock."""
+        """Remove a closed receiver; under the session's lock."""
         self._receivers.pop(receiver, None)
 
     def _is_unsettled(self, arrival: Arrival) -> bool:
@@ -120,41 +119,41 @@ class Incoming:
     # ---- receive
 
     def receive(self, receiver: Receiver, timeout: float | None, read: Callable[[Any], Any] | None) -> Any:
-        """The next message, or what ``read`` makes of it; None when there is none within ``timeout`` seconds.
+        """The next message, or the result of ``read`` for it; None if there is none within ``timeout`` seconds.
 
-        A message that ``read`` refuses is first in line again in the modes
-        that acknowledge by themselves, and counts as received in the others (rule BO-18).
+        If ``read`` refuses a message, in the automatic modes it is first in line again, in the others it counts as
+        received (rule BO-18).
         """
         self._thread = self._check_receive()
         self._receiving = receiver
         deadline = None if timeout is None else self._clock.monotonic() + timeout
         try:
-            while (delivery := receiver.next_now() if timeout == 0 else receiver.next(deadline)) is not None:
+            while (delivery := receiver.next_no_wait() if timeout == 0 else receiver.next(deadline)) is not None:
                 result = self.message_of(delivery)
                 if read is not None:
                     result = self._read(read, result, delivery)
                 try:
                     self._hand_over(delivery)
                 except LinkLost:
-                    continue  # an acknowledgement that had to be confirmed was not: the message comes again
+                    continue  # a confirmed acknowledgement failed: the broker delivers the message again
                 return result
             receiver.check_alive()
             return None
         finally:
-            self._receiving = self._thread = None  # no call here: what interrupted it would take the message with it
+            self._receiving = self._thread = None  # no call here: an interrupt in it would lose the message
 
     def _check_receive(self) -> int:
         me = threading.get_ident()
         if self._thread is not None and self._thread != me:
-            raise IllegalStateException("another thread is receiving on this session; a session serves one thread")
+            raise IllegalStateException("another thread is receiving on this session; a session is for one thread")
         if self.listening.receivers:
-            raise IllegalStateException("this session has a message listener; receive belongs to another session")
+            raise IllegalStateException("this session has a message listener; call receive on another session")
         return me
 
     def check_listen(self) -> None:
         """IllegalState while another thread is in a receive (rule TH-3)."""
         if self._thread is not None and self._thread != calling_thread():
-            raise IllegalStateException("another thread is receiving on this session; a listener needs another session")
+            raise IllegalStateException("another thread is receiving on this session; set the listener on another one")
 
     def _read(self, read: Callable[[Any], Any], message: Any, delivery: Delivery) -> Any:
         try:
@@ -167,18 +166,18 @@ class Incoming:
             raise
 
     def message_of(self, delivery: Delivery) -> Any:
-        """The message of a delivery. One that cannot be read is put aside, and MessageFormat says so."""
+        """The message of a delivery; MessageFormat if it cannot be read, after rejecting it."""
         try:
             return self._make_message(delivery)
         except Exception as error:
-            if wait_whole(lambda: self._put_aside(delivery)):
-                raise  # it can be read: a signal handler raised
+            if wait_whole(lambda: self._reject_unreadable(delivery)):
+                raise  # the message is readable: a signal handler raised
             self.hand.delivery = None
             name = delivery.arrival.envelope.message_id
             raise MessageFormatException(f"message {name} cannot be read: {error}") from error
 
-    def _put_aside(self, delivery: Delivery) -> bool:
-        """To the dead-letter queue, unless it can be read after all."""
+    def _reject_unreadable(self, delivery: Delivery) -> bool:
+        """Reject it, unless it is readable after all; whether it was rejected."""
         try:
             self._make_message(delivery)
             return True
@@ -191,14 +190,16 @@ class Incoming:
         return False
 
     def _hand_over(self, delivery: Delivery) -> None:
-        """The application gets it: settle as the mode says. What a signal handler raises from here on until ``receive``
-        has returned is raised by the session's next call, since the message may be acknowledged.
+        """The application gets this message: settle it as the mode requires.
+
+        If a signal handler raises from here on until ``receive`` has returned, the session's next call raises that
+        exception, since the message may be acknowledged.
         """
         delivery.state = _HANDED
         try:
-            self.policy.handing(delivery)
+            self.policy.before_handover(delivery)
             delivery.inbox.spend(delivery)
-            self.policy.handled(delivery)
+            self.policy.after_handover(delivery)
             self._receiving = self._thread = None
             if self._quiet.gates:
                 self._quiet.notify()
@@ -211,12 +212,12 @@ class Incoming:
         self.hand.delivery = None
 
     def finish_interrupted(self) -> None:
-        """Do what an interrupted call left undone. Runs where no signal handler interrupts, and beside no receive."""
+        """Complete an interrupted call. Runs where no signal handler interrupts, while no receive is in progress."""
         self.policy.finish()
         if self.listening.is_idle:
             self._empty_hand()
         for receiver in self.receivers:
-            receiver.make_sure()
+            receiver.resync_credit()
 
     def _empty_hand(self) -> None:
         delivery = self.hand.delivery
@@ -224,25 +225,27 @@ class Incoming:
             return
         if delivery.state is _HANDED:
             try:
-                self.policy.handing(delivery)
+                self.policy.before_handover(delivery)
                 delivery.inbox.spend(delivery)
-                self.policy.handled(delivery)
+                self.policy.after_handover(delivery)
             except LinkLost as error:
                 log.debug("an acknowledgement is lost with its link: %s", error)
-        elif delivery.state is not DeliveryState.SETTLED:  # the application did not get it: first in line, unmarked
+        elif delivery.state is not DeliveryState.SETTLED:  # the application did not get it: first again, unmarked
             delivery.inbox.put_back(delivery)
         self.hand.delivery = None
 
     # ---- redelivery
 
     def recover(self) -> None:
-        """Deliver again all that is delivered and unsettled, in order, before anything newer (rules AC-6 to AC-8)."""
+        """Redeliver all unsettled deliveries, in order and before newer messages (rules AC-6 to AC-8)."""
         self.listening.has_recovered = True
         self.redeliver(self.policy.take_unsettled())
 
     def redeliver(self, deliveries: Sequence[Delivery]) -> None:
-        """These were delivered in vain: again, in order, marked; at the limit to the dead-letter queue, for a closed
-        consumer back to the broker.
+        """Redeliver these, in order and marked.
+
+        Those at the limit of redeliveries are moved to the dead-letter queue; those of a closed consumer are returned
+        to the broker.
         """
         for delivery in deliveries:
             delivery.failed()
@@ -267,19 +270,19 @@ class Incoming:
     # ---- start, stop, and the waits of close
 
     def start(self) -> None:
-        """The connection runs: ask for messages and let them through."""
+        """The connection is started: ask for messages and deliver them."""
         for receiver in self.receivers:
             receiver.inbox.start()
 
     def wait_stopped(self, unless: Callable[[], bool]) -> None:
-        """The connection is stopped: wait until no listener is running and no receive will bring a message.
+        """The connection is stopped: wait until no listener is running and no receive will return a message.
 
-        From the listener itself there is nothing to wait for. The user's own listener may take long: that is logged.
+        Does not wait in the listener itself. A long wait for the user's listener is logged.
         """
         self._wait(lambda: unless() or not (self.listening.is_running() or self._has_message()))
 
     def wait_quiet(self, receiver: Receiver | None = None) -> None:
-        """Wait until no listener is running and no receive is in progress: of one receiver, or any."""
+        """Wait until no listener is running and no receive is in progress, of this receiver or of any."""
         self._wait(lambda: not (self.listening.is_running(receiver) or self._is_receiving(receiver)))
 
     def _has_message(self) -> bool:
@@ -294,7 +297,7 @@ class Incoming:
         while not self._quiet.wait_for(done, _PATIENCE):
             log.warning("still waiting for a message listener or a receive to return")
 
-    def ended(self) -> None:
+    def listener_returned(self) -> None:
         """A listener has returned."""
         if self._quiet.gates:
             self._quiet.notify()
@@ -302,15 +305,15 @@ class Incoming:
     # ---- links
 
     def interrupted(self) -> None:
-        """The link died: no inbox has anything any more; the broker will deliver again."""
+        """The link is lost: empty all inboxes; the broker delivers the messages again."""
         for receiver in self.receivers:
             receiver.interrupted()
 
     def resume(self, channel: Channel, patient: bool) -> list[BackendError]:
-        """Subscribe everything again, with no credit yet.
+        """Subscribe all receivers again, without credit.
 
-        What cannot be had again ends its consumer, and comes back for the exception listener. A link that dies raises;
-        so does, while ``patient``, a subscription that the broker may still count as the lost link's.
+        If a subscription fails, its consumer ends, and the error is returned for the exception listener. Raises if the
+        link is lost, or, while ``patient``, if the broker may still count the subscription as the lost link's.
         """
         problems = []
         for receiver in self.receivers:
@@ -332,19 +335,20 @@ class Incoming:
     # ---- ends
 
     def retire(self, receiver: Receiver, patience: float) -> None:
-        """Its consumer is closed, and nothing of it is in progress: unseen messages go back unmarked; the rest of its
-        deliveries can still be settled.
+        """The consumer is closed, and no call of it is in progress: release unseen messages.
+
+        Its unsettled deliveries can still be settled.
         """
         held = self.hand.delivery
         if held is not None and held.inbox is receiver.inbox and self.listening.is_idle:
             self._empty_hand()
         receiver.release_unseen(patience)
-        self.policy.settle_done()
-        held = self.hand.delivery  # the listener's, which closes its own consumer
+        self.policy.settle_batch()
+        held = self.hand.delivery  # the message of a listener that closes its own consumer
         receiver.inbox.retire([*self.policy.unsettled(), *([held] if held is not None else ())])
 
-    def give_back(self, delivered: Sequence[Delivery], left: Callable[[], float]) -> None:
-        """At the end of the session: unseen messages unmarked, delivered ones counted, all in place."""
+    def return_all(self, delivered: Sequence[Delivery], left: Callable[[], float]) -> None:
+        """At the end of the session: release unseen messages and requeue delivered ones."""
         for receiver in self.receivers:
             receiver.release_unseen(left())
         for delivery in delivered:

@@ -23,8 +23,8 @@ log = logging.getLogger("jmsbridge.receive")
 class Listening:
     """Calls the listeners of one session.
 
-    A receiver that may have a message stands in line once; one without costs nothing. Receivers that have messages take
-    turns.
+    A receiver that may have a message is queued once; receivers without messages cost nothing. Receivers that have
+    messages take turns.
     """
 
     def __init__(self, incoming: "Incoming", name: str, switch: DeliverySwitch) -> None:
@@ -32,11 +32,11 @@ class Listening:
         self.receivers = 0
         """How many receivers have a listener."""
         self.has_recovered = False
-        """Whether ``recover`` was called since the listener in progress was."""
+        """Whether ``recover`` was called since the current call of a listener began."""
         self._incoming = incoming
         self._switch = switch
         self._line: deque[Receiver] = deque()  # appended by any thread
-        self._current: Receiver | None = None  # the one whose listener may be running
+        self._current: Receiver | None = None  # the receiver whose listener may be running
 
     def set(self, receiver: Receiver, listener: Callable[[Any], None] | None) -> None:
         """Set or remove a receiver's listener."""
@@ -44,7 +44,7 @@ class Listening:
         receiver.listen(listener, lambda: self._join(receiver))
 
     def remove(self, receiver: Receiver) -> None:
-        """Its consumer is closed."""
+        """The consumer of this receiver is closed."""
         if receiver.listener is not None:
             self.set(receiver, None)
 
@@ -52,16 +52,16 @@ class Listening:
         coming = receiver.turns
         if receiver.joined != coming:
             self._line.append(receiver)
-            receiver.joined = coming  # last: who was interrupted before it joins again, and twice does no harm
+            receiver.joined = coming  # last: after an interrupt it joins again, and joining twice is harmless
         self.executor.wake()
 
     @property
     def is_idle(self) -> bool:
-        """Whether no message can be on its way to a listener."""
+        """Whether no message can be on its way to a listener now."""
         return not self.receivers and self._current is None
 
     def is_running(self, receiver: Receiver | None = None) -> bool:
-        """Whether the listener of this receiver, or any, runs, and the caller is not in it."""
+        """Whether the listener of this receiver, or any, is running, and the caller is not in it."""
         current = self._current
         return current is not None and not self.executor.is_current() and receiver in (None, current)
 
@@ -75,16 +75,16 @@ class Listening:
         line = self._line
         while line and self._switch.on:
             receiver = line.popleft()
-            receiver.turns += 1  # before looking: who comes later joins again
-            self._current = receiver  # before the poll: who closes the receiver after it sees it here
+            receiver.turns += 1  # before looking for messages: for a later one it joins again
+            self._current = receiver  # before the poll: a later close of the receiver waits for its listener
             try:
                 while self._deliver_next(receiver):
                     if line:
-                        self._join(receiver)  # the others first
+                        self._join(receiver)  # at the end of the line
                         break
             finally:
                 self._current = None
-                self._incoming.ended()
+                self._incoming.listener_returned()
 
     def _deliver_next(self, receiver: Receiver) -> bool:
         if receiver.listener is None or not self._switch.on:
@@ -94,8 +94,8 @@ class Listening:
             if delivery is None:
                 return False
             self._call(receiver, delivery)
-        except BackendError as error:  # an acknowledgement that had to be confirmed was not
-            log.warning("the message will come again: %s", error)
+        except BackendError as error:  # a confirmed acknowledgement failed
+            log.warning("the message will be delivered again: %s", error)
         finally:
             self._incoming.hand.delivery = None
         return True
@@ -108,9 +108,9 @@ class Listening:
         try:
             message = self._incoming.message_of(delivery)
         except MessageFormatException:
-            return  # logged and put aside
+            return  # logged and rejected
         delivery.state = DeliveryState.HANDED
-        policy.handing(delivery)
+        policy.before_handover(delivery)
         inbox.spend(delivery)
         self.has_recovered = False
         failed = False
@@ -124,4 +124,4 @@ class Listening:
         if policy.automatic and (failed or self.has_recovered):
             self._incoming.redeliver([delivery])
         elif not failed:
-            policy.handled(delivery)
+            policy.after_handover(delivery)

@@ -1,4 +1,4 @@
-"""One consumer's way in: from its inbox, through the checks that every arrival passes."""
+"""Receives for one consumer: takes messages from its inbox and checks them."""
 
 import logging
 from collections.abc import Callable
@@ -20,16 +20,16 @@ __all__ = ["Receiver"]
 
 log = logging.getLogger("jmsbridge.receive")
 
-_GRACE = 0.05  # seconds that receive_no_wait allows a broker without drain
+_GRACE = 0.05  # seconds that receive_no_wait waits on a broker without drain
 _PATIENCE = 15.0  # seconds for the answer to a drain
 
 _ONCE_MORE = (NoDelivery.LINK_LOST, NoDelivery.NO_CREDIT)
 
 
 class Receiver:
-    """The facade's side of one subscription, over all links that it lives on.
+    """The facade's side of one subscription, across reconnects.
 
-    ``new_buffer`` makes the place for what an emulated selector on a queue does not match.
+    ``new_buffer`` creates the buffer for messages of a queue that an emulated selector does not match.
     """
 
     def __init__(
@@ -48,12 +48,12 @@ class Receiver:
         self._on_message: Callable[[], None] | None = None
         self._drains = True
         self.turns = 0
-        """How often its session has looked for something for its listener."""
+        """How often its session has looked for messages for its listener."""
         self.joined = -1
-        """The turn for which it stands in line."""
+        """The last turn for which it was queued."""
         self.closed = False
-        self.claim: tuple[str, ...] | None = None  # what it holds in the process, see ``claims``
-        self._ended: BackendError | JMSException | None = None  # why there will be no more messages
+        self.claim: tuple[str, ...] | None = None  # its exclusive name in this process, see ``links.claims``
+        self._ended: BackendError | JMSException | None = None  # why it gets no more messages
         self.inbox = self._new_inbox()
 
     def _new_inbox(self) -> Inbox:
@@ -64,18 +64,18 @@ class Receiver:
         return self.interest.selector is None or feature in native
 
     def wanted(self, native: Native) -> Interest:
-        """What to ask of a link that offers ``native``: the definition as it is, and whether to filter by it."""
+        """The interest for a link that offers ``native``: says whether the broker is to filter."""
         interest = self.interest
         select = self._is_filtered(native)
-        if not select and not interest.address.topic:  # what does not match is settled late, and by us
+        if not select and not interest.address.topic:  # the client settles unmatched messages, later
             return msgspec.structs.replace(interest, select=False, deferred=True, presettled=False)
         return msgspec.structs.replace(interest, select=select)
 
     def attach(self, subscription: Subscription) -> None:
-        """Go on with this subscription of the current link; what its broker cannot filter is filtered here.
+        """Continue with this subscription of the current link; filter in the client if the broker cannot.
 
-        NotSupported, and the subscription is closed, where that might lose messages, or where they could not go to the
-        queues that the redelivery policy names.
+        Closes the subscription and raises NotSupported if filtering might lose messages, or if the broker cannot move
+        messages to the queues that the redelivery policy names.
         """
         self._drains = Native.DRAIN in subscription.native
         self.inbox.can_reject = Native.REJECT in subscription.native
@@ -83,7 +83,7 @@ class Receiver:
             subscription.close()
             raise NotSupported(
                 f"the redelivery policy of {self.interest.address} names a queue for dead letters or expired messages, "
-                "and the broker does not move messages there; leave dead_letter_queue and expiry_queue out"
+                "and the broker cannot move messages there; remove dead_letter_queue and expiry_queue"
             )
         text = self.interest.selector
         if text is not None and not self._is_filtered(subscription.native):
@@ -95,22 +95,22 @@ class Receiver:
         self.inbox.subscription = subscription
 
     def _emulate_selector(self, text: str, subscription: Subscription) -> None:
-        if Native.HAND_BACK not in subscription.native:
+        if Native.UNLIMITED_REQUEUE not in subscription.native:
             subscription.close()
             raise NotSupported(
-                f"the broker has no selectors on queues, and handing messages back to {self.interest.address} may drop "
-                "or move them: it has a limit of deliveries; use a queue without one, or select in the application"
+                f"the broker has no selectors on queues, and requeueing messages to {self.interest.address} may drop "
+                "or move them, because it has a delivery limit; use a queue without one, or select in the application"
             )
         self.inbox.unmatched = self._new_buffer(compile_selector(text))
 
-    def tend(self) -> None:
-        """Release those of the unmatched messages that have waited long enough."""
+    def release_due(self) -> None:
+        """Release the unmatched messages that have waited long enough."""
         inbox = self.inbox
         if inbox.unmatched is not None and inbox.subscription is not None:
-            inbox.unmatched.tend(inbox.subscription, inbox)
+            inbox.unmatched.release_due(inbox.subscription, inbox)
 
     def listen(self, listener: Callable[[Any], None] | None, on_message: Callable[[], None]) -> None:
-        """Set or remove the listener; ``on_message`` is called when there may be something for it."""
+        """Set or remove the listener; ``on_message`` is called when there may be a message for it."""
         self.listener = listener
         self._on_message = on_message if listener is not None else None
         self.inbox.listen(self._on_message)
@@ -118,14 +118,14 @@ class Receiver:
             self.inbox.fetch()
 
     def interrupted(self) -> None:
-        """The link died: go on with an empty inbox that has no subscription yet."""
+        """The link is lost: continue with an empty inbox that has no subscription yet."""
         old, self.inbox = self.inbox, self._new_inbox()
         if self.closed:
             self.inbox.close()
         old.lose()
 
     def close(self) -> None:
-        """The application closed it: no more messages, on this link or a later one; a blocked ``next`` returns None."""
+        """The application closed the consumer: it gets no more messages; a blocked ``next`` returns None."""
         self._ended = None
         self._shut()
 
@@ -134,12 +134,12 @@ class Receiver:
         self.inbox.close()
 
     def end(self, error: BackendError | JMSException) -> None:
-        """The broker ended it, or the connection was lost for good: receives say why."""
+        """The broker ended it, or the connection is lost for good: receives raise this error."""
         self._ended = error
         self._shut()
 
     def check_alive(self) -> None:
-        """Raise why there will be no more messages; nothing where the application closed the consumer."""
+        """Raise the error that ended it, if any; a close by the application is not an error."""
         error = self._ended
         if isinstance(error, BackendError):
             raise translate(error)
@@ -154,7 +154,7 @@ class Receiver:
     # ---- taking
 
     def next(self, deadline: float | None) -> Delivery | None:
-        """The next message for the application, waiting until ``deadline``; None on time-out and on close."""
+        """The next message for the application; waits until ``deadline``, None on time-out and on close."""
         while True:
             inbox = self.inbox
             if not inbox.window:
@@ -172,8 +172,8 @@ class Receiver:
                 return self._take_credit_back(inbox)
             return None
 
-    def next_now(self) -> Delivery | None:
-        """What is immediately available at the broker, not only here (rule CN-7)."""
+    def next_no_wait(self) -> Delivery | None:
+        """The next message that is immediately available, at the broker or here (rule CN-7)."""
         found = self.poll()
         if found is None and self.inbox.subscription is not None and self.inbox.is_running():
             if self._drains:
@@ -195,8 +195,8 @@ class Receiver:
                 return None
 
     def _take_credit_back(self, inbox: Inbox) -> Delivery | None:
-        """So that whatever was on its way is here; then ask again. The first message that came, if there is one."""
-        inbox.unsure = True
+        """Drain, so that all available messages arrive, grant credit again, and return the first message, if any."""
+        inbox.credit_unknown = True
         try:
             deadline = self._clock.monotonic() + _PATIENCE
             more, found = True, None
@@ -213,7 +213,7 @@ class Receiver:
 
     def _ask_again(self, inbox: Inbox) -> None:
         inbox.regrant()
-        inbox.unsure = False
+        inbox.credit_unknown = False
 
     def _first(self, inbox: Inbox) -> Delivery | None:
         while isinstance(found := inbox.take(), Delivery):
@@ -222,20 +222,20 @@ class Receiver:
         return None
 
     def _drain(self, inbox: Inbox) -> bool:
-        # whether there may be more: messages that were set aside may have used up the credit
+        # whether there may be more messages: buffered ones may have used up the credit
         waiter = Waiter()
         inbox.drain(waiter)
         waiter.wait_answer(_PATIENCE, "a drain")
-        if inbox.unmatched is None or not inbox.unmatched.is_hungry:
+        if inbox.unmatched is None or not inbox.unmatched.wants_credit:
             return False
         inbox.regrant()
         inbox.fetch()
         return True
 
-    def make_sure(self) -> None:
-        """After an interrupted call: agree with the broker again on how much credit there is."""
+    def resync_credit(self) -> None:
+        """After an interrupted call: drain and grant again, so that client and broker agree on the credit."""
         inbox = self.inbox
-        if not inbox.unsure:
+        if not inbox.credit_unknown:
             return
         waiter = Waiter()
         inbox.drain(waiter)
@@ -248,7 +248,7 @@ class Receiver:
     # ---- ends
 
     def release_unseen(self, patience: float = _PATIENCE) -> None:
-        """Give back what the application has not seen, at once and unmarked (rules AC-12, BR-3)."""
+        """Release the messages that the application has not seen (rules AC-12, BR-3)."""
         inbox = self.inbox
         if inbox.subscription is None:
             return
@@ -267,5 +267,5 @@ class Receiver:
                 inbox.subscription.settle([arrival.token for arrival in fresh], Outcome.RELEASED)
         except LinkLost:
             return
-        for delivery in again:  # put back unseen (rule BO-18), or waiting for its redelivery
+        for delivery in again:  # put back unseen (rule BO-18), or waiting for redelivery
             inbox.settle((delivery,), Outcome.FAILED if delivery.local_failures else Outcome.RELEASED)

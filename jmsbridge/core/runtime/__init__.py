@@ -1,3 +1,3 @@
-"""What the machinery runs on: threads, clock, locks, waits, and calls that a signal handler cannot divide."""
+"""Threads, timers, locks, waits, and steps that a signal handler cannot interrupt."""
 
 __all__: list[str] = []

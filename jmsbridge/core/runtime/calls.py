@@ -1,4 +1,4 @@
-"""The calls of one session in the main thread, which a signal handler may interrupt."""
+"""The calls of one session in the main thread, where a signal handler may interrupt them."""
 
 import threading
 from collections.abc import Callable
@@ -12,9 +12,9 @@ T = TypeVar("T")
 
 
 class MainThreadCalls:
-    """Knows whether the last call in the main thread came to its end.
+    """Knows whether the last call in the main thread was interrupted.
 
-    ``mend`` does what an interrupted one left undone; it runs where no signal handler interrupts.
+    ``mend`` completes an interrupted call; it runs where no signal handler interrupts.
     """
 
     __slots__ = ("_mend", "_mending", "_unfinished", "interrupt", "main", "under_way")
@@ -25,15 +25,17 @@ class MainThreadCalls:
         self._mending: Work[None] | None = None
         self.main = main_thread()
         self.under_way = False
-        """Set by the main thread while it is in a call; left set by an interrupted one."""
+        """Set by the main thread while it is in a call; an interrupted call leaves it set."""
         self.interrupt: BaseException | None = None
-        """What a signal handler raised when a message was on its last step to the application: the next call raises it.
+        """The exception of a signal handler that came when a message was about to be returned to the application.
+
+        The next call raises it.
         """
 
     def finish_interrupted(self) -> None:
-        """In the main thread, before the next call: what an interrupted call left undone is done first.
+        """Complete an interrupted call; in the main thread, before the next call.
 
-        Raises ``interrupt``, then what the interrupted ``wait_whole`` ended with.
+        Raises ``interrupt``, then the error of the interrupted ``wait_whole``.
         """
         pending = self._unfinished
         self.wait_end()
@@ -42,7 +44,7 @@ class MainThreadCalls:
         mending.wait_done()
         if mending.error is not None:
             raise mending.error
-        interrupt, self.interrupt = self.interrupt, None  # from here on no call: all or nothing
+        interrupt, self.interrupt = self.interrupt, None  # no call follows, so no signal handler runs in between
         if interrupt is not None:
             raise interrupt
         self._unfinished = None
@@ -51,7 +53,7 @@ class MainThreadCalls:
             raise pending.error
 
     def wait_whole(self, work: Callable[[], T]) -> T:
-        """Do a step of the session as a whole. An interrupted one goes on; the session's next call waits for it."""
+        """Run ``step`` completely. If the wait is interrupted, it goes on, and the session's next call waits for it."""
         if not in_main_thread():
             return work()
         pending = Work(work)
@@ -66,7 +68,7 @@ class MainThreadCalls:
         return cast(T, pending.result)
 
     def wait_end(self) -> None:
-        """What goes on of an interrupted call, a step or the mending, ends first; what has not begun never will."""
+        """Wait for the steps of interrupted calls that are still running, and cancel those that have not begun."""
         for work in (self._unfinished, self._mending):
             if work is not None and not work.cancel():
                 work.wait_done()

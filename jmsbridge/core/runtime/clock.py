@@ -1,6 +1,6 @@
-"""Time, and timers that only enqueue.
+"""Time, and timers whose actions only wake other threads.
 
-One thread per process, started with the first timer. A timer's action must return at once: it wakes a lane or sets an
+One thread per process, started with the first timer. An action must return at once: it wakes an executor or sets an
 event.
 """
 
@@ -19,7 +19,7 @@ __all__ = ["Clock", "Timer", "remaining", "system"]
 
 log = logging.getLogger("jmsbridge.clock")
 
-_IDLE = 10  # times LONGEST_WAIT without a timer after which the thread ends
+_IDLE = 10  # the thread ends after so many LONGEST_WAITs without a timer
 
 
 class Timer:
@@ -33,7 +33,7 @@ class Timer:
         self.action: Callable[[], None] | None = action
 
     def cancel(self) -> None:
-        """Never run it; harmless when it has run."""
+        """Do not run it; no effect if it has run."""
         if self.action is not None:
             self.action = None
             self._clock.cancelled += 1
@@ -44,18 +44,18 @@ class Clock:
 
     def __init__(self) -> None:
         self._ready_lock = ranked(Rank.LEAF)
-        self._ready = threading.Condition(self._ready_lock)  # guards _heap and _ident; only the own thread waits on it
+        self._ready = threading.Condition(self._ready_lock)  # guards _heap and _ident; only this thread waits on it
         self._heap: list[tuple[float, int, Timer]] = []
         self._order = itertools.count()
-        self._ident: int | None = None  # of the thread at work
-        self.cancelled = 0  # about how many of the heap were cancelled
+        self._ident: int | None = None  # of the running thread
+        self.cancelled = 0  # about how many timers in the heap were cancelled
 
     def now_ms(self) -> int:
         """Milliseconds since the epoch."""
         return time.time_ns() // 1_000_000
 
     def monotonic(self) -> float:
-        """Seconds that never run backwards."""
+        """Seconds of the monotonic clock."""
         return time.monotonic()
 
     def call_later(self, delay: float, action: Callable[[], None]) -> Timer:
@@ -76,7 +76,7 @@ class Clock:
 
     def _run(self) -> None:
         with self._ready_lock:
-            if self._ident is not None:  # two threads were started at once: one does it
+            if self._ident is not None:  # two threads were started at once: one is enough
                 return
             self._ident = threading.get_ident()
         while (timer := self._wait_due()) is not None:
@@ -100,12 +100,12 @@ class Clock:
             return heapq.heappop(self._heap)[2]
 
     def after_fork(self) -> None:
-        """In a forked child: the thread is gone and the lock may be held for ever; start afresh."""
+        """In a forked child: the thread does not exist and the lock may be held for ever, so start again."""
         self.__init__()  # type: ignore[misc]
 
 
 def remaining(clock: Clock, deadline: float | None) -> float | None:
-    """Seconds until a monotonic deadline, at least 0; None for none."""
+    """Seconds until a monotonic deadline, at least 0; None without a deadline."""
     return None if deadline is None else max(0.0, deadline - clock.monotonic())
 
 

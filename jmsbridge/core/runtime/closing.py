@@ -1,4 +1,4 @@
-"""The life of everything that can be closed: open, closing, closed; never back."""
+"""The states of objects with ``close``: open, closing, closed, in this order only."""
 
 from enum import Enum, auto
 
@@ -9,7 +9,7 @@ __all__ = ["CloseState", "State"]
 
 
 class State(Enum):
-    """Where an object is in its life."""
+    """The state of an object."""
 
     OPEN = auto()
     CLOSING = auto()
@@ -17,7 +17,7 @@ class State(Enum):
 
 
 class CloseState:
-    """One object's state. The first closer closes, later ones wait until it is done."""
+    """The state of one object. The first caller of close does the work, later ones wait until it is done."""
 
     __slots__ = ("_changed", "_lock", "state")
 
@@ -27,7 +27,7 @@ class CloseState:
         self.state = State.OPEN
 
     def wait_begin_close(self, *, wait: bool = True) -> bool:
-        """Whether the caller is to close; if not, returns when the first closer is done, at once without ``wait``."""
+        """Whether the caller is the first and must do the work; otherwise, with ``wait``, waits until it is done."""
         with self._lock:
             if self.state is State.OPEN:
                 self.state = State.CLOSING
@@ -37,7 +37,7 @@ class CloseState:
         return False
 
     def end_close(self) -> None:
-        """Closing is done."""
+        """The object is closed."""
         with self._lock:
             self.state = State.CLOSED
         self._changed.notify()

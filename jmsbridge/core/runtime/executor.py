@@ -1,7 +1,7 @@
 """A serial executor: one lazily started thread that runs user code, in order, for one session.
 
-``wake`` says that there may be work; the thread then calls the work function once, which does all there is. Many wakes
-while it works cost one further pass, so hand-overs batch by themselves.
+``wake`` says that there may be work; the thread then calls the work function once, which does all of it. Any number of
+wakes during a call cause one more call, so that work is done in batches.
 """
 
 import logging
@@ -16,31 +16,31 @@ __all__ = ["SerialExecutor"]
 
 log = logging.getLogger("jmsbridge.executor")
 
-_IDLE = 5  # times LONGEST_WAIT without work after which the thread ends; the next wake starts another
+_IDLE = 5  # the thread ends after so many LONGEST_WAITs without work; the next wake starts another
 
 
 class SerialExecutor:
     """Runs ``work()`` on a thread of its own whenever it was woken.
 
-    A wake-up that a signal handler interrupts is not believed to have happened: ``_woken``, the pass that is sure to
-    come, is written last. A thread that finds another one at work ends; so one start too many does no harm.
+    ``_woken``, the number of the pass that is certain to come, is written last, so that a ``wake`` interrupted by a
+    signal handler does not count. A thread that finds another one running ends, so an extra start does no harm.
     """
 
     def __init__(self, name: str, work: Callable[[], None]) -> None:
         self._name = name
         self._work = work
         self._ready_lock = ranked(Rank.LEAF)
-        self._ready = threading.Condition(self._ready_lock)  # guards the fields below; only the own thread waits on it
+        self._ready = threading.Condition(self._ready_lock)  # guards what follows; only its own thread waits on it
         self._pending = False
-        self._pass = 0  # which pass over the work is the next one
-        self._woken = -1  # the pass that somebody was woken for
-        self._ident: int | None = None  # of the thread at work
+        self._pass = 0  # the number of the next pass, that is, call of ``work``
+        self._woken = -1  # the last pass that was asked for
+        self._ident: int | None = None  # of the running thread
         self._running = False
         self._idle = WaitSet()
         self._closed = False
 
     def wake(self) -> None:
-        """There may be work. Cheap when the thread already knows."""
+        """There may be work. Cheap if a pass is already asked for."""
         coming = self._pass
         if self._woken == coming:  # that pass has not begun: it will see what the caller added before this call
             return
@@ -63,18 +63,18 @@ class SerialExecutor:
         return True
 
     def is_current(self) -> bool:
-        """Whether the caller is on this executor's thread, so inside its callback."""
+        """Whether the caller is on this executor's thread, that is, in a callback."""
         return self._ident == threading.get_ident()
 
     def close(self) -> None:
-        """End the thread after what it is doing; no waiting."""
+        """End the thread after its current work; does not wait."""
         with self._ready_lock:
             self._closed = True
             self._pending = False
             self._ready.notify_all()
 
     def wait_idle(self, timeout: float) -> None:
-        """Return when the work function is not running, or after ``timeout`` seconds."""
+        """Wait until the work function is not running, at most ``timeout`` seconds."""
         self._idle.wait_for(lambda: not self._running, timeout)
 
     def _run(self) -> None:
@@ -100,7 +100,7 @@ class SerialExecutor:
             if self._pending and not self._closed:
                 self._pending = False
                 self._running = True
-                self._pass += 1  # before looking for work: who comes later wakes again
+                self._pass += 1  # before looking for work: a later ``wake`` asks for another pass
                 return True
             self._ident = None
             return False

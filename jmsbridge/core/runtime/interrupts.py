@@ -1,11 +1,11 @@
-"""Calls that a signal handler cannot divide.
+"""Steps that a signal handler cannot interrupt.
 
-Python runs signal handlers in the main thread, between any two steps of what runs there; what they raise,
-KeyboardInterrupt for instance, leaves that code half done. No other thread is concerned. So what has to be done as a
-whole is done on another thread while the main thread waits: an exception ends the wait, never the work. What is too
-frequent for that says by plain stores how far it came, and the next call finishes it: see ``SessionCore.begin``.
+Python runs signal handlers in the main thread, between any two bytecodes; an exception from one, KeyboardInterrupt for
+instance, leaves the running code half done. Other threads are not affected. So a step that must be complete runs on
+another thread while the main thread waits: the exception ends the wait, not the step. Code that runs too often for that
+records its progress by plain stores, and the next call completes it: see ``SessionCore.begin``.
 
-``docs/decisions/interrupts.md`` tells why.
+``docs/decisions/interrupts.md`` explains why.
 """
 
 import _thread
@@ -38,7 +38,7 @@ T = TypeVar("T")
 _IDLE = 5.0  # seconds without work after which a thread ends
 
 _main = threading.main_thread().ident
-_own = threading.local()  # ``for_main``: set in the threads that work for the main thread
+_own = threading.local()  # ``for_main`` is set in threads that run steps for the main thread
 
 
 def main_thread() -> int | None:
@@ -52,23 +52,23 @@ def in_main_thread() -> bool:
 
 
 def for_main_thread() -> bool:
-    """Whether the call was made in the main thread, where it or another thread does it."""
+    """Whether the call was made in the main thread, even if another thread runs this step of it."""
     return calling_thread() == _main
 
 
 def calling_thread() -> int | None:
-    """The thread that made the call, also in a thread that works for the main thread."""
+    """The thread that made the call, even if another thread runs this step of it."""
     return _main if getattr(_own, "for_main", False) else threading.get_ident()
 
 
 def calling_frame() -> FrameType | None:
-    """In a thread that works for the main thread: where the main thread waits for it."""
+    """In a thread that runs a step for the main thread: the frame in which the main thread waits."""
     frame: FrameType | None = getattr(_own, "frame", None)
     return frame
 
 
 class Work(Generic[T]):
-    """Something to be done once, wholly; ``undo`` takes back a result for which nobody waits any more."""
+    """A step to run once; ``undo`` discards the result if the caller no longer waits for it."""
 
     __slots__ = ("_claims", "_done", "_frame", "_undo", "_wanted", "_work", "error", "is_done", "result")
 
@@ -76,7 +76,7 @@ class Work(Generic[T]):
         self._work = work
         self._undo = undo
         self._frame: FrameType | None = sys._getframe(1)
-        self._claims: dict[str, str] = {}  # by ``setdefault``: the first claim stands, and may be made again
+        self._claims: dict[str, str] = {}  # by ``setdefault``: the first claim wins, and repeating it has no effect
         self._done = threading.Lock()
         self._done.acquire()
         self._wanted = True
@@ -85,7 +85,7 @@ class Work(Generic[T]):
         self.error: BaseException | None = None
 
     def run(self) -> None:
-        """Do it, unless it was done or cancelled."""
+        """Run it, unless it was run or cancelled."""
         if self._claims.setdefault("work", "run") != "run":
             return
         _own.frame = self._frame
@@ -100,16 +100,16 @@ class Work(Generic[T]):
         self._done.release()
 
     def cancel(self) -> bool:
-        """Never do it; False when it has begun."""
+        """Do not run it; False if it has begun."""
         return self._claims.setdefault("work", "cancel") == "cancel"
 
     def wait_done(self) -> None:
-        """Return when it is done; its own deadlines bound that."""
-        with self._done:  # wait: the work has deadlines of its own
+        """Wait until it is done; its own deadlines limit the wait."""
+        with self._done:  # wait: the step has deadlines of its own
             return
 
     def give_up(self) -> None:
-        """Nobody wants the result any more; what is there, or comes, is undone."""
+        """The result is no longer wanted: undo it, now or when it comes."""
         self._wanted = False
         if self.is_done:
             start_whole(Work(self._take_back))
@@ -124,11 +124,11 @@ class Work(Generic[T]):
 
 
 def wait_whole(work: Callable[[], T], undo: Callable[[T], None] | None = None, *, to_the_end: bool = False) -> T:
-    """Do ``work`` as a whole and return its result.
+    """Run ``work`` completely and return its result.
 
-    In the main thread another thread does it. When a signal handler raises meanwhile, that is raised here at once while
-    the work goes on, and ``undo`` gets its result; with ``to_the_end`` it is raised when the work is done, or when the
-    handler raises a second time.
+    For the main thread another thread runs it. If a signal handler raises meanwhile, its exception is raised here at
+    once; the work goes on, and ``undo`` gets its result. With ``to_the_end`` the exception is raised when the work is
+    done, or when the handler raises a second time.
     """
     if threading.get_ident() != _main:
         return work()
@@ -149,16 +149,16 @@ def wait_whole(work: Callable[[], T], undo: Callable[[T], None] | None = None, *
 
 
 _jobs: "SimpleQueue[Work[object]]" = SimpleQueue()
-_free: deque[None] = deque()  # one element for each thread that waits for a job and was not promised one
+_free: deque[None] = deque()  # one element for each idle thread that no job has been promised to
 
 
 def start_whole(work: "Work[T]") -> None:
-    """Have it done by a thread that no signal handler interrupts."""
+    """Run it on a thread that no signal handler interrupts."""
     _jobs.put(work)  # type: ignore[arg-type]
     try:
         _free.pop()
     except IndexError:
-        _thread.start_new_thread(_serve, ())  # not a Thread: its start could be interrupted before it runs
+        _thread.start_new_thread(_serve, ())  # not Thread.start, which a signal handler could interrupt
 
 
 def _serve() -> None:
@@ -174,7 +174,7 @@ def _serve() -> None:
                 continue
             try:
                 _free.pop()
-            except IndexError:  # promised in this moment
+            except IndexError:  # a job has just been promised to this thread
                 promised = True
                 continue
             return

@@ -1,8 +1,8 @@
-"""Locks with a rank, so that tests can prove the lock order.
+"""Locks with a rank, so that tests can check the lock order.
 
-In production ``ranked`` gives plain ``threading.Lock`` objects. With ``JMSBRIDGE_DEBUG_LOCKS=order`` every
-acquisition checks that no lock of the same or a higher rank is held by the thread; ``yield`` also gives other threads
-a chance to run before each one.
+In production ``ranked`` returns plain ``threading.Lock`` objects. With ``JMSBRIDGE_DEBUG_LOCKS=order`` every
+acquisition checks that the thread holds no lock of the same or a higher rank; with ``yield`` other threads also get a
+chance to run before each acquisition.
 """
 
 import os
@@ -17,7 +17,7 @@ __all__ = ["CHECKS", "OrderedLock", "Rank", "assert_unlocked", "ranked"]
 
 
 class Rank(IntEnum):
-    """Lock order: a thread takes locks with rising rank only."""
+    """Lock order: a thread takes locks in order of rising rank only."""
 
     CONNECTION = 1
     SESSION = 2
@@ -29,7 +29,7 @@ class Rank(IntEnum):
 _DEBUG = os.environ.get("JMSBRIDGE_DEBUG_LOCKS", "")
 
 CHECKS = bool(_DEBUG)
-"""Whether this process checks what only a mistake of ours can break."""
+"""Whether this process checks internal invariants."""
 
 _held = threading.local()
 
@@ -42,7 +42,7 @@ def _stack() -> list[Rank]:
 
 
 class OrderedLock:
-    """A lock that refuses to be taken out of order. For tests: an interrupt inside it may leave it held."""
+    """A lock that fails when it is taken out of order. For tests only: an interrupt may leave it held."""
 
     def __init__(self, rank: Rank, *, yielding: bool = False) -> None:
         self._lock = threading.Lock()
@@ -51,7 +51,7 @@ class OrderedLock:
         self._owner: int | None = None
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        """Take the lock; AssertionError when the thread holds one of the same or a higher rank."""
+        """Take the lock; AssertionError if the thread holds one of the same or a higher rank."""
         stack = _stack()
         assert not stack or stack[-1] < self._rank, f"lock order: {self._rank!r} wanted while {stack!r} held"
         if self._yielding and random.random() < 0.2:
@@ -63,7 +63,7 @@ class OrderedLock:
         return True
 
     def release(self) -> None:
-        """Give it back."""
+        """Release the lock."""
         self._owner = None
         _stack().remove(self._rank)
         self._lock.release()
@@ -81,13 +81,13 @@ class OrderedLock:
 
 
 def ranked(rank: Rank) -> threading.Lock:
-    """A new lock of that rank."""
+    """A new lock of this rank."""
     if CHECKS:
         return cast(threading.Lock, OrderedLock(rank, yielding="yield" in _DEBUG))
     return threading.Lock()
 
 
 def assert_unlocked() -> None:
-    """In debug mode, fail when the calling thread holds one of our locks: called before user code and the SPI."""
+    """In debug mode, fail if the calling thread holds a ranked lock; called before user code and the SPI."""
     if CHECKS:
         assert not _stack(), f"calling out while holding {_stack()!r}"

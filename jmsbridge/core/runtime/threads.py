@@ -13,10 +13,10 @@ log = logging.getLogger("jmsbridge.threads")
 
 
 def start_thread(name: str, run: Callable[[], None]) -> None:
-    """Start a daemon thread; RuntimeError where the system allows no more.
+    """Start a daemon thread; RuntimeError if the system cannot start more.
 
-    ``threading.Thread.start`` is not fit for the main thread: a signal handler that raises in it may keep the new
-    thread from running.
+    ``threading.Thread.start`` is not safe in the main thread: if a signal handler raises in it, the new thread may
+    never run.
     """
     thread = threading.Thread(target=run, name=name, daemon=True)
     if in_main_thread():

@@ -1,6 +1,6 @@
-"""Waiting for an answer or for a change of state; a signal handler may interrupt any wait and leaves nothing behind.
+"""Waits for an answer or for a change of state; a signal handler may interrupt any of them safely.
 
-``threading.Condition`` is not fit for the main thread: interrupted inside ``wait`` it may come back without its lock.
+``threading.Condition`` is not safe in the main thread: an interrupted ``wait`` may return without holding the lock.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ from jmsbridge.spi import BackendError, Cancels, Channel, Ticket
 __all__ = ["LONGEST_WAIT", "AnswerMissing", "WaitSet", "Waiter", "cancel"]
 
 LONGEST_WAIT = 1.0
-"""Seconds after which every wait looks again by itself: whoever should have woken it may have been interrupted."""
+"""Seconds after which every wait checks again by itself, in case the thread that should wake it was interrupted."""
 
 
 class AnswerMissing(BackendError):
@@ -21,7 +21,7 @@ class AnswerMissing(BackendError):
 
 
 class Waiter:
-    """A ticket that one thread waits for."""
+    """A ticket for whose answer one thread waits."""
 
     __slots__ = ("_answer", "answered", "error")
 
@@ -51,7 +51,7 @@ class Waiter:
                 return
 
     def wait_answer(self, timeout: float, what: str) -> None:
-        """Return when the answer is yes; raise the answer when it is no, AnswerMissing after ``timeout`` seconds."""
+        """Wait for success; raise the error, or AnswerMissing after ``timeout`` seconds."""
         if not self.answered and not self._answer.acquire(timeout=timeout):
             raise AnswerMissing(f"no answer to {what} within {timeout:.3g} s; its outcome is unknown", in_doubt=True)
         if self.error is not None:
@@ -59,36 +59,34 @@ class Waiter:
 
 
 def cancel(channel: Channel | None, tickets: Sequence[Ticket]) -> None:
-    """Nobody waits for these sends any longer: those of which nothing was written are answered, where the backend can
-    take them back.
-    """
+    """Cancel those of these sends of which nothing was written yet, if the backend can; their tickets are answered."""
     if tickets and isinstance(channel, Cancels):
         with contextlib.suppress(BackendError):  # a dead link answers all of them
             channel.cancel(tickets)
 
 
 class WaitSet:
-    """The threads that wait for a change of some state. Needs no lock: who changes the state calls ``notify`` after it.
+    """The threads that wait for some state to change. Needs no lock: call ``notify`` after a change.
 
-    A waiter announces itself before it looks at the state, so that no change between look and sleep is missed.
+    A waiter registers before it checks the state, so that it does not miss a change between the check and the wait.
     """
 
     __slots__ = ("gates",)
 
     def __init__(self) -> None:
         self.gates: list[threading.Lock] = []
-        """One for each thread that waits; empty while none does."""
+        """One lock for each waiting thread; empty if there is none."""
 
     def notify(self) -> None:
-        """The state has changed: everybody looks again."""
+        """The state has changed: all waiting threads check again."""
         for gate in tuple(self.gates):
             try:
                 gate.release()
-            except RuntimeError:  # was told already and has not looked yet
+            except RuntimeError:  # already notified, and has not checked yet
                 continue
 
     def wait_for(self, is_so: Callable[[], bool], timeout: float | None) -> bool:
-        """Wait until ``is_so()``; False when it is not so after ``timeout`` seconds (None: for ever).
+        """Wait until ``is_so()``; False if it is not after ``timeout`` seconds (None: wait for ever).
 
         ``is_so`` may take a lock; the caller holds none.
         """

@@ -1,4 +1,4 @@
-"""Warnings that point to the line that asked for what they warn of."""
+"""Warnings that point to the line of the application that caused them."""
 
 import sys
 import threading
@@ -11,9 +11,9 @@ __all__ = ["warn"]
 
 
 def warn(text: str, category: type[Warning]) -> None:
-    """Warn, at the line of whoever called the library, however deep inside it this is.
+    """Warn at the line that called the library, however deep in the library the cause is.
 
-    On a thread of the library that works for no call, the warning names the thread in the place of a file.
+    On a thread of the library that runs no call of the application, the warning names the thread instead of a file.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _is_ours(frame):
@@ -32,7 +32,8 @@ def warn(text: str, category: type[Warning]) -> None:
 
 
 def _is_ours(frame: FrameType) -> bool:
-    """Whether it is code of the library or of a backend, or what Python has put between two such calls."""
+    """Whether a frame is code of the library or of a backend, or standard library code between two such frames."""
+
     package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
     return package == "jmsbridge" or package.startswith("jmsbridge_") or package in _BETWEEN
 

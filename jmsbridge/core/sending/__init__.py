@@ -1,3 +1,3 @@
-"""A session's way out, from ``send`` to the broker's answer."""
+"""Sending in a session, from ``send`` to the broker's answer."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Sends that were waited for long enough: what was not written yet is never sent, of the rest nobody knows."""
+"""Gives up sends whose time-out is over: those not written yet are cancelled, the outcome of the others is unknown."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ __all__ = ["give_up", "missing"]
 
 
 def give_up(channel: Channel | None, tickets: Sequence[Ticket]) -> None:
-    """At the end of a transaction or session: every ticket is answered when this returns."""
+    """Give up these sends at the end of a transaction or session: every ticket is answered when this returns."""
     cancel(channel, tickets)
     for ticket in tickets:
         text = "no answer to an asynchronous send before close, commit or rollback"
@@ -18,7 +18,7 @@ def give_up(channel: Channel | None, tickets: Sequence[Ticket]) -> None:
 
 
 def missing(envelope: Envelope, timeout: float, plan: Plan | None, error: BackendError, *, alarm: bool) -> BackendError:
-    """What a sender is told who has waited ``timeout`` seconds; ``error`` is the late answer, or that none came."""
+    """The error for a sender that has waited ``timeout`` seconds; ``error`` is the answer to its ticket."""
     if isinstance(error, SendCancelled):
         what = f"message {envelope.message_id} was not sent within {timeout:g} s (option send_timeout)"
         return SendCancelled(f"{what}: {error}")

@@ -1,7 +1,7 @@
 """PERSISTENT_GROUPACK: persistent sends that wait for confirmation once per group.
 
-Every message asks for its own confirmation, so that a refusal is noticed and the set of doubtful messages is exact;
-only the waiting is per group. See ``docs/decisions/groupack.md``.
+Every message asks for its own confirmation, so that refusals are noticed and the unconfirmed messages are known
+exactly; only the waiting is per group. See ``docs/decisions/groupack.md``.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,28 +37,28 @@ class Member:
             self._group.on_answer(self)
 
     def fail(self, error: BackendError) -> None:
-        """Not safe, or unknown."""
+        """The broker does not have it, or it is in doubt."""
         if not self.answered:
             self.error = error
             self.answered = True
             self._group.on_answer(self)
 
     def give_up(self) -> None:
-        """The call that sent it was interrupted: nobody knows whether the broker gets it."""
+        """The call that sent it was interrupted: it is in doubt."""
         self.fail(AnswerMissing("the send was interrupted; its outcome is unknown", in_doubt=True))
 
 
 class Group:
     """One producer's group-acknowledged sends. Used by the session's thread; answers come from any thread.
 
-    ``cancel`` takes back those that were not written yet.
+    ``cancel`` cancels sends that were not written yet.
     """
 
     def __init__(self, timeout: float, cancel: Callable[[Sequence[Ticket]], None]) -> None:
         self._timeout = timeout
         self._cancel = cancel
         self.is_full = False
-        """Whether the message entered last completes its group: the sender then waits."""
+        """Whether the last message completes its group: the sender then waits."""
         self._changed = WaitSet()
         self._lock = ranked(Rank.LEAF)  # guards the fields below
         self._open: dict[int, Member] = {}
@@ -67,7 +67,7 @@ class Group:
         self._sent = 0
 
     def enter(self, member: Member, threshold: int) -> None:
-        """Add a message. InDoubt, once, after earlier sends of the group failed."""
+        """Add a message. If earlier sends of the group failed, raises InDoubt, once."""
         self._raise_failed()
         with self._lock:
             if self._told:
@@ -78,8 +78,9 @@ class Group:
             self.is_full = self._sent % threshold == 0
 
     def wait_confirmed(self, timeout: float | None = None) -> None:
-        """Wait until the broker has answered for every message; InDoubt for those it did not take, or not within
-        ``timeout`` seconds (None: those that the group was made with).
+        """Wait until the broker has answered for every message.
+
+        Raises InDoubt for those that failed or have no answer within ``timeout`` seconds (None: the group's own).
         """
         patience = self._timeout if timeout is None else timeout
         if not self._changed.wait_for(lambda: not self._open, patience):
@@ -87,7 +88,7 @@ class Group:
         self._raise_failed()
 
     def _give_up(self, patience: float) -> None:
-        # what has no answer by now is told once, and waited for no more
+        # unanswered messages are reported once, and no longer waited for
         self._cancel(tuple(self._open.values()))
         with self._lock:
             for member in self._open.values():
@@ -108,14 +109,14 @@ class Group:
         first = failed[0].error
         assert first is not None
         raise InDoubtException(
-            f"{len(failed)} messages of the group are not known to be safe: {first}", refused=refused, unknown=unknown
+            f"{len(failed)} messages of the group are not confirmed: {first}", refused=refused, unknown=unknown
         ) from translate(first)
 
     def on_answer(self, member: Member) -> None:
-        """The broker answered for one."""
+        """The broker answered for this message."""
         with self._lock:
             if self._open.pop(member.number, None) is None:
-                return  # given up in the same moment
+                return  # it has just been given up
             if member.error is not None:
                 self._failed.append(member)
                 self._told = False
@@ -124,7 +125,7 @@ class Group:
             self._changed.notify()
 
     def unacknowledged(self) -> tuple[Any, ...]:
-        """Copies of the messages not known to be safe, in send order, under their message ids."""
+        """Copies of the messages that are not confirmed, in sending order, by message id."""
         with self._lock:
             return self._messages()
 

@@ -1,7 +1,7 @@
 """The ledger of asynchronous sends: answers come in any order, callbacks run in send order.
 
-A send is entered before it reaches the backend. Its answer marks the entry; the completion thread calls back every
-answered entry at the head, one at a time, until it meets one without an answer (Jakarta Messaging 3.1 section 7.3).
+A send is entered before it reaches the backend. Its answer marks the entry; the completion thread calls back the
+answered entries at the head, one at a time, up to the first without an answer (Jakarta Messaging 3.1 section 7.3).
 """
 
 import itertools
@@ -26,25 +26,25 @@ _PATIENCE = 10.0  # seconds after which a wait for the user's own callback is lo
 
 
 def step(window: int) -> int:
-    """How much of a full window is to be free before a sender goes on: few wake-ups, and a pipe that is nearly full."""
+    """How much of a full window must become free before a sender continues, so that there are few wake-ups."""
     return max(1, min(window // 2, max(window // 8, 64)))
 
 
 class Entry:
-    """One asynchronous send, and its ticket; subclasses say in ``complete`` what the answer leads to."""
+    """One asynchronous send and its ticket; subclasses implement ``complete``, which is called after the answer."""
 
-    __slots__ = ("answered", "error", "ledger", "number", "size", "withdrawn")
+    __slots__ = ("answered", "error", "ledger", "number", "removed", "size")
 
     def __init__(self, ledger: "Ledger", size: int = 0) -> None:
         self.ledger = ledger
         self.size = size
         self.answered = False
-        self.withdrawn = False
+        self.removed = False
         self.error: BackendError | None = None
         self.number = 0
 
     def complete(self) -> None:
-        """Call back; runs on the completion thread, in send order; what it raises is logged."""
+        """Call back; runs on the completion thread, in sending order; exceptions are logged."""
 
     def succeed(self) -> None:
         """The broker took responsibility."""
@@ -53,7 +53,7 @@ class Entry:
             self.ledger.on_answer(self)
 
     def fail(self, error: BackendError) -> None:
-        """The broker did not, or nobody knows."""
+        """The broker refused it, or it is in doubt."""
         if not self.answered:
             self.error = error
             self.answered = True
@@ -61,10 +61,10 @@ class Entry:
 
 
 class Ledger:
-    """All asynchronous sends of one session, in send order, with the send window.
+    """All asynchronous sends of one session, in sending order, with the send window.
 
     ``enter`` is called by the sending thread, answers come from any thread, callbacks run on the executor only.
-    ``give_up`` answers those that were waited for long enough, in order.
+    ``give_up`` answers sends whose time-out is over, in order.
     """
 
     def __init__(
@@ -91,13 +91,13 @@ class Ledger:
 
     @property
     def last(self) -> int:
-        """The number of the last send entered; what ``wait_finished`` takes."""
+        """The number of the last send, for ``wait_finished``."""
         return self._entered
 
     def enter(self, entry: Entry, timeout: float) -> None:
-        """Add a send, waiting for room in the window; ResourceAllocation when there is none within ``timeout`` seconds.
+        """Add a send; waits for room in the window, ResourceAllocation after ``timeout`` seconds.
 
-        IllegalState after ``close``. A callback is never made to wait: it would wait for itself.
+        IllegalState after ``close``. A send from a callback does not wait, because it would wait for itself.
         """
         if self._is_full(entry.size) and not self.executor.is_current():
             self._wait_room(entry.size, timeout)
@@ -106,23 +106,23 @@ class Ledger:
                 raise IllegalStateException("the session is closed")
             entry.number = next(self._numbers)
             self._entries.append(entry)
-            self._entered = entry.number  # after it is in: what is interrupted before this is not waited for
+            self._entered = entry.number  # last: an entry whose ``enter`` was interrupted is not waited for
             self._bytes += entry.size
 
-    def withdraw(self, entry: Entry) -> None:
-        """The send raised after all: no callback for it."""
-        entry.withdrawn = True
+    def remove(self, entry: Entry) -> None:
+        """The call of send raises: no callback for this entry."""
+        entry.removed = True
         with self._lock:
             self._bytes = sum(one.size for one in self._entries)
         entry.answered = True
         self._wake()
 
     def on_answer(self, entry: Entry) -> None:
-        """An entry has its answer; called once each, from any thread."""
+        """An entry has its answer; called once for each, from any thread."""
         self._wake()
 
     def _wake(self) -> None:
-        # also for a head that was answered before: the thread may not have started then
+        # also if the head was answered earlier: the thread may have failed to start then
         try:
             due = self._entries[0].answered
         except IndexError:
@@ -161,7 +161,7 @@ class Ledger:
             entry = self._next()
             assert_unlocked()
             try:
-                if not entry.withdrawn:
+                if not entry.removed:
                     entry.complete()
             except BaseException:  # user code; even SystemExit must not end the thread
                 log.exception("a completion listener raised; the send's outcome stands")
@@ -180,10 +180,10 @@ class Ledger:
     def _notify(self) -> None:
         if any(target <= self._finished for target in tuple(self._targets)):
             self._changed.notify()
-            time.sleep(_GIVE_WAY)  # sleep: who was woken gets the interpreter's lock now, not after 5 ms
+            time.sleep(_GIVE_WAY)  # sleep: lets the woken thread take the GIL now instead of after 5 ms
 
     def close(self, *, when_idle: bool) -> bool:
-        """Take no more sends; with ``when_idle`` only if all so far were called back. Says whether they were."""
+        """Accept no more sends; with ``when_idle`` only if all callbacks have run. Returns whether they have."""
         with self._lock:
             idle = self._finished >= self._entered
             self._closed = self._closed or idle or not when_idle
@@ -192,8 +192,8 @@ class Ledger:
     def wait_finished(self, number: int, timeout: float) -> None:
         """Wait until send ``number`` and all before it have been called back.
 
-        After ``timeout`` seconds those without an answer are given up; a callback that is running is waited for however
-        long it takes, and logged.
+        After ``timeout`` seconds those without an answer are given up; the wait for a running callback is not limited,
+        but logged.
         """
         if self._finished >= number:
             return

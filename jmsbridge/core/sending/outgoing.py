@@ -1,4 +1,4 @@
-"""A session's way out: stamp, freeze, and hand to the backend under the guarantee asked for."""
+"""Sending in a session: set the headers, build the envelope, pass it to the backend, wait as the guarantee requires."""
 
 import copy
 import logging
@@ -19,16 +19,16 @@ from jmsbridge.core.runtime.waiting import AnswerMissing, Waiter, WaitSet, cance
 from jmsbridge.core.sending.giving_up import give_up, missing
 from jmsbridge.core.sending.group import Group, Member
 from jmsbridge.core.sending.ledger import Entry, Ledger
+from jmsbridge.core.sending.pending import PendingSends
 from jmsbridge.core.sending.throttle import Throttle
 from jmsbridge.core.sending.tickets import (
     AcknowledgedSend,
     AsyncSend,
+    BackgroundSend,
     Completion,
     Sender,
     TransactedSend,
-    UnwatchedSend,
 )
-from jmsbridge.core.sending.watched import WatchedSends
 from jmsbridge.core.sending.weight import weigh
 from jmsbridge.core.transaction import SessionTransactions
 from jmsbridge.core.translate import translate
@@ -52,10 +52,10 @@ _NEEDED_TO_SEND = Native.SEND_CONFIRM | Native.DELAY | Native.TYPED_PROPERTIES |
 
 
 class Outgoing:
-    """Everything about sending that belongs to one session; ``transactions`` is None unless it is transacted.
+    """The sending side of one session; ``transactions`` is None unless it is transacted.
 
-    ``channel`` is None while the link is down: senders wait for it. ``on_failure`` gets failures that no caller waits
-    for.
+    ``_channel`` is None while the link is down: senders wait for it. ``on_failure`` gets the failures of sends that no
+    call waits for.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Outgoing:
         self.group_ack_threshold = 1
         self.failed: deque[JMSException] = deque(maxlen=max(_KEPT_FAILURES, window))
         self._groups: dict[Group, None] = {}
-        self._watched = WatchedSends(window, window_bytes, options.send_timeout, self.report, self._give_up)
+        self._pending = PendingSends(window, window_bytes, options.send_timeout, self.report, self._give_up)
         self._transactions = transactions
         self._clock = clock
         self._now_ms = clock.now_ms
@@ -82,7 +82,7 @@ class Outgoing:
         self._next_id = message_ids()
         self._on_failure = on_failure
         self._plan: Plan | None = None
-        self._lacks = False  # something that any send may need
+        self._lacks = False  # whether the broker lacks a feature that a send may need
         self._up = WaitSet()  # senders that wait for a channel
         self._changing = ranked(Rank.LEAF)  # held to look at _channel and then change it
         self._channel: Channel | None = None
@@ -94,8 +94,8 @@ class Outgoing:
         self._block_non_durable = options.block_on_non_durable_send
         self._timeout = options.send_timeout
         self._main = main_thread()
-        self._handing: AsyncSend | AcknowledgedSend | Member | UnwatchedSend | TransactedSend | None = None
-        """The ticket that the main thread hands to the backend; an interrupted call leaves it here."""
+        self._handing: AsyncSend | AcknowledgedSend | Member | BackgroundSend | TransactedSend | None = None
+        """The ticket that the main thread is passing to the backend; an interrupted call leaves it here."""
 
     # ---- links
 
@@ -108,23 +108,23 @@ class Outgoing:
         self._up.notify()
 
     def suspend(self) -> None:
-        """The link died: sends wait from now on. Called under a backend's lock, so without one of ours."""
+        """The link is lost: sends wait from now on. Takes no lock, since a backend may call it while it holds one."""
         self._channel = None
 
     def leave(self, channel: Channel) -> None:
-        """This channel died alone: sends wait, unless they go over another one already."""
+        """This channel is lost: sends wait, unless another one is already in use."""
         with self._changing:
             if self._channel is channel:
                 self._channel = None
 
     def shut(self, error: JMSException) -> None:
-        """There will be no link any more; senders fail with ``error``."""
+        """The connection is lost for good; senders fail with ``error``."""
         self._down = error
         self._channel = None
         self._up.notify()
 
     def wait_channel(self) -> Channel:
-        """The channel, waiting for a reconnect as long as ``send_timeout`` allows."""
+        """The channel; waits for a reconnect at most ``send_timeout``."""
         channel = self._channel
         if channel is not None:
             return channel
@@ -133,11 +133,11 @@ class Outgoing:
         if channel is not None:
             return channel
         if down is not None:
-            raise copy.copy(down) from down.__cause__  # each caller its own traceback
+            raise copy.copy(down) from down.__cause__  # a copy, because raising adds a traceback
         raise JMSException(f"the connection was not restored within {self._timeout:g} s (option send_timeout)")
 
     def wait_replaced(self, channel: Channel) -> None:
-        """Wait until there is another channel than this one, or will be none; JMSException after ``send_timeout``."""
+        """Wait until this channel is replaced or the connection is lost; JMSException after ``send_timeout``."""
         if not self._up.wait_for(lambda: self._channel not in (None, channel) or self._down is not None, self._timeout):
             raise JMSException(f"the session's channel was not replaced within {self._timeout:g} s")
 
@@ -156,9 +156,9 @@ class Outgoing:
         *,
         is_async: bool,
     ) -> Envelope:
-        """The message as it goes out, once senders may send; the same values are written on it. Times in milliseconds.
+        """Wait until senders may send, set the headers of the message and return its envelope. Times in milliseconds.
 
-        A callback's asynchronous send never waits: it would hold up the callbacks behind it.
+        An asynchronous send from a callback does not wait, because it would delay the callbacks behind it.
         """
         if message._gate is not None:
             message._refuse()
@@ -196,9 +196,9 @@ class Outgoing:
         mode: int,
         listener: Completion | None,
     ) -> None:
-        """Send what ``stamp`` made of the message. Returns when the guarantee asked for is reached (section 7.3).
+        """Send the envelope that ``stamp`` returned. Returns when the requested guarantee is reached (section 7.3).
 
-        ``foreign`` is another provider's message that ``message`` is a copy of.
+        ``foreign`` is another provider's message of which ``message`` is a copy.
         """
         held = False
         if self._lacks or envelope.duplicate_id is not None:
@@ -220,10 +220,10 @@ class Outgoing:
         elif self.handler is not None:
             self._hand_over(envelope, self._acknowledged(envelope, target, None))
         else:
-            self._send_unwatched(envelope, target)
+            self._send_in_background(envelope, target)
 
     def _require(self, envelope: Envelope, *, confirmed: bool) -> bool:
-        # only on brokers that lack something a send may need; whether the delivery delay is ours to keep
+        # called only if the broker lacks a feature that a send may need; returns whether the client must delay it
         plan = self._plan
         if plan is None:
             return False
@@ -244,7 +244,7 @@ class Outgoing:
     def _size(self, envelope: Envelope) -> int:
         return weigh(envelope) if self._weighed else 0
 
-    # ---- one way of sending each
+    # ---- one method for each kind of send
 
     def _send_and_wait(self, envelope: Envelope, message: Any) -> None:
         deadline = self._clock.monotonic() + self._timeout
@@ -285,26 +285,26 @@ class Outgoing:
         if handler is not None:
             handler(message)
 
-    def _send_unwatched(self, envelope: Envelope, message: Any) -> None:
-        ticket = UnwatchedSend(self._watched, self._size(envelope), message)
-        self._watched.wait_room(ticket.size)
+    def _send_in_background(self, envelope: Envelope, message: Any) -> None:
+        ticket = BackgroundSend(self._pending, self._size(envelope), message)
+        self._pending.wait_room(ticket.size)
         channel = self.wait_channel()
         main = get_ident() == self._main
         if main:
             self._handing = ticket
-        self._watched.add(ticket)
+        self._pending.add(ticket)
         channel.send(envelope, ticket)
         if main:
             self._handing = None
 
     def _send_in_transaction(self, envelope: Envelope, transactions: SessionTransactions) -> None:
-        ticket = TransactedSend(self._watched, self._size(envelope), transactions.current)
-        self._watched.wait_room(ticket.size)
+        ticket = TransactedSend(self._pending, self._size(envelope), transactions.current)
+        self._pending.wait_room(ticket.size)
         self.wait_channel()
         main = get_ident() == self._main
         if main:
             self._handing = ticket
-        self._watched.add(ticket)
+        self._pending.add(ticket)
         transactions.send(envelope, ticket)
         if main:
             self._handing = None
@@ -338,7 +338,7 @@ class Outgoing:
             else:
                 channel.send(envelope, entry)
         except JMSException:
-            entry.withdraw()
+            entry.cancel()
             raise
         if main:
             self._handing = None
@@ -351,14 +351,14 @@ class Outgoing:
         try:
             self._enter(entry).send(envelope, entry)
         except JMSException:
-            entry.withdraw()
+            entry.cancel()
             raise
         if main:
             self._handing = None
 
     def _enter(self, entry: Entry) -> Channel:
         self.ledger.enter(entry, self._timeout)
-        return self.wait_channel()  # only now: the link may have changed while the window was full
+        return self.wait_channel()  # after ``enter``: the link may have changed while the window was full
 
     def _send_in_group(self, sender: Sender, envelope: Envelope, message: Any) -> None:
         group = sender._group
@@ -381,7 +381,7 @@ class Outgoing:
             group.wait_confirmed()
 
     def forget_group(self, group: Group) -> None:
-        """Its producer was closed, and has waited for it."""
+        """Its producer was closed, and has waited for its confirmations."""
         self._groups.pop(group, None)
 
     # ---- delayed by the client
@@ -396,8 +396,8 @@ class Outgoing:
             self._delays.hold(envelope, partial(self._watch, envelope, target) if entry is None else lambda: entry)
 
     def _watch(self, envelope: Envelope, target: Any) -> Ticket:
-        ticket = UnwatchedSend(self._watched, self._size(envelope), target)
-        self._watched.add(ticket)
+        ticket = BackgroundSend(self._pending, self._size(envelope), target)
+        self._pending.add(ticket)
         return ticket
 
     def _send_due(self, envelope: Envelope, ticket: Ticket) -> None:
@@ -412,7 +412,7 @@ class Outgoing:
         channel.send(envelope, ticket)
 
     def end_transaction(self, *, committed: bool) -> None:
-        """Delayed sends of the transaction that ended begin to wait, or never were."""
+        """The transaction has ended: start the delay of its delayed sends, or drop them after a rollback."""
         held, self._after_commit = self._after_commit, []
         for envelope, target in held if committed else ():
             self._delays.hold(envelope, partial(self._watch, envelope, target))
@@ -423,7 +423,7 @@ class Outgoing:
         give_up(self._channel, tickets)
 
     def report(self, message: Any, error: BackendError) -> None:
-        """A send that nobody waits for has failed: keep it, and tell the connection's exception listener."""
+        """A send that no call waits for has failed: keep it, and tell the connection's exception listener."""
         lost, unknown = ((), (message,)) if error.in_doubt else ((message,), ())
         failure = InDoubtException(f"a send that was not waited for failed: {error}", refused=lost, unknown=unknown)
         failure.__cause__ = error
@@ -435,17 +435,17 @@ class Outgoing:
         ticket, self._handing = self._handing, None
         if ticket is not None:
             ticket.give_up()
-        self._watched.recount()
+        self._pending.recount()
 
     # ---- ends
 
     def check_committable(self) -> None:
-        """Before a commit that has something to send: the broker must take it; otherwise nothing has happened."""
+        """Before a commit that has sends: raise while the broker accepts none, before anything was done."""
         if self._transactions is not None and self._transactions.current.has_sends:
             self._throttle.wait_open(self._timeout)
 
     def is_awaited_here(self) -> bool:
-        """In a completion listener of this session: whether a thread waits for that very callback to return."""
+        """Whether the caller is in a completion listener of this session, and another thread waits for it to return."""
         return self.ledger.executor.is_current() and self.ledger.is_awaited
 
     def abandon(self, error: JMSException) -> None:
@@ -455,19 +455,20 @@ class Outgoing:
         self._channel, self._down = None, error
 
     def finish(self, timeout: float, number: int | None = None) -> None:
-        """Wait ``timeout`` seconds for asynchronous sends up to ``number`` (all) and their callbacks; those without an
-        answer then fail (rule CL-8).
+        """Wait for asynchronous sends up to ``number`` (default: all) and their callbacks (rule CL-8).
+
+        Those without an answer after ``timeout`` seconds fail.
         """
         deadline = self._clock.monotonic() + timeout
         if number is None:
-            self._watched.wait_all(timeout)
+            self._pending.wait_all(timeout)
             number = self.ledger.last
         self.ledger.wait_finished(number, max(0.0, deadline - self._clock.monotonic()))
 
     def close(self, timeout: float) -> None:
-        """Finish everything, what callbacks send meanwhile included, and take no more sends.
+        """Finish all sends, also those that callbacks make meanwhile, and accept no more.
 
-        After ``timeout`` seconds callbacks may send no more, so that the chain ends.
+        After ``timeout`` seconds callbacks can no longer send, so that this ends.
         """
         deadline = self._clock.monotonic() + timeout
 
@@ -480,7 +481,7 @@ class Outgoing:
             self.ledger.wait_finished(self.ledger.last, left())
         if lost:
             raise InDoubtException(
-                f"{len(lost)} delayed messages were never sent, since the session was closed before they were due",
+                f"{len(lost)} delayed messages were not sent: the session was closed before their delivery time",
                 refused=[message_from_arrival(envelope, False, 0, None) for envelope in lost],
             )
 

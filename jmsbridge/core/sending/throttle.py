@@ -1,4 +1,4 @@
-"""A gate in front of the senders, shut while the broker asks them to pause."""
+"""Blocks senders while the broker asks them to pause."""
 
 import logging
 
@@ -11,22 +11,22 @@ log = logging.getLogger("jmsbridge.throttle")
 
 
 class Throttle:
-    """Set by what the link says, on any thread; every send of the connection passes it."""
+    """Set by events of the link, on any thread; every send of the connection checks it."""
 
     def __init__(self) -> None:
         self.is_active = False
-        """Whether senders are to wait."""
+        """Whether senders must wait."""
         self._changed = WaitSet()
 
     def set(self, active: bool, why: str) -> None:
-        """The broker asks to pause, or to go on; ``why`` goes to the log."""
+        """The broker asks to pause or to continue; ``why`` is logged."""
         changed, self.is_active = active != self.is_active, active
         self._changed.notify()
         if changed:
             log.warning("senders %s: %s", "pause" if active else "go on", why)
 
     def wait_open(self, timeout: float) -> None:
-        """Return when senders may go on; ResourceAllocation after ``timeout`` seconds."""
+        """Wait until senders may send; ResourceAllocation after ``timeout`` seconds."""
         if self._changed.wait_for(lambda: not self.is_active, timeout):
             return
         raise ResourceAllocationException(

@@ -1,7 +1,7 @@
-"""The kinds of send, each with its ticket: what the broker's answer leads to.
+"""The tickets of the different kinds of send: each defines what the broker's answer causes.
 
-``give_up`` says that the call which sends was interrupted or failed before the backend had the ticket for certain: the
-call has told its caller so, and nothing more is to come of it.
+``give_up`` is called when the sending call was interrupted or failed, so that it is unknown whether the backend got the
+ticket. The call raises; no callback follows.
 """
 
 from collections.abc import Callable
@@ -10,14 +10,14 @@ from typing import Any, Protocol
 from jmsbridge.core.runtime.waiting import AnswerMissing
 from jmsbridge.core.sending.group import Group
 from jmsbridge.core.sending.ledger import Entry, Ledger
-from jmsbridge.core.sending.watched import WatchedSends
+from jmsbridge.core.sending.pending import PendingSends
 from jmsbridge.core.transaction import SessionTransaction
 from jmsbridge.core.translate import translate
 from jmsbridge.errors import unchecked
 from jmsbridge.message import Message
 from jmsbridge.spi import BackendError, Ticket
 
-__all__ = ["AcknowledgedSend", "AsyncSend", "Completion", "Sender", "TransactedSend", "UnwatchedSend"]
+__all__ = ["AcknowledgedSend", "AsyncSend", "BackgroundSend", "Completion", "Sender", "TransactedSend"]
 
 
 class Completion(Protocol):
@@ -27,11 +27,11 @@ class Completion(Protocol):
         """The broker has the message."""
 
     def on_exception(self, message: Any, error: Any) -> None:
-        """It has not, or nobody knows."""
+        """The broker refused the message, or it is in doubt."""
 
 
 class Sender(Protocol):
-    """What the way out needs of a producer."""
+    """The attributes of a producer that sending uses."""
 
     _no_id: bool
     _no_timestamp: bool
@@ -41,9 +41,9 @@ class Sender(Protocol):
 
 
 class AsyncSend(Entry):
-    """A send with a completion listener; its message is out of reach until the listener is called.
+    """A send with a completion listener; the application cannot access the message until the listener is called.
 
-    A refusal dooms the ``transaction`` that it belongs to, if any.
+    If it fails, its ``transaction``, if any, can only be rolled back.
     """
 
     __slots__ = ("foreign", "listener", "message", "simplified", "transaction")
@@ -59,21 +59,21 @@ class AsyncSend(Entry):
         self.transaction: SessionTransaction | None = None
 
     def fail(self, error: BackendError) -> None:
-        """The broker has not, or nobody knows."""
+        """The broker refused it, or it is in doubt."""
         if self.transaction is not None and not self.answered:
-            self.transaction.doom(error)
+            self.transaction.mark_rollback_only(error)
         super().fail(error)
 
     def give_up(self) -> None:
-        """No callback; nobody knows whether it is part of its transaction."""
+        """No callback; it is unknown whether it is part of its transaction."""
         if self.transaction is not None:
-            self.transaction.doom(_interrupted())
-        self.withdraw()
+            self.transaction.mark_rollback_only(_interrupted())
+        self.cancel()
 
-    def withdraw(self) -> None:
-        """It was not sent: no callback, and the message is accessible again."""
+    def cancel(self) -> None:
+        """It was not sent: no callback, and the application can access the message again."""
         self.message._gate = None
-        self.ledger.withdraw(self)
+        self.ledger.remove(self)
 
     def complete(self) -> None:
         """Call back, on the completion thread."""
@@ -89,9 +89,9 @@ class AsyncSend(Entry):
 
 
 class AcknowledgedSend(Entry):
-    """A send watched by the session's send-acknowledgement handler; ``waiter`` is the blocking sender, if it waits.
+    """A send reported to the session's send-acknowledgement handler; ``waiter`` is the ticket of a blocking sender.
 
-    ``on_success`` and ``on_failure`` get the message; a failure that the sender waits for is the sender's to tell.
+    ``on_success`` and ``on_failure`` get the message; if a sender waits, it reports the failure itself.
     """
 
     __slots__ = ("message", "on_failure", "on_success", "waiter")
@@ -118,22 +118,22 @@ class AcknowledgedSend(Entry):
         super().succeed()
 
     def fail(self, error: BackendError) -> None:
-        """The broker has not, or nobody knows."""
+        """The broker refused it, or it is in doubt."""
         if self.waiter is not None:
             self.waiter.fail(error)
         super().fail(error)
 
     def give_up(self) -> None:
-        """No callback; a group that it belongs to counts it as unknown."""
+        """No callback; a group that it belongs to counts it as in doubt."""
         if self.waiter is not None:
             self.waiter.fail(_interrupted())
-        self.ledger.withdraw(self)
+        self.ledger.remove(self)
 
-    def withdraw(self) -> None:
-        """It was not sent: no callback, and no group waits for it."""
+    def cancel(self) -> None:
+        """It was not sent: no callback, and its group does not wait for it."""
         if self.waiter is not None:
             self.waiter.succeed()
-        self.ledger.withdraw(self)
+        self.ledger.remove(self)
 
     def complete(self) -> None:
         """Call back, on the completion thread."""
@@ -143,12 +143,12 @@ class AcknowledgedSend(Entry):
             self.on_failure(self.message, self.error)
 
 
-class UnwatchedSend:
-    """The ticket of a send that only the end of the session waits for: a failure goes to the exception listener."""
+class BackgroundSend:
+    """A send that only the end of the session waits for; a failure goes to the exception listener."""
 
     __slots__ = ("_message", "_sends", "size")
 
-    def __init__(self, sends: WatchedSends, size: int, message: Any) -> None:
+    def __init__(self, sends: PendingSends, size: int, message: Any) -> None:
         self._sends = sends
         self._message = message
         self.size = size
@@ -163,16 +163,16 @@ class UnwatchedSend:
             self._sends.report(self._message, error)
 
     def give_up(self) -> None:
-        """Nothing is told."""
+        """Report nothing: the call that sent it raises."""
         self._sends.remove(self)
 
 
 class TransactedSend:
-    """The ticket of a plain send inside a transaction: commit waits for it, and a refusal dooms the transaction."""
+    """A plain send in a transaction: commit waits for it; if it fails, the transaction can only be rolled back."""
 
     __slots__ = ("_sends", "_transaction", "size")
 
-    def __init__(self, sends: WatchedSends, size: int, transaction: SessionTransaction) -> None:
+    def __init__(self, sends: PendingSends, size: int, transaction: SessionTransaction) -> None:
         self._sends = sends
         self._transaction = transaction
         self.size = size
@@ -184,13 +184,13 @@ class TransactedSend:
     def fail(self, error: BackendError) -> None:
         """The broker has not, or nobody knows."""
         if self._sends.remove(self):
-            self._transaction.doom(error)
+            self._transaction.mark_rollback_only(error)
 
     def give_up(self) -> None:
-        """Nobody knows whether it is part of the transaction, which can so only be rolled back."""
-        self._transaction.doom(_interrupted())
+        """It is unknown whether it is part of the transaction, which can therefore only be rolled back."""
+        self._transaction.mark_rollback_only(_interrupted())
         self._sends.remove(self)
 
 
 def _interrupted() -> BackendError:
-    return AnswerMissing("a send was interrupted; whether the broker gets the message is unknown", in_doubt=True)
+    return AnswerMissing("a send was interrupted; it is unknown whether the broker gets the message", in_doubt=True)

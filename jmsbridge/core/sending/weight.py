@@ -1,4 +1,4 @@
-"""How many bytes a message counts for in a window of bytes."""
+"""The size of a message as counted in a window of bytes."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,17 +7,17 @@ from jmsbridge.spi import Envelope
 
 __all__ = ["weigh", "window_text"]
 
-_HEADERS = 128  # what the headers of a message take, about
+_HEADERS = 128  # the approximate size of the headers of a message
 _NUMBER = 8
 
 
 def weigh(envelope: Envelope) -> int:
-    """The bytes of body and properties, about as they travel."""
+    """The approximate size of a message in transit, in bytes."""
     return _HEADERS + _size(envelope.body) + _size(envelope.properties)
 
 
 def window_text(window: int, window_bytes: int | None) -> str:
-    """How large a send window is, and which options say so, for error messages."""
+    """The size of a send window, with the options that set it, for error messages."""
     limit = "" if window_bytes is None else f" or {window_bytes} bytes (option confirmation_window_size)"
     return f"window of {window} messages (option send_window){limit}"
 

@@ -45,8 +45,8 @@ class FaultProxy(Closing):
         self.host, self.port = self._loop.host, self._loop.port
         self._commands: deque[Callable[[], None]] = deque()
         self._stopping = False
-        self._alarm, self._bell = socket.socketpair()
-        for one in (self._alarm, self._bell):
+        self._wakeup_reader, self._wakeup = socket.socketpair()
+        for one in (self._wakeup_reader, self._wakeup):
             one.setblocking(False)
         self._loop.accept()
         self._thread = threading.Thread(target=self._run, name=f"jmsbridge-proxy-{self.port}", daemon=True)
@@ -140,12 +140,12 @@ class FaultProxy(Closing):
 
     def passed(self, direction: Direction) -> int:
         """How many bytes have come from that side, over the connections that there are."""
-        return self._do(lambda: sum(pair.way(direction).passed for pair in self._loop.pairs))
+        return self._do(lambda: sum(pair.stream(direction).passed for pair in self._loop.pairs))
 
     def close(self) -> None:
         """End every connection and the proxy. Idempotent."""
         self._stopping = True
-        self._ring()
+        self._wake()
         self._thread.join(_PATIENCE)
         if self._thread.is_alive():
             raise RuntimeError(f"{self!r} does not stop: its watch has not returned")
@@ -167,24 +167,24 @@ class FaultProxy(Closing):
                 done.set_exception(error)
 
         self._commands.append(run)
-        self._ring()
+        self._wake()
         if not self._thread.is_alive():
             raise RuntimeError(f"{self!r} is closed")
         return done.result(_PATIENCE)
 
-    def _ring(self) -> None:
+    def _wake(self) -> None:
         with contextlib.suppress(OSError):  # full: it is awake anyway; closed: nobody listens
-            self._bell.send(b"!")
+            self._wakeup.send(b"!")
 
     # -- on the proxy's thread ---------------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        with self._alarm, self._bell:
-            self._loop.run(self._alarm, self._hear)
+        with self._wakeup_reader, self._wakeup:
+            self._loop.run(self._wakeup_reader, self._run_commands)
 
-    def _hear(self) -> bool:
+    def _run_commands(self) -> bool:
         with contextlib.suppress(BlockingIOError):  # nobody rang: it was a socket's turn
-            self._alarm.recv(4096)
+            self._wakeup_reader.recv(4096)
         while self._commands:
             self._commands.popleft()()
         return not self._stopping

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from jmsbridge.testing.proxy.relay import CHUNK, Direction, End, Pair, Way
+from jmsbridge.testing.proxy.relay import CHUNK, Direction, End, Pair, Stream
 
 __all__ = ["Cut", "Loop"]
 
@@ -54,20 +54,20 @@ class Loop:
         chosen = min(found, key=lambda one: one[0] != socket.AF_INET)
         self._family, self._address = chosen[0], chosen[4]
         self._selector = selectors.DefaultSelector()
-        self._door = _bound(listen)
-        self.host, self.port = self._door.getsockname()[:2]
+        self._listener = _bound(listen)
+        self.host, self.port = self._listener.getsockname()[:2]
 
-    def run(self, alarm: socket.socket, hear: Callable[[], bool]) -> None:
-        """Carry bytes until ``hear``, called whenever ``alarm`` can be read, says False."""
-        self._selector.register(alarm, selectors.EVENT_READ, lambda mask: None)
+    def run(self, wakeup: socket.socket, run_commands: Callable[[], bool]) -> None:
+        """Carry bytes until ``run_commands``, called whenever ``wakeup`` can be read, says False."""
+        self._selector.register(wakeup, selectors.EVENT_READ, lambda mask: None)
         try:
-            while hear():
+            while run_commands():
                 for key, mask in self._selector.select(self._pass_on()):
                     key.data(mask)
         finally:
             self.cut_all(End.RESET)
             self._selector.close()
-            self._door.close()
+            self._listener.close()
 
     # -- what happens to the network ---------------------------------------------------------------------------------
 
@@ -82,8 +82,8 @@ class Loop:
         """Cut there, and nowhere else."""
         self._cut = cut
         for pair in list(self.pairs):
-            for way in pair.ways:
-                way.limit = None
+            for stream in pair.streams:
+                stream.limit = None
             if cut is not None:
                 self._apply(cut, pair)
             self._look_after(pair)
@@ -99,35 +99,35 @@ class Loop:
     def freeze(self, direction: Direction | None) -> None:
         """The connections that there are pass nothing on in this direction, or in both."""
         for pair in list(self.pairs):
-            for way in pair.ways:
-                way.frozen |= direction in (None, way.direction)
+            for stream in pair.streams:
+                stream.frozen |= direction in (None, stream.direction)
             self._look_after(pair)
 
     def resume(self) -> None:
         """Pass everything on, accept connections, forget the cut."""
         self._stalled = False
         for pair in self.pairs:
-            for way in pair.ways:
-                way.frozen = False
+            for stream in pair.streams:
+                stream.frozen = False
         self.limit(None)
         self.accept()
 
     def accept(self) -> None:
         """Let connections in."""
-        self._door.listen(128)
-        if self._selector.get_map().get(self._door) is None:
-            self._selector.register(self._door, selectors.EVENT_READ, self._on_door)
+        self._listener.listen(128)
+        if self._selector.get_map().get(self._listener) is None:
+            self._selector.register(self._listener, selectors.EVENT_READ, self._on_connection)
 
     def refuse(self) -> None:
         """Let no connection in; those that the kernel let in already exist."""
-        if self._selector.get_map().get(self._door) is not None:
+        if self._selector.get_map().get(self._listener) is not None:
             before = -1
             while before != self.accepted:
                 before = self.accepted
-                self._on_door(selectors.EVENT_READ)
-            self._selector.unregister(self._door)
-            self._door.close()
-            self._door = _bound(self.port)  # bound and not listening: nobody else gets the port, connecting is refused
+                self._on_connection(selectors.EVENT_READ)
+            self._selector.unregister(self._listener)
+            self._listener.close()
+            self._listener = _bound(self.port)  # bound but not listening: keeps the port, and connecting is refused
 
     # -- connections -------------------------------------------------------------------------------------------------
 
@@ -139,17 +139,17 @@ class Loop:
         for pair in list(self.pairs):
             waits = [due for due in (pair.out.due, pair.into.due) if due is not None]
             if waits and min(waits) <= now:
-                for way in pair.ways:
-                    way.pass_on(now)
+                for stream in pair.streams:
+                    stream.pass_on(now)
                 self._look_after(pair)
                 waits = [due for due in (pair.out.due, pair.into.due) if due is not None]
             soonest = min(waits if soonest is None else [*waits, soonest], default=None)
         return None if soonest is None else max(0.0, soonest - time.monotonic())
 
-    def _on_door(self, mask: int) -> None:
+    def _on_connection(self, mask: int) -> None:
         try:
-            client, _ = self._door.accept()
-        except OSError:  # the client has left already, or a watch has shut the door
+            client, _ = self._listener.accept()
+        except OSError:  # the client has left already, or a watch has shut the listener
             return
         broker = socket.socket(self._family, socket.SOCK_STREAM)
         for one in (client, broker):
@@ -174,7 +174,7 @@ class Loop:
             pair.is_connected = True
         self._on_socket(pair, pair.into, pair.out, mask)
 
-    def _on_socket(self, pair: Pair, as_source: Way, as_sink: Way, mask: int) -> None:
+    def _on_socket(self, pair: Pair, as_source: Stream, as_sink: Stream, mask: int) -> None:
         if pair not in self.pairs or self._stalled:
             return  # ended or stalled by what the same turn of the loop did before
         if mask & selectors.EVENT_WRITE and as_sink.blocked:
@@ -189,7 +189,7 @@ class Loop:
         """End the connection if it is over, else wait for what it can do next."""
         if pair.is_connected and not self._stalled:
             at_limit = End.RESET if self._cut is None else self._cut.how
-            end = pair.verdict(at_limit)
+            end = pair.due_end(at_limit)
             if end is not None:
                 self._end(pair, end)
                 return
@@ -197,7 +197,7 @@ class Loop:
         self._await(pair.broker, self._on_broker, pair, pair.into, pair.out)
 
     def _await(
-        self, one: socket.socket, call: Callable[[Pair, int], None], pair: Pair, as_source: Way, as_sink: Way
+        self, one: socket.socket, call: Callable[[Pair, int], None], pair: Pair, as_source: Stream, as_sink: Stream
     ) -> None:
         if not pair.is_connected:
             wanted = selectors.EVENT_WRITE if one is pair.broker else 0
@@ -219,7 +219,7 @@ class Loop:
         for one in (pair.client, pair.broker):
             if self._selector.get_map().get(one) is not None:
                 self._selector.unregister(one)
-        at_limit = any(way.limit is not None and way.passed >= way.limit for way in pair.ways)
+        at_limit = any(stream.limit is not None and stream.passed >= stream.limit for stream in pair.streams)
         self.cuts += is_cut or at_limit
         if at_limit:
             self.limit(None)  # once
@@ -227,13 +227,13 @@ class Loop:
 
     def _apply(self, cut: Cut, pair: Pair) -> None:
         if cut.connection in (None, pair.number):
-            way = pair.way(cut.direction)
-            way.limit = way.passed + cut.after
+            stream = pair.stream(cut.direction)
+            stream.limit = stream.passed + cut.after
 
 
 def _bound(port: int) -> socket.socket:
-    door = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    door.bind(("127.0.0.1", port))
-    door.setblocking(False)
-    return door
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", port))
+    listener.setblocking(False)
+    return listener

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
-__all__ = ["CHUNK", "Direction", "End", "Pair", "Way", "Weather"]
+__all__ = ["CHUNK", "Direction", "End", "NetworkConditions", "Pair", "Stream"]
 
 CHUNK = 256 * 1024
 """The most that one read takes."""
@@ -36,7 +36,7 @@ class End(enum.StrEnum):
     CLOSE = "close"
 
 
-class Weather(Protocol):
+class NetworkConditions(Protocol):
     """What the network is like now; read for every piece that passes."""
 
     delay: float
@@ -44,7 +44,7 @@ class Weather(Protocol):
     watch: Callable[[int, Direction, bytes], None] | None
 
 
-class Way:
+class Stream:
     """One direction of a connection."""
 
     def __init__(self, number: int, direction: Direction, source: socket.socket, sink: socket.socket) -> None:
@@ -73,23 +73,23 @@ class Way:
         """Whether all that was read was passed on."""
         return not self._queue
 
-    def wants_more(self, weather: Weather) -> bool:
+    def wants_more(self, conditions: NetworkConditions) -> bool:
         """Whether to read now."""
-        return self.end is None and not self.frozen and self._room(weather) > 0
+        return self.end is None and not self.frozen and self._room(conditions) > 0
 
-    def _room(self, weather: Weather) -> int:
+    def _room(self, conditions: NetworkConditions) -> int:
         room = min(CHUNK, _HELD - self._held)
-        if weather.bandwidth is not None:
-            piece = max(1, int(weather.bandwidth / _SMOOTH))
-            on_the_way = int(weather.bandwidth * weather.delay) + 2 * piece
+        if conditions.bandwidth is not None:
+            piece = max(1, int(conditions.bandwidth / _SMOOTH))
+            on_the_way = int(conditions.bandwidth * conditions.delay) + 2 * piece
             room = min(room, piece, on_the_way - self._held)
-        elif not weather.delay and self._queue:
+        elif not conditions.delay and self._queue:
             return 0  # the sink is the slow one: let the source feel it
         return room if self.limit is None else min(room, self.limit - self.passed)
 
-    def read(self, weather: Weather, buffer: memoryview) -> None:
+    def read(self, conditions: NetworkConditions, buffer: memoryview) -> None:
         """Take what the source has, by way of the buffer; pass it on at once when nothing holds it back."""
-        piece = buffer[: self._room(weather)]
+        piece = buffer[: self._room(conditions)]
         try:
             count = self.source.recv_into(piece)
         except (BlockingIOError, InterruptedError):
@@ -101,20 +101,20 @@ class Way:
             self.end = End.CLOSE
             return
         self.passed += count
-        if weather.watch is not None:
-            weather.watch(self.number, self.direction, bytes(piece[:count]))
-        if weather.delay or weather.bandwidth is not None or self._queue:
-            self._hold(memoryview(bytes(piece[:count])), self._when(count, weather))
+        if conditions.watch is not None:
+            conditions.watch(self.number, self.direction, bytes(piece[:count]))
+        if conditions.delay or conditions.bandwidth is not None or self._queue:
+            self._hold(memoryview(bytes(piece[:count])), self._when(count, conditions))
             return
         sent = self._send(piece[:count])
         if sent < count:
             self._hold(memoryview(bytes(piece[sent:count])), 0.0)
 
-    def _when(self, count: int, weather: Weather) -> float:
+    def _when(self, count: int, conditions: NetworkConditions) -> float:
         sent = time.monotonic()
-        if weather.bandwidth is not None:
-            sent = self._free = max(sent, self._free) + count / weather.bandwidth
-        self._last = max(self._last, sent + weather.delay / 2)
+        if conditions.bandwidth is not None:
+            sent = self._free = max(sent, self._free) + count / conditions.bandwidth
+        self._last = max(self._last, sent + conditions.delay / 2)
         return self._last
 
     def _hold(self, piece: memoryview, due: float) -> None:
@@ -145,33 +145,33 @@ class Way:
 
 
 class Pair:
-    """One connection: the client's socket, the broker's, and the two ways between them."""
+    """One connection: the client's socket, the broker's, and the two streams between them."""
 
     def __init__(self, number: int, client: socket.socket, broker: socket.socket) -> None:
         self.number = number
         self.client = client
         self.broker = broker
         self.is_connected = False
-        self.out = Way(number, Direction.OUT, client, broker)
-        self.into = Way(number, Direction.IN, broker, client)
-        self.ways = (self.out, self.into)
+        self.out = Stream(number, Direction.OUT, client, broker)
+        self.into = Stream(number, Direction.IN, broker, client)
+        self.streams = (self.out, self.into)
 
-    def way(self, direction: Direction) -> Way:
+    def stream(self, direction: Direction) -> Stream:
         """The way in that direction."""
         return self.out if direction is Direction.OUT else self.into
 
-    def verdict(self, at_limit: End) -> End | None:
+    def due_end(self, at_limit: End) -> End | None:
         """How the connection has to end now, or None; a half-close is passed on."""
-        for way in self.ways:
-            if way.limit is not None and way.passed >= way.limit and way.is_empty:
+        for stream in self.streams:
+            if stream.limit is not None and stream.passed >= stream.limit and stream.is_empty:
                 return at_limit
-            if way.end is End.RESET and way.is_empty:
+            if stream.end is End.RESET and stream.is_empty:
                 return End.RESET
-            if way.end is End.CLOSE and way.is_empty and not way.told:
-                way.told = True
+            if stream.end is End.CLOSE and stream.is_empty and not stream.told:
+                stream.told = True
                 with contextlib.suppress(OSError):  # the sink left first
-                    way.sink.shutdown(socket.SHUT_WR)
-        return End.CLOSE if all(way.told for way in self.ways) else None
+                    stream.sink.shutdown(socket.SHUT_WR)
+        return End.CLOSE if all(stream.told for stream in self.streams) else None
 
     def close(self, end: End) -> None:
         """End both sockets."""

@@ -83,16 +83,16 @@ def test_thirty_looks_drop_nothing(broker: Broker) -> None:
 
 
 def test_refused_where_handing_back_may_lose(broker: Broker) -> None:
-    broker.lower(Native.HAND_BACK)
-    with pytest.raises(UnsupportedFeature, match="HAND_BACK"):
+    broker.lower(Native.UNLIMITED_REQUEUE)
+    with pytest.raises(UnsupportedFeature, match="UNLIMITED_REQUEUE"):
         broker.session(emulation="allow").create_browser(QUEUE)
 
 
 def test_refused_on_a_queue_with_a_delivery_limit(broker: Broker) -> None:
-    broker.backend.below = Native.HAND_BACK
+    broker.backend.below = Native.UNLIMITED_REQUEUE
     session = broker.session()
     send(session, *TEXTS)
-    with pytest.raises(UnsupportedFeature, match="limit of deliveries"):
+    with pytest.raises(UnsupportedFeature, match="delivery limit"):
         list(session.create_browser(QUEUE))
     first = session.create_consumer(QUEUE).receive(timeout=5)
     assert isinstance(first, TextMessage)

@@ -104,7 +104,7 @@ def test_receive_no_wait_finds_what_is_there_while_credit_is_taken_back(broker: 
     send(session, "grey")
     inbox = consumer._receiver.inbox
     for number in range(5):
-        while not inbox._is_aside:
+        while not inbox._credit_suspended:
             consumer.receive(timeout=0.01)
         send(session, str(number), colour="red")
         assert text_of(consumer.receive_no_wait()) == str(number)

@@ -189,9 +189,9 @@ def test_a_stopped_connection_parks_and_hands_back(broker: Broker) -> None:
 
 
 def test_refused_where_handing_back_may_lose(broker: Broker) -> None:
-    broker.lower(Native.HAND_BACK)
+    broker.lower(Native.UNLIMITED_REQUEUE)
     session = broker.session(emulation="allow")
-    with pytest.raises(UnsupportedFeature, match="HAND_BACK"):
+    with pytest.raises(UnsupportedFeature, match="UNLIMITED_REQUEUE"):
         session.create_consumer(QUEUE, "colour = 'red'")
 
 
@@ -203,9 +203,9 @@ def test_refused_where_the_user_says_so(broker: Broker) -> None:
 
 def test_refused_on_a_queue_with_a_delivery_limit(broker: Broker) -> None:
     """The broker can in general, this queue cannot: nothing stays behind, and other consumers work."""
-    broker.backend.below = Native.HAND_BACK
+    broker.backend.below = Native.UNLIMITED_REQUEUE
     session = broker.session()
-    with pytest.raises(UnsupportedFeature, match="limit of deliveries"):
+    with pytest.raises(UnsupportedFeature, match="delivery limit"):
         select(session, "red")
     send(session, "a")
     assert texts(session.create_consumer(QUEUE), 1) == ["a"]
@@ -217,11 +217,11 @@ def test_a_new_link_that_cannot_ends_the_consumer_loudly(broker: Broker) -> None
     connection.exception_listener = heard.append
     session = connection.create_session()
     consumer = select(session, "red")
-    broker.backend.below = Native.HAND_BACK
+    broker.backend.below = Native.UNLIMITED_REQUEUE
     broker.cut(connection)
     eventually(lambda: heard)
     assert isinstance(heard[0], UnsupportedFeature)
-    with pytest.raises(UnsupportedFeature, match="limit of deliveries"):
+    with pytest.raises(UnsupportedFeature, match="delivery limit"):
         consumer.receive(timeout=5)
 
 
@@ -276,10 +276,10 @@ class Releases:
     def refill(self, count: int) -> bool:
         return True
 
-    def withdraw(self, timeout: float) -> None:
+    def suspend_credit(self, timeout: float) -> None:
         assert not self.tokens
 
-    def restore(self) -> None:
+    def resume_credit(self) -> None:
         pass
 
 
@@ -298,5 +298,5 @@ def test_what_stayed_longer_goes_back_in_the_order_of_arrival(closing: bool) -> 
         assert [arrival.token for arrival in buffer.empty()] == ["a", "b"]
         return
     clock.now, releases = 1.0, Releases()
-    buffer.tend(cast(Subscription, releases), releases)
+    buffer.release_due(cast(Subscription, releases), releases)
     assert releases.tokens == ["a", "b"]

@@ -205,7 +205,7 @@ def test_a_session_whose_channels_die_again_and_again_ends(backend: ScriptedBack
     receiving = run_thread(consumer.receive)
     backend.script.before["grant"] = _dying(backend)
     _lose(backend, -1)
-    with pytest.raises(JMSException, match=r"died 9 times in a row.*an invalid selector"):
+    with pytest.raises(JMSException, match=r"lost 9 times in a row.*an invalid selector"):
         receiving.result(LONG)
     with pytest.raises(JMSException, match="an invalid selector"):
         send_texts(session, QUEUE, "never")

@@ -36,8 +36,8 @@ def test_credit_that_is_counted_anew_leaves_room_for_what_was_put_back(broker: E
     assert first is not None
     receiver.inbox.put_back(first)  # as an interrupted receive does
     session._core.incoming.hand.delivery = None
-    receiver.inbox.unsure = True
-    receiver.make_sure()
+    receiver.inbox.credit_unknown = True
+    receiver.resync_credit()
     others = broker.connect().create_session().create_consumer(QUEUE, prefetch=3)
     assert receive_texts(others, 3) == ["c", "d", "e"]
     assert receive_texts(consumer, 2) == ["a", "b"]

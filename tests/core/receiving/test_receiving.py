@@ -138,4 +138,4 @@ def test_a_dead_letter_that_cannot_be_put_aside_is_told(backend: ScriptedBackend
     backend.script.release("settle", error=AccessDenied("may not write to 'jms.dlq'"))
     rolling_back.result(LONG)
     eventually(lambda: len(heard) == 1)
-    assert "comes again, since it cannot go to its queue: may not write" in str(heard[0])
+    assert "cannot be moved to its queue and is delivered again: may not write" in str(heard[0])

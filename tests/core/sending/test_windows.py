@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from jmsbridge import Connection, DeliveryMode, JMSException, Queue, ResourceAllocationException, Session
-from jmsbridge.core.sending.tickets import UnwatchedSend
-from jmsbridge.core.sending.watched import WatchedSends
+from jmsbridge.core.sending.pending import PendingSends
+from jmsbridge.core.sending.tickets import BackgroundSend
 from jmsbridge.core.sending.weight import weigh
 from jmsbridge.spi import Address, BodyKind, Envelope
 from jmsbridge.testing.scripted import ScriptedBackend
@@ -113,8 +113,8 @@ def test_a_blocking_send_with_a_handler_is_sent_again_where_that_is_allowed(
 
 def test_a_sender_goes_on_when_the_window_is_half_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jmsbridge.core.runtime.waiting.LONGEST_WAIT", 30.0)
-    sends = WatchedSends(8, None, 20.0, lambda message, error: None, lambda tickets: None)
-    tickets = [UnwatchedSend(sends, 0, None) for _ in range(8)]
+    sends = PendingSends(8, None, 20.0, lambda message, error: None, lambda tickets: None)
+    tickets = [BackgroundSend(sends, 0, None) for _ in range(8)]
     for ticket in tickets:
         sends.add(ticket)
     waiting = run_thread(lambda: sends.wait_room(0))

@@ -231,8 +231,8 @@ def test_tx_send_that_meets_the_death_of_its_link_rolls_back(
     outgoing = session._core.outgoing
     transactions, reconnect = session._core.transactions, threading.Event()
     assert transactions is not None
-    assert transactions._way is not None
-    send = transactions._way.send
+    assert transactions._strategy is not None
+    send = transactions._strategy.send
 
     def wait(_: Call) -> None:
         reconnect.wait(LONG)
@@ -247,7 +247,7 @@ def test_tx_send_that_meets_the_death_of_its_link_rolls_back(
             outgoing.wait_channel()
         send(transaction, envelope, ticket)
 
-    monkeypatch.setattr(transactions._way, "send", meanwhile)
+    monkeypatch.setattr(transactions._strategy, "send", meanwhile)
     send_texts(session, QUEUE, "lost")
     reconnect.set()
     outgoing.wait_channel()

@@ -117,7 +117,7 @@ _CAPABILITIES = (
     _row(flows.ArrivesAfterDrain, Native.DRAIN, "receive_drain_brings_what_is_there"),
     _row(flows.GivesOneTooMany, Native.CREDIT, "receive_credit_adds_up"),
     _row(capabilities.ReleasedCounts, Native.RELEASE, "settle_released_is_unseen"),
-    _row(flows.DropsAfterTwenty, Native.HAND_BACK, "settle_failed_is_never_dropped"),
+    _row(flows.DropsAfterTwenty, Native.UNLIMITED_REQUEUE, "settle_failed_is_never_dropped"),
     _row(capabilities.RejectedDropped, Native.REJECT, "letter_rejected_goes_where_the_interest_says"),
     _row(capabilities.NoLocalIgnored, Native.NO_LOCAL, "topic_no_local"),
 )

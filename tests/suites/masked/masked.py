@@ -42,7 +42,7 @@ LEAST = (
     | Native.SHARED
     | Native.SHARED_DURABLE
     | Native.CREDIT
-    | Native.HAND_BACK
+    | Native.UNLIMITED_REQUEUE
 )
 """As little as leaves everything else to be emulated."""
 

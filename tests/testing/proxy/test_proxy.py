@@ -19,15 +19,15 @@ class Echo:
     def __init__(self) -> None:
         self.received: list[bytes] = []
         self.ends: list[str] = []
-        self._door = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._door.getsockname()[1]
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
         self._threads = [threading.Thread(target=self._accept, daemon=True)]
         self._threads[0].start()
 
     def _accept(self) -> None:
         while True:
             try:
-                one, _ = self._door.accept()
+                one, _ = self._listener.accept()
             except OSError:  # closed
                 return
             self._threads.append(threading.Thread(target=self._serve, args=(one, len(self.received)), daemon=True))
@@ -45,8 +45,8 @@ class Echo:
                 self.ends.append("reset")
 
     def close(self) -> None:
-        self._door.shutdown(socket.SHUT_RDWR)
-        self._door.close()
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
         for thread in self._threads:
             thread.join(LONG)
 

@@ -1,3 +1,3 @@
-"""The SPI alone: what every backend promises, verb by verb."""
+"""Cases that use only the SPI: what every backend promises, verb by verb."""
 
 __all__: list[str] = []

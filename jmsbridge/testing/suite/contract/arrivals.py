@@ -80,7 +80,7 @@ def test_contract_receive_keeps_order(harness: Harness) -> None:
 @level("contract")
 @promise(3)
 def test_contract_receive_more_than_the_window(harness: Harness) -> None:
-    """A window of unsettled messages that is not refilled must not stop one that is."""
+    """Messages beyond the window arrive, as long as earlier ones are settled and credit is granted."""
     address = harness.address()
     link = harness.open_link()
     send_texts_to(link, address, *NUMBERS)
@@ -96,7 +96,7 @@ def test_contract_receive_more_than_the_window(harness: Harness) -> None:
 @level("contract")
 @promise(Interest)
 def test_contract_receive_deferred_beyond_the_window(harness: Harness) -> None:
-    """Settlements come late: what is unsettled must not stop what credit allows."""
+    """With ``deferred``, unsettled messages do not stop arrivals that the credit allows."""
     address = harness.address()
     link = harness.open_link()
     texts = [str(number) for number in range(40)]
@@ -115,7 +115,7 @@ def test_contract_receive_deferred_beyond_the_window(harness: Harness) -> None:
 @level("contract")
 @promise(Interest)
 def test_contract_receive_window_of_the_backends_choice(harness: Harness) -> None:
-    """A window of 0 means a small one, neither none nor an unbounded one that takes all from the others."""
+    """With a window of 0 the backend uses a small one: messages arrive, but some stay for other consumers."""
     address = harness.address()
     link = harness.open_link()
     texts = [str(number) for number in range(1500)]
@@ -165,7 +165,7 @@ def test_contract_receive_drain_brings_what_is_there(harness: Harness) -> None:
 @level("contract")
 @requires(Native.DRAIN)
 def test_contract_receive_drain_of_a_full_window(harness: Harness) -> None:
-    """What is settled makes room in the window; the next drain must bring the next message, not miss it."""
+    """Settled messages make room in the window; a drain brings the next message before its answer."""
     address = harness.address()
     link = harness.open_link()
     send_texts_to(link, address, *NUMBERS)
@@ -203,7 +203,7 @@ def test_contract_receive_drain_ends_the_credit(harness: Harness) -> None:
 
 
 class _Count(Answer):
-    """A ticket that notes how many messages had arrived when it was answered."""
+    """A ticket that records how many messages had arrived when it was answered."""
 
     def __init__(self, box: Box) -> None:
         super().__init__()
@@ -219,7 +219,7 @@ class _Count(Answer):
 @level("contract")
 @promise(4)
 def test_contract_receive_drain_waits_for_what_is_on_its_way(harness: Harness) -> None:
-    """The answer comes after the last arrival that was owed, also where a fetch was under way when it was asked for."""
+    """A drain is answered after the last arrival, also if a fetch was in progress when it was called."""
     address = harness.address()
     link = harness.open_link()
     send_texts_to(link, address, *NUMBERS)
@@ -230,7 +230,7 @@ def test_contract_receive_drain_waits_for_what_is_on_its_way(harness: Harness) -
         count = _Count(box)
         subscription.drain(count)
         count.wait()
-        send_texts_to(link, address, "more")  # a round trip, in which what is late comes
+        send_texts_to(link, address, "more")  # a round trip, so that a late arrival would be seen
         if count.arrived != len(box.arrivals):
             late.append((count.arrived, len(box.arrivals)))
         settle(subscription, box.tokens[-1:], Outcome.ACCEPTED)
@@ -333,7 +333,7 @@ def test_contract_receive_presettled(harness: Harness) -> None:
 @level("contract")
 @promise(Interest)
 def test_contract_receive_presettled_loses_nothing_beyond_credit(harness: Harness) -> None:
-    """A lost link takes nothing with it that had not arrived."""
+    """Messages that had not arrived when the link was lost are delivered again."""
     address = harness.address()
     send_texts_to(harness.open_link(), address, *NUMBERS)
     _, box = subscribe(harness.open_link().channel(False), address, 5, presettled=True)

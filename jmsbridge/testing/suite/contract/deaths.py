@@ -1,4 +1,4 @@
-"""Contract: what a link leaves behind when it cannot be opened, dies while others live, or is closed."""
+"""Contract: links that cannot be opened, are lost while others live, or are closed, and what they leave behind."""
 
 import socket
 import threading
@@ -30,10 +30,10 @@ from jmsbridge.testing.suite.support import LONG, eventually
 @level("contract")
 @promise(9, 11)
 def test_contract_death_gives_what_was_held_to_one_that_waits(harness: Harness) -> None:
-    """One link dies: a consumer that was waiting on another gets its messages, and nobody else hears of it."""
+    """When one link is lost, a waiting consumer on another link gets its messages; other links are not affected."""
     aside = harness.aside()
     if aside is None:
-        pytest.skip("this harness cuts all links or none: write aside()")
+        pytest.skip("this harness cannot cut one link alone: implement aside()")
     address, log = harness.address(), LinkLog()
     link = harness.open_link(log)
     send_texts_to(link, address, "a", "b")
@@ -86,7 +86,7 @@ def test_contract_death_of_one_channel(harness: Harness) -> None:
 @requires(Native.TEMPORARY)
 @pytest.mark.parametrize("topic", [False, True])
 def test_contract_death_ends_temporary_destinations(harness: Harness, topic: bool) -> None:
-    """The link that follows a lost one gets the same name again, as soon as the broker noticed, and nothing in it."""
+    """After a lost link the next one gets the same temporary destination, empty, once the broker noticed the loss."""
     name, log = harness.name("temp"), LinkLog()
     address = harness.open_link(log).declare(Address(name, topic, temporary=True))
     if not topic:
@@ -111,22 +111,22 @@ def test_contract_death_ends_temporary_destinations(harness: Harness, topic: boo
 @level("contract")
 @promise(10)
 def test_contract_death_before_life_has_a_cause(harness: Harness) -> None:
-    """Nobody listens there: ``ConnectFailed``, which is worth another try, with the error of the network below it."""
+    """A port without a broker: ``ConnectFailed``, which is retriable, caused by the error of the network."""
     if harness.endpoint.host is None:
-        pytest.skip("the backend connects to no network address")
+        pytest.skip("the backend does not connect to a network address")
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         endpoint = msgspec.structs.replace(harness.endpoint, host="127.0.0.1", port=unused.getsockname()[1])
         with pytest.raises(ConnectFailed) as raised:
             harness.backend.open(endpoint, harness.options, LinkLog())
     assert not raised.value.in_doubt
-    assert raised.value.__cause__ is not None, f"{raised.value!r} does not say what it comes from"
+    assert raised.value.__cause__ is not None, f"{raised.value!r} has no cause"
 
 
 @level("contract")
 @promise(7)
 def test_contract_death_makes_verbs_fail_fast(harness: Harness) -> None:
-    """At once, and not in doubt: what is asked of a dead link is certainly not done."""
+    """Verbs of a lost link fail at once and not in doubt, since nothing was sent to the broker."""
     log, answer = LinkLog(), Answer()
     link = harness.open_link(log)
     channel = link.channel(False)
@@ -148,8 +148,8 @@ def test_contract_death_makes_verbs_fail_fast(harness: Harness) -> None:
 @promise(8)
 @pytest.mark.parametrize("cut", [False, True])
 def test_contract_death_ends_its_threads(harness: Harness, cut: bool) -> None:
-    """A link that was closed, whether it lived or not, leaves no thread behind."""
-    harness.open_link().close()  # what the backend starts once for the whole process may stay
+    """A closed link leaves no thread behind, whether it was lost before or not."""
+    harness.open_link().close()  # threads that the backend starts once per process may stay
     before = set(threading.enumerate())
     log = LinkLog()
     link = harness.open_link(log)
@@ -173,10 +173,10 @@ def test_contract_death_ends_its_threads(harness: Harness, cut: bool) -> None:
 @level("contract")
 @promise(Channel.send)
 def test_contract_topic_stores_only_what_somebody_wants(harness: Harness) -> None:
-    """Neither what no subscription wants, nor what all of them have accepted."""
+    """A topic stores neither messages that no subscription wants nor those that all subscriptions have accepted."""
     before = harness.stored()
     if before is None:
-        pytest.skip("the harness does not know what the broker stores: write stored()")
+        pytest.skip("the harness does not know what the broker stores: implement stored()")
     address = harness.address(topic=True)
     link = harness.open_link()
     texts = [str(number) for number in range(50)]

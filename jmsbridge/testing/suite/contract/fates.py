@@ -1,4 +1,4 @@
-"""Contract: what a ticket says is true, also when the link dies before or after the broker has done what was asked."""
+"""Contract: a ticket's answer is true, also if the link is lost before or after the broker has done what was asked."""
 
 import contextlib
 
@@ -28,7 +28,7 @@ from jmsbridge.testing.suite.support import LONG, SHORT, eventually
 TEXTS = [str(number) for number in range(8)]
 
 frozen = pytest.mark.parametrize("direction", [Direction.OUT, Direction.IN])
-"""What was asked does not reach the broker; or it does, and the broker's answer does not come back."""
+"""Which direction is frozen: requests do not reach the broker, or the broker's answers do not come back."""
 
 
 def _certainly_not_done(error: BackendError | None) -> bool:
@@ -40,7 +40,7 @@ def _certainly_not_done(error: BackendError | None) -> bool:
 @requires(Native.SEND_CONFIRM)
 @frozen
 def test_contract_fate_of_sends(harness: Harness, direction: Direction) -> None:
-    """A confirmed message is there, and one that failed without being in doubt is not."""
+    """A confirmed message is at the broker; one whose send failed and is not in doubt is not."""
     address = harness.address()
     channel = harness.open_link().channel(False)
     send(channel, envelope(address, "first"))
@@ -66,7 +66,7 @@ def test_contract_fate_of_sends(harness: Harness, direction: Direction) -> None:
 @requires(Native.SETTLE_CONFIRM)
 @frozen
 def test_contract_fate_of_settlements(harness: Harness, direction: Direction) -> None:
-    """A confirmed acceptance outlives the link, and one that failed without being in doubt was not made."""
+    """A confirmed acceptance survives the loss of the link; one that failed and is not in doubt had no effect."""
     address, probe = harness.address(), harness.address()
     send_texts_to(harness.open_link(), address, *TEXTS)
     channel = harness.open_link().channel(False)
@@ -105,12 +105,12 @@ class _Step:
         settle(subscription, box.tokens, Outcome.ACCEPTED)
 
     def assert_whole(self, answer: Answer) -> None:
-        """After a cut: all of it has happened or nothing, and the ticket says which unless it is in doubt."""
+        """After a cut the transaction has taken effect as a whole or not at all, as the ticket says unless in doubt."""
         error = answer.outcome()
         assert error is None or isinstance(error, LinkLost | TransactionRolledBack)
         link = self.harness.open_link()
         places = (self.source, self.one, self.two)
-        # what certainly was done, or not done, is waited for; in doubt, what comes is looked at
+        # wait for a certain outcome; if it is in doubt, accept either one
         done = None if error is not None and error.in_doubt else error is None
         expected = {True: [[], ["output"], ["output"]], False: [["input"], [], []]}
         if done is None:
@@ -130,7 +130,7 @@ def test_contract_fate_of_a_commit(harness: Harness, direction: Direction) -> No
     if direction is Direction.IN:
         onlooker = harness.open_link()
         _, box = subscribe(onlooker.channel(False), step.one, 1)
-        with contextlib.suppress(AssertionError):  # a commit of several round trips does not come so far
+        with contextlib.suppress(AssertionError):  # a commit of several round trips does not get that far
             box.wait(1)
         onlooker.close()  # gives back what it took; after a cut that may take the broker a while
     else:
@@ -143,7 +143,7 @@ def test_contract_fate_of_a_commit(harness: Harness, direction: Direction) -> No
 @requires(Native.TRANSACTIONS)
 @pytest.mark.parametrize("wait", [0.0, 0.001, 0.003, 0.006, 0.009, 0.012])
 def test_contract_fate_of_a_commit_is_one(harness: Harness, wait: float) -> None:
-    """The link dies some time after the commit was asked for: it was made as a whole, or not at all."""
+    """If the link is lost at any time after a commit was asked for, it took effect as a whole or not at all."""
     step, answer = _Step(harness), Answer()
     step.channel.commit(answer)
     answered([answer], wait)
@@ -155,7 +155,7 @@ def test_contract_fate_of_a_commit_is_one(harness: Harness, wait: float) -> None
 @requires(Native.TRANSACTIONS)
 @pytest.mark.parametrize("place", ["one", "two"])
 def test_contract_fate_of_a_commit_that_is_seen(harness: Harness, place: str) -> None:
-    """The link dies as soon as one of the messages is there: all the rest was done with it."""
+    """If the link is lost as soon as one message of a commit is visible, the rest took effect, too."""
     step, answer = _Step(harness), Answer()
     _, box = subscribe(harness.open_link().channel(False), getattr(step, place), 1)
     step.channel.commit(answer)
@@ -165,7 +165,7 @@ def test_contract_fate_of_a_commit_that_is_seen(harness: Harness, place: str) ->
 
 
 class _Early(LinkLog):
-    """What was not answered when the link said that it is lost."""
+    """Records which tickets were not answered when ``lost`` was called."""
 
     def __init__(self, *answers: Answer) -> None:
         super().__init__()
@@ -173,7 +173,7 @@ class _Early(LinkLog):
         self.unanswered: list[int] = []
 
     def lost(self, error: BackendError) -> None:
-        """The link died."""
+        """The link is lost."""
         self.unanswered = [number for number, answer in enumerate(self.answers) if not answer.answers]
         super().lost(error)
 
@@ -181,7 +181,7 @@ class _Early(LinkLog):
 @level("contract")
 @promise(1, 6)
 def test_contract_fate_is_told_before_the_loss(harness: Harness) -> None:
-    """``lost`` is said after every open ticket was answered, which happens once."""
+    """``lost`` is called after every open ticket was answered, each once."""
     address = harness.address()
     log = _Early(*(Answer() for _ in range(6)))
     link = harness.open_link(log)

@@ -1,4 +1,4 @@
-"""Contract: where messages go that were rejected or not taken in time, and what they say there."""
+"""Contract: to which queues rejected and expired messages are moved, and which properties they get."""
 
 import time
 from typing import Any
@@ -20,7 +20,7 @@ from jmsbridge.testing.suite.contract.support import drain, envelope, peek, send
 from jmsbridge.testing.suite.support import eventually
 
 _LIFE = 1500
-"""Milliseconds: long enough for a message to be delivered, or held, before it expires."""
+"""Time to live in milliseconds: long enough for a message to be delivered, or held, before it expires."""
 
 
 def _now() -> int:
@@ -28,7 +28,7 @@ def _now() -> int:
 
 
 def _take(link: Link, address: Address) -> Arrival:
-    """The one message that is there, or comes."""
+    """Take the one message that is in the queue, or arrives there."""
     channel = link.channel(False)
     subscription, box = subscribe(channel, address, 1)
     (arrival,) = box.wait(1)
@@ -39,7 +39,7 @@ def _take(link: Link, address: Address) -> Arrival:
 
 
 def _reject(link: Link, address: Address, to: str, **interest: Any) -> None:
-    """Reject the first message, and see that nothing else came."""
+    """Reject the first message, and check that no other one came."""
     channel = link.channel(False)
     subscription, box = subscribe(channel, address, 1, dead_letters=to, **interest)
     box.wait(1)
@@ -121,7 +121,7 @@ def test_contract_letter_does_not_expire(harness: Harness) -> None:
 @requires(Native.EXPIRY | Native.REJECT)
 @pytest.mark.parametrize("named", [True, False])
 def test_contract_letter_expired_goes_where_the_interest_says(harness: Harness, named: bool) -> None:
-    """A backend whose broker pushes beyond the credit holds it; from others it comes, or is to come, too late."""
+    """Where the broker pushes beyond the credit, the backend holds the message; elsewhere it is delivered too late."""
     address, to, end = harness.address(), harness.address(), _now() + _LIFE
     link = harness.open_link()
     send(link.channel(False), envelope(address, "first"), envelope(address, "mortal", expiration=end))
@@ -147,7 +147,7 @@ def test_contract_letter_expired_goes_where_the_interest_says(harness: Harness, 
 @requires(Native.REJECT)
 @pytest.mark.parametrize("named", [True, False])
 def test_contract_letter_rejected_too_late_has_expired(harness: Harness, named: bool) -> None:
-    """One that has expired when it is rejected goes to the queue for such messages, where the interest names one."""
+    """A message that has expired when it is rejected is moved to the interest's queue for expired messages, if any."""
     address, to, gone, end = harness.address(), harness.address(), harness.address(), _now() + _LIFE
     link = harness.open_link()
     send(link.channel(False), envelope(address, "mortal", expiration=end))

@@ -1,4 +1,4 @@
-"""Contract: how links open, close and die, and who answers what is open then."""
+"""Contract: how links are opened, closed and lost, and how open tickets are answered then."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""Contract: a subscription that is retired is no consumer any more, though messages of it are unsettled."""
+"""Contract: the broker no longer delivers to a retired subscription, while its messages can still be settled."""
 
 import pytest
 
@@ -24,13 +24,13 @@ from jmsbridge.testing.suite.contract.support import (
 
 def _retire(subscription: Subscription) -> None:
     if not isinstance(subscription, Retires):
-        pytest.skip("subscriptions of this backend do not offer retire(): its consumers end with their last settlement")
+        pytest.skip("subscriptions of this backend have no retire(): they are closed after their last settlement")
     drain(subscription)
     subscription.retire()
 
 
 def _held(channel: Channel, address: Address, count: int, **interest: object) -> tuple[Subscription, Box]:
-    """A subscription that holds so many messages, after it was retired."""
+    """A retired subscription with so many unsettled messages."""
     subscription, box = subscribe(channel, address, count, **interest)
     box.wait(count)
     _retire(subscription)
@@ -88,7 +88,7 @@ def test_contract_retired_leaves_what_failed_to_others(harness: Harness) -> None
 @level("contract")
 @promise(Retires.retire)
 def test_contract_retired_can_be_closed(harness: Harness) -> None:
-    """What it still holds then goes back, as from any other subscription."""
+    """Closing it requeues its unsettled messages, as for any other subscription."""
     address = harness.address()
     link = harness.open_link()
     send_texts_to(link, address, "a")
@@ -152,7 +152,7 @@ def test_contract_retired_last_ends_a_shared_subscription(harness: Harness) -> N
     _retire(subscription)
     send_texts_to(link, address, "meanwhile")
     _, other = subscribe(channel, address, 10, key=key, shared=True)
-    settle(subscription, box.tokens, Outcome.FAILED)  # it went with its subscription
+    settle(subscription, box.tokens, Outcome.FAILED)  # the message was dropped with its subscription
     send_texts_to(link, address, "after")
     assert other.wait(1)[0].envelope.body == "after"
     other.wait_quiet()

@@ -1,4 +1,4 @@
-"""Contract: what ``Channel.send`` promises, and what of an envelope arrives."""
+"""Contract: what ``Channel.send`` promises, and which parts of an envelope arrive."""
 
 import time
 from typing import Any
@@ -50,7 +50,7 @@ def test_contract_send_keeps_order(harness: Harness) -> None:
 @promise(2)
 @rule("OR-1", "OR-3")
 def test_contract_send_keeps_order_per_address(harness: Harness) -> None:
-    """Of sends to several destinations by turns, those to each arrive in order; none is promised between them."""
+    """Sends that alternate between destinations arrive in order at each; there is no order between destinations."""
     addresses = [harness.address(), harness.address(), harness.address(topic=True)]
     link = harness.open_link()
     _, box = subscribe(link.channel(False), addresses[2], 60)
@@ -64,7 +64,7 @@ def test_contract_send_keeps_order_per_address(harness: Harness) -> None:
 @level("contract")
 @promise(Cancels.cancel)
 def test_contract_send_that_is_taken_back_is_not_sent(harness: Harness) -> None:
-    """Whatever a backend that cancels says of each: sent and there once, in order, or never sent and not there."""
+    """After ``cancel`` a send was either confirmed, and its message is there once and in order, or was never sent."""
     address = harness.address()
     link = harness.open_link()
     channel = link.channel(False)
@@ -73,7 +73,7 @@ def test_contract_send_that_is_taken_back_is_not_sent(harness: Harness) -> None:
         channel.send(envelope(address, text), answer)
     if isinstance(channel, Cancels):
         channel.cancel(list(answers.values())[50:])
-        channel.cancel(list(answers.values()))  # those that are answered already among them
+        channel.cancel(list(answers.values()))  # includes tickets that are already answered
         channel.cancel([])
     outcomes = {text: answer.outcome() for text, answer in answers.items()}
     assert {type(outcome) for outcome in outcomes.values()} <= {type(None), SendCancelled}
@@ -162,7 +162,7 @@ def test_contract_send_carries_empty_bodies(harness: Harness) -> None:
 
 
 def _assert_bodies(harness: Harness, bodies: list[tuple[BodyKind, Any]]) -> None:
-    """All are sent to one queue and arrive with kind, value and the type of each field."""
+    """Send all to one queue, and check that they arrive with kind, value and the type of each field."""
     address = harness.address()
     link = harness.open_link()
     send(link.channel(False), *(envelope(address, body, kind) for kind, body in bodies))
@@ -173,7 +173,7 @@ def _assert_bodies(harness: Harness, bodies: list[tuple[BodyKind, Any]]) -> None
 
 
 def _typed(value: Any) -> Any:
-    """The value with the types of its fields, because ``Byte(1) == 1 == True``."""
+    """A value together with the types of its fields, because ``Byte(1) == 1 == True``."""
     if isinstance(value, dict):
         return {name: (type(field), field) for name, field in value.items()}
     if isinstance(value, list):

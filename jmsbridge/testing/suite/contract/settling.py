@@ -1,4 +1,4 @@
-"""Contract: what each outcome of ``settle`` does to a message, and what becomes of messages never settled."""
+"""Contract: the effect of each outcome of ``settle``, and what happens to messages that are never settled."""
 
 from jmsbridge.spi.backend import Channel, Subscription
 from jmsbridge.spi.envelope import Outcome
@@ -9,8 +9,8 @@ from jmsbridge.testing.suite.contract.support import (
     Answer,
     drain,
     fetch,
-    give_back,
     peek,
+    release_surplus,
     send_texts_to,
     settle,
     subscribe,
@@ -30,7 +30,7 @@ def test_contract_settle_accepted_is_gone(harness: Harness) -> None:
 @level("contract")
 @promise(1)
 def test_contract_settle_nothing_is_answered(harness: Harness) -> None:
-    """A ticket is answered exactly once, also where there is nothing to do."""
+    """``settle`` without tokens answers its ticket exactly once, too."""
     channel = harness.open_link().channel(False)
     subscription, _ = subscribe(channel, harness.address(), 1)
     for outcome in (Outcome.ACCEPTED, Outcome.RELEASED, Outcome.FAILED):
@@ -61,7 +61,7 @@ def test_contract_settle_without_ticket(harness: Harness) -> None:
     box.wait(1)
     subscription.settle(box.tokens[:1], Outcome.ACCEPTED)
     drain(subscription)
-    give_back(subscription, box, 1)
+    release_surplus(subscription, box, 1)
     subscription.close()
     channel.close()
     assert fetch(link, address, 1) == ["b"]
@@ -133,9 +133,9 @@ def test_contract_settle_failed_comes_again(harness: Harness) -> None:
 
 
 @level("contract")
-@requires(Native.HAND_BACK)
+@requires(Native.UNLIMITED_REQUEUE)
 def test_contract_settle_failed_is_never_dropped(harness: Harness) -> None:
-    """Thirty times is more than any delivery limit that brokers have by default."""
+    """Thirty failures: more than any broker's default delivery limit."""
     address = harness.address()
     link = harness.open_link()
     send_texts_to(link, address, "a")
@@ -145,7 +145,7 @@ def test_contract_settle_failed_is_never_dropped(harness: Harness) -> None:
         box.wait(delivery + 1)
         settle(subscription, box.tokens[delivery:], Outcome.FAILED)
     drain(subscription)
-    give_back(subscription, box, 30)
+    release_surplus(subscription, box, 30)
     subscription.close()
     assert fetch(harness.open_link(), address, 1) == ["a"]
 
@@ -189,7 +189,7 @@ def test_contract_settle_rejected_does_not_return(harness: Harness) -> None:
 @promise(5)
 @requires(Native.RELEASE)
 def test_contract_settle_several_is_one_step(harness: Harness) -> None:
-    """What goes back together stands in its first order, before what was never delivered."""
+    """Messages returned by one ``settle`` keep their order and come before those never delivered."""
     address = harness.address()
     link = harness.open_link()
     send_texts_to(link, address, *"abcdef")
@@ -207,7 +207,7 @@ def test_contract_settle_several_is_one_step(harness: Harness) -> None:
 @promise(5)
 @requires(Native.RELEASE)
 def test_contract_settle_several_reach_one_that_waits_in_order(harness: Harness) -> None:
-    """One step: a consumer that waits for them gets the first one first."""
+    """A waiting consumer gets messages returned by one ``settle`` in their order."""
     address = harness.address()
     link = harness.open_link()
     send_texts_to(link, address, *"abcd")

@@ -62,7 +62,7 @@ def test_contract_topic_selector(harness: Harness) -> None:
 @level("contract")
 @requires(Native.TOPIC_SELECTORS | Native.TYPED_PROPERTIES)
 def test_contract_topic_selector_knows_types(harness: Harness) -> None:
-    """Values of different kinds are never equal nor unequal, and a property that is not there never matches."""
+    """Comparing values of different kinds never matches, not even by ``<>``, nor does comparing a missing property."""
     address = harness.address(topic=True)
     link = harness.open_link()
     selectors = {
@@ -152,7 +152,7 @@ def test_contract_durable_unshared_is_exclusive(harness: Harness) -> None:
 @requires(Native.DURABLE | Native.SHARED_DURABLE)
 @pytest.mark.parametrize("shared", [False, True])
 def test_contract_durable_stays_shared_or_unshared(harness: Harness, shared: bool) -> None:
-    """Also while it has no consumer; what waits in it is kept, and the name is free again after unsubscribe."""
+    """Also while it has no consumer. Its messages are kept, and the name can be used again after unsubscribe."""
     address, key = harness.address(topic=True), harness.name("sub")
     link = harness.open_link(client_id=harness.name("client"))
     channel = link.channel(False)
@@ -192,7 +192,7 @@ def test_contract_durable_and_shared_names_are_apart(harness: Harness) -> None:
 @promise(Interest)
 @requires(Native.DURABLE | Native.CLIENT_ID)
 def test_contract_durable_key_belongs_to_its_client_id(harness: Harness) -> None:
-    """Two clients that name their subscriptions alike have one each."""
+    """Two clients that use the same subscription name have one subscription each."""
     address, key = harness.address(topic=True), harness.name("sub")
     links = [harness.open_link(client_id=harness.name("client")) for _ in range(2)]
     subscriptions = [subscribe(link.channel(False), address, 10, key=key, durable=True) for link in links]
@@ -226,7 +226,7 @@ def test_contract_shared_consumers_divide_messages(harness: Harness) -> None:
 @level("contract")
 @requires(Native.SHARED | Native.CREDIT)
 def test_contract_shared_consumers_each_get_what_they_have_credit_for(harness: Harness) -> None:
-    """Nothing promises fair shares; but what one consumer has no credit for, the other gets."""
+    """Messages for which one consumer has no credit go to the other; fair shares are not promised."""
     address, key = harness.address(topic=True), harness.name("sub")
     link = harness.open_link()
     interest = {"key": key, "shared": True, "window": 1}

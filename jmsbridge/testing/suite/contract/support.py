@@ -1,4 +1,4 @@
-"""Helpers of the contract cases: tickets and inboxes that count, and short forms of the verbs."""
+"""Helpers of the contract cases: recording tickets and inboxes, and short forms of the verbs."""
 
 import contextlib
 import itertools
@@ -20,9 +20,9 @@ __all__ = [
     "drain",
     "envelope",
     "fetch",
-    "give_back",
     "left",
     "peek",
+    "release_surplus",
     "send",
     "send_texts_to",
     "settle",
@@ -33,7 +33,7 @@ _numbers = itertools.count(1)
 
 
 class Answer:
-    """A ticket that remembers every answer it gets, the forbidden second one too."""
+    """A ticket that records every answer, also a second one, which is not allowed."""
 
     def __init__(self) -> None:
         self.answers: list[BackendError | None] = []
@@ -53,25 +53,25 @@ class Answer:
             self._more.notify_all()
 
     def outcome(self, timeout: float = LONG) -> BackendError | None:
-        """The error, or None for yes, once the answer came."""
+        """Wait for the answer: the error, or None for success."""
         with self._more:
             assert self._more.wait_for(lambda: self.answers, timeout), f"no answer within {timeout} s"
             return self.answers[0]
 
     def is_answered(self, timeout: float) -> bool:
-        """Whether there is an answer, or comes one within this time."""
+        """Whether it is answered within this time."""
         with self._more:
             return bool(self._more.wait_for(lambda: self.answers, timeout))
 
     def wait(self, timeout: float = LONG) -> None:
-        """Return when the answer is yes, raise its error otherwise."""
+        """Wait for the answer; raise its error, if any."""
         error = self.outcome(timeout)
         if error is not None:
             raise error
 
 
 def answered(answers: Iterable[Answer], timeout: float) -> bool:
-    """Whether all were answered, if they were within this time."""
+    """Whether all are answered within this time."""
     deadline = time.monotonic() + timeout
     return all(answer.is_answered(max(0.0, deadline - time.monotonic())) for answer in answers)
 
@@ -90,7 +90,7 @@ class Box:
             self._more.notify_all()
 
     def put_again(self, arrival: Arrival) -> None:
-        """Keep it, unless it is here."""
+        """Keep it, unless it is already here."""
         with self._more:
             if not any(each is arrival for each in self.arrivals):
                 self.arrivals.append(arrival)
@@ -104,7 +104,7 @@ class Box:
             return list(self.arrivals)
 
     def wait_quiet(self) -> None:
-        """Return once nothing more has arrived for a short while."""
+        """Wait until nothing has arrived for a short while."""
         with self._more:
             while self._more.wait(SHORT):
                 pass
@@ -121,7 +121,7 @@ class Box:
 
 
 def envelope(address: Address, body: Any = "text", kind: BodyKind = BodyKind.TEXT, **fields: Any) -> Envelope:
-    """A complete envelope with an id of its own and the present time."""
+    """A complete envelope with a new message id and the current time."""
     fields.setdefault("properties", {})
     fields.setdefault("message_id", f"ID:contract-{next(_numbers)}-{time.time_ns()}")
     fields.setdefault("timestamp", time.time_ns() // 1_000_000)
@@ -139,7 +139,7 @@ def send(channel: Channel, *envelopes: Envelope) -> None:
 
 
 def send_texts_to(link: Link, address: Address, *texts: str) -> None:
-    """Send these texts over a channel of their own."""
+    """Send these texts over a new channel."""
     channel = link.channel(False)
     send(channel, *(envelope(address, text) for text in texts))
     channel.close()
@@ -155,7 +155,7 @@ def subscribe(channel: Channel, address: Address, credit: int = 0, **interest: A
 
 
 def drain(subscription: Subscription) -> None:
-    """Take back the credit, and wait until all that was owed has arrived."""
+    """Drain, and wait for the answer."""
     answer = Answer()
     subscription.drain(answer)
     answer.wait()
@@ -169,51 +169,51 @@ def settle(subscription: Subscription, tokens: list[Any], outcome: Outcome, fail
 
 
 def fetch(link: Link, address: Address, count: int, **interest: Any) -> list[Any]:
-    """Take ``count`` messages over a channel of their own, accept them, and give back their bodies."""
+    """Take ``count`` messages over a new channel, accept them, and return their bodies."""
     channel = link.channel(False)
     subscription, box = subscribe(channel, address, count, **interest)
     arrivals = box.wait(count)
     settle(subscription, box.tokens[:count], Outcome.ACCEPTED)
     drain(subscription)
-    give_back(subscription, box, count)
+    release_surplus(subscription, box, count)
     subscription.close()
     channel.close()
     return [arrival.envelope.body for arrival in arrivals[:count]]
 
 
-def give_back(subscription: Subscription, box: Box, settled: int) -> None:
-    """Release what came after the first ``settled`` ones: without CREDIT a prefetch may have brought more."""
+def release_surplus(subscription: Subscription, box: Box, settled: int) -> None:
+    """Release all but the first ``settled`` arrivals: without CREDIT more than wanted may have come."""
     if box.tokens[settled:]:
         settle(subscription, box.tokens[settled:], Outcome.RELEASED)
 
 
 def peek(link: Link, address: Address, credit: int = 10, **interest: Any) -> list[Any]:
-    """What a new consumer gets until the broker has no more; it is given back."""
+    """The bodies of all messages that a new consumer gets; they are released."""
     channel = link.channel(False)
     subscription, box = subscribe(channel, address, credit, **interest)
     if Native.DRAIN not in subscription.native:
         box.wait_quiet()
     drain(subscription)
     bodies = box.bodies
-    give_back(subscription, box, 0)
+    release_surplus(subscription, box, 0)
     subscription.close()
     channel.close()
     return bodies
 
 
 def left(link: Link, address: Address, expected: list[Any]) -> list[Any]:
-    """All that is there, once what is expected came and nothing more comes; it is given back.
+    """The bodies of all messages, after the expected ones came and then nothing more; they are released.
 
-    A broker may notice only after a while that a link is dead, so that what it held comes late.
+    A broker may notice the loss of a link late, so that its messages come late.
     """
     channel = link.channel(False)
     subscription, box = subscribe(channel, address, 100)
-    with contextlib.suppress(AssertionError):  # the case compares, and says what is missing
+    with contextlib.suppress(AssertionError):  # the case compares the result and reports what is missing
         box.wait(len(expected))
     box.wait_quiet()
     drain(subscription)
     bodies = box.bodies
-    give_back(subscription, box, 0)
+    release_surplus(subscription, box, 0)
     subscription.close()
     channel.close()
     return bodies

@@ -116,11 +116,12 @@ def test_contract_tx_rollback_unsettles(harness: Harness) -> None:
 @promise(Channel.commit)
 @requires(Native.TRANSACTIONS | Native.TEMPORARY)
 def test_contract_tx_refused_commit_unsettles(harness: Harness) -> None:
-    """What a refused commit had accepted takes any outcome later, unless the backend gives the channel up.
+    """After a refused commit its tokens can be settled with any outcome, unless the backend gives the channel up.
 
-    The commit has a message for a temporary queue that was deleted meanwhile. Where the broker takes it nevertheless,
-    everything else of it is effective.
+    The commit has a message for a temporary queue that was deleted meanwhile. If the broker accepts it nevertheless,
+    the whole transaction takes effect.
     """
+
     address, replies, log = harness.address(), harness.address(), LinkLog()
     link = harness.open_link(log)
     gone = link.declare(Address(harness.name("temp"), temporary=True))

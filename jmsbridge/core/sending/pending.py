@@ -1,4 +1,4 @@
-"""Sends that no call waits for: bounded by the send window, and waited for at the end of a transaction or session."""
+"""Unanswered sends that no call waits for: limited by the send window, awaited at the end of transaction or session."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -10,7 +10,7 @@ from jmsbridge.core.sending.weight import window_text
 from jmsbridge.errors import ResourceAllocationException
 from jmsbridge.spi import BackendError, Ticket
 
-__all__ = ["WatchedSends"]
+__all__ = ["PendingSends"]
 
 
 class _Ticket(Protocol):
@@ -23,10 +23,10 @@ class _Ticket(Protocol):
         """No answer."""
 
 
-class WatchedSends:
-    """The tickets of one session's sends without an answer that nobody waits for; thread-safe.
+class PendingSends:
+    """The tickets of one session's unanswered sends that no call waits for; thread-safe.
 
-    ``report`` is told of those that failed; ``give_up`` answers those that were waited for long enough.
+    ``report`` gets those that failed; ``give_up`` answers those whose time-out is over.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class WatchedSends:
         self._changed = WaitSet()
 
     def wait_room(self, size: int) -> None:
-        """Return when one more fits into the window; ResourceAllocation after ``send_timeout``."""
+        """Wait until one more fits into the window; ResourceAllocation after ``send_timeout``."""
         if not self._is_full(size):
             return
         if self._changed.wait_for(lambda: self._has_room(size), self._timeout):
@@ -70,13 +70,13 @@ class WatchedSends:
         return limit is not None and bool(self._tickets) and self._bytes + size > limit
 
     def add(self, ticket: _Ticket) -> None:
-        """A send that is about to go out."""
+        """Add a send that is about to be passed to the backend."""
         with self._lock:
             self._tickets[ticket] = None
             self._bytes += ticket.size
 
     def remove(self, ticket: _Ticket) -> bool:
-        """It has its answer; false when it had one before."""
+        """Remove a send that was answered; false if it was answered before."""
         with self._lock:
             if ticket not in self._tickets:
                 return False
@@ -88,11 +88,11 @@ class WatchedSends:
         return True
 
     def recount(self) -> None:
-        """After an interrupted call: how many bytes there are."""
+        """Count the bytes again, after an interrupted call."""
         with self._lock:
             self._bytes = sum(ticket.size for ticket in self._tickets)
 
     def wait_all(self, timeout: float) -> None:
-        """Wait until all have their answer; those without one after ``timeout`` seconds are given up."""
+        """Wait until all are answered; give up those that are not after ``timeout`` seconds."""
         if not self._changed.wait_for(lambda: not self._tickets, timeout):
             self._give_up(tuple(self._tickets))
