@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-import redis_server
 from integration.lab.collecting import is_contract
 from integration.lab.fixtures import required
+from redis_harness import program
 
 __all__ = ["collect_ignore", "pytest_collection_modifyitems", "pytest_terminal_summary"]
 
 _HERE = Path(__file__).parent
 
-collect_ignore = [] if required() or redis_server.program() else ["redis_streams"]
+collect_ignore = [] if required() or program() else ["redis_streams"]
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at the marks

@@ -1,4 +1,4 @@
-"""A Redis server for the tests: from the wheel that has one, or what is installed."""
+"""A Redis server for the tests, from the wheel that has one or as it is installed; and how the suite reaches it."""
 
 import contextlib
 import importlib.util
@@ -6,13 +6,20 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import uuid
 from collections.abc import Iterator
 
 import redis
 from redis.backoff import ConstantBackoff
 from redis.retry import Retry
 
-__all__ = ["program", "running"]
+import redis_jms
+from jmsbridge.spi import registry
+from jmsbridge.testing.proxy import ProxiedHarness
+
+__all__ = ["RedisHarness", "program", "running"]
+
+registry.register("redis", redis_jms.backend)  # so that it is found before it is installed, too
 
 _LISTENING = Retry(ConstantBackoff(0.02), 500)
 
@@ -45,3 +52,22 @@ def running() -> Iterator[str]:
         finally:
             process.terminate()
             process.wait(10)
+
+
+class RedisHarness(ProxiedHarness):
+    """Through a fault proxy, with a short lease, and with keys of its own."""
+
+    def __init__(self, url: str, prefix: str | None = None) -> None:
+        self.server = url
+        self.prefix = prefix or uuid.uuid4().hex
+        super().__init__(f"{url}?prefix={self.prefix}&lease=1.5")
+
+    def stored(self) -> int:
+        """The entries of all streams."""
+        with redis.Redis.from_url(self.server) as client:
+            return sum(client.xlen(name) for name in client.scan_iter(f"{self.prefix}:stream:*"))
+
+    def kinds(self) -> set[str]:
+        """What kinds of keys the broker has."""
+        with redis.Redis.from_url(self.server, decode_responses=True) as client:
+            return {name.split(":")[1] for name in client.scan_iter(f"{self.prefix}:*")}
