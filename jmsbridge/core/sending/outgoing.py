@@ -1,7 +1,6 @@
 """Sending in a session: set the headers, build the envelope, pass it to the backend, wait as the guarantee requires."""
 
 import copy
-import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -38,8 +37,6 @@ from jmsbridge.message import Message, message_from_arrival, write_headers
 from jmsbridge.spi import BackendError, BodyKind, Channel, Envelope, LinkLost, Native, SendRefused, Ticket
 
 __all__ = ["Outgoing"]
-
-log = logging.getLogger("jmsbridge.send")
 
 _NON_PERSISTENT = 1
 _PERSISTENT = 2
