@@ -5,11 +5,11 @@ of this text is about the one in memory, in the package ``memory``.
 
 ``embedded:`` is one broker for the whole process; ``embedded:?broker=NAME`` is another one per name. Queues, topics
 and durable subscriptions are made on first use and live, with their messages, as long as the process does, whoever
-is connected; ``discard`` drops them. There is no I/O thread: sending, settling and granting run in the caller's
-thread under the broker's one lock, so every answer is there when the call returns. A forked child starts with empty
+is connected; ``discard`` drops them. Sending, settling and granting run in the caller's thread, under the broker's one
+lock, so every ticket is answered when the call returns; there is no I/O thread. A forked child starts with empty
 brokers, and its inherited links are lost.
 
-Start reading at the package ``memory``, or at ``file``; what both refuse, and in which words, is in ``rules``.
+Start reading at the package ``memory``, or at ``file``; ``rules`` has what both refuse, and the error messages.
 """
 
 from typing import Annotated, Any
@@ -29,18 +29,18 @@ _Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class EmbeddedOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Options of ``embedded:``. All but ``broker`` hold for the connection that gives them."""
+    """Options of ``embedded:``. All but ``broker`` apply only to the connection that sets them."""
 
     broker: str = "default"
-    """Which broker of this process; one is made for each name. Without effect for a broker in a file."""
+    """The name of the broker in this process; it is created on first use. Ignored by a broker in a file."""
     max_messages: _Count | None = None
-    """Sends are refused while the broker holds that many messages: waiting, delayed, unsettled or in a transaction. Not
-    given, it is 1,000,000 in memory, and in a file as many as the disk holds."""
+    """Sends are refused while the broker holds that many messages: waiting, delayed, unsettled or in a transaction. The
+    default is 1,000,000 in memory, and as many as the disk holds in a file."""
     duplicate_window: _Count = 20_000
-    """How many duplicate ids a destination remembers; in a file also over restarts."""
+    """How many duplicate ids a destination remembers; in a file also across restarts."""
     credentials: dict[str, str] | str = ""
-    """Passwords by user name, also as ``"user:password,user:password"``. With any, other credentials are refused: a
-    stand-in for a guarded broker in tests, no protection, since it is the connection itself that brings them."""
+    """Passwords by user name, also as ``"user:password,user:password"``. If any are set, other credentials are refused.
+    For tests of authentication; it protects nothing, because each connection sets this option itself."""
 
     def __repr__(self) -> str:
         limits = f"max_messages={self.max_messages}, duplicate_window={self.duplicate_window}"
@@ -55,7 +55,7 @@ class EmbeddedBackend:
     options: type[msgspec.Struct] = EmbeddedOptions
 
     def open(self, endpoint: Endpoint, options: Any, events: LinkEvents) -> Link:
-        """A link to the broker in the file, or in memory to the one that the options name."""
+        """Open a link to the broker in the endpoint's file, or to the broker in memory that the options name."""
         if endpoint.host is not None:
             raise NotSupported(f"{endpoint} names a host; the embedded broker has none: use embedded: or embedded:PATH")
         options = options or EmbeddedOptions()
@@ -73,7 +73,7 @@ backend: Backend = EmbeddedBackend()
 def cut(name: str = "default", path: str | None = None) -> None:
     """Kill every link of a broker as a broken network would; messages and durable subscriptions stay. For tests.
 
-    With ``path`` it is the broker in that file, of which other processes keep their links.
+    With ``path``, kill this process's links to the broker in that file; other processes keep theirs.
     """
     if path is None:
         memory.cut(name)
@@ -88,7 +88,7 @@ def _authenticate(endpoint: Endpoint, credentials: dict[str, str] | str) -> None
     if not credentials:
         return
     if endpoint.user is None or endpoint.password is None:
-        raise AuthenticationFailed("this embedded broker wants a user name and a password; one is missing")
+        raise AuthenticationFailed("this embedded broker requires a user name and a password; one is missing")
     if credentials.get(endpoint.user) != endpoint.password:
         raise AuthenticationFailed(f"the embedded broker refused the user name {endpoint.user!r} or its password")
 

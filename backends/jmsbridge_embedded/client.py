@@ -1,4 +1,4 @@
-"""A broker's view of one connection."""
+"""What a broker knows about one connection."""
 
 import sys
 from typing import Final
@@ -11,9 +11,10 @@ UNLIMITED: Final = sys.maxsize
 
 
 class Client:
-    """What a broker knows of a link: whose it is, its limits, and whether it is alive.
+    """One link as its broker sees it: its client id, its limits, and whether it is alive.
 
-    ``lost`` says why the link is dead. ``number`` is its number in the file; in memory the object itself identifies it.
+    ``lost`` is the reason why the link is dead, None while it lives. ``number`` identifies the link in a file; in
+    memory the object itself does.
     """
 
     __slots__ = ("client_id", "duplicate_window", "lost", "max_messages", "number")
@@ -26,6 +27,6 @@ class Client:
         self.number = 0
 
     def check(self) -> None:
-        """Raise when the link is dead."""
+        """Raise ``LinkLost`` if the link is dead."""
         if self.lost is not None:
             raise LinkLost(self.lost)

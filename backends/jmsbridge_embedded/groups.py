@@ -1,4 +1,4 @@
-"""Message groups: what they are called, and how many owners they have."""
+"""Message groups: their property, and how they are mapped to consumers."""
 
 from zlib import crc32
 
@@ -9,10 +9,10 @@ __all__ = ["GROUP", "bucket_of"]
 GROUP = "JMSXGroupID"
 
 _BUCKETS = 8192
-"""Groups share this many owners, so that an endless supply of group ids does not fill the memory."""
+"""Group ids are hashed into this many buckets, each with one owner, so that memory stays bounded."""
 
 
 def bucket_of(envelope: Envelope) -> int | None:
-    """Which owner the message's group has; None for a message without group."""
+    """The bucket of the message's group; None for a message without a group."""
     group = envelope.properties.get(GROUP)
     return None if group is None else crc32(str(group).encode("utf-8", "surrogatepass")) % _BUCKETS

@@ -1,4 +1,4 @@
-"""What the embedded broker is called, and what it can do: everything that a broker can."""
+"""The embedded broker's product name and capabilities: it has all of them."""
 
 from importlib.metadata import PackageNotFoundError, version
 
@@ -7,11 +7,10 @@ from jmsbridge.spi import Native
 __all__ = ["NATIVE", "product"]
 
 NATIVE: Native = ~Native.NONE
-"""All of them."""
 
 
 def product() -> str:
-    """Name and version, where it is installed."""
+    """Name and version; only the name where jmsbridge is not installed."""
     try:
         return f"jmsbridge embedded broker {version('jmsbridge')}"
     except PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""In which order messages wait: higher priorities first, then as they came."""
+"""The order in which messages wait: by priority, then by arrival."""
 
 from typing import Final
 
@@ -6,12 +6,12 @@ __all__ = ["BASES", "SEQUENCE", "key_of"]
 
 _BITS: Final = 50
 SEQUENCE: Final = (1 << _BITS) - 1
-"""The part of a key that says when the message came."""
+"""Mask of the part of a key that numbers the arrivals."""
 
 BASES: Final = tuple((9 - priority) << _BITS for priority in range(10))
-"""The other part of the key of a message, by its priority."""
+"""The part of a key that depends on the priority, by priority."""
 
 
 def key_of(priority: int, sequence: int) -> int:
-    """The place of a message: the smallest key is delivered first."""
+    """The sort key of a message: the smallest key is delivered first."""
     return BASES[priority] + sequence

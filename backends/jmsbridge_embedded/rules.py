@@ -1,4 +1,4 @@
-"""What the brokers in memory and in a file refuse, in the same words, and what a dead letter says."""
+"""Checks and error messages that the brokers in memory and in a file share, and the making of dead letters."""
 
 import time
 from typing import TYPE_CHECKING, Final
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 DEAD_LETTERS: Final = Address("DLQ")
-"""Where rejected messages go, unless their subscription says otherwise."""
+"""Where rejected messages go, unless their subscription names another queue."""
 
 
 def now() -> int:
@@ -53,10 +53,10 @@ def now() -> int:
 
 
 def compiled(selector: str | None) -> "Selector | None":
-    """The selector ready for use."""
+    """The compiled selector; ``SelectorRefused`` if it is not valid."""
     if not selector:
         return None
-    from jmsbridge.selectors import compile_selector  # here, since loading the grammar takes longer than connecting
+    from jmsbridge.selectors import compile_selector  # imported here: loading the grammar takes longer than connecting
 
     try:
         return compile_selector(selector)
@@ -68,7 +68,7 @@ def compiled(selector: str | None) -> "Selector | None":
 
 
 def answer(ticket: Ticket | None, lost: str | None) -> None:
-    """Answer a verb that is done, or that was called on what is ``lost``."""
+    """Answer a verb: with success, or with ``LinkLost`` if its object is ``lost``; without a ticket, raise it."""
     if lost is None:
         if ticket is not None:
             ticket.succeed()
@@ -81,7 +81,7 @@ def answer(ticket: Ticket | None, lost: str | None) -> None:
 def check_client_id(client_id: str | None, in_use: bool, where: str) -> None:
     """A client id belongs to one live link at a time (section 6.1.2)."""
     if client_id == "":
-        raise ClientIdRefused("the client id is empty; leave it out or give it a name")
+        raise ClientIdRefused("the client id is empty; set a client id or leave it out")
     if in_use:
         raise ClientIdRefused(
             f"client id {client_id!r} is in use by another connection to {where}; close that one or use another id"
@@ -89,27 +89,27 @@ def check_client_id(client_id: str | None, in_use: bool, where: str) -> None:
 
 
 def check_owner(address: Address, foreign: bool, doing: str = "consume") -> None:
-    """Temporary destinations are consumed, and deleted, only by their link (section 4.1.3)."""
+    """Only the link that made a temporary destination may consume or delete it (section 4.1.3)."""
     if foreign:
         raise AddressInUse(f"{address} is a temporary destination of another connection; only that one may {doing} it")
 
 
 def check_creatable(address: Address) -> None:
-    """Queues and topics are made on first use, but temporary ones only by ``declare``."""
+    """Queues and topics are created on first use, but temporary ones only by ``declare``."""
     if address.temporary:
-        raise AddressRefused(f"{address} does not exist any more: it was deleted or its connection is gone")
+        raise AddressRefused(f"{address} does not exist any more: it was deleted or its connection has ended")
     if not address.name:
         raise AddressRefused("a destination needs a name")
 
 
 def check_unused(address: Address, consumers: bool, doing: str) -> None:
-    """What has consumers is neither deleted nor removed."""
+    """A destination that has consumers cannot be deleted or removed."""
     if consumers:
         raise AddressInUse(f"{address} has consumers; close them before {doing} it")
 
 
 def full(where: str, stored: int, limit: int) -> SendRefused:
-    """Why no more messages are taken."""
+    """The error for a send beyond the limit of stored messages."""
     return SendRefused(
         f"{where} holds {stored} messages and takes no more from this connection; consume some or raise the option "
         f"max_messages ({limit})"
@@ -120,7 +120,7 @@ def full(where: str, stored: int, limit: int) -> SendRefused:
 
 
 def check_interest(interest: Interest, client_id: str | None) -> None:
-    """Raise for a topic that is to be browsed, and for a durable subscription that has no owner."""
+    """Refuse browsing a topic, and an unshared durable subscription without a client id."""
     address = interest.address
     if address.topic and interest.mode is Mode.BROWSE:
         raise NotSupported(f"{address} is a topic; only queues can be browsed")
@@ -129,9 +129,9 @@ def check_interest(interest: Interest, client_id: str | None) -> None:
 
 
 def check_reusable(interest: Interest, found: Address, shared: bool, same: bool, consumers: bool) -> None:
-    """Whether the interest may take up, or replace, the subscription of its name that is there.
+    """Check that the interest may reuse, or replace, the existing subscription of the same name.
 
-    That one is on the topic ``found``; ``same`` says that it has the topic, selector and no-local flag of the interest.
+    ``found`` is the topic of the existing one; ``same`` says that topic, selector and no-local flag are equal.
     """
     name = f"subscription {interest.key!r} on {found}"
     if shared != interest.shared:
@@ -146,7 +146,7 @@ def check_reusable(interest: Interest, found: Address, shared: bool, same: bool,
 
 
 def check_unsubscribe(client_id: str | None, key: str, exists: bool, consumers: bool, unsettled: bool) -> None:
-    """Whether a durable subscription may be forgotten."""
+    """Check that a durable subscription exists and may be deleted."""
     name = repr(key) if client_id is None else f"{key!r} of client id {client_id!r}"
     if not exists:
         raise SubscriptionUnknown(f"the embedded broker has no durable subscription {name}")
@@ -165,9 +165,9 @@ def check_unsubscribe(client_id: str | None, key: str, exists: bool, consumers: 
 def dead_letter(
     envelope: Envelope, to: Address, origin: str, deliveries: int, now: int, reason: str | None = None
 ) -> Envelope:
-    """A message as it lies in the queue where it is put aside: it says why, when and from where, and does not expire.
+    """The copy of a message for a dead-letter or expiry queue: it says why, when and from where, and does not expire.
 
-    Without a ``reason`` it was rejected.
+    No ``reason`` means that it was rejected.
     """
     notes = dead_letter_notes(reason, None if envelope.address == to else origin, deliveries, now)
     return msgspec.structs.replace(
@@ -181,5 +181,5 @@ def dead_letter(
 
 
 def is_expired(envelope: Envelope, now: int) -> bool:
-    """Whether it must not be delivered any more."""
+    """Whether the message has expired."""
     return 0 < envelope.expiration <= now

@@ -1,8 +1,7 @@
 """RabbitMQ over AMQP 0-9-1 with publisher confirms: ``rabbitmq://host/vhost``, with TLS ``rabbitmqs://``.
 
-Start reading at ``link``. ``broker.topology`` says what stands for queues, topics and subscriptions on the broker,
-``publishing.publisher`` is the way out, ``consuming.subscription`` the way in, ``messages.wire`` shows what a message
-looks like.
+Start reading at ``link``. ``broker.topology`` maps destinations and subscriptions to queues and exchanges,
+``publishing.publisher`` sends, ``consuming.subscription`` receives, ``messages.wire`` encodes and decodes.
 """
 
 from typing import Any
@@ -35,7 +34,7 @@ class RabbitBackend:
     def open(self, endpoint: Endpoint, options: Any, events: LinkEvents) -> LinkProtocol:
         """Connect and authenticate."""
         if endpoint.host is None:
-            raise ConnectFailed(f"{endpoint} names no host: {self.name}://HOST[:PORT][/VIRTUAL-HOST]")
+            raise ConnectFailed(f"{endpoint} has no host; write {self.name}://HOST[:PORT][/VIRTUAL-HOST]")
         if endpoint.client_id:
             check_client_id(endpoint.client_id)
         quiet_pika()

@@ -1,7 +1,7 @@
-"""One session's ordering domain: a publisher and its subscriptions.
+"""One session's channel: a publisher and its subscriptions.
 
-Each has an AMQP channel of its own. When the broker closes that of a consumer for what happened on it, the whole domain
-ends, because what its session consumed belongs together.
+Each uses its own AMQP channel. When the broker closes the AMQP channel of a consumer because of an error, the whole SPI
+channel ends, because the messages that its session consumed belong together.
 """
 
 from collections.abc import Sequence
@@ -38,12 +38,12 @@ class Channel:
         self._publisher.send(envelope, ticket)
 
     def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
-        """Find or make what is consumed, and a consumer with zero credit."""
+        """Find or create the source, and start a subscription with zero credit."""
         self._check()
         made = self._subscriptions.subscribe(interest, inbox, self._lose)
         self._mine = [*(each for each in self._mine if not each.is_closed), made]
         try:
-            self._check()  # once it is there: a loss that comes later finds it
+            self._check()  # after adding it: a later loss will end it
         except ChannelLost:
             made.close()
             raise
@@ -55,29 +55,27 @@ class Channel:
             raise ChannelLost(str(self._lost))
 
     def cancel(self, tickets: Sequence[Ticket]) -> None:
-        """Take back what an alarm, or the making of a queue, holds up."""
+        """Cancel sends that wait for the end of an alarm, or for the creation of a queue."""
 
         def cancel(done: Done) -> None:
             self._publisher.cancel(tickets)
             done(None, None)
 
-        self._life.wait(cancel, "taking sends back")
+        self._life.wait(cancel, "cancelling sends")
 
     def commit(self, ticket: Ticket) -> None:
-        """Not on this broker: what AMQP 0-9-1 calls a transaction is not atomic."""
+        """Not supported: transactions of AMQP 0-9-1 are not atomic."""
         ticket.fail(self._no_transactions())
 
     def rollback(self, ticket: Ticket) -> None:
-        """Not on this broker."""
+        """Not supported."""
         ticket.fail(self._no_transactions())
 
     def _no_transactions(self) -> BackendError:
         return NotSupported(f"{self._life.broker} has no atomic transactions")
 
     def _lose(self, error: BackendError) -> None:
-        """The broker closed the AMQP channel of one of its consumers: end the others and the publisher, answer what is
-        open, then say so. I/O thread.
-        """
+        """The broker closed a consumer's AMQP channel: end the others and the publisher, then report it. I/O thread."""
         if self._lost is not None or self._closed:
             return
         self._lost = error
@@ -95,7 +93,7 @@ class Channel:
         self._close_publisher(ended)
 
     def close(self) -> None:
-        """Close everything of it; what is unsettled goes back."""
+        """Close the publisher and the subscriptions; unsettled messages return to the broker."""
         if self._closed:
             return
         for subscription in self._mine:
@@ -105,7 +103,7 @@ class Channel:
 
     def _close_publisher(self, done: Done) -> None:
         def closed() -> None:
-            self._publishers.open.discard(self._publisher)  # which has answered everything
+            self._publishers.open.discard(self._publisher)  # it has answered all tickets
             done(None, None)
 
         self._publisher.close(closed)

@@ -1,4 +1,4 @@
-"""The SPI's Link: its verbs, over the pair of connections and what is known of the broker."""
+"""The SPI's Link: its verbs, on a pair of connections."""
 
 import time
 import uuid
@@ -33,7 +33,7 @@ from jmsbridge_rabbitmq.publishing.publishers import Publishers
 
 __all__ = ["Link"]
 
-_CLIENT_ID_PATIENCE = 2.0  # seconds for the broker to notice the death of the link that had the client id
+_CLIENT_ID_PATIENCE = 2.0  # seconds for the broker to notice the death of the link that used the client id
 
 
 class Link(RabbitAdmin):
@@ -63,7 +63,7 @@ class Link(RabbitAdmin):
     # -- opening
 
     def connect(self) -> None:
-        """Connect and authenticate, and take the client id; leaves nothing behind when that fails."""
+        """Connect, authenticate and reserve the client id; if that fails, close everything."""
         deadline = time.monotonic() + self.endpoint.connect_timeout
         try:
             self.pair.connect(self.known.kinds.learn)
@@ -82,13 +82,13 @@ class Link(RabbitAdmin):
     def _find_plugin(self, deadline: float) -> None:
         self._life.is_private = True  # without the plugin the broker may close the connection
         try:
-            self._control.wait(selector_exchanges.probe(), "looking for the plugin that selects", deadline)
+            self._control.wait(selector_exchanges.probe(), "checking for the selector plugin", deadline)
         except BackendError as error:
             if "exchange type" not in str(error):
                 raise
             plugin = selector_exchanges.PLUGIN
             raise NotSupported(
-                f"topic_selectors=broker needs the plugin {plugin} of {self.endpoint}: enable it there"
+                f"topic_selectors=broker needs the plugin {plugin} on {self.endpoint}: enable it there"
                 f" (rabbitmq-plugins enable {plugin}), or leave topic_selectors at client"
             ) from error
         self._life.is_private = False
@@ -97,36 +97,36 @@ class Link(RabbitAdmin):
         patience = min(deadline, time.monotonic() + _CLIENT_ID_PATIENCE)
         while True:
             try:
-                self._control.wait(topology.client_lock(client_id), f"taking client id {client_id!r}", deadline)
+                self._control.wait(topology.client_lock(client_id), f"reserving client id {client_id!r}", deadline)
                 return
             except AddressInUse as error:
                 if time.monotonic() >= patience:
                     raise ClientIdRefused(
                         f"client id {client_id!r} is in use on {self.endpoint}; choose another or close that connection"
                     ) from error
-                time.sleep(0.1)  # sleep: the broker does not tell when it has noticed
+                time.sleep(0.1)  # sleep: the broker sends no event when it has noticed
 
     # -- verbs
 
     def check(self) -> None:
-        """LinkLost when the link is dead."""
+        """Raise ``LinkLost`` if the link is dead."""
         self._life.check()
 
     def channel(self, transacted: bool) -> Channel:
-        """Open an order domain."""
+        """Open a channel."""
         self._life.check()
         if transacted:
             raise NotSupported(f"{self.broker} has no atomic transactions")
         return Channel(self._life, self._publishers, self.subscriptions, self._events)
 
     def declare(self, address: Address) -> Address:
-        """Make a temporary destination; AddressInUse while another connection has it."""
-        self._control.wait(topology.temporary(address), f"making {address}")
+        """Create a temporary destination; ``AddressInUse`` while another connection owns it."""
+        self._control.wait(topology.temporary(address), f"creating {address}")
         self._sources.temporaries.add(address)
         return address
 
     def delete(self, address: Address) -> None:
-        """Remove a temporary destination without consumers."""
+        """Delete a temporary destination that has no consumers."""
         self._life.check()
         if self.subscriptions.consumes(address):
             raise AddressInUse(f"{address} has consumers; close them first")
@@ -140,12 +140,12 @@ class Link(RabbitAdmin):
         self._sources.temporaries.discard(address)
 
     def unsubscribe(self, key: str, address: Address | None) -> None:
-        """Forget a durable subscription."""
+        """Delete a durable subscription."""
         self._life.check()
         queue = self._names.durable(key)
         if self.subscriptions.holds(queue):
             raise SubscriptionRefused(
-                f"subscription {key!r} has messages that are neither acknowledged nor rolled back"
+                f"subscription {key!r} has unsettled messages; acknowledge them, or close their session first"
             )
         self._control.wait(topology.unsubscribe(queue, key, self.known.kinds), f"unsubscribing {key!r}")
 

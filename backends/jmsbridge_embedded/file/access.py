@@ -1,4 +1,4 @@
-"""What the objects of one link ask of the store."""
+"""The store as the objects of one link use it."""
 
 import time
 from collections.abc import Callable
@@ -15,7 +15,7 @@ _T = TypeVar("_T")
 
 
 class Access:
-    """The store as one link uses it, with its client and its timeouts."""
+    """A store, with the client and the timeouts of one link."""
 
     def __init__(self, store: Store, client: Client, connect_timeout: float, close_timeout: float) -> None:
         self.store = store
@@ -26,14 +26,12 @@ class Access:
         self._waited = 0.0
 
     def call(self, act: Callable[[Batch], _T], *, sync: bool = False) -> _T:
-        """Do this in a transaction and wait for it, as long as connecting may take."""
+        """Run ``act`` in a transaction and wait for it, for at most ``connect_timeout``."""
         self.client.check()
         return self.store.call(act, sync=sync, timeout=self._connect_timeout)
 
     def end_soon(self, act: Callable[[Batch], None]) -> End:
-        """Have something of this link ended. All that is closed while the file does not answer waits for
-        ``close_timeout`` seconds together.
-        """
+        """End something of this link. All such waits share ``close_timeout`` seconds while the file does not answer."""
         before = self._ending
         if before is None or before.is_done:
             self._waited = 0.0

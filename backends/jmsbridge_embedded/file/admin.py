@@ -1,4 +1,4 @@
-"""Administration of a broker in a file, while others use it."""
+"""Administration of a broker in a file."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
@@ -20,7 +20,7 @@ _PAGE: Final = 250
 
 
 class FileAdmin:
-    """The SPI's Admin, on behalf of one link, which extends it. Long work is done in pages, a transaction for each."""
+    """The SPI's Admin; ``FileLink`` extends it. Long work is done in pages, with a transaction for each."""
 
     dead_letters: Address | None = DEAD_LETTERS
 
@@ -38,7 +38,7 @@ class FileAdmin:
         )
 
     def create(self, address: Address) -> None:
-        """Make a queue or topic; no error when it exists."""
+        """Create a queue or topic; no error if it exists."""
         self.access.call(lambda batch: _create(batch, address), sync=True)
 
     def remove(self, address: Address) -> None:
@@ -46,7 +46,7 @@ class FileAdmin:
         self.access.call(lambda batch: _remove(batch, address), sync=True)
 
     def purge(self, address: Address, selector: str | None = None) -> int:
-        """Delete the messages of a queue that match and that no consumer holds; how many it were."""
+        """Delete the messages of a queue that match and that no consumer holds; return their number."""
 
         def drop(batch: Batch, rows: list[Row]) -> None:
             batch.entries.forget([row[0] for row in rows])
@@ -54,7 +54,7 @@ class FileAdmin:
         return self._walk(address, selector, None, drop)
 
     def move(self, source: Address, target: Address, selector: str | None = None, limit: int | None = None) -> int:
-        """Move messages that match and that no consumer holds, in order, each in one step; how many it were."""
+        """Move messages that match and that no consumer holds, in order, each in one step; return their number."""
         if target.topic:
             raise NotSupported(f"{target} is a topic; messages are moved to queues")
 
@@ -75,7 +75,7 @@ class FileAdmin:
 
 
 class _Walk:
-    """One way through a queue: what was there when it began, in order, each message once."""
+    """A walk through the messages that are in a queue at its start, in order, each once."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class _Walk:
         self._last = -1
 
     def step(self, batch: Batch) -> bool:
-        """Take the next page; whether there may be more. Called again after a transaction that was rolled back."""
+        """Process the next page; return whether there may be more. Repeated if its transaction was rolled back."""
         queue = _queue(batch, self._address)
         count, after = self.count, self._after
         batch.on_undo(lambda: self._go_back(count, after))
@@ -129,7 +129,7 @@ def _list_destinations(batch: Batch) -> list[DestinationInfo]:
     found = [DestinationInfo(address=address, depth=0, consumers=0) for address in catalog.topics()]
     for queue in catalog.queues():
         if queue.topic and queue.key is None:
-            continue  # a subscription without a name exists only for its consumer
+            continue  # an unnamed subscription belongs to one consumer
         depth, oldest = batch.entries.depth(queue.id, catalog.nodes)
         found.append(
             DestinationInfo(

@@ -1,4 +1,4 @@
-"""One transaction: what it has done so far, what is to happen after COMMIT, and how to forget it."""
+"""One transaction of the store: its effects after COMMIT, and how to undo its changes in memory."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,11 +14,11 @@ __all__ = ["Batch", "Operation"]
 
 
 class Operation(Protocol):
-    """Something that the store's thread does in a transaction.
+    """Work for the store's thread, inside a transaction.
 
-    ``run`` may be called again after ``Batch.undo``. It raises ``BackendError`` before it changes anything, or not at
-    all. ``fail`` is called instead of the effects that it left. ``sync`` asks for the disk's word after COMMIT,
-    ``lazy`` says that its caller does not wait.
+    ``run`` may be called again after ``Batch.undo``. It raises ``BackendError`` only before its first change. ``fail``
+    is called in place of the effects that it registered. ``sync`` asks for an fsync after COMMIT, ``lazy`` says that
+    no caller waits.
     """
 
     sync: bool
@@ -29,16 +29,15 @@ class Operation(Protocol):
         """Do it, in the transaction."""
 
     def fail(self, error: BackendError) -> None:
-        """It was not done."""
+        """The operation was not done."""
 
 
 class Batch:
-    """Lives as long as its transaction, on the broker in the file ``path``.
+    """One transaction on the broker in the file ``path``.
 
-    ``effects`` happen after COMMIT, ``again`` is done in the next transaction. ``available`` are queues where other
-    processes may now find something as well, ``hungry`` those where only consumers of this process have to be looked
-    at, ``fed`` those that got something that was put aside. What happens in memory before COMMIT is taken back by
-    ``undo``; ``saved`` are the queues whose consumers it restores.
+    ``effects`` run after COMMIT, ``again`` in the next transaction. ``available`` are queues to dispatch, here and in
+    other processes; ``granted`` those to dispatch in this process only, ``moved_to`` those that got dead letters.
+    ``undo`` reverts changes in memory; ``saved`` are the queues whose consumers it restores.
     """
 
     def __init__(self, entries: Entries, catalog: Catalog, path: Path, now: int) -> None:
@@ -49,24 +48,24 @@ class Batch:
         self.effects: list[Callable[[], None] | tuple[Callable[[Any], None], Any]] = []
         self.again: list[Operation] = []
         self.available: set[int] = set()
-        self.hungry: set[int] = set()
-        self.fed: set[int] = set()
+        self.granted: set[int] = set()
+        self.moved_to: set[int] = set()
         self.saved: set[int] = set()
         self._undo: list[Callable[[], None]] = []
 
     def on_undo(self, step: Callable[[], None]) -> None:
-        """How to take back what is done in memory."""
+        """Register a function that reverts a change in memory."""
         self._undo.append(step)
 
     def undo(self) -> None:
-        """Forget it all."""
+        """Revert the changes in memory."""
         for step in reversed(self._undo):
             step()
 
     # -- sending -------------------------------------------------------------------------------------------------
 
     def publish(self, packed: Packed, client: Client) -> None:
-        """Send one message, unless it was sent before."""
+        """Send one message, unless it is a duplicate."""
         envelope = packed.envelope
         address = envelope.address
         if not address.topic:
@@ -87,16 +86,16 @@ class Batch:
     def dead_letter(
         self, envelope: Envelope, to: str | None, origin: str, deliveries: int, reason: str | None = None
     ) -> None:
-        """Put a message into that queue, or with the dead letters; it needs no room of its own."""
+        """Put a message into the queue ``to``, or into the dead-letter queue; the limit of messages does not apply."""
         target = Address(to) if to else DEAD_LETTERS
         queue = self.catalog.queue(target)
         made = dead_letter(envelope, target, origin, deliveries, self.now, reason)
         self.entries.add(queue.id, pack(made), self.now)
         self.available.add(queue.id)
-        self.fed.add(queue.id)
+        self.moved_to.add(queue.id)
 
     def check(self, packed: Packed, client: Client) -> None:
-        """Raise where the message has nowhere to go."""
+        """Raise if the destination does not exist."""
         address = packed.envelope.address
         if address.topic:
             self.check_topic(packed, client)
@@ -104,7 +103,7 @@ class Batch:
             self.catalog.queue(address)
 
     def check_topic(self, packed: Packed, client: Client) -> None:
-        """Raise where the message has nowhere to go, or its copies no room."""
+        """Raise if the topic does not exist, or if there is no room for the copies."""
         address = packed.envelope.address
         queues = self.catalog.subscriptions(address.name)
         if address.temporary or not queues:
@@ -112,7 +111,7 @@ class Batch:
         self.check_room(client, len(queues))
 
     def check_room(self, client: Client, more: int) -> None:
-        """Raise where the file may not take so many messages more."""
+        """Raise if ``more`` messages would exceed the client's limit."""
         if self.entries.stored + more > client.max_messages:
             raise full(str(self.path), self.entries.stored, client.max_messages)
 

@@ -1,4 +1,4 @@
-"""A look at a queue in a file that takes nothing."""
+"""Browsing a queue of the broker in a file."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -22,8 +22,8 @@ _AT_ONCE: Final = 2000
 class FileBrowser:
     """The SPI's Subscription for BROWSE interests.
 
-    Shows the messages that waited when it was made, in order, without those that have gone since, page by page. The
-    end is a ``drain`` answered after fewer arrivals than were granted. Its tokens need no settlement.
+    Shows, in order and page by page, the messages that waited when it was created and still wait. The end is a
+    ``drain`` that is answered after fewer arrivals than were granted. Its tokens need not be settled.
     """
 
     def __init__(
@@ -47,29 +47,29 @@ class FileBrowser:
         self._credit = 0
 
     def grant(self, count: int) -> None:
-        """Show that many more."""
+        """Show up to ``count`` more messages."""
         if self.lost is not None:
             raise LinkLost(self.lost)
         if count > 0:
             self._access.store.submit(Verb(lambda batch: self._grant(batch, count), failed=_ignored))
 
     def settle(self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1) -> None:
-        """Nothing was taken, so nothing changes."""
+        """Answer the ticket; a browser takes no messages."""
         answer(ticket, self.lost)
 
     def drain(self, ticket: Ticket) -> None:
-        """Answered after what was granted has arrived."""
+        """Show what the credit covers, then answer."""
         if self.lost is None:
             self._access.store.submit(Verb(self._drain, ticket))
         else:
             ticket.fail(LinkLost(self.lost))
 
     def close(self) -> None:
-        """End it."""
+        """Close the browser."""
         if self.lost is None:
             self.lost = "the browser was closed"
             self._on_close(self)
-            self._access.call(lambda batch: None)  # what was under way has arrived
+            self._access.call(lambda batch: None)  # when this returns, no arrival is under way
 
     # -- in a transaction of the file ----------------------------------------------------------------------------
 
@@ -86,7 +86,7 @@ class FileBrowser:
         return False
 
     def _show(self, batch: Batch) -> bool:
-        """Show the next ones; whether there may be more to look at in the next transaction."""
+        """Show the next messages; return whether to continue in the next transaction."""
         if self.lost is not None:
             raise LinkLost(self.lost)
         self._remember(batch)
@@ -120,4 +120,4 @@ class FileBrowser:
 
 
 def _ignored(error: BackendError) -> None:
-    """Nothing is shown, and the ``drain`` that follows says why."""
+    """For ``grant``, which has no ticket: the ``drain`` that follows reports the error."""

@@ -1,4 +1,4 @@
-"""An order of sends and, when transacted, a transaction, on a broker in a file."""
+"""A channel of the broker in a file: ordered sends and, when transacted, a transaction."""
 
 import logging
 from collections.abc import Sequence
@@ -34,10 +34,10 @@ _log = logging.getLogger("jmsbridge.embedded")
 
 
 class FileChannel:
-    """The SPI's Channel, one of its link's ``channels``.
+    """The SPI's Channel.
 
-    Sends of a transaction stay in the sender's process until commit.
-    ``lost`` is set by whoever ends it, ``ended`` by the store's thread, which alone uses ``accepted``.
+    Sends of a transaction stay in the sender's process until commit. ``lost`` is set on the thread that ends the
+    channel, ``ended`` on the store's thread, which alone uses ``accepted``.
     """
 
     def __init__(self, access: Access, channels: "set[FileChannel]", transacted: bool) -> None:
@@ -54,7 +54,7 @@ class FileChannel:
     # -- Channel -------------------------------------------------------------------------------------------------
 
     def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
-        """Send, or hold until commit."""
+        """Send, or keep the message until commit."""
         if self.lost is not None:
             answer(ticket, self.lost)
             return
@@ -62,7 +62,7 @@ class FileChannel:
             packed = pack(envelope)
         except (TypeError, ValueError, OverflowError) as error:
             if ticket is not None:
-                ticket.fail(SendRefused(f"the message cannot be written down: {error}"))
+                ticket.fail(SendRefused(f"the message cannot be stored in the file: {error}"))
             return
         if self.accepted is None:
             self._store.submit(_Send(self._client, packed, ticket))
@@ -78,7 +78,7 @@ class FileChannel:
             ticket.succeed()
 
     def _refusal(self, packed: Packed) -> BackendError | None:
-        """Why this send of a transaction has nowhere to go: that is said at once."""
+        """Why a send in a transaction cannot work: it is refused at once, not at commit."""
         waiting = len(self._sends) + 1
 
         def check(batch: Batch) -> None:
@@ -92,7 +92,7 @@ class FileChannel:
         return None
 
     def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
-        """Start a subscription, or a browser, with zero credit."""
+        """Start a consumer or a browser, with zero credit."""
         if self.lost is not None:
             raise LinkLost(self.lost)
         compiled(interest.selector)
@@ -111,13 +111,13 @@ class FileChannel:
             self._store.submit(Verb(act, ticket, failed, sync=True, size=size))
 
     def rollback(self, ticket: Ticket) -> None:
-        """Forget sends since the last commit; accepted tokens are unsettled again."""
+        """Drop the sends since the last commit; accepted tokens are unsettled again."""
         if self._is_transacted(ticket):
             self._sends = []
             self._store.submit(Verb(self._rollback, ticket))
 
     def close(self) -> None:
-        """Roll back, give held tokens back as REQUEUED."""
+        """Roll back, and return held messages as REQUEUED."""
         if self.lost is None:
             self._access.end_soon(self._close)
 
@@ -133,7 +133,7 @@ class FileChannel:
     # -- in a transaction of the file ----------------------------------------------------------------------------
 
     def _commit(self, sends: list[Packed], batch: Batch) -> None:
-        """All of it, in one transaction with whatever else is in it."""
+        """Do the whole commit within the store's present transaction."""
         accepted = self._open_transaction()
         for packed in sends:
             batch.check(packed, self._client)
@@ -154,7 +154,7 @@ class FileChannel:
             batch.publish(packed, self._client)
 
     def _commit_failed(self, ticket: Ticket, error: BackendError) -> None:
-        """Roll back, then say so."""
+        """Roll back, then answer the ticket."""
         if isinstance(error, LinkLost):
             ticket.fail(error)
             return
@@ -163,7 +163,7 @@ class FileChannel:
         self._store.submit(Verb(self._rollback, _Failing(ticket, made)))
 
     def _rollback(self, batch: Batch) -> None:
-        """Accepted tokens are unsettled again, or go back where their consumer is gone."""
+        """Accepted tokens are unsettled again; those of closed consumers return to the queue."""
         accepted = self._open_transaction()
         before = dict(accepted)
         accepted.clear()
@@ -173,7 +173,7 @@ class FileChannel:
             if consumer.ended:
                 back.setdefault(consumer, []).append(token)
         for consumer, tokens in back.items():
-            consumer.give_back(batch, tokens, 1, 0)
+            consumer.put_back(batch, tokens, 1, 0)
 
     def _open_transaction(self) -> Accepted:
         if self.ended or self.accepted is None:
@@ -224,7 +224,7 @@ class FileChannel:
     # -- for the link --------------------------------------------------------------------------------------------
 
     def abandon(self, lost: str) -> None:
-        """The store is dead, or stayed in another process: only the objects here learn of it."""
+        """The store is dead, or belongs to the parent process: mark only the objects here as lost."""
         self.lost = lost
         self.ended = True
         for subscription in list(self.subscriptions):
@@ -233,7 +233,7 @@ class FileChannel:
                 subscription.ended = True
 
     def stop(self, lost: str) -> dict[FileConsumer, dict[int, Token]]:
-        """No more arrivals; what is to be given back. May be repeated after its transaction was rolled back."""
+        """No more arrivals; return the messages to put back. Repeated if its transaction was rolled back."""
         self.lost = lost
         self.ended = True
         back: dict[FileConsumer, dict[int, Token]] = {}
@@ -247,7 +247,7 @@ class FileChannel:
         return back
 
     def empty(self, batch: Batch) -> None:
-        """Everything was given back."""
+        """Forget the messages that were put back."""
         subscriptions, accepted = set(self.subscriptions), dict(self.accepted or {})
         held = {one: one.held for one in subscriptions if isinstance(one, FileConsumer)}
         self.subscriptions.clear()
@@ -269,12 +269,12 @@ class FileChannel:
 
 
 def end_channels(batch: Batch, channels: Sequence[FileChannel], lost: str, *, death: bool = False) -> None:
-    """Roll these back and give back what they hold, together: nothing comes to one of them on the way."""
+    """Roll these channels back and return what they hold, all together, so that none of them receives it again."""
     back: dict[FileConsumer, dict[int, Token]] = {}
     for channel in channels:
         back.update(channel.stop(lost))
     for consumer, held in back.items():
-        consumer.give_back(batch, held.values(), None if death else 1, 0)
+        consumer.put_back(batch, held.values(), None if death else 1, 0)
     for consumer in back:
         consumer.leave(batch)
     for channel in channels:
@@ -282,7 +282,7 @@ def end_channels(batch: Batch, channels: Sequence[FileChannel], lost: str, *, de
 
 
 class _Send:
-    """One message, outside a transaction; a ``Verb`` would cost a sixth of a send."""
+    """A send outside a transaction; cheaper than a ``Verb``, which would make sends a sixth slower."""
 
     __slots__ = ("_client", "_packed", "_ticket", "lazy", "size", "sync")
 
@@ -309,7 +309,7 @@ class _Send:
 
 
 class _Failing:
-    """A ticket that is answered with an error in any case."""
+    """A ticket that answers every result with the given error."""
 
     def __init__(self, ticket: Ticket, error: BackendError) -> None:
         self._ticket = ticket
@@ -323,7 +323,7 @@ class _Failing:
 
 
 def _check_names(*names: str | None) -> None:
-    """Raise now rather than when there is something to put aside."""
+    """Refuse invalid queue names at once, not when a message is to be moved there."""
     for name in names:
         try:
             (name or "").encode()

@@ -27,7 +27,7 @@ from jmsbridge_embedded.rules import answer, is_expired
 __all__ = ["Accepted", "FileConsumer"]
 
 Accepted = dict[int, tuple[Token, "FileConsumer"]]
-"""What an open transaction has accepted, by number, each with the consumer that holds it."""
+"""The messages that an open transaction has accepted, by id, with the consumers that hold them."""
 
 _log = logging.getLogger("jmsbridge.embedded")
 
@@ -35,9 +35,9 @@ _log = logging.getLogger("jmsbridge.embedded")
 class FileConsumer(Taker):
     """The SPI's Subscription for CONSUME interests.
 
-    ``lost`` is set by whoever ends it, and verbs see it at once; ``ended`` by the store's thread, which alone uses
-    the other attributes. ``transaction`` is that of its channel, None where it has none. ``_retired`` says that its
-    queue does not count it as a consumer any more, though it may hold messages still.
+    ``lost`` is set on the thread that ends it, and verbs see it at once; ``ended`` on the store's thread, which alone
+    uses the other attributes. ``transaction`` is the channel's, None on a channel without one. ``_retired`` says that
+    its queue no longer counts it as a consumer, though it may still hold messages.
     """
 
     def __init__(
@@ -59,22 +59,22 @@ class FileConsumer(Taker):
         self._interest = interest
         self._transaction = transaction
         self._on_close = on_close
-        self._owed = 0
+        self._ungranted = 0
         self._retired = False
 
     # -- Subscription --------------------------------------------------------------------------------------------
 
     def grant(self, count: int) -> None:
-        """Allow that many more arrivals."""
+        """Allow ``count`` more arrivals."""
         if self.lost is not None:
             raise LinkLost(self.lost)
         if count > 0:
-            owed, self._owed = self._owed, 0
+            owed, self._ungranted = self._ungranted, 0
             count += owed
-            self._store.submit(Verb(partial(self._grant, count), failed=partial(self._owe, count)))
+            self._store.submit(Verb(partial(self._grant, count), failed=partial(self._grant_again, count)))
 
     def settle(self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1) -> None:
-        """Say what became of these; without a ticket it is recorded within some milliseconds."""
+        """Settle these messages; without a ticket this is recorded within some milliseconds."""
         if self.lost is not None:
             answer(ticket, self.lost)
             return
@@ -85,19 +85,19 @@ class FileConsumer(Taker):
         if self.lost is not None:
             ticket.fail(LinkLost(self.lost))
             return
-        self._owed = 0
+        self._ungranted = 0
         self._store.submit(Verb(self._drain, ticket))
 
     def retire(self) -> None:
-        """Its consumer was closed: from now on it only holds what is not settled yet.
+        """Leave the queue; from now on this only holds its unsettled messages.
 
-        Returns when other processes see it so, where that takes no longer than closing may.
+        Returns when other processes see it, or after the time that closing may take.
         """
         if self.lost is None:
             self._access.end_soon(self._retire)
 
     def close(self) -> None:
-        """End it; whatever is still held goes back as REQUEUED, except what the open transaction accepted."""
+        """Close it; held messages return as REQUEUED, except those that the open transaction accepted."""
         if self.lost is None:
             self._access.end_soon(self._close)
 
@@ -106,12 +106,12 @@ class FileConsumer(Taker):
     def _grant(self, count: int, batch: Batch) -> None:
         self._store.dispatcher.grant(batch, self, count)
 
-    def _owe(self, count: int, error: BackendError) -> None:
-        """Nothing comes, and the link says why when it is dead; otherwise it is granted at the next chance."""
-        self._owed += count
+    def _grant_again(self, count: int, error: BackendError) -> None:
+        """A grant failed: add it to the next one. If the link is dead, it has reported that."""
+        self._ungranted += count
 
     def _drain(self, batch: Batch) -> bool:
-        """What is there comes, then no more."""
+        """Deliver what is available, then take credit to zero."""
         self._check()
         if self.credit and not self._store.dispatcher.dispatch(batch, self.queue.id):
             return True
@@ -119,19 +119,19 @@ class FileConsumer(Taker):
         return False
 
     def finish(self, tokens: Sequence[Token], outcome: Outcome, failures: int, batch: Batch) -> None:
-        """What ``settle`` does."""
+        """Settle, inside the transaction."""
         self._check()
         held, transaction = self.held, self._transaction
         mine = {token.id: token for token in tokens if token.id in held}
         if outcome is not Outcome.ACCEPTED or transaction is None:
-            self._give_up(mine, outcome, failures, batch)
+            self._settle_now(mine, outcome, failures, batch)
             return
         new = [number for number in mine if number not in transaction]
         batch.on_undo(lambda: _remove(transaction, new))
         transaction.update((number, (mine[number], self)) for number in new)
 
-    def _give_up(self, mine: dict[int, Token], outcome: Outcome, failures: int, batch: Batch) -> None:
-        """It does not hold these any more."""
+    def _settle_now(self, mine: dict[int, Token], outcome: Outcome, failures: int, batch: Batch) -> None:
+        """Settle messages that no open transaction has to keep."""
         _remove(self.held, mine)
         batch.on_undo(lambda: self.held.update(mine))
         transaction = self._transaction
@@ -148,14 +148,14 @@ class FileConsumer(Taker):
             batch.entries.forget(mine)
         else:
             failures = 0 if outcome is Outcome.RELEASED else failures
-            self.give_back(batch, mine.values(), failures + (outcome is Outcome.REQUEUED), failures)
+            self.put_back(batch, mine.values(), failures + (outcome is Outcome.REQUEUED), failures)
 
     def _close(self, batch: Batch) -> None:
         self.stop("the subscription was closed")
         self._on_close(self)
         kept = self._transaction or {}
         back = {number: token for number, token in self.held.items() if number not in kept}
-        self.give_back(batch, back.values(), 1, 0)
+        self.put_back(batch, back.values(), 1, 0)
         _remove(self.held, back)
         batch.on_undo(lambda: self.held.update(back))
         self.leave(batch)
@@ -165,22 +165,22 @@ class FileConsumer(Taker):
             self.leave(batch)
 
     def leave(self, batch: Batch) -> None:
-        """No consumer any more, in memory for good, in the file when the transaction says so; once is enough."""
+        """Leave the queue: in memory irrevocably, in the file with this transaction. Idempotent."""
         self._store.dispatcher.leave(self)
         if self._retired:
             return
         self._retired = True
         batch.on_undo(self._not_left)
         if not batch.catalog.leave(self.id, self.queue.id):
-            batch.available.add(self.queue.id)  # its groups are free
+            batch.available.add(self.queue.id)  # its groups have no owner now
 
     def _not_left(self) -> None:
         self._retired = False
 
-    def give_back(self, batch: Batch, tokens: Iterable[Token], deliveries: int | None, failures: int) -> None:
-        """These wait again in their places; no number of deliveries means a death, see ``Entries.give_back``.
+    def put_back(self, batch: Batch, tokens: Iterable[Token], deliveries: int | None, failures: int) -> None:
+        """Return messages to their places; ``deliveries`` None means a death, see ``Entries.put_back``.
 
-        Those that expired meanwhile go where this consumer wants such messages, unless their queue is gone.
+        Those that have expired move to the expiry queue that this consumer names, if any, unless their queue is gone.
         """
         queue = self.queue
         back: list[Token] = []
@@ -188,14 +188,14 @@ class FileConsumer(Taker):
         for token in tokens:
             is_late = self.expired is not None and is_expired(token.envelope, batch.now)
             (late if is_late else back).append(token)
-        self._store.dispatcher.give_back(batch, queue.id, back, deliveries, failures)
+        self._store.dispatcher.put_back(batch, queue.id, back, deliveries, failures)
         if late and batch.catalog.by_id(queue.id) is not None:
             for token in late:
                 batch.dead_letter(token.envelope, self.expired, queue.origin, token.count, DEAD_LETTER_EXPIRED)
         batch.entries.forget(token.id for token in late)
 
     def stop(self, lost: str) -> None:
-        """No more arrivals; what happens in memory is for good, whatever becomes of the transaction."""
+        """No more arrivals; this change in memory stays even if the transaction is rolled back."""
         self.lost = lost
         self.ended = True
         self._store.dispatcher.leave(self)
@@ -211,7 +211,7 @@ def _remove(found: dict[int, Any], numbers: Iterable[int]) -> None:
 
 
 class _Settle:
-    """Settlements of one consumer; cheaper than a ``Verb``, since there is one for each message."""
+    """Settlements of one consumer; cheaper than a ``Verb``, because there is one for each message."""
 
     __slots__ = ("_consumer", "_failures", "_outcome", "_ticket", "_tokens", "lazy", "size", "sync")
 
@@ -236,4 +236,4 @@ class _Settle:
         if self._ticket is not None:
             self._ticket.fail(error)
         else:
-            _log.warning("a settlement was not recorded, the messages will come again: %s", error)
+            _log.warning("a settlement was not recorded; the messages will be delivered again: %s", error)

@@ -1,4 +1,4 @@
-"""Which consumer of this process gets which message: the consumers of each queue, and the claims made for them."""
+"""Which consumer of this process gets which message: consumers by queue, and claiming messages for them."""
 
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -12,17 +12,17 @@ from jmsbridge_embedded.file.disk.catalog import QueueRow, selector_of
 from jmsbridge_embedded.file.disk.entries import BAND, Row
 from jmsbridge_embedded.file.disk.wire import decode
 
-__all__ = ["Dispatcher", "Local", "Taker", "Token", "View"]
+__all__ = ["Dispatcher", "LocalQueue", "Taker", "Token", "View"]
 
 _BANDS: Final = 10
 _LAST: Final = _BANDS * BAND
 _PAGE: Final = 250
 _AT_ONCE: Final = 2000
-"""Messages looked at for one queue in one transaction; others have their turn before it goes on."""
+"""Messages examined for one queue per transaction; then other operations run before it continues."""
 
 
 class Token(msgspec.Struct, frozen=True, gc=False, eq=False):
-    """One claimed message: its row, its place, its deliveries that are over, those that failed, and what it says."""
+    """One claimed message: row id, rank, finished deliveries, failed deliveries, and the envelope."""
 
     id: int
     rank: int
@@ -32,7 +32,7 @@ class Token(msgspec.Struct, frozen=True, gc=False, eq=False):
 
 
 class View:
-    """A selector, and how far the waiting messages are known not to match it: a rank per priority."""
+    """A selector, and for each priority the rank up to which no waiting message matches it (``floors``)."""
 
     def __init__(self, text: str) -> None:
         self.selector = selector_of(text)
@@ -40,7 +40,7 @@ class View:
         self.users = 0
 
     def reset(self) -> None:
-        """Anything may be there."""
+        """Examine all messages again."""
         self.floors = [band * BAND for band in range(_BANDS)]
 
 
@@ -57,19 +57,19 @@ class Taker:
         self.held: dict[int, Token] = {}
         self.view: View | None = None
 
-    def may_have(self, envelope: Envelope) -> bool:
+    def matches(self, envelope: Envelope) -> bool:
         """Whether its selector matches."""
         return self.view is None or self.view.selector.matches_envelope(envelope)
 
     def forget(self, number: int) -> None:
-        """A claim was rolled back."""
+        """Drop a claim that was rolled back."""
         self.held.pop(number, None)
 
 
-class Local:
+class LocalQueue:
     """The consumers that one queue has in this process.
 
-    ``ring`` holds those with credit, the next one first; ``heirs`` those that name a queue for what expires.
+    ``ring`` holds those with credit, the next one first; ``expiry_consumers`` name a queue for expired messages.
     """
 
     def __init__(self, queue: QueueRow) -> None:
@@ -79,10 +79,10 @@ class Local:
         self.consumers: dict[int, Taker] = {}
         self.views: dict[str, View] = {}
         self.returns = -1
-        self.heirs: list[Taker] = []
+        self.expiry_consumers: list[Taker] = []
 
     def saved(self) -> Callable[[], None]:
-        """How to get back to what is now."""
+        """A function that restores the present state."""
         ring, returns = list(self.ring), self.returns
         credits = [(consumer, consumer.credit) for consumer in self.consumers.values()]
         floors = [(view, list(view.floors)) for view in self.views.values()]
@@ -97,45 +97,45 @@ class Local:
         return restore
 
     def expire(self, batch: Batch, row: Row) -> None:
-        """A message was not taken in time: it goes where a consumer of it here wants such ones, or nowhere."""
-        if self.heirs:
+        """Remove an expired message; move it to the expiry queue that a matching consumer here names, if any."""
+        if self.expiry_consumers:
             envelope = decode(row[5], self.address)
-            heir = next((one for one in self.heirs if one.may_have(envelope)), None)
-            if heir is not None:
-                batch.dead_letter(envelope, heir.expired, self.queue.origin, row[2], DEAD_LETTER_EXPIRED)
+            consumer = next((one for one in self.expiry_consumers if one.matches(envelope)), None)
+            if consumer is not None:
+                batch.dead_letter(envelope, consumer.expired, self.queue.origin, row[2], DEAD_LETTER_EXPIRED)
         batch.entries.forget((row[0],))
 
     def pause(self, consumer: Taker) -> None:
-        """The consumer has no credit any more."""
+        """Set the consumer's credit to zero."""
         consumer.credit = 0
         if consumer in self.ring:
             self.ring.remove(consumer)
 
 
 class Dispatcher:
-    """All queues that have consumers here. Used by the store's thread; ``locals`` is read by others too."""
+    """The queues that have consumers in this process. For the store's thread; other threads may read ``locals``."""
 
     def __init__(self) -> None:
-        self.locals: dict[int, Local] = {}
+        self.locals: dict[int, LocalQueue] = {}
 
     def join(self, queue: QueueRow, consumer: Taker, selector: str | None) -> None:
-        """A consumer comes, without credit."""
-        local = self.locals.get(queue.id) or self.locals.setdefault(queue.id, Local(queue))
+        """Add a consumer, without credit."""
+        local = self.locals.get(queue.id) or self.locals.setdefault(queue.id, LocalQueue(queue))
         local.consumers[consumer.id] = consumer
         if consumer.expired is not None:
-            local.heirs.append(consumer)
+            local.expiry_consumers.append(consumer)
         if selector is not None:
             view = local.views.get(selector) or local.views.setdefault(selector, View(selector))
             view.users += 1
             consumer.view = view
 
     def leave(self, consumer: Taker) -> None:
-        """A consumer goes."""
+        """Remove a consumer."""
         local = self.locals.get(consumer.queue.id)
         if local is None or local.consumers.pop(consumer.id, None) is None:
             return
         local.pause(consumer)
-        local.heirs = [other for other in local.heirs if other is not consumer]
+        local.expiry_consumers = [other for other in local.expiry_consumers if other is not consumer]
         if consumer.view is not None:
             consumer.view.users -= 1
             local.views = {text: view for text, view in local.views.items() if view.users}
@@ -143,7 +143,7 @@ class Dispatcher:
             del self.locals[consumer.queue.id]
 
     def grant(self, batch: Batch, consumer: Taker, count: int) -> None:
-        """A consumer may have more, unless it has ended or was retired."""
+        """Add credit, unless the consumer has ended or was retired."""
         local = self.locals.get(consumer.queue.id)
         if local is None or consumer.id not in local.consumers:
             return
@@ -151,23 +151,23 @@ class Dispatcher:
         if not consumer.credit:
             local.ring.append(consumer)
         consumer.credit += count
-        batch.hungry.add(consumer.queue.id)
+        batch.granted.add(consumer.queue.id)
 
     def pause(self, batch: Batch, consumer: Taker) -> None:
-        """The consumer has no credit any more."""
+        """Set the consumer's credit to zero."""
         local = self.locals.get(consumer.queue.id)
         if local is not None:
             self._save(batch, local)
             local.pause(consumer)
 
-    def give_back(
+    def put_back(
         self, batch: Batch, queue: int, tokens: Iterable[Token], deliveries: int | None, failures: int
     ) -> None:
-        """Messages wait again in their places, each counting that many of both; None means a death."""
+        """Return messages to their places, adding to both counts; ``deliveries`` None means a death."""
         held = [(token.id, token.rank) for token in tokens]
         if not held:
             return
-        batch.entries.give_back([number for number, _ in held], deliveries, failures)
+        batch.entries.put_back([number for number, _ in held], deliveries, failures)
         batch.catalog.returned(queue)
         batch.available.add(queue)
         local = self.locals.get(queue)
@@ -180,32 +180,32 @@ class Dispatcher:
                 band = rank // BAND
                 view.floors[band] = min(view.floors[band], rank - 1)
 
-    def _save(self, batch: Batch, local: Local) -> None:
-        """Credit or order of the consumers of a queue will change: ``Batch.undo`` restores them."""
+    def _save(self, batch: Batch, local: LocalQueue) -> None:
+        """Before credit or order of a queue's consumers change: let ``Batch.undo`` restore them."""
         if local.queue.id not in batch.saved:
             batch.saved.add(local.queue.id)
             batch.on_undo(local.saved())
 
     def sweep(self, batch: Batch) -> bool:
-        """Drop what has expired and is not held, or put it aside; False when there is more to look at.
+        """Remove or move expired messages that are not held; False if there are more to examine.
 
-        What only other processes consume is left to them: they know where it is to go.
+        Queues that only other processes consume are left to those, which know the expiry queues.
         """
-        heirs = [queue for queue, local in self.locals.items() if local.heirs]
-        rows = batch.entries.expired(heirs, batch.now, _AT_ONCE) if heirs else []
+        expiry_consumers = [queue for queue, local in self.locals.items() if local.expiry_consumers]
+        rows = batch.entries.expired(expiry_consumers, batch.now, _AT_ONCE) if expiry_consumers else []
         for queue, row in rows:
             self.locals[queue].expire(batch, row)
         others = [queue for queue, nodes in batch.catalog.foreign.items() if nodes and queue not in self.locals]
-        batch.entries.sweep(batch.now, [*heirs, *others])
+        batch.entries.sweep(batch.now, [*expiry_consumers, *others])
         return len(rows) < _AT_ONCE
 
-    def is_hungry(self, queue: int) -> bool:
-        """Whether a consumer of this process would take a message of this queue."""
+    def has_credit(self, queue: int) -> bool:
+        """Whether a consumer of this process has credit for this queue."""
         local = self.locals.get(queue)
         return local is not None and bool(local.ring)
 
     def dispatch(self, batch: Batch, queue: int) -> bool:
-        """Claim waiting messages for the consumers that have credit; False when there is more to look at."""
+        """Claim waiting messages for the consumers with credit; False if there are more to examine."""
         local = self.locals.get(queue)
         if local is None or not local.ring:
             return True
@@ -218,9 +218,9 @@ class Dispatcher:
 
 
 class _Scan:
-    """One look at the waiting messages of one queue, in order."""
+    """One pass over the waiting messages of a queue, in order."""
 
-    def __init__(self, batch: Batch, local: Local) -> None:
+    def __init__(self, batch: Batch, local: LocalQueue) -> None:
         self._batch = batch
         self._local = local
         self._budget = _AT_ONCE
@@ -229,7 +229,7 @@ class _Scan:
         self._known: dict[View, bool] = {}
 
     def run(self) -> bool:
-        """Go on until no consumer has credit, or no message is left; False when it takes too long."""
+        """Continue until no consumer has credit or no message is left; False if it takes too long."""
         local = self._local
         if not local.views:
             return self._range(0, -1, _LAST)
@@ -247,7 +247,7 @@ class _Scan:
         return True
 
     def finish(self) -> None:
-        """Write down that this process holds what it claimed."""
+        """Record the claims in the file."""
         if self._claimed:
             self._batch.entries.claim(self._claimed, self._batch.catalog.node)
 
@@ -276,7 +276,7 @@ class _Scan:
             return
         envelope = decode(body, local.address)
         if not local.views and bucket is None:
-            self._hand(local.ring[0], row, envelope)
+            self._deliver(local.ring[0], row, envelope)
             return
         self._known = {}
         looking = {consumer.view for consumer in local.ring if consumer.view is not None}
@@ -285,10 +285,10 @@ class _Scan:
             for view in looking:
                 view.floors[band] = max(view.floors[band], rank)
         if consumer is not None:
-            self._hand(consumer, row, envelope)
+            self._deliver(consumer, row, envelope)
 
     def _choose(self, envelope: Envelope, bucket: int | None, band: int, rank: int) -> Taker | None:
-        """The consumer that is to get it: its group's owner, or the first that wants it, which becomes the owner."""
+        """The consumer for a message: its group's owner, else the first whose selector matches, which becomes owner."""
         taker = next((one for one in self._local.ring if self._wants(one.view, envelope, band, rank)), None)
         if bucket is None:
             return taker
@@ -304,7 +304,7 @@ class _Scan:
         known = self._local.consumers.get(number)
         if known is not None and known.credit > 0:
             return known
-        self._blocked = True  # it waits for its owner: the floors must stay below it
+        self._blocked = True  # the message waits for its owner: the floors must stay below it
         return None
 
     def _wants(self, view: View | None, envelope: Envelope, band: int, rank: int) -> bool:
@@ -316,7 +316,7 @@ class _Scan:
             self._known[view] = known
         return known
 
-    def _hand(self, consumer: Taker, row: Row, envelope: Envelope) -> None:
+    def _deliver(self, consumer: Taker, row: Row, envelope: Envelope) -> None:
         number, rank, count = row[:3]
         ring = self._local.ring
         consumer.credit -= 1

@@ -1,4 +1,4 @@
-"""One authenticated user of a broker in a file: what lives and dies together."""
+"""One link to a broker in a file."""
 
 import threading
 from uuid import uuid4
@@ -19,9 +19,9 @@ __all__ = ["FileLink"]
 
 
 class FileLink(FileAdmin):
-    """The SPI's Link and Admin, one of its store's ``links``. Made by ``registry.open_link``.
+    """The SPI's Link and Admin; made by ``registry.open_link``.
 
-    ``client.lost`` is set by whoever ends it; ``channels`` is used by the store's thread only.
+    ``client.lost`` is set on the thread that ends the link; ``channels`` belongs to the store's thread.
     """
 
     def __init__(self, store: Store, endpoint: Endpoint, events: LinkEvents, client: Client) -> None:
@@ -36,7 +36,7 @@ class FileLink(FileAdmin):
     # -- Link ----------------------------------------------------------------------------------------------------
 
     def channel(self, transacted: bool) -> ChannelProtocol:
-        """Open an order and transaction domain."""
+        """Open a channel."""
         channel = FileChannel(self.access, self.channels, transacted)
         self.access.call(lambda batch: self._join(channel))
         return channel
@@ -46,7 +46,7 @@ class FileLink(FileAdmin):
         self.channels.add(channel)
 
     def declare(self, address: Address) -> Address:
-        """Make a temporary destination of this link."""
+        """Create a temporary destination of this link."""
         return self.access.call(lambda batch: self._declare(batch, address))
 
     def _declare(self, batch: Batch, address: Address) -> Address:
@@ -62,7 +62,7 @@ class FileLink(FileAdmin):
         return made
 
     def delete(self, address: Address) -> None:
-        """Remove a temporary destination of this link that has no consumers."""
+        """Delete a temporary destination of this link that has no consumers."""
         self.access.call(lambda batch: self._delete(batch, address))
 
     def _delete(self, batch: Batch, address: Address) -> None:
@@ -76,22 +76,22 @@ class FileLink(FileAdmin):
         catalog.remove(address)
 
     def unsubscribe(self, key: str, address: Address | None) -> None:
-        """Forget a durable subscription of this link's client id."""
+        """Delete a durable subscription of this link's client id."""
         self.access.call(lambda batch: batch.catalog.unsubscribe(self.client.client_id, key), sync=True)
 
     def close(self) -> None:
-        """End the link; its temporary destinations go with it, and with the last link the file is closed."""
+        """End the link and delete its temporary destinations; the last link closes the file."""
         if self.client.lost is None:
             ended = self.access.end_soon(lambda batch: self.end(batch, "the link was closed")).future
             if ended.done():
                 self.store.left()
-            else:  # later, on a thread of its own, since that waits for the store's thread
+            else:  # later, on another thread, because it waits for the store's thread
                 ended.add_done_callback(lambda _: threading.Thread(target=self.store.left, daemon=True).start())
 
     # -- for the store -------------------------------------------------------------------------------------------
 
     def end(self, batch: Batch, lost: str, *, death: bool = False) -> None:
-        """Give everything back."""
+        """Return all held messages."""
         links = self.store.links
         if self not in links:
             return
@@ -102,11 +102,11 @@ class FileLink(FileAdmin):
         batch.on_undo(lambda: links.add(self))
 
     def abandon(self, lost: str) -> None:
-        """The store is dead, or stayed in another process: only the objects here learn of it."""
+        """The store is dead, or belongs to the parent process: mark only the objects here as lost."""
         self.client.lost = lost
         for channel in list(self.channels):
             channel.abandon(lost)
 
     def tell(self, error: BackendError) -> None:
-        """Say that the link is dead."""
+        """Report the death of the link."""
         self._events.lost(error)

@@ -1,4 +1,4 @@
-"""Processes and links in the file: how they come and go, and what becomes of what a dead process held."""
+"""Processes and links as the file records them, and cleaning up after dead processes."""
 
 import sqlite3
 
@@ -13,7 +13,7 @@ __all__ = ["Nodes"]
 
 
 class Nodes:
-    """Used by the store's thread; every method but ``dead`` within a transaction."""
+    """Used by the store's thread; every method but ``dead`` inside a transaction."""
 
     def __init__(self, connection: sqlite3.Connection, entries: Entries, catalog: Catalog, presence: Presence) -> None:
         self._sql = connection
@@ -22,7 +22,7 @@ class Nodes:
         self._presence = presence
 
     def register(self, batch: Batch, pid: int) -> None:
-        """This process has the file open."""
+        """Record that this process has opened the file."""
         for peer in self.dead():
             self.clear(batch, peer)
         if not self._catalog.peers:
@@ -36,11 +36,11 @@ class Nodes:
             batch.effects.append((lambda address: self._presence.wake(address, set()), peer.socket))
 
     def dead(self) -> list[Peer]:
-        """Other processes that were here and have died."""
+        """The recorded processes that have died."""
         return [peer for peer in self._catalog.peers.values() if not self._presence.is_alive(peer.token)]
 
     def clear(self, batch: Batch, peer: Peer) -> None:
-        """Give back what a dead process had, and forget it."""
+        """Return what a dead process held, and remove its record."""
         self._clear(batch, peer.id)
         self._catalog.peers.pop(peer.id, None)
         for nodes in self._catalog.foreign.values():
@@ -49,13 +49,13 @@ class Nodes:
         batch.effects.append((lambda address: self._presence.remove(peer.token, address), peer.socket))
 
     def leave(self, batch: Batch) -> None:
-        """This process closes the file; what dead processes left is cleared now, if no other has done so."""
+        """Remove the record of this process, which closes the file, and those of dead processes."""
         for peer in self.dead():
             self.clear(batch, peer)
         self._clear(batch, self._catalog.node)
 
     def _clear(self, batch: Batch, node: int) -> None:
-        for queue in self._entries.give_back_all(node):
+        for queue in self._entries.put_back_all(node):
             self._catalog.returned(queue)
             batch.available.add(queue)
         for consumer, queue in self._sql.execute("SELECT id, line FROM consumer WHERE node = ?", (node,)).fetchall():
@@ -69,7 +69,7 @@ class Nodes:
     # -- links ---------------------------------------------------------------------------------------------------
 
     def add_link(self, batch: Batch, client_id: str | None) -> int:
-        """A link of this process; a client id belongs to one live link at a time (section 6.1.2)."""
+        """Record a link of this process; a client id belongs to one live link at a time (section 6.1.2)."""
         if client_id is not None:
             row = self._sql.execute("SELECT node FROM link WHERE client = ?", (client_id,)).fetchone()
             peer = None if row is None else self._catalog.peers.get(row[0])
@@ -82,7 +82,7 @@ class Nodes:
         return number
 
     def end_link(self, link: int) -> None:
-        """A link has ended: its temporary destinations go with it."""
+        """Remove an ended link and its temporary destinations."""
         rows = self._sql.execute(
             "SELECT name, 0 FROM line WHERE owner = ? UNION SELECT name, 1 FROM topic WHERE owner = ?", (link, link)
         ).fetchall()

@@ -1,4 +1,4 @@
-"""What the store's thread does in a transaction: a verb of the SPI, a call that waits, and an end."""
+"""Operations of the store's thread: a verb of the SPI, a call with a waiting caller, and an end."""
 
 import logging
 from collections.abc import Callable
@@ -13,14 +13,13 @@ __all__ = ["SMALL", "Call", "End", "Verb"]
 _log = logging.getLogger("jmsbridge.embedded")
 _T = TypeVar("_T")
 SMALL: Final = 64
-"""Bytes of an operation without a message."""
+"""Assumed bytes of an operation without a message."""
 
 
 class Verb:
-    """A verb of the SPI, which does not wait; its ticket is answered after COMMIT.
+    """A verb of the SPI on the path; its ticket is answered after COMMIT.
 
-    ``act`` returns True when it goes on in the next transaction. An error goes to ``failed``, or without that to the
-    ticket.
+    ``act`` returns True to continue in the next transaction. An error goes to ``failed`` if given, else to the ticket.
     """
 
     __slots__ = ("_act", "_failed", "_ticket", "lazy", "size", "sync")
@@ -43,7 +42,7 @@ class Verb:
         self._failed = failed
 
     def run(self, batch: Batch) -> None:
-        """Do it."""
+        """Run ``act``."""
         if self._act(batch):
             batch.again.append(self)
         elif self._ticket is not None:
@@ -58,7 +57,7 @@ class Verb:
 
 
 class Call(Generic[_T]):
-    """Something that a caller waits for."""
+    """An operation that a caller waits for."""
 
     def __init__(self, act: Callable[[Batch], _T], *, sync: bool = False) -> None:
         self.sync = sync
@@ -68,7 +67,7 @@ class Call(Generic[_T]):
         self._act = act
 
     def run(self, batch: Batch) -> None:
-        """Do it, unless its caller has stopped waiting."""
+        """Run ``act``, unless the caller has stopped waiting."""
         if self.future.cancelled():
             return
         result = self._act(batch)
@@ -79,7 +78,7 @@ class Call(Generic[_T]):
             self.future.set_result(result)
 
     def fail(self, error: BackendError) -> None:
-        """Raise it where the caller waits."""
+        """Raise the error in the waiting caller."""
         if self.future.set_running_or_notify_cancel():
             if isinstance(error, SendRefused):
                 error = BackendError(str(error))
@@ -87,7 +86,7 @@ class Call(Generic[_T]):
 
 
 class End(Call[None]):
-    """Something that comes to its end, in memory at once, in the file perhaps later."""
+    """Ends something, in memory at once, in the file perhaps later."""
 
     def __init__(self, act: Callable[[Batch], None], later: Callable[[Operation], None]) -> None:
         super().__init__(act)
@@ -96,11 +95,11 @@ class End(Call[None]):
 
     @property
     def is_done(self) -> bool:
-        """Whether the file knows of it."""
+        """Whether the end is recorded in the file."""
         return self.future.done() and not self._failed
 
     def run(self, batch: Batch) -> None:
-        """Do it; perhaps once more, when it could not be done before."""
+        """Run ``act``, perhaps again after it failed."""
         super().run(batch)
         batch.effects.append(self._succeed)
 
@@ -108,9 +107,9 @@ class End(Call[None]):
         self._failed = False
 
     def fail(self, error: BackendError) -> None:
-        """The caller need not wait until there is room on the disk again."""
+        """Let the caller go on, and try again later, for example when the disk has room."""
         if not isinstance(error, LinkLost):
             self._failed = True
-            _log.warning("something is closed, but not yet in the file: %s", error)
+            _log.warning("a close is not yet recorded in the file and will be tried again: %s", error)
             self._later(self)
         self._answer(None)

@@ -1,7 +1,7 @@
 """Process liveness and cross-process wake-up.
 
-A folder beside the file holds one lock file per process, locked as long as the process lives, and a datagram socket.
-POSIX locks, as SQLite's own, die with the process and are not inherited by its children.
+A folder beside the file holds, for each process, a lock file that is locked while the process lives, and a datagram
+socket. POSIX locks end with the process, like SQLite's own, and children do not inherit them.
 """
 
 import contextlib
@@ -29,13 +29,13 @@ __all__ = ["HAS_LOCKS", "Presence"]
 _LONGEST: Final = 100  # bytes of a socket's path; the system's limit is 104 to 108
 _MOST_LINES: Final = 500
 _ALL: Final = b"*"
-_PATIENCE: Final = 10.0  # seconds to get a lock that others only look at
-_PAUSE: Final = 0.02  # seconds, at most, between two tries
-_LISTEN: Final = 30.0  # seconds between two looks whether to go on listening
+_PATIENCE: Final = 10.0  # seconds to get a lock that other processes hold only to test it
+_PAUSE: Final = 0.02  # maximum seconds between two attempts
+_LISTEN: Final = 30.0  # seconds after which the listener checks whether it was closed
 
 
 class Presence:
-    """This process, for one file. ``heard`` gets the queues that others name, None for all of them."""
+    """This process, for one file. ``heard`` is called with the queues that another process names, None for all."""
 
     def __init__(self, path: Path, name: str, heard: Callable[[Sequence[int] | None], None]) -> None:
         self.token = uuid4().hex
@@ -61,7 +61,7 @@ class Presence:
         while True:
             try:
                 lock = self._try_lock()
-            except FileNotFoundError:  # the last one to leave took the folder away
+            except FileNotFoundError:  # the last process to leave has removed the folder
                 if time.monotonic() > deadline:
                     raise
                 lock = None
@@ -69,10 +69,10 @@ class Presence:
                 return lock
             if time.monotonic() > deadline:
                 raise OSError(f"for {_PATIENCE:g} s other processes held each lock that was tried in {self.folder}")
-            time.sleep(random.uniform(0.0, _PAUSE))  # sleep: others hold it for a look
+            time.sleep(random.uniform(0.0, _PAUSE))  # sleep: others hold it only briefly
 
     def _try_lock(self) -> int | None:
-        """Make the lock file and take its lock; None when another process just looks at it or takes it away."""
+        """Create the lock file and lock it; None if another process tests or removes it at this moment."""
         file = self.folder / f"{self.token}.lock"
         self.folder.mkdir(exist_ok=True)
         lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -88,7 +88,7 @@ class Presence:
         if len(os.fsencode(place)) <= _LONGEST and _is_text(str(place)):
             self._socket.bind(str(place))
             return str(place)
-        # a new folder that no other user can have made before: other processes read its name from the file
+        # a new folder, which no other user can have prepared; other processes read its name from the file
         folder = Path(tempfile.mkdtemp(prefix="jmsbridge-"))
         try:
             self._socket.bind(str(folder / "wake"))
@@ -100,7 +100,7 @@ class Presence:
     # -- waking --------------------------------------------------------------------------------------------------
 
     def wake(self, address: str, queues: set[int] | None) -> None:
-        """Tell another process to look at these queues, or at all; what it has no room for is told later."""
+        """Tell another process to look at these queues, or at all; if its socket is full, it is told later."""
         with contextlib.suppress(KeyError):
             before = self._unsent.pop(address)
             queues = None if before is None or queues is None else before | queues
@@ -110,10 +110,10 @@ class Presence:
         except BlockingIOError:
             self._unsent[address] = queues
         except OSError:
-            return  # it is gone, or about to be: housekeeping finds out
+            return  # the process has ended or is about to: housekeeping notices
 
     def wake_again(self) -> None:
-        """Tell what there was no room for."""
+        """Repeat the messages for which a socket was full."""
         for address, queues in list(self._unsent.items()):
             self.wake(address, queues)
 
@@ -122,20 +122,20 @@ class Presence:
             try:
                 data = self._socket.recv(8192)
             except TimeoutError:
-                continue  # look whether it has ended
+                continue  # check whether it was closed
             except OSError:
                 return  # closed
             if self._stopped:
                 return
-            if len(data) % 8:  # all queues, or something that no broker sent: then too
+            if len(data) % 8:  # ``_ALL``, or unknown data: look at all queues
                 self._heard(None)
             else:
                 self._heard(struct.unpack(f">{len(data) // 8}q", data))
 
-    # -- living --------------------------------------------------------------------------------------------------
+    # -- liveness ------------------------------------------------------------------------------------------------
 
     def is_alive(self, token: str, *, tidy: bool = False) -> bool:
-        """Whether another process lives; never asked about this one. ``tidy`` cleans up after one that does not."""
+        """Whether another process lives, never called for this one; ``tidy`` removes the files of a dead one."""
         try:
             lock = os.open(self.folder / f"{token}.lock", os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -145,14 +145,14 @@ class Presence:
         except (BlockingIOError, PermissionError):
             return True
         else:
-            if tidy:  # with its lock in hand: one that only just comes cannot take it in between, and makes a new file
+            if tidy:  # while holding the lock: a process that starts now cannot take it, and makes a new file
                 self.remove(token, str(self.folder / f"{token}.sock"))
         finally:
             os.close(lock)
         return False
 
     def remove(self, token: str, address: str) -> None:
-        """Clean up what a dead process left."""
+        """Remove the files of a dead process."""
         socket = Path(address)
         self._unlink(socket)
         if socket.parent != self.folder:
@@ -161,18 +161,18 @@ class Presence:
         self._unlink(self.folder / f"{token}.lock")
 
     def tidy(self, known: set[str]) -> None:
-        """Clean up after processes that died before they were known."""
+        """Remove the files of processes that died before they were registered."""
         for file in self.folder.glob("*.lock"):
             token = file.stem
             if token != self.token and token not in known:
                 self.is_alive(token, tidy=True)
 
     def close(self) -> None:
-        """Be gone; the last one takes the folder along. Idempotent."""
+        """Remove this process's files, and the folder if it was the last. Idempotent."""
         if self._stopped:
             return
         self._stopped = True
-        with contextlib.suppress(OSError):  # wakes the listener; without it, it ends at its next look
+        with contextlib.suppress(OSError):  # wakes the listener, which otherwise ends at its next check
             self._socket.sendto(b"", socket.MSG_DONTWAIT, self.address)
         self._thread.join(1.0)
         self._socket.close()
@@ -180,11 +180,11 @@ class Presence:
         self._unlink(self.folder / f"{self.token}.lock")
         os.close(self._lock)
         for folder in {Path(self.address).parent, self.folder}:
-            with contextlib.suppress(OSError):  # others are there
+            with contextlib.suppress(OSError):  # other processes use it
                 folder.rmdir()
 
     def abandon(self) -> None:
-        """In a forked child: the socket is the parent's."""
+        """In a forked child: the socket belongs to the parent."""
         self._stopped = True
         self._socket.close()
 
@@ -194,7 +194,7 @@ class Presence:
 
 
 def _is_text(path: str) -> bool:
-    """Whether the file can tell others this path."""
+    """Whether the path can be stored in the file as text."""
     try:
         path.encode()
     except UnicodeEncodeError:

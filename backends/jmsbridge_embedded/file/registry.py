@@ -1,4 +1,4 @@
-"""The files that this process has open, one store for each."""
+"""The files that this process has open, with one store for each."""
 
 import sys
 import threading
@@ -17,15 +17,15 @@ fork_lock = threading.RLock()
 """Guards ``_stores``; held while a file is opened or closed, and while the process forks."""
 _stores: dict[Path, Store] = {}
 _left_behind: list[Store] = []
-"""Stores of a parent process: their connections must not be closed in the child."""
+"""Stores of the parent process: their connections must not be closed in the child."""
 
 
 def open_link(endpoint: Endpoint, events: LinkEvents, max_messages: int | None, duplicate_window: int) -> FileLink:
-    """A link to the broker in the endpoint's file, which is made when it is not there."""
+    """Open a link to the broker in the endpoint's file, which is created if it does not exist."""
     if not HAS_LOCKS:
         raise NotSupported(
             f"{endpoint}: a broker in a file needs POSIX file locks and Unix sockets, which {sys.platform} does not "
-            "have; use embedded: for a broker in the memory of this process, or a network broker"
+            "have; use embedded: for a broker in the memory of this process, or a broker on the network"
         )
     path, timeout = _real(endpoint.path), endpoint.connect_timeout
     deadline = time.monotonic() + timeout
@@ -50,7 +50,7 @@ def open_link(endpoint: Endpoint, events: LinkEvents, max_messages: int | None, 
 
 
 def _release(store: Store) -> None:
-    """A link has ended; with the last one the file is closed."""
+    """Called when a link has ended: close the file after the last one."""
     with fork_lock:
         _close_idle(store)
 
@@ -62,7 +62,7 @@ def _close_idle(store: Store) -> None:
 
 
 def cut(text: str) -> None:
-    """Kill every link of this process to a file as a broken network would; messages stay. For tests."""
+    """Kill every link of this process to a file as a network failure would; messages stay. For tests."""
     with fork_lock:
         store = _stores.get(_real(text))
     if store is not None:
@@ -70,7 +70,7 @@ def cut(text: str) -> None:
 
 
 def abandon_all() -> None:
-    """In a forked child: the files stayed with the parent."""
+    """In a forked child: mark the inherited links as lost, and keep the parent's connections open."""
     stores = list(_stores.values())
     _stores.clear()
     _left_behind.extend(stores)

@@ -1,8 +1,8 @@
-"""One file in this process: the thread that owns the connection, and the queue of what it is to do.
+"""One file in this process: the thread that owns the connection, and its queue of operations.
 
-It takes all operations that wait and runs them in one transaction, so that they share one fsync; tickets are answered
-after COMMIT. The WAL is synced here rather than by SQLite, after the transaction has ended and other processes can
-write again: only where a confirmation was asked for, and before it is given.
+The thread runs all waiting operations in one transaction, so that they share one fsync, and answers tickets after
+COMMIT. The WAL is synced here, not by SQLite: only if a confirmation was asked for, before it is given, and after the
+transaction has ended, so that other processes can write meanwhile.
 """
 
 import contextlib
@@ -35,8 +35,8 @@ from jmsbridge_embedded.file.disk.schema import (
     open_file,
 )
 from jmsbridge_embedded.file.dispatch import Dispatcher
-from jmsbridge_embedded.file.intake import Intake
 from jmsbridge_embedded.file.nodes import Nodes
+from jmsbridge_embedded.file.operation_queue import OperationQueue
 from jmsbridge_embedded.file.operations import Call, End, Verb
 from jmsbridge_embedded.file.presence import Presence
 from jmsbridge_embedded.native import product
@@ -49,32 +49,32 @@ _numbers = itertools.count(1)
 _T = TypeVar("_T")
 
 _PATIENCE: Final = 30.0  # seconds that closing may take
-_SLACK: Final = 1.0  # seconds for the reason why the file could not be opened in time
-_HOUSEKEEPING: Final = 500  # milliseconds between two looks at other processes, while there are any
-_SWEEPING: Final = 1000  # milliseconds between two looks for what has expired
-_LONGEST_WAIT: Final = 30.0  # seconds; the wall clock may be set while the thread waits
+_SLACK: Final = 1.0  # extra seconds for the thread to report why the file could not be opened in time
+_HOUSEKEEPING: Final = 500  # milliseconds between two checks of other processes, while there are any
+_SWEEPING: Final = 1000  # milliseconds between two sweeps for expired messages
+_LONGEST_WAIT: Final = 30.0  # seconds; bounded because the wall clock may be changed while the thread waits
 _sync = getattr(os, "fdatasync", os.fsync)
 
 
 class Attached(Protocol):
-    """A link as its store sees it; all but ``tell`` is for the store's thread."""
+    """A link as its store sees it; all but ``tell`` is called on the store's thread."""
 
     client: Client
 
     def end(self, batch: Batch, lost: str, *, death: bool = False) -> None:
-        """Give everything back."""
+        """Return all held messages."""
 
     def abandon(self, lost: str) -> None:
-        """The store is dead, or stayed in another process."""
+        """The store is dead, or belongs to the parent process."""
 
     def tell(self, error: BackendError) -> None:
-        """Say that the link is dead."""
+        """Report the death of the link."""
 
 
 class Store:
-    """Made, started, stopped by ``registry``. Only ``submit``, ``call``, ``end`` and ``left`` are for other threads.
+    """Made, started and stopped by ``registry``. Other threads use only the methods of the first section.
 
-    ``links`` is used by the store's thread; ``death`` is set once, when nothing more can be done with the file.
+    ``links`` belongs to the store's thread; ``death`` is set once, when the file cannot be used any more.
     """
 
     def __init__(self, path: Path, verify: bool, released: Callable[["Store"], None]) -> None:
@@ -87,7 +87,7 @@ class Store:
         self._verify = verify
         self._released = released
         self._number = next(_numbers)
-        self._intake = Intake(self._refusal)
+        self._queue = OperationQueue(self._refusal)
         self._stopping = False
         self._again: list[Operation] = []
         self._later: list[Operation] = []
@@ -100,7 +100,7 @@ class Store:
     # -- for other threads ---------------------------------------------------------------------------------------
 
     def start(self, timeout: float) -> None:
-        """Open the file; ``ConnectFailed`` says why that is not possible."""
+        """Open the file; ``ConnectFailed`` if that is not possible."""
         self._thread = threading.Thread(
             target=self._run, args=(timeout,), name=f"jmsbridge-embedded-{self._number}-io", daemon=True
         )
@@ -110,16 +110,16 @@ class Store:
         except TimeoutError:
             self._stopping = True
             raise ConnectFailed(
-                f"{self.path} could not be opened within {timeout:g} s; see what else uses its disk, or raise the "
+                f"{self.path} could not be opened within {timeout:g} s; check what else uses its disk, or raise the "
                 "option connect_timeout"
             ) from None
 
     def submit(self, operation: Operation) -> None:
-        """Have it done; what is ``lazy`` some milliseconds later, if there is nothing more urgent."""
-        self._intake.put(operation, patient=threading.current_thread() is not self._thread)
+        """Queue an operation; a ``lazy`` one may be delayed by milliseconds."""
+        self._queue.put(operation, patient=threading.current_thread() is not self._thread)
 
     def call(self, act: Callable[[Batch], _T], *, sync: bool = False, timeout: float = _PATIENCE) -> _T:
-        """Do this in a transaction and wait for it."""
+        """Run ``act`` in a transaction and wait for it."""
         call = Call(act, sync=sync)
         self.submit(call)
         try:
@@ -131,18 +131,18 @@ class Store:
             ) from None
 
     def end(self, act: Callable[[Batch], None], timeout: float = _PATIENCE) -> End:
-        """The same for what ends something: it is done later if it cannot be done now."""
+        """The same for an end, which is repeated later if it fails now."""
         call = End(act, self._again_later)
         self.submit(call)
         try:
             call.future.result(timeout)
         except TimeoutError:
-            if timeout:  # else it was said before
-                _log.warning("%s did not answer within %g s; what was closed ends when it does", self.path, timeout)
+            if timeout:  # otherwise an earlier close has logged it
+                _log.warning("%s did not answer within %g s; the close is completed when it does", self.path, timeout)
         return call
 
     def enter(self, link: Attached, timeout: float) -> None:
-        """A new link."""
+        """Add a link."""
 
         def add(batch: Batch) -> None:
             link.client.number = self.nodes.add_link(batch, link.client.client_id)
@@ -152,13 +152,13 @@ class Store:
         try:
             self.call(add, timeout=timeout)
         except BackendError as error:
-            self.submit(End(partial(link.end, lost=str(error)), self._again_later))  # it may be there all the same
+            self.submit(End(partial(link.end, lost=str(error)), self._again_later))  # the file may have it anyway
             if type(error) is BackendError:
                 raise ConnectFailed(str(error)) from error
             raise
 
     def left(self) -> None:
-        """A link has ended, and with the last one everything."""
+        """Called when a link has ended."""
         self._released(self)
 
     def cut(self, reason: str) -> None:
@@ -191,15 +191,15 @@ class Store:
     def abandon(self, lost: str) -> None:
         """In a forked child."""
         self.death = LinkLost(lost)
-        self._intake.abandon()
+        self._queue.abandon()
         for link in list(self.links):
             link.abandon(lost)
         self.presence.abandon()
 
     def heard(self, queues: Sequence[int] | None) -> None:
-        """Another process says that something is available."""
-        hungry = [queue for queue in list(self.dispatcher.locals) if self.dispatcher.is_hungry(queue)]
-        named = hungry if queues is None else [queue for queue in queues if queue in hungry]
+        """Another process reports available messages."""
+        with_credit = [queue for queue in list(self.dispatcher.locals) if self.dispatcher.has_credit(queue)]
+        named = with_credit if queues is None else [queue for queue in queues if queue in with_credit]
         if named or not queues:
             self.submit(_look(named))
 
@@ -208,8 +208,8 @@ class Store:
     def _run(self, timeout: float) -> None:
         try:
             self._open(timeout)
-        except Exception as error:  # whatever it is, ``start`` raises it
-            self._intake.close()
+        except Exception as error:  # raised by ``start``
+            self._queue.close()
             failure = error if isinstance(error, BackendError) else ConnectFailed(f"{self.path}: {error}")
             if failure is not error:
                 failure.__cause__ = error
@@ -253,7 +253,7 @@ class Store:
             register = Call(self._register)
             self._execute([register])
             if self.death is not None:
-                undo.pop_all()  # dead, it has closed everything
+                undo.pop_all()  # ``_die`` has closed everything
             register.future.result(0)
             undo.pop_all()
 
@@ -269,14 +269,14 @@ class Store:
             os.close(folder)
 
     def _next(self) -> list[Operation]:
-        """What is to be done now; none when only time has passed."""
+        """Wait for operations; none if a timer is due."""
         again, self._again = self._again, []
         if not (again or self._unfinished):
-            self._intake.wait(self._pause())
-        return self._intake.take(again)
+            self._queue.wait(self._pause())
+        return self._queue.take(again)
 
     def _pause(self) -> float:
-        """Seconds until there is something to do by itself."""
+        """Seconds until the next timer is due."""
         times = [_LONGEST_WAIT * 1000.0]
         now = _now()
         if self.catalog.peers or self._later:
@@ -301,7 +301,7 @@ class Store:
         return bool(self.catalog.peers or self._later) and not 0 <= now - self._looked < _HOUSEKEEPING
 
     def _housekeeping(self) -> list[Operation]:
-        """Look whether other processes live, and whether something was missed."""
+        """Check whether other processes live, and whether a wake-up was missed."""
         self._looked = _now()
         self.presence.wake_again()
         made, self._later = self._later, []
@@ -313,12 +313,12 @@ class Store:
         except sqlite3.Error as error:
             if not is_busy(error):
                 raise
-            return made  # another process puts in order what a killed one was about to write: the next look sees it
+            return made  # another process is recovering the log of a killed one: checked again next time
         if changed != self._seen_version:
             self._seen_version = changed
-            hungry = [queue for queue in self.dispatcher.locals if self.dispatcher.is_hungry(queue)]
-            if hungry:
-                made.append(_look(hungry))
+            with_credit = [queue for queue in self.dispatcher.locals if self.dispatcher.has_credit(queue)]
+            if with_credit:
+                made.append(_look(with_credit))
         return made
 
     def _clear(self, node: int, batch: Batch) -> None:
@@ -334,7 +334,7 @@ class Store:
             self._check_file()
             begin(self._sql, time.monotonic() + LOCK_WAIT)
             self._transact(batch, operations)
-        except Exception as error:  # SQLite's, or of reading a damaged message: ``_failed`` sorts them
+        except Exception as error:  # from SQLite, or from a damaged message: see ``_failed``
             self._roll_back(batch)
             self._failed(operations, error)
             return
@@ -356,8 +356,8 @@ class Store:
         self.catalog.begin(row[2])
         if self.catalog.is_declared_dead:
             raise LinkLost(
-                f"{self.path}: other processes took this one for dead, for its lock file in {self.presence.folder} is "
-                "gone; leave that folder alone while the file is open"
+                f"{self.path}: other processes took this one for dead, because its lock file in {self.presence.folder} "
+                "is gone; do not change that folder while the file is open"
             )
         entries, now = self.entries, batch.now
         if entries.next_due and entries.next_due <= now:
@@ -366,21 +366,21 @@ class Store:
             if self.dispatcher.sweep(batch):
                 self._swept = now
             else:
-                self._swept, entries.next_expiry = 0, now  # go on at once, after what others want
+                self._swept, entries.next_expiry = 0, now  # continue at once, after these operations
         for operation in operations:
             try:
                 operation.run(batch)
             except BackendError as error:
                 batch.effects.append(partial(operation.fail, error))
-        queues, self._unfinished = batch.available | batch.hungry | self._unfinished, set()
+        queues, self._unfinished = batch.available | batch.granted | self._unfinished, set()
         while queues:
-            batch.fed = set()
+            batch.moved_to = set()
             self._unfinished |= {queue for queue in queues if not self.dispatcher.dispatch(batch, queue)}
-            queues = batch.fed
+            queues = batch.moved_to
         entries.finish(self.catalog.topology)
 
     def _after(self, batch: Batch) -> None:
-        """After COMMIT: answers and arrivals, in the order in which they came about; then the other processes."""
+        """After COMMIT: run the effects in order, then wake other processes."""
         self._again += batch.again
         for effect in batch.effects:
             if type(effect) is tuple:
@@ -404,22 +404,21 @@ class Store:
             found = None
         if found is None or (found.st_ino, found.st_dev) != (self._file.st_ino, self._file.st_dev):
             raise LinkLost(
-                f"{self.path} was deleted or replaced while it was open; its messages are gone unless the file is "
-                "put back"
+                f"{self.path} was deleted or replaced while it was open; restore the file to get its messages back"
             )
         if not os.fstat(self._wal).st_nlink:
             raise LinkLost(
-                f"{self.path}-wal was deleted while {self.path} was open, and with it what was not yet in the file "
-                "itself; leave it to the broker"
+                f"{self.path}-wal was deleted while {self.path} was open, and with it changes that were not yet in the "
+                "file itself; do not delete it while the file is open"
             )
         try:
             shared = os.stat(f"{self.path}-shm").st_ino
         except FileNotFoundError:
             shared = None
-        if shared != self._shm:  # a later process makes another one: neither sees the other's writes
+        if shared != self._shm:  # a later process creates another: the two would not see each other's locks
             raise LinkLost(
-                f"{self.path}-shm was deleted while {self.path} was open, and with it the locks that other processes "
-                "respect; leave it to the broker"
+                f"{self.path}-shm was deleted while {self.path} was open, and with it the locks between processes; do "
+                "not delete it while the file is open"
             )
 
     def _roll_back(self, batch: Batch) -> None:
@@ -428,7 +427,7 @@ class Store:
                 self._sql.execute("ROLLBACK")
         batch.undo()
         self.catalog.rolled_back()
-        self._unfinished |= batch.hungry | batch.available
+        self._unfinished |= batch.granted | batch.available
 
     def _failed(self, operations: list[Operation], error: Exception, *, in_doubt: bool = False) -> None:
         failure = explained(error, self.path, in_doubt=in_doubt)
@@ -438,18 +437,18 @@ class Store:
             for operation in operations:
                 operation.fail(failure)
             self._unfinished = set()
-        else:  # one may be to blame: each for itself
+        else:  # one of them may be the cause: run each in its own transaction
             for operation in operations:
                 self._execute([operation])
 
     def _again_later(self, operation: Operation) -> None:
-        """Something could not be ended: housekeeping tries again."""
+        """Let housekeeping repeat an end that failed."""
         self._later.append(operation)
 
     # -- the end -------------------------------------------------------------------------------------------------
 
     def _die(self, operations: list[Operation], error: BackendError, *, damaged: bool) -> None:
-        """Nothing more can be done with this file."""
+        """Close the file, which cannot be used any more, and report the links as lost."""
         self._stopping = True
         if self.death is not None:
             for operation in operations:
@@ -467,9 +466,9 @@ class Store:
             link.tell(error)
 
     def _close(self) -> None:
-        self._intake.close()
+        self._queue.close()
         self._written.close()
-        with contextlib.suppress(sqlite3.Error):  # it is as closed as it can be
+        with contextlib.suppress(sqlite3.Error):  # nothing more can be done
             self._sql.close()
         os.close(self._wal)
         self.presence.close()
@@ -479,9 +478,9 @@ class Store:
 
 
 def _look(queues: Sequence[int]) -> Verb:
-    """Look at these queues, where another process made something available."""
+    """Dispatch these queues, in which another process made messages available."""
 
     def act(batch: Batch) -> None:
-        batch.hungry.update(queues)
+        batch.granted.update(queues)
 
     return Verb(act, failed=lambda error: _log.debug("nothing was claimed: %s", error))

@@ -1,7 +1,7 @@
-"""The embedded broker in memory: one for each name, with its links, channels and subscriptions.
+"""The embedded broker in memory: one per name, with its links, channels and subscriptions.
 
-Start reading at ``broker`` and ``destinations``. The package ``queues`` holds what is stored: ``queue`` and
-``dispatch`` say which consumer gets which message, ``backlog`` keeps the order, ``steps`` what an interrupt leaves.
+Start reading at ``broker`` and ``destinations``. In the package ``queues``, ``queue`` and ``dispatch`` decide which
+consumer gets which message, ``backlog`` keeps the order, and ``steps`` has the changes that survive an interrupt.
 """
 
 from jmsbridge_embedded.memory.registry import abandon_all, after_fork, before_fork, cut, discard, named

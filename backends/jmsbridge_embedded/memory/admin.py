@@ -17,7 +17,7 @@ __all__ = ["MemoryAdmin"]
 
 
 class MemoryAdmin:
-    """The SPI's Admin, on behalf of one client; its link extends it."""
+    """The SPI's Admin for one client; ``Link`` extends it."""
 
     dead_letters: Address | None = DEAD_LETTERS
 
@@ -55,7 +55,7 @@ class MemoryAdmin:
             return 0 if queue is None else queue.size
 
     def create(self, address: Address) -> None:
-        """Make a queue or topic, which stays until it is removed; no error when it exists."""
+        """Create a queue or topic, which stays until it is removed; no error if it exists."""
         home = self._destinations
         with self._state.lock:
             self._check()
@@ -76,11 +76,11 @@ class MemoryAdmin:
             home.remove_unused(address, target, "removing")
 
     def purge(self, address: Address, selector: str | None = None) -> int:
-        """Delete the messages of a queue that match and that no consumer holds; how many it were."""
+        """Delete the messages of a queue that match and that no consumer holds; return their number."""
         return self._walk(address, selector, None, lambda queue, entries: queue.forget(entries))
 
     def move(self, source: Address, target: Address, selector: str | None = None, limit: int | None = None) -> int:
-        """Move messages that match and that no consumer holds, in order, each in one step; how many it were."""
+        """Move messages that match and that no consumer holds, in order, each in one step; return their number."""
         if target.topic:
             raise NotSupported(f"{target} is a topic; messages are moved to queues")
 
@@ -101,7 +101,7 @@ class MemoryAdmin:
     def _walk(
         self, address: Address, selector: str | None, limit: int | None, act: Callable[[Queue, list[Entry]], None]
     ) -> int:
-        """Do something with the messages that wait when this begins, page by page; to how many it was done."""
+        """Act, page by page, on the matching messages that wait at the start; return their number."""
         with self._state.lock:
             self._check()
             queue = None if address.topic else self._destinations.queues.get(address.name)
@@ -130,7 +130,7 @@ class MemoryAdmin:
         return count
 
     def _oldest(self, queue: Queue) -> int | None:
-        """When the oldest message that waits or is held was sent."""
+        """The timestamp of the oldest message that waits or is held."""
         oldest: int | None = None
         walk = Walk(queue.sequence)
         held: list[Entry] | None = None

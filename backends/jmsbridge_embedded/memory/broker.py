@@ -18,16 +18,16 @@ _alive: "weakref.WeakSet[Broker]" = weakref.WeakSet()
 
 
 def brokers() -> list["Broker"]:
-    """All brokers of this process that are still referred to; what a fork has to take care of."""
+    """All brokers of this process that are still referenced; a fork takes their locks."""
     return list(_alive)
 
 
 class Broker:
-    """Queues, topics and links under one lock, ``state.lock``.
+    """Queues, topics and links, guarded by one lock, ``state.lock``.
 
-    The verbs of links, channels and subscriptions take the lock and work in the caller's thread. Under it only inboxes
-    are called, which take leaf locks and never call back. ``clock`` gives milliseconds since the epoch; without
-    ``threaded`` nothing happens by itself at its time, but at ``tick``.
+    The verbs of links, channels and subscriptions take the lock and work in the caller's thread. Of the facade, only
+    inboxes are called under it, which take leaf locks and never call back. ``clock`` gives milliseconds since the
+    epoch; without ``threaded`` delays and expiry are processed only by ``tick``.
     """
 
     def __init__(self, name: str, clock: Callable[[], int] = now, threaded: bool = True) -> None:
@@ -41,7 +41,7 @@ class Broker:
     def open(
         self, client_id: str | None, events: LinkEvents, max_messages: int = 1_000_000, duplicate_window: int = 20_000
     ) -> Link:
-        """A new link; a client id belongs to one live link at a time (section 6.1.2)."""
+        """Open a link; a client id belongs to one live link at a time (section 6.1.2)."""
         client = Client(client_id, max_messages, duplicate_window)
         with self.state.lock:
             self.state.mend()
@@ -71,7 +71,7 @@ class Broker:
             self.destinations.clear()
 
     def tick(self) -> None:
-        """Do what is due by now."""
+        """Process delays and expiry that are due."""
         with self.state.lock:
             self.state.mend()
             self.schedule.run(self.state.clock())

@@ -1,4 +1,4 @@
-"""A look at a queue that takes nothing."""
+"""Browsing a queue of the broker in memory."""
 
 from _thread import start_new_thread
 from collections import deque
@@ -22,8 +22,8 @@ __all__ = ["Browser"]
 class Browser:
     """The SPI's Subscription for BROWSE interests; guarded by the broker's lock.
 
-    Shows the messages that waited when it was made and that wait when their turn comes, in order. The end is a
-    ``drain`` answered after fewer arrivals than were granted. Its tokens need no settlement.
+    Shows, in order, the messages that waited when it was created, except those that no longer wait at their turn. The
+    end is a ``drain`` that is answered after fewer arrivals than were granted. Its tokens need not be settled.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Browser:
         self._walk = Walk(queue.sequence)
 
     def prepare(self) -> None:
-        """Let delayed messages appear that are due; the queue is read when credit comes. Without the broker's lock."""
+        """Let due messages appear in the queue; they are read when credit comes. The broker's lock is not held."""
         if self._queue.timetable.delayed:
             in_slices(self._state, self._catch_up)
 
@@ -53,7 +53,7 @@ class Browser:
         return False
 
     def grant(self, count: int) -> None:
-        """Show that many more."""
+        """Show up to ``count`` more messages."""
         state = self._state
         try:
             with state.lock:
@@ -69,11 +69,11 @@ class Browser:
             raise LinkLost(lost)
 
     def settle(self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1) -> None:
-        """Nothing was taken, so nothing changes."""
+        """Answer the ticket; a browser takes no messages."""
         answer(ticket, self.lost)
 
     def drain(self, ticket: Ticket) -> None:
-        """Answered when what was granted has arrived."""
+        """Show what the credit covers, then answer."""
         state = self._state
         try:
             in_slices(state, self._show)
@@ -86,7 +86,7 @@ class Browser:
         answer(ticket, self.lost)
 
     def close(self) -> None:
-        """End it."""
+        """Close the browser."""
         with self._state.lock:
             self._state.mend()
             if self.lost is None:
@@ -94,18 +94,18 @@ class Browser:
                 self._on_close(self)
 
     def stop(self, lost: str) -> None:
-        """Show nothing more; every verb says ``lost`` from now on. With the broker's lock held."""
+        """Show nothing more; verbs fail with ``lost`` from now on. The broker's lock is held."""
         self.lost = lost
         self.page.clear()
 
     def release(self, *, death: bool = False) -> None:
-        """Nothing to give back."""
+        """Do nothing: a browser holds no messages."""
 
     def leave(self) -> None:
-        """A queue does not know its browsers."""
+        """Do nothing: a queue does not know its browsers."""
 
     def _show(self) -> bool:
-        """Look at some more messages; whether there is more to do. With the broker's lock held."""
+        """Show some more messages; return whether there is more to do. The broker's lock is held."""
         if self.lost is not None or self.credit <= 0:
             return False
         if not self.page:

@@ -1,4 +1,4 @@
-"""An order of sends and, when transacted, a transaction."""
+"""A channel of the broker in memory: ordered sends and, when transacted, a transaction."""
 
 import logging
 from _thread import start_new_thread
@@ -34,10 +34,10 @@ _log = logging.getLogger("jmsbridge.embedded")
 
 
 class Channel:
-    """The SPI's Channel, one of its link's ``channels``; guarded by the broker's lock.
+    """The SPI's Channel; guarded by the broker's lock.
 
-    Everything happens in the caller's thread, so a ticket is answered before the verb returns. In a transaction,
-    ``sends`` are counted as stored from the moment they are sent; ``accepted`` maps each token to its consumer.
+    Verbs run in the caller's thread, so a ticket is answered before its verb returns. In a transaction, ``sends`` count
+    as stored before the commit; ``accepted`` maps each token to its consumer.
     """
 
     def __init__(self, destinations: Destinations, client: Client, channels: "set[Channel]", transacted: bool) -> None:
@@ -56,7 +56,7 @@ class Channel:
     # -- Channel -------------------------------------------------------------------------------------------------
 
     def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
-        """Send, or hold until commit."""
+        """Send, or keep the message until commit."""
         state = self._state
         try:
             with self._lock:
@@ -85,14 +85,14 @@ class Channel:
             else:
                 _log.debug("a send without confirmation was refused: %s", error)
             return
-        except BaseException:  # an interrupt: other threads do not depend on the next verb
+        except BaseException:  # an interrupt: repair on another thread, without waiting for the next verb
             start_new_thread(state.mend_now, ())
             raise
         if ticket is not None:
             ticket.succeed()
 
     def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
-        """Start a subscription, or a browser, with zero credit."""
+        """Start a consumer or a browser, with zero credit."""
         selector = None if self.lost is not None else compiled(interest.selector)
         with self._lock:
             self._check()
@@ -107,11 +107,11 @@ class Channel:
         self._end_transaction(ticket, self._commit)
 
     def rollback(self, ticket: Ticket) -> None:
-        """Forget sends since the last commit; accepted tokens are unsettled again."""
+        """Drop the sends since the last commit; accepted tokens are unsettled again."""
         self._end_transaction(ticket, self.undo)
 
     def close(self) -> None:
-        """Roll back, give held tokens back as REQUEUED."""
+        """Roll back, and return held messages as REQUEUED."""
         with self._lock:
             self._state.mend()
             if self.lost is None:
@@ -122,12 +122,12 @@ class Channel:
     # -- with the broker's lock held -----------------------------------------------------------------------------
 
     def undo(self) -> None:
-        """Roll back."""
+        """Roll the transaction back."""
         self._state.stored -= len(self.sends)
         self.sends = []
         queues: dict[Queue, None] = {}
         for entry, consumer in self._take_accepted():
-            if consumer.lost is not None:  # closed since: it does not hold its messages any more
+            if consumer.lost is not None:  # closed since then: its messages return to the queue
                 consumer.put_back((entry,), 1, 0)
                 queues[consumer.queue] = None
         for queue in queues:
@@ -148,7 +148,7 @@ class Channel:
         self._destinations.publish_all(sends, self._client)
 
     def _take_accepted(self) -> list[tuple[Entry, Consumer]]:
-        """What the transaction accepted, which is now empty."""
+        """Empty the transaction's accepted tokens and return them."""
         if not self.accepted:
             return []
         accepted = list(self.accepted.items())
@@ -156,7 +156,7 @@ class Channel:
         return accepted
 
     def _hold(self, again: bool, envelope: Envelope, count: int, stored: int) -> None:
-        """A step: a message waits for the transaction to be committed."""
+        """A step: a message waits for the commit."""
         if len(self.sends) < count:
             self.sends.append(envelope)
         self._state.stored = stored
@@ -193,9 +193,9 @@ class Channel:
 
 
 def end_channels(channels: Sequence[Channel], lost: str, *, death: bool = False) -> None:
-    """Roll these back and give back what they hold, together: nothing comes to one of them on the way.
+    """Roll these channels back and return what they hold, all together, so that none of them receives it again.
 
-    Expects the broker's lock to be held.
+    The broker's lock is held.
     """
     subscriptions = [subscription for channel in channels for subscription in channel.subscriptions]
     for channel in channels:

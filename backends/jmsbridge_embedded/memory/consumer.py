@@ -16,7 +16,7 @@ from jmsbridge_embedded.rules import answer, is_expired
 __all__ = ["Accepted", "Consumer"]
 
 Accepted = dict[Entry, "Consumer"]
-"""What an open transaction has accepted, each with the consumer that holds it."""
+"""The messages that an open transaction has accepted, with the consumers that hold them."""
 
 _ACCEPTED: Final = Outcome.ACCEPTED
 
@@ -24,7 +24,7 @@ _ACCEPTED: Final = Outcome.ACCEPTED
 class Consumer(Taker):
     """The SPI's Subscription for CONSUME interests; guarded by the broker's lock.
 
-    ``transaction`` is that of its channel, None where it has none.
+    ``transaction`` is the channel's, None on a channel without one.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Consumer(Taker):
     # -- Subscription --------------------------------------------------------------------------------------------
 
     def grant(self, count: int) -> None:
-        """Allow that many more arrivals; those that wait arrive before this returns."""
+        """Allow ``count`` more arrivals; waiting messages arrive before this returns."""
         state = self._state
         try:
             with self._lock:
@@ -69,7 +69,7 @@ class Consumer(Taker):
             raise LinkLost(lost)
 
     def settle(self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1) -> None:
-        """Say what became of these; recorded when this returns."""
+        """Settle these messages; done when this returns."""
         state = self._state
         try:
             with self._lock:
@@ -95,7 +95,7 @@ class Consumer(Taker):
             answer(ticket, lost)
 
     def drain(self, ticket: Ticket) -> None:
-        """Take credit to zero; everything that was available has arrived when this returns."""
+        """Take credit to zero; every available message has arrived when this returns."""
         state = self._state
         try:
             if self.queue.timetable.delayed:
@@ -114,7 +114,7 @@ class Consumer(Taker):
         answer(ticket, lost)
 
     def retire(self) -> None:
-        """Its consumer was closed: from now on it only holds what is not settled yet."""
+        """Leave the queue; from now on this only holds its unsettled messages."""
         state = self._state
         with self._lock:
             state.mend()
@@ -124,7 +124,7 @@ class Consumer(Taker):
             state.step = None
 
     def close(self) -> None:
-        """End it; whatever is still held goes back as REQUEUED, except what the open transaction accepted."""
+        """Close it; held messages return as REQUEUED, except those that the open transaction accepted."""
         state = self._state
         with self._lock:
             state.mend()
@@ -138,13 +138,13 @@ class Consumer(Taker):
     # -- for the channel, with the broker's lock held ------------------------------------------------------------
 
     def prepare(self) -> None:
-        """Look at the messages that wait, where it selects; without the broker's lock."""
+        """With a selector: look for waiting messages that match. The broker's lock is not held."""
         view = self.view
         if view.walk is not None:
             in_slices(self._state, lambda: self.lost is None and self.queue.look(view))
 
     def accept(self, tokens: Sequence[Entry]) -> None:
-        """These messages are done."""
+        """Remove these messages for good."""
         state, queue = self._state, self.queue
         if len(tokens) == 1:
             (entry,) = tokens
@@ -165,26 +165,26 @@ class Consumer(Taker):
             queue.rest()
 
     def stop(self, lost: str) -> None:
-        """No more arrivals; every verb says ``lost`` from now on."""
+        """No more arrivals; verbs fail with ``lost`` from now on."""
         self.lost = lost
         self.queue.pause(self)
 
     def release(self, *, death: bool = False) -> None:
-        """After ``stop``: held messages return to their places, except what the open transaction accepted.
+        """After ``stop``: return held messages to their places, except those that the open transaction accepted.
 
-        After a ``death`` it is unknown which of them were seen: they are marked as redelivered, but deaths alone never
-        use up the redeliveries of a message.
+        After a ``death`` it is unknown which of them were seen: they are marked as redelivered, but further deaths do
+        not raise the delivery count.
         """
         kept = self._transaction or {}
         for entry in [entry for entry in self.held if entry not in kept]:
             self.put_back((entry,), 0 if death and entry.count else 1, 0)
 
     def leave(self) -> None:
-        """After ``release``: leave the queue, which hands out what came back."""
+        """After ``release``: leave the queue, which dispatches the returned messages."""
         self.queue.leave(self)
 
     def put_back(self, entries: Sequence[Entry], deliveries: int, failures: int) -> None:
-        """These messages wait again, each counting that many of both; the caller dispatches."""
+        """Return these messages to their places, adding to both counts; the caller dispatches."""
         self.held.difference_update(entries)
         queue = self.queue
         if self.expired is not None and not queue.ended:
@@ -192,9 +192,9 @@ class Consumer(Taker):
             for entry in entries:
                 if is_expired(entry.envelope, now):
                     entry.holder = None
-                    queue.put_aside(entry, self)
+                    queue.move_expired(entry, self)
             entries = [entry for entry in entries if entry.holder is self]
-        queue.give_back(entries, deliveries, failures)
+        queue.put_back(entries, deliveries, failures)
 
     def _return(self, tokens: Sequence[Entry], outcome: Outcome, failures: int) -> None:
         entries = [entry for entry in dict.fromkeys(tokens) if entry.holder is self]

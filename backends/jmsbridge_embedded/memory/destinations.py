@@ -1,4 +1,4 @@
-"""The queues and topics of one broker, and what is sent to them."""
+"""The queues and topics of one broker, and sending to them."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ __all__ = ["Destinations"]
 
 
 class Destinations:
-    """Every method expects the broker's lock to be held."""
+    """Queues and topics by name; the broker's lock is held in every method."""
 
     def __init__(self, state: BrokerState, schedule: Schedule, where: str) -> None:
         self.state = state
@@ -32,27 +32,27 @@ class Destinations:
         self._schedule = schedule
 
     def mend(self) -> None:
-        """After an interrupt: messages are handed out, and what is not used is forgotten."""
+        """After an interrupt: dispatch waiting messages, and forget unused destinations."""
         subscriptions = [each for topic in self.topics.topics.values() for each in topic.subscriptions]
         for queue in [*self.queues.values(), *(each.queue for each in subscriptions)]:
             queue.mend()
         self.topics.mend()
 
     def clear(self) -> None:
-        """Drop everything."""
+        """Drop all queues and topics."""
         self.queues.clear()
         self.topics = Topics(self.state, self._make)
 
     # -- sending -------------------------------------------------------------------------------------------------
 
     def publish(self, envelope: Envelope, client: Client) -> None:
-        """Send one message now, whatever it is; a channel adds a plain one to its queue by itself."""
+        """Send one message now; in the common case the channel adds it to the queue without this call."""
         self.admit(envelope, client)
         for queue in self._keep_copies(envelope, client):
             queue.dispatch()
 
     def publish_all(self, envelopes: Iterable[Envelope], client: Client) -> None:
-        """Send what ``check`` has passed; every message is there before the first is delivered."""
+        """Send messages that passed ``check``; all are stored before the first is delivered."""
         touched: dict[Queue, None] = {}
         for envelope in envelopes:
             for queue in self._keep_copies(envelope, client):
@@ -61,7 +61,7 @@ class Destinations:
             queue.dispatch()
 
     def admit(self, envelope: Envelope, client: Client) -> None:
-        """Raise where the message has nowhere to go."""
+        """Raise if the message cannot be sent: no such destination, or the broker is full."""
         address = envelope.address
         copies = len(self.topics.find(address).subscriptions) if address.topic else 1
         if not address.topic and address.name not in self.queues:
@@ -70,7 +70,7 @@ class Destinations:
             raise self.full(client)
 
     def check(self, envelopes: Iterable[Envelope], client: Client) -> None:
-        """Raise where not all of these, which are counted as stored, could be sent."""
+        """Raise unless all of these messages, which count as stored already, could be sent."""
         more = 0
         for envelope in envelopes:
             if envelope.address.topic:
@@ -81,11 +81,11 @@ class Destinations:
             raise self.full(client)
 
     def full(self, client: Client) -> SendRefused:
-        """Why no more messages are taken."""
+        """The error for a send beyond this client's limit."""
         return full(self.where, self.state.stored, client.max_messages)
 
     def _keep_copies(self, envelope: Envelope, client: Client) -> list[Queue]:
-        """Keep copies of this message where they belong; nowhere, if it was sent before. The caller dispatches."""
+        """Store the message, or its copies for subscriptions, unless it is a duplicate. The caller dispatches."""
         address = envelope.address
         duplicate_id = envelope.duplicate_id
         place: Topic | Queue
@@ -106,7 +106,7 @@ class Destinations:
     # -- receiving -----------------------------------------------------------------------------------------------
 
     def consumable(self, interest: Interest, selector: "Selector | None", client: Client) -> Queue:
-        """What a consumer with this interest takes from."""
+        """The queue, or the subscription's queue, for a consumer with this interest."""
         address = interest.address
         check_interest(interest, client.client_id)
         if address.topic:
@@ -117,7 +117,7 @@ class Destinations:
         return queue
 
     def browsable(self, interest: Interest, client: Client) -> Queue:
-        """The queue of that name; one that is only looked at is not remembered."""
+        """The queue of that name; browsing does not create it."""
         check_interest(interest, client.client_id)
         address = interest.address
         queue = self.queues.get(address.name) or self._new_queue(address)
@@ -127,7 +127,7 @@ class Destinations:
     # -- destinations --------------------------------------------------------------------------------------------
 
     def queue(self, address: Address) -> Queue:
-        """The queue of that name, made on first use unless it is a temporary one."""
+        """The queue of that name, created on first use unless it is temporary."""
         queue = self.queues.get(address.name)
         if queue is None:
             queue = self._new_queue(address)
@@ -139,7 +139,7 @@ class Destinations:
         return Queue(self.state, self._schedule, origin, self.queue, on_idle, owner)
 
     def _new_queue(self, address: Address, owner: Client | None = None) -> Queue:
-        """A queue that is forgotten when it is idle and has nothing to remember, unless it has an owner."""
+        """A new queue; without owner it is forgotten when it is idle, empty and remembers no duplicate ids."""
         if owner is None:
             check_creatable(address)
 
@@ -154,7 +154,7 @@ class Destinations:
         return self._make(str(address), forget, owner)
 
     def declare(self, address: Address, client: Client) -> Address:
-        """A new temporary destination of this client, under the name asked for unless it is taken."""
+        """Create a temporary destination of this client, under the requested name unless it is taken."""
         taken = self.topics.topics if address.topic else self.queues
         name = address.name or "temporary"
         made = Address(f"{name}-{uuid4().hex}" if name in taken else name, address.topic, True)
@@ -165,11 +165,11 @@ class Destinations:
         return made
 
     def find(self, address: Address) -> Topic | Queue | None:
-        """The queue or topic of that name, if it is there."""
+        """The queue or topic of that name, or None."""
         return self.topics.topics.get(address.name) if address.topic else self.queues.get(address.name)
 
     def delete(self, address: Address, client: Client) -> None:
-        """Remove a temporary destination without consumers, for its owner."""
+        """Delete a temporary destination of this client that has no consumers."""
         place = self.find(address)
         if place is None or place.owner is None:
             raise AddressRefused(f"{address} is not a temporary destination of {self.where}")
@@ -177,13 +177,13 @@ class Destinations:
         self.remove_unused(address, place, "deleting")
 
     def remove_unused(self, address: Address, place: Topic | Queue, doing: str) -> None:
-        """Remove a queue or topic without consumers."""
+        """Remove a queue or topic; ``AddressInUse`` while it has consumers."""
         queues = [place] if isinstance(place, Queue) else [each.queue for each in place.subscriptions]
         check_unused(address, any(queue.consumers for queue in queues), doing)
         self.remove(address)
 
     def remove(self, address: Address) -> None:
-        """A queue or topic goes, with everything in it."""
+        """Remove a queue or topic with its messages."""
         if address.topic:
             self.topics.remove(address.name)
             return
@@ -200,7 +200,7 @@ def _published(
     duplicate_id: str | None,
     bound: int,
 ) -> None:
-    """A step: copies wait in queues, each with its due time and the queue's size, and the id is remembered."""
+    """A step: copies wait in queues, given with due time and the queue's size, and the duplicate id is remembered."""
     for queue, entry, due, size in copies:
         kept(again, queue, entry, due, size, stored)
     if window is not None and duplicate_id is not None:

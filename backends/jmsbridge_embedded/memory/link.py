@@ -1,4 +1,4 @@
-"""One authenticated user of a broker in memory: what lives and dies together."""
+"""One link to a broker in memory."""
 
 from jmsbridge.spi import Address, BackendError, LinkEvents, Native
 from jmsbridge.spi import Channel as ChannelProtocol
@@ -12,7 +12,7 @@ __all__ = ["Link"]
 
 
 class Link(MemoryAdmin):
-    """The SPI's Link and Admin, one of its broker's ``links``; guarded by the broker's lock."""
+    """The SPI's Link and Admin; guarded by the broker's lock."""
 
     def __init__(
         self, destinations: Destinations, client: Client, events: LinkEvents, product: str, links: "set[Link]"
@@ -28,7 +28,7 @@ class Link(MemoryAdmin):
     # -- Link ----------------------------------------------------------------------------------------------------
 
     def channel(self, transacted: bool) -> ChannelProtocol:
-        """Open an order and transaction domain."""
+        """Open a channel."""
         with self._state.lock:
             self._check()
             channel = Channel(self._destinations, self.client, self.channels, transacted)
@@ -36,7 +36,7 @@ class Link(MemoryAdmin):
         return channel
 
     def declare(self, address: Address) -> Address:
-        """Make a temporary destination of this link."""
+        """Create a temporary destination of this link."""
         with self._state.lock:
             self._check()
             made = self._destinations.declare(address, self.client)
@@ -51,13 +51,13 @@ class Link(MemoryAdmin):
             self._temporaries.discard(address)
 
     def unsubscribe(self, key: str, address: Address | None) -> None:
-        """Forget a durable subscription of this link's client id."""
+        """Delete a durable subscription of this link's client id."""
         with self._state.lock:
             self._check()
             self._destinations.topics.unsubscribe((self.client.client_id, key))
 
     def close(self) -> None:
-        """End the link; its temporary destinations go with it."""
+        """End the link and delete its temporary destinations."""
         with self._state.lock:
             self._state.mend()
             if self.client.lost is None:
@@ -67,7 +67,7 @@ class Link(MemoryAdmin):
     # -- for the broker ------------------------------------------------------------------------------------------
 
     def end(self, lost: str, *, death: bool = True) -> None:
-        """Give everything back, with the broker's lock held; every verb says ``lost`` from now on."""
+        """Return all held messages; verbs fail with ``lost`` from now on. The broker's lock is held."""
         self.client.lost = lost
         channels = list(self.channels)
         self.channels.clear()
@@ -78,11 +78,11 @@ class Link(MemoryAdmin):
             self._destinations.remove(address)
 
     def tell(self, error: BackendError) -> None:
-        """Say that the link is dead, without the broker's lock."""
+        """Report the death of the link; the broker's lock is not held."""
         self._events.lost(error)
 
     def abandon(self, lost: str) -> None:
-        """In a forked child: the broker stayed with the parent, so only the objects here learn of it."""
+        """In a forked child: mark the link's objects as lost; the parent still has the broker."""
         self.client.lost = lost
         for channel in self.channels:
             channel.lost = lost

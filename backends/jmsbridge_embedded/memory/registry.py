@@ -1,4 +1,4 @@
-"""The brokers in memory that this process has, by name."""
+"""The brokers in memory of this process, by name."""
 
 import threading
 
@@ -9,11 +9,11 @@ __all__ = ["abandon_all", "after_fork", "before_fork", "cut", "discard", "named"
 _registry: dict[str, Broker] = {}
 _lock = threading.Lock()
 _at_fork: list[threading.Lock] = []
-"""The locks held while the process forks, so that the child inherits none that another thread holds."""
+"""The locks held while the process forks, so that no other thread holds one in the child."""
 
 
 def named(name: str) -> Broker:
-    """The broker of that name, made on first use."""
+    """The broker of that name, created on first use."""
     with _lock:
         broker = _registry.get(name)
         if broker is None:
@@ -22,7 +22,7 @@ def named(name: str) -> Broker:
 
 
 def cut(name: str) -> None:
-    """Kill every link of a broker as a broken network would."""
+    """Kill every link of a broker as a network failure would."""
     with _lock:
         broker = _registry.get(name)
     if broker is not None:
@@ -30,7 +30,7 @@ def cut(name: str) -> None:
 
 
 def discard(name: str = "default") -> None:
-    """Drop a broker with everything in it; links to it are lost. The next ``open`` makes an empty one. For tests."""
+    """Drop a broker and its contents; its links are lost. The next ``open`` creates an empty one. For tests."""
     with _lock:
         broker = _registry.pop(name, None)
     if broker is not None:
@@ -38,7 +38,7 @@ def discard(name: str = "default") -> None:
 
 
 def before_fork() -> None:
-    """Take all locks."""
+    """Take the locks of the registry and of all brokers."""
     _lock.acquire()
     locks = [broker.state.lock for broker in sorted(brokers(), key=id)]
     for lock in locks:
@@ -47,7 +47,7 @@ def before_fork() -> None:
 
 
 def after_fork() -> None:
-    """Release them, in parent and child."""
+    """Release them, in the parent and the child."""
     for lock in _at_fork:
         lock.release()
     _at_fork.clear()
@@ -55,7 +55,7 @@ def after_fork() -> None:
 
 
 def abandon_all() -> None:
-    """In a forked child, before ``after_fork``: the brokers stayed with the parent."""
+    """In a forked child, before ``after_fork``: mark the inherited links as lost."""
     _registry.clear()
     for broker in brokers():
         for link in list(broker.links):

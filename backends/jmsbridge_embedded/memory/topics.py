@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 __all__ = ["Identity", "Topic", "TopicSubscription", "Topics"]
 
 Identity = tuple[str | None, str]
-"""A subscription's name within its client id."""
+"""Client id and subscription name."""
 
 _MakeQueue = Callable[[str, Callable[[Queue], None]], Queue]
-"""Makes a queue with this origin, which calls the function when it is idle."""
+"""Creates a queue with this origin, which calls the function when it is idle."""
 
 
 class Topic:
-    """Where copies of a message are made: one per subscription that wants it."""
+    """The subscriptions of a topic: each that wants a message gets a copy."""
 
     def __init__(self, owner: Client | None = None) -> None:
         self.owner = owner
@@ -35,26 +35,26 @@ class Topic:
         self._selecting: SelectorIndex[TopicSubscription] | None = None
 
     def add(self, subscription: "TopicSubscription") -> None:
-        """Copies are made for it from now on."""
+        """Add a subscription."""
         self.subscriptions[subscription] = None
         if subscription.selector is None:
             self._plain[subscription] = None
             return
-        from jmsbridge.selectors import SelectorIndex  # here, since it loads the grammar
+        from jmsbridge.selectors import SelectorIndex  # imported here: it loads the grammar
 
         if self._selecting is None:
             self._selecting = SelectorIndex()
         self._selecting.add(subscription, subscription.selector)
 
     def discard(self, subscription: "TopicSubscription") -> None:
-        """No copies any more."""
+        """Remove a subscription."""
         self.subscriptions.pop(subscription, None)
         self._plain.pop(subscription, None)
         if self._selecting is not None:
             self._selecting.discard(subscription)
 
     def wanting(self, envelope: Envelope, sender: Client) -> list[Queue]:
-        """The backlogs in which a copy of this message belongs."""
+        """The queues of the subscriptions that want a copy of this message."""
         found = list(self._plain)
         if self._selecting is not None:
             found += self._selecting.candidates(envelope)
@@ -62,7 +62,7 @@ class Topic:
 
 
 class TopicSubscription:
-    """A backlog of its own and the rule of what goes into it (sections 4.2.2 to 4.2.4)."""
+    """A subscription's queue, and the rule for what goes into it (sections 4.2.2 to 4.2.4)."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class TopicSubscription:
         self._client = client
 
     def wants(self, envelope: Envelope, sender: Client) -> bool:
-        """Whether a copy of this message belongs in the backlog."""
+        """Whether a copy of this message belongs in the subscription's queue."""
         if self._no_local:
             if sender is self._client:
                 return False
@@ -94,12 +94,12 @@ class TopicSubscription:
         return self.selector is None or self.selector.matches_envelope(envelope)
 
     def belongs_to(self, client: Client) -> None:
-        """An unshared durable subscription was taken up by this client."""
+        """Note that this client reactivated an unshared durable subscription."""
         self._client = client
 
 
 class Topics:
-    """All topics and subscriptions of one broker; every method expects the broker's lock to be held."""
+    """All topics and subscriptions of one broker; the broker's lock is held in every method."""
 
     def __init__(self, state: BrokerState, make_queue: _MakeQueue) -> None:
         self.topics: dict[str, Topic] = {}
@@ -109,7 +109,7 @@ class Topics:
         self._shared: dict[Identity, TopicSubscription] = {}
 
     def subscribe(self, interest: Interest, selector: "Selector | None", client: Client) -> TopicSubscription:
-        """Find or make the subscription that this interest names."""
+        """Find or create the subscription that this interest names."""
         if interest.key is None or not (interest.durable or interest.shared):
             return self._start(interest, selector, client)
         identity = (client.client_id, interest.key)
@@ -126,7 +126,7 @@ class Topics:
         return created
 
     def unsubscribe(self, identity: Identity) -> None:
-        """Forget a durable subscription."""
+        """Delete a durable subscription."""
         found = self._durable.get(identity)
         queue = None if found is None else found.queue
         consumers, unsettled = bool(queue and queue.consumers), bool(queue and queue.unsettled)
@@ -135,7 +135,7 @@ class Topics:
             self._end(found)
 
     def remove(self, name: str) -> None:
-        """A topic goes, with every subscription on it."""
+        """Remove a topic and its subscriptions."""
         topic = self.topics.get(name)
         if topic is not None:
             for subscription in list(topic.subscriptions):
@@ -143,7 +143,7 @@ class Topics:
             self.topics.pop(name, None)
 
     def find(self, address: Address, keep: bool = False) -> Topic:
-        """The topic of that name; a new one is forgotten unless ``keep`` says otherwise."""
+        """The topic of that name; a new one is registered only with ``keep``."""
         topic = self.topics.get(address.name)
         if topic is None:
             check_creatable(address)
@@ -154,7 +154,7 @@ class Topics:
         return topic
 
     def _idle(self, subscription: TopicSubscription) -> None:
-        """A non-durable subscription ends with its last consumer."""
+        """End a non-durable subscription, whose last consumer has gone."""
         if not subscription.durable and not subscription.queue.ended:
             self._end(subscription)
 
@@ -177,7 +177,7 @@ class Topics:
         self._forget_idle(name, topic)
 
     def mend(self) -> None:
-        """After an interrupt: forget topics that are not used."""
+        """After an interrupt: forget unused topics."""
         for name, topic in list(self.topics.items()):
             self._forget_idle(name, topic)
 

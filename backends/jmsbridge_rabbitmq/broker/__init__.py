@@ -1,3 +1,3 @@
-"""What stands on the broker for queues, topics and subscriptions, and the conversations that make it."""
+"""Destinations and subscriptions as RabbitMQ's queues and exchanges, and the conversations that create them."""
 
 __all__: list[str] = []

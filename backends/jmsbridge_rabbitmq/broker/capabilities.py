@@ -1,4 +1,4 @@
-"""What RabbitMQ can do over AMQP 0-9-1."""
+"""The capabilities of RabbitMQ over AMQP 0-9-1."""
 
 from jmsbridge.spi import Native
 from jmsbridge_rabbitmq.connection.options import RabbitOptions
@@ -6,7 +6,7 @@ from jmsbridge_rabbitmq.connection.options import RabbitOptions
 __all__ = ["NATIVE", "native_with", "of_kind"]
 
 _CLASSIC_ONLY = Native.DRAIN | Native.UNLIMITED_REQUEUE
-"""A quorum queue counts what is handed back, up to a limit that a policy may set; a fetch overtakes what it pushes."""
+"""Quorum queues limit the number of requeues, perhaps by a policy, and a basic.get overtakes their deliveries."""
 
 NATIVE = (
     Native.SEND_CONFIRM
@@ -29,7 +29,7 @@ NATIVE = (
 
 
 def native_with(options: RabbitOptions) -> Native:
-    """What a link can do, given its options."""
+    """The capabilities of a link with these options."""
     native = NATIVE if options.dead_letter_queue else NATIVE & ~Native.REJECT
     if options.topic_selectors == "broker":
         native |= Native.TOPIC_SELECTORS
@@ -37,10 +37,10 @@ def native_with(options: RabbitOptions) -> Native:
 
 
 def of_kind(native: Native, kind: str | None, options: RabbitOptions) -> Native:
-    """What is left of it on a queue of this kind."""
+    """The capabilities of a subscription to a queue of this kind."""
     if kind == "classic":
         return native
     less = _CLASSIC_ONLY
     if kind == "quorum" and options.delivery_limit is not None:
-        less &= ~Native.UNLIMITED_REQUEUE  # no policy is unknown, so nothing is handed back too often
+        less &= ~Native.UNLIMITED_REQUEUE  # the limit is known, and ``Copies`` prevents that it is reached
     return native & ~less

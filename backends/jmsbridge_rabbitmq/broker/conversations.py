@@ -1,8 +1,8 @@
-"""Conversations with the broker: generators that yield questions and get the answers.
+"""Conversations with the broker: generators that yield requests and are sent the answers.
 
-A broker refuses a request by closing the channel on which it was asked. So requests go over a channel of their own,
-which is opened again after each refusal; the conversation gets the refusal as a ``ChannelException`` and may go on.
-Everything runs on the I/O thread.
+The broker refuses a request by closing its channel. So requests use a separate channel, which is opened again after
+each refusal; the conversation gets the refusal as a ``ChannelException`` and may continue. Everything runs on the I/O
+thread.
 """
 
 import math
@@ -21,24 +21,24 @@ __all__ = ["Ask", "Control", "Conversation", "Pause"]
 
 
 class Ask(NamedTuple):
-    """One question: the name of a method of pika's channel and its arguments."""
+    """A request: the name of a method of pika's channel, and its arguments."""
 
     method: str
     arguments: dict[str, Any]
 
 
 class Pause(NamedTuple):
-    """Not a question: go on after so many seconds."""
+    """Not a request: continue after so many seconds."""
 
     seconds: float
 
 
 Conversation = Generator["Ask | Pause", Any, Any]
-"""Yields questions, is sent the answering methods, and returns its result."""
+"""Yields requests, is sent the methods that answer them, and returns its result."""
 
 
 class _Talk:
-    """A conversation under way."""
+    """A conversation in progress."""
 
     def __init__(self, conversation: Conversation, what: str, done: Done) -> None:
         self.conversation = conversation
@@ -47,7 +47,7 @@ class _Talk:
         self.next: Ask | Pause | None = None
 
     def go_on(self, answer: Any = None, no: ChannelException | None = None) -> bool:
-        """One step further; false when it is over and ``outcome`` says how."""
+        """Do one step; False if the conversation is over, with its result in ``outcome``."""
         try:
             self.next = self.conversation.send(answer) if no is None else self.conversation.throw(no)
             if isinstance(self.next, Ask):
@@ -76,12 +76,12 @@ class Control:
         pair.when_lost.append(self._lost)
 
     def wait(self, conversation: Conversation, what: str, deadline: float = math.inf) -> Any:
-        """Hold a conversation and wait for its result, at most until ``deadline``; never on the I/O thread."""
+        """Run a conversation and wait for its result, at most until ``deadline``; not on the I/O thread."""
         patience = min(DEADLINE, max(0.0, deadline - time.monotonic()))
         return self._pair.life.wait(lambda done: self.ask(conversation, what, done), what, patience=patience)
 
     def ask(self, conversation: Conversation, what: str, done: Done) -> None:
-        """Hold a conversation; ``done`` is called once, on the I/O thread."""
+        """Run a conversation; ``done`` is called once, on the I/O thread."""
         self._waiting.append(_Talk(conversation, what, done))
         self._begin()
 
@@ -147,7 +147,7 @@ class Control:
         talk.done(result, error)  # type: ignore[arg-type]
 
     def _lost(self) -> None:
-        """The connection is gone: answer what was asked."""
+        """The connection is lost: end all conversations."""
         talks = [*([self._talk] if self._talk is not None else ()), *self._waiting]
         self._talk = None
         self._waiting.clear()

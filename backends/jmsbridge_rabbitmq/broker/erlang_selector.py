@@ -1,8 +1,8 @@
-"""Selectors as RabbitMQ's plugin for JMS topics reads them: the tree as the text of an Erlang term. Pure.
+"""Selectors for RabbitMQ's plugin for JMS topics: the tree as the text of an Erlang term. Pure.
 
-The text is the one that RabbitMQ's Java client writes, but that long chains of AND and OR become trees of little depth.
-What the plugin evaluates otherwise than the specification says, even where properties have the types that the selector
-expects, is refused. What it does wrong with other types is told in ``FAULTS``.
+The text equals that of RabbitMQ's Java client, except that long chains of AND and OR become balanced trees. Expressions
+that the plugin evaluates wrongly although the properties have the expected types are refused. ``FAULTS`` lists what it
+does wrong with other types.
 """
 
 from typing import Final
@@ -31,32 +31,32 @@ from jmsbridge.spi import NotSupported
 __all__ = ["FAULTS", "MAX_BYTES", "MAX_NESTING", "erlang_selector"]
 
 MAX_NESTING: Final = 16
-"""How deep the plugin lets tuples and lists lie in each other; RabbitMQ 4.0 and before took any depth."""
+"""The nesting of tuples and lists that the plugin accepts; RabbitMQ 4.0 and earlier accept any."""
 MAX_BYTES: Final = 65_536
-"""Of the text: it must fit into one frame."""
+"""The limit for the text, which must fit into one frame."""
 
 FAULTS: Final = {
     "another type": "numbers, booleans and texts are compared in Erlang's order: the text '5' satisfies n > 10, and"
-    " <> and NOT IN are true for every other type; the specification says unknown",
-    "LIKE": "a message whose property is a number or boolean ends the connection of its sender (541); `_` stands for"
-    " one byte of UTF-8, `_` and `%` for no line end",
-    "NaN and infinities": "they travel as texts, or in dialect jms in the body alone",
-    "JMSType": "with the option text_marker it is TextMessage where there is none",
-    "foreign headers": "a message with a header of type timestamp, null, bytes, table, array, decimal or unsigned ends"
-    " the connection of its sender (541), where a selector names it; jmsbridge sends none of them",
-    "Java": "a subscription that Java made with another selector keeps that one too; unsubscribe it there first",
+    " <> and NOT IN are true for every other type; by the specification the result is unknown",
+    "LIKE": "if the property is a number or boolean, the broker closes the connection of the sender (541); `_` matches"
+    " one byte of UTF-8, and neither `_` nor `%` matches a line end",
+    "NaN and infinities": "they are sent as texts, or in dialect jms only in the body",
+    "JMSType": "with the option text_marker, a message without JMSType has the JMSType TextMessage",
+    "foreign headers": "if a selector names a header of type timestamp, null, bytes, table, array, decimal or unsigned,"
+    " the broker closes the connection of the sender (541); jmsbridge does not send such headers",
+    "Java": "a subscription that Java created with another selector also keeps that one; unsubscribe it there first",
 }
-"""What the plugin does otherwise than the specification says."""
+"""Where the plugin deviates from the specification."""
 
 _UNSEEN: Final = frozenset(
     {"JMSXAppID", "JMSXConsumerTXID", "JMSXDeliveryCount", "JMSXProducerTXID", "JMSXRcvTimestamp", "JMSXState"}
     | {"JMSXUserID", "CC", "BCC"}
-)  # what the broker does not see among the headers of a message
-_Term = tuple[str, int]  # the text and its nesting
+)  # properties that the broker does not find among a message's headers
+_Term = tuple[str, int]  # the text and its depth of nesting
 
 
 def erlang_selector(selector: str, broker: str) -> str:
-    """The text for a binding's argument; NotSupported for what the plugin of ``broker`` cannot do."""
+    """The text for a binding's argument; NotSupported if the plugin of ``broker`` cannot evaluate it."""
     try:
         text, depth = fold(compile_selector(selector).tree, _term)
         size = len(text.encode())
@@ -65,15 +65,15 @@ def erlang_selector(selector: str, broker: str) -> str:
     else:
         if depth <= MAX_NESTING and size <= MAX_BYTES:
             return f"{text}."
-        why = f"nesting of {depth} (at most {MAX_NESTING}) and {size} bytes (at most {MAX_BYTES}) are too much for it"
+        why = f"its nesting is {depth} (at most {MAX_NESTING}) and its size {size} bytes (at most {MAX_BYTES})"
     raise NotSupported(
-        f"{broker} cannot evaluate the selector {selector[:80]!r}: {why}; write it otherwise, or leave the option"
+        f"{broker} cannot evaluate the selector {selector[:80]!r}: {why}; change the selector, or leave the option"
         " topic_selectors at client"
     )
 
 
 class _Unable(Exception):
-    """The plugin cannot do it."""
+    """The plugin cannot evaluate an expression."""
 
 
 def _term(node: Node, parts: tuple[_Term, ...]) -> _Term:
@@ -82,7 +82,7 @@ def _term(node: Node, parts: tuple[_Term, ...]) -> _Term:
             return _constant(value)
         case Identifier(name):
             if name in _UNSEEN or len(name.encode()) > 255:
-                raise _Unable(f"{name[:40]} is not among the headers that the broker sees")
+                raise _Unable(f"the broker does not see {name[:40]} among a message's headers")
             return _tuple("ident", (_binary(name), 0))
         case And() | Or():
             return _balanced("and" if isinstance(node, And) else "or", parts)
@@ -99,13 +99,13 @@ def _term(node: Node, parts: tuple[_Term, ...]) -> _Term:
             return _tuple("not_null" if negated else "is_null", *parts)
         case Like(pattern=pattern, escape=escape, negated=negated):
             if escape is not None and not escape.isascii():
-                raise _Unable("the character behind ESCAPE must be of ASCII")
+                raise _Unable("the character after ESCAPE must be ASCII")
             ending = "'no_escape'" if escape is None else _binary(escape)
             return _tuple("not_like" if negated else "like", *parts, (_binary(pattern), 0), (ending, 0))
         case Arithmetic() | Signed():
-            raise _Unable("it divides integers as fractions, never overflows, and dies of arithmetic with texts")
+            raise _Unable("its arithmetic divides integers as fractions, does not overflow, and crashes on texts")
         case _:
-            raise _Unable(f"{type(node).__name__} is unknown to it")
+            raise _Unable(f"it does not support {type(node).__name__}")
 
 
 def _tuple(name: str, *parts: _Term) -> _Term:

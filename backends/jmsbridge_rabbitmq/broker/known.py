@@ -1,4 +1,4 @@
-"""What one link knows of its broker: which destinations exist, and what the broker has refused; I/O thread."""
+"""What one link knows about its broker: existing destinations, and its limit of message sizes; I/O thread."""
 
 from typing import Final
 
@@ -11,10 +11,10 @@ _NO_LIMIT: Final = 1 << 62
 
 
 class KnownDestinations:
-    """A cache: what is not in it is looked for on the broker, and what was wrong in it is forgotten.
+    """A cache of existing destinations.
 
-    ``waiting`` has the queues for delayed messages, each with the time until which it certainly exists; ``proven`` are
-    queues to which a send was confirmed; ``message_limit`` is the largest body that the broker takes.
+    ``waiting`` has the delay queues, each with the time until which it certainly exists; ``proven`` are queues to
+    which a send was confirmed; ``message_limit`` is the largest body that the broker accepts.
     """
 
     def __init__(self, kinds: QueueKinds) -> None:
@@ -26,20 +26,20 @@ class KnownDestinations:
         self.message_limit = _NO_LIMIT
 
     def remember(self, queue: str) -> None:
-        """It exists."""
+        """Note that a queue exists."""
         if len(self.queues) >= _MOST_QUEUES:
-            self.queues.clear()  # they are looked for again
+            self.queues.clear()  # they are checked again
             self.kinds.forget(None)
         self.queues.add(queue)
 
     def prove(self, queue: str) -> None:
-        """It takes messages."""
+        """Note that a queue accepts messages."""
         if len(self.proven) >= _MOST_QUEUES:
             self.proven.clear()
         self.proven.add(queue)
 
     def forget(self, exchange: str, key: str) -> None:
-        """It may be gone: look again before the next use."""
+        """A destination may not exist any more: check before the next use."""
         if exchange:
             self.exchanges.discard(exchange)
         else:

@@ -1,9 +1,9 @@
-"""The type of a queue and its delivery limit: declared for new queues, found out for those of others.
+"""The type of a queue and its delivery limit: declared for new queues, detected for existing ones.
 
-A quorum queue counts each time that a message comes back, whether an application has seen it or not. When a message has
-come back more often than the queue's delivery limit allows, the broker drops or dead-letters it. RabbitMQ 4 has a limit
-of 20 where nothing else is said, RabbitMQ 3 has none. Quorum queues that are made here get a limit that no message
-reaches. Not ``-1``, no limit: RabbitMQ 4 then requeues at the tail, and RabbitMQ 3 drops at the first return.
+A quorum queue counts every requeue of a message, whether or not an application has seen it. When a message was requeued
+more often than the queue's delivery limit allows, the broker drops or dead-letters it. The default limit is 20 in
+RabbitMQ 4, and none in RabbitMQ 3. Quorum queues that jmsbridge creates get a limit that is never reached. With ``-1``,
+no limit, RabbitMQ 4 would requeue at the tail, and RabbitMQ 3 drop the message at its first requeue.
 """
 
 import logging
@@ -18,12 +18,12 @@ __all__ = ["UNREACHED", "Kind", "QueueKinds", "warn_of_limit"]
 log = logging.getLogger("jmsbridge.rabbitmq")
 
 UNREACHED: Final = 1_000_000_000
-"""The limit of quorum queues that are made here."""
-_DEFAULT: Final = 20  # of RabbitMQ 4
-_UNREADABLE: Final = 1  # assumed where a refusal is cut before it names the limit
+"""The limit of quorum queues that jmsbridge creates."""
+_DEFAULT: Final = 20  # RabbitMQ 4
+_UNREADABLE: Final = 1  # assumed if the text of a refusal is truncated before the limit
 _LIMIT: Final = "x-delivery-limit"
 _TYPE: Final = "x-queue-type"
-_NO_CREATION: Final = {"x-max-age": "?"}  # ignored for a queue that exists, refused where one would be created
+_NO_CREATION: Final = {"x-max-age": "?"}  # ignored for an existing queue; prevents that one is created
 _ARGUMENT = re.compile(r"inequivalent arg '([\w-]+)'")
 _CURRENT = re.compile(r"current is (?:the value )?(?:'(.*?)'(?: of type '(\w+)')?|none)", re.DOTALL)
 _UNSEEN: Any = object()
@@ -36,15 +36,15 @@ class Kind(NamedTuple):
     """Type and delivery limit of a queue."""
 
     type: str | None
-    """``classic``, ``quorum`` or ``stream``; None where that could not be found out."""
+    """``classic``, ``quorum`` or ``stream``; None if unknown."""
     limit: int | None = None
-    """How often a message may come back; None: as often as it likes."""
+    """How often a message may be requeued; None: without limit."""
 
 
 class QueueKinds:
-    """Declares the queues of one link, and finds out the kinds of existing ones.
+    """Declares the queues of one link, and detects the kinds of existing ones.
 
-    ``stated`` is the option ``delivery_limit``: the limit that policies set, which AMQP 0-9-1 does not show.
+    ``stated`` is the option ``delivery_limit``, the limit that policies set, which AMQP 0-9-1 does not show.
     """
 
     def __init__(self, queue_type: str | None, stated: int | None) -> None:
@@ -52,19 +52,17 @@ class QueueKinds:
         self._stated = stated
         self._known: dict[str, Kind] = {}
         self._has_default = False  # whether quorum queues without the argument have a limit
-        self._classic = (
-            queue_type == "classic"
-        )  # whether a queue that is declared without a type is known to be classic
+        self._classic = queue_type == "classic"  # whether queues declared without a type are known to be classic
 
     def learn(self, product: str, version: str) -> None:
-        """Take note of the broker's name and version."""
+        """Note the broker's product and version."""
         major = version.partition(".")[0]
         self._has_default = product == "RabbitMQ" and major.isdigit() and int(major) >= 4
 
     # -- declaring
 
     def declare(self, queue: str) -> Conversation:
-        """Declare a durable queue; ChannelException with 406 where it exists with other arguments."""
+        """Declare a durable queue; ChannelException with 406 if it exists with other arguments."""
         typed = {_TYPE: self.queue_type} if self.queue_type else {}
         if self.queue_type == "quorum" or (self._has_default and not self._classic):
             try:
@@ -74,17 +72,17 @@ class QueueKinds:
             except ChannelException as no:
                 if no.code != 406 or "invalid arg" not in no.text or self.queue_type is not None:
                     raise
-                self._classic = True  # the virtual host's default type, which does not have this argument
+                self._classic = True  # the virtual host's default type, for which the argument is invalid
         yield _declaration(queue, {**typed})
 
     # -- reading
 
     def kind_of(self, queue: str) -> Conversation:
-        """The kind of a queue that exists.
+        """The kind of an existing queue.
 
-        AMQP 0-9-1 cannot ask for it, but the refusal to declare the queue with other arguments names the present ones,
-        one at a time. The first attempt has the arguments that are declared here, so that our own quorum queues are
-        recognised without a refusal. No attempt creates a queue.
+        AMQP 0-9-1 has no request for it, but the broker's refusals to declare the queue with other arguments name the
+        present ones, one at a time. The first attempt has the arguments that jmsbridge declares, so that its own
+        quorum queues are recognised without a refusal. The attempts do not create a queue.
         """
         known = self._known.get(queue)
         if known is None:
@@ -101,7 +99,7 @@ class QueueKinds:
         self._known[queue] = kind
 
     def forget(self, queue: str | None) -> None:
-        """Ask again before the next use; None for all queues."""
+        """Forget the kind of a queue; None for all queues."""
         if queue is None:
             self._known.clear()
         else:
@@ -122,9 +120,9 @@ def warn_of_limit(queue: str, kind: Kind, broker: str, where: str) -> None:
         _warned.clear()
     _warned.add((where, queue))
     log.warning(
-        "queue %r: %s drops or dead-letters a message that has come back more than %d times, whether it was seen or not"
-        " (delivery-limit). Closing consumers and sessions loses no message: one that has come back half as often is"
-        " copied to the queue's tail. Messages of killed processes and lost connections count. To raise the limit,"
+        "queue %r: %s drops or dead-letters a message that was requeued more than %d times, whether it was seen or"
+        " not (delivery-limit). Closing consumers and sessions loses no message: after half as many requeues it is"
+        " copied to the queue's tail. Killed processes and lost connections count as requeues. To raise the limit,"
         " declare the queue with %s = %d, or set a policy (delivery-limit) and the option delivery_limit",
         queue,
         broker,
@@ -139,7 +137,7 @@ def _declaration(queue: str, arguments: dict[str, Any]) -> Ask:
 
 
 def _read(queue: str) -> Conversation:
-    """Type and declared limit; the type is None where it cannot be found out, for want of permission, say."""
+    """Type and declared limit; the type is None if it cannot be detected, for example without permission."""
     guesses: list[tuple[dict[str, Any], int | None]] = [
         ({_TYPE: "quorum", **_NO_CREATION}, UNREACHED),
         ({_TYPE: "classic", **_NO_CREATION}, None),
@@ -160,11 +158,11 @@ def _read(queue: str) -> Conversation:
         if name == _TYPE:
             if not guesses:
                 return None, None
-            typed, limit = guesses.pop(0)  # the text was cut: ask for each type in turn
+            typed, limit = guesses.pop(0)  # the text was truncated: try each type in turn
         elif name == _LIMIT:
             if value is _UNSEEN and limit is None:
                 return "quorum", _UNREADABLE
-            limit = None if value in (None, _UNSEEN) else int(value)  # beside another number it is shown as text
+            limit = None if value in (None, _UNSEEN) else int(value)  # a text, if the numbers differ
         elif name is not None and value is not _UNSEEN:
             others[name] = value
         else:
@@ -173,7 +171,7 @@ def _read(queue: str) -> Conversation:
 
 
 def _difference(text: str) -> tuple[str | None, Any]:
-    """The first argument of a queue that differs from the one asked for, and its value, where the text has room."""
+    """The first argument that differs from the declared one, and its present value, if the text is not truncated."""
     argument, current = _ARGUMENT.search(text), _CURRENT.search(text)
     value: Any = _UNSEEN
     if current is not None:

@@ -1,6 +1,7 @@
-"""Selectors of topics at the broker, by its plugin for JMS: an exchange of its type for each subscription.
+"""Selectors of topics at the broker, with its plugin for JMS: each subscription has an exchange of the plugin's type.
 
-Topics lead to that exchange, and its binding to the subscription's queue has the selector. Both go with the queue.
+The topic is bound to that exchange, whose binding to the subscription's queue has the selector. Both are deleted with
+the queue.
 """
 
 import hashlib
@@ -13,11 +14,11 @@ __all__ = ["PLUGIN", "bind", "exchange_of", "probe"]
 
 PLUGIN = "rabbitmq_jms_topic_exchange"
 _TYPE = "x-jms-topic"
-_VERSION = "3.7.0"  # of the Java client whose texts these are; the plugin keeps it and does not look at it
+_VERSION = "3.7.0"  # the version of the Java client with these texts; the plugin does not check it
 
 
 def exchange_of(queue: str, *, durable: bool) -> str:
-    """The exchange for the selector of a subscription, named as the Java client names its own."""
+    """The exchange for the selector of a subscription, named as in the Java client."""
     kind = "dutop" if durable else "ndtop"
     return f"jms-{kind}-slx-{uuid.UUID(hashlib.sha256(queue.encode()).hexdigest()[:32])}"
 
@@ -29,7 +30,7 @@ def _declare(name: str, *, durable: bool) -> Ask:
 
 
 def bind(queue: str, exchange: str, topic: str, term: str, *, durable: bool) -> Conversation:
-    """Lead what matches from a topic to a queue; done again it changes nothing."""
+    """Route the matching messages of a topic to a queue; idempotent."""
     name = exchange_of(queue, durable=durable)
     arguments = {"rjms_erlang_selector": term, "rjms_version": _VERSION}
     yield _declare(name, durable=durable)
@@ -38,7 +39,7 @@ def bind(queue: str, exchange: str, topic: str, term: str, *, durable: bool) -> 
 
 
 def probe() -> Conversation:
-    """Make such an exchange and take it away again; without the plugin the broker closes the channel or the link."""
+    """Create such an exchange and delete it; without the plugin the broker closes the channel or the connection."""
     name = f"jms-ndtop-slx-{uuid.uuid4()}"
     yield _declare(name, durable=False)
     yield Ask("exchange_delete", {"exchange": name})

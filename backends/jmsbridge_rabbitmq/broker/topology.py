@@ -1,23 +1,23 @@
-"""What stands for queues, topics and subscriptions on the broker, and the conversations that make it.
+"""How destinations and subscriptions are mapped to queues and exchanges, and the conversations that create them.
 
-The names are those of RabbitMQ's Java client for JMS, so both use the same queues:
+The names are those of RabbitMQ's Java client for JMS, so that both use the same queues:
 
 =======================  ============================================================================================
 queue ``q``              the queue ``q``, reached through the default exchange
 topic ``t``              the key ``t`` in the exchange ``jms.durable.topic``; each subscription is a queue bound to it
 temporary queue          an exclusive queue
-temporary topic          its key in ``jms.temp.topic``, and an exclusive queue of its name that shows who owns it
+temporary topic          its key in ``jms.temp.topic``, and an exclusive queue of its name as the mark of its owner
 durable subscription     the queue ``<client id>.<name>``, or ``<name>`` as in Java
-shared, not durable      the queue ``jms-cons-shared-<client id>.<name>``, gone after a minute unused
+shared, not durable      the queue ``jms-cons-shared-<client id>.<name>``, deleted after a minute without use
 other subscription       an exclusive queue
-definition               the exchange ``jms.definition.<queue>``: bound to nothing but the queue, it goes with it; its
-                         alternate exchange, which nothing uses, is a digest of topic, selector and no_local
-selector at the broker   the exchange ``jms-dutop-slx-…`` or ``jms-ndtop-slx-…`` between the topics' and the queue, with
-                         which it goes
+definition               the exchange ``jms.definition.<queue>``, bound only to the queue and deleted with it; the name
+                         of its alternate exchange, which does not exist, is a digest of topic, selector and no_local
+selector at the broker   the exchange ``jms-dutop-slx-…`` or ``jms-ndtop-slx-…`` between the topics' exchange and the
+                         queue, deleted with it
 =======================  ============================================================================================
 
-Everything is looked for first and made only where it is missing: what exists may differ from what we would make, and
-to use it needs fewer permissions than to declare it.
+Everything is created only if it is missing: what exists may have other arguments, and using it needs fewer permissions
+than declaring it.
 """
 
 import contextlib
@@ -53,13 +53,13 @@ __all__ = [
 
 TOPICS = "jms.durable.topic"
 TEMPORARY_TOPICS = "jms.temp.topic"
-_EXPIRES = 60_000  # ms a shared subscription outlives its last consumer, for the sake of a reconnect
-_LOOKS = 50  # at the consumers of a quorum queue, which is told a little later that one has ended
-_BETWEEN = 0.02  # seconds between two looks
+_EXPIRES = 60_000  # ms for which a shared subscription outlives its last consumer, to survive a reconnect
+_CHECKS = 50  # of the number of consumers of a quorum queue, which learns of the end of a consumer with a delay
+_CHECK_INTERVAL = 0.02  # seconds between two checks
 
 
 class Names(msgspec.Struct, frozen=True):
-    """How the queues of named subscriptions are called; ``java`` leaves the client id out, as Java does."""
+    """The names of the queues of named subscriptions; ``java`` omits the client id, like the Java client."""
 
     client_id: str | None
     java: bool
@@ -73,13 +73,13 @@ class Names(msgspec.Struct, frozen=True):
         return f"jms-cons-shared-{self._own(key)}"
 
     def _own(self, key: str) -> str:
-        # a dot in the client id would make "a.b" + "c" the same as "a" + "b.c"
+        # dots are escaped, or "a.b" + "c" would equal "a" + "b.c"
         client = (self.client_id or "").replace("%", "%25").replace(".", "%2E")
         return f"{client}.{key}"
 
 
 class Definition(msgspec.Struct, frozen=True, kw_only=True):
-    """A named subscription: its queue, and what makes another subscription of that name another one."""
+    """A named subscription: its queue, and the properties that define it."""
 
     queue: str
     topic: str
@@ -87,7 +87,7 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
     shared: bool
     selector: str | None
     no_local: bool
-    term: str | None = None  # the selector for the broker, where that is to select
+    term: str | None = None  # the selector for the broker's plugin, if it is used
 
     @property
     def marker(self) -> str:
@@ -97,13 +97,13 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def digest(self) -> str:
-        """What that exchange says; begins as its name, so that the same permissions hold for both."""
+        """The digest of the definition; begins like the exchange's name, so that the same permissions apply to both."""
         parts = (self.topic, self.selector or "", self.no_local, *(("broker",) if self.term is not None else ()))
         return f"jms.definition.{_hash(repr(parts))}"
 
     @property
     def sort(self) -> str:
-        """The exchange's type, which tells shared from unshared."""
+        """The exchange's type, which distinguishes shared from unshared subscriptions."""
         return "direct" if self.shared else "fanout"
 
 
@@ -119,19 +119,19 @@ def _passive(queue: str) -> Ask:
 
 
 def find_queue(queue: str) -> Conversation:
-    """How many messages are waiting in a queue, and how many consumers it has."""
+    """The numbers of waiting messages and of consumers of a queue."""
     answer = yield _passive(queue)
     return answer.message_count, answer.consumer_count
 
 
 def ensure_queue(queue: str, kinds: QueueKinds) -> Conversation:
-    """A durable queue: the one that is there, or a new one."""
+    """Create a durable queue unless it exists."""
     check(queue)
     try:
         yield _passive(queue)
     except ChannelException as no:
         if no.code == 405:
-            return  # somebody's temporary queue: sending to it is allowed, using it is not
+            return  # another connection's temporary queue: sends to it are allowed
         if no.code != 404:
             raise
         yield from _make(queue, kinds)
@@ -143,11 +143,11 @@ def _make(queue: str, kinds: QueueKinds) -> Conversation:
     except ChannelException as other:
         if other.code != 406:
             raise
-        yield _passive(queue)  # somebody else has made it meanwhile, in another way
+        yield _passive(queue)  # another client has created it meanwhile, with other arguments
 
 
 def ensure_exchange(name: str) -> Conversation:
-    """One of the two exchanges for topics."""
+    """Create one of the two exchanges for topics unless it exists."""
     arguments = {"exchange": name, "exchange_type": "topic"}
     try:
         yield Ask("exchange_declare", {**arguments, "passive": True})
@@ -158,21 +158,21 @@ def ensure_exchange(name: str) -> Conversation:
 
 
 def delete_queue(queue: str, what: str, kinds: QueueKinds) -> Conversation:
-    """Delete a queue that has no consumers; AddressInUse where it has."""
+    """Delete a queue; AddressInUse while it has consumers."""
     if not (yield from _delete_unused(queue, kinds)):
         raise AddressInUse(f"{what} has consumers; close them first")
 
 
 def _delete_unused(queue: str, kinds: QueueKinds) -> Conversation:
-    """Delete a queue unless it has consumers; whether that was done. Only classic queues check it in the same step."""
+    """Delete a queue unless it has consumers; return whether it was. Only classic queues check it in the same step."""
     answer = yield _passive(queue)
     kind = yield from kinds.kind_of(queue)
-    looks = 1 if kind.type == "classic" else _LOOKS
+    checks = 1 if kind.type == "classic" else _CHECKS
     while answer.consumer_count:
-        looks -= 1
-        if not looks:
+        checks -= 1
+        if not checks:
             return False
-        yield Pause(_BETWEEN)
+        yield Pause(_CHECK_INTERVAL)
         answer = yield _passive(queue)
     try:
         yield Ask("queue_delete", {"queue": queue, "if_unused": kind.type == "classic"})
@@ -188,11 +188,11 @@ def _delete_unused(queue: str, kinds: QueueKinds) -> Conversation:
 
 
 def exclusive_queue(queue: str, exchange: str, topic: str, term: str | None, kinds: QueueKinds) -> Conversation:
-    """The queue of a subscription that ends with its consumer; with a selector for the broker."""
+    """Create the queue of a subscription that ends with its consumer; ``term`` is the selector for the plugin."""
     check(topic)
     yield from ensure_exchange(exchange)
     yield Ask("queue_declare", {"queue": queue, "exclusive": True})
-    kinds.note(queue, Kind("classic"))  # exclusive queues are nothing else
+    kinds.note(queue, Kind("classic"))  # exclusive queues are always classic
     yield from _bind(queue, exchange, topic, term, durable=False)
 
 
@@ -204,9 +204,9 @@ def _bind(queue: str, exchange: str, topic: str, term: str | None, *, durable: b
 
 
 def define(sub: Definition, kinds: QueueKinds) -> Conversation:
-    """The queue of a named subscription.
+    """Find or create the queue of a named subscription.
 
-    One of another definition that nobody consumes goes, with its messages; SubscriptionRefused where somebody does.
+    A queue with another definition is deleted with its messages; SubscriptionRefused if it has consumers.
     """
     check(sub.queue)
     check(sub.topic)
@@ -223,11 +223,11 @@ def define(sub: Definition, kinds: QueueKinds) -> Conversation:
         if consumers is None:
             yield from _make_subscription(sub, kinds)
         yield from _bind(sub.queue, TOPICS, sub.topic, sub.term, durable=sub.durable)
-        if sub.term is not None and consumers == 0:  # as it was made by Java, without a selector
+        if sub.term is not None and consumers == 0:  # remove the binding of Java without a selector
             yield Ask("queue_unbind", {"queue": sub.queue, "exchange": TOPICS, "routing_key": sub.topic})
         yield Ask("queue_bind", {"queue": sub.queue, "exchange": sub.marker, "routing_key": ""})
         return
-    raise SubscriptionRefused(f"subscription {sub.queue!r} is being changed by somebody else; try again")
+    raise SubscriptionRefused(f"subscription {sub.queue!r} is being changed by another client; try again")
 
 
 def _consumers(sub: Definition) -> Conversation:
@@ -237,7 +237,9 @@ def _consumers(sub: Definition) -> Conversation:
         if no.code == 404:
             return None
         if no.code == 405:
-            raise SubscriptionRefused(f"subscription {sub.queue!r}: a queue of that name is another's") from no
+            raise SubscriptionRefused(
+                f"subscription {sub.queue!r}: another connection has an exclusive queue of that name"
+            ) from no
         raise
     return answer.consumer_count
 
@@ -251,13 +253,13 @@ def _marker(sub: Definition) -> dict[str, Any]:
 def _make_subscription(sub: Definition, kinds: QueueKinds) -> Conversation:
     if sub.durable:
         yield from _make(sub.queue, kinds)
-    else:  # lives by its consumers, which only a classic queue counts in the step in which it is deleted
+    else:  # ends with its last consumer; only a classic queue checks for consumers in the same step
         arguments = {"x-expires": _EXPIRES, "x-queue-type": "classic"}
         yield Ask("queue_declare", {"queue": sub.queue, "durable": True, "arguments": arguments})
 
 
 def _replace(sub: Definition, kinds: QueueKinds, consumers: int | None, no: ChannelException) -> Conversation:
-    """Take away a subscription that is defined otherwise, if one may."""
+    """Delete a subscription with another definition, if it has no consumers."""
     if consumers is not None and "arg 'type'" in no.text:
         sort = "an unshared" if sub.shared else "a shared"
         raise SubscriptionRefused(f"subscription {sub.queue!r} exists as {sort} one; unsubscribe it first") from no
@@ -266,14 +268,16 @@ def _replace(sub: Definition, kinds: QueueKinds, consumers: int | None, no: Chan
             f"subscription {sub.queue!r} is in use with another topic, selector or no_local; close its consumers first"
         ) from no
     if consumers is not None and not (yield from _delete_unused(sub.queue, kinds)):
-        raise SubscriptionRefused(f"subscription {sub.queue!r} is in use with another definition") from no
-    yield Ask("exchange_delete", {"exchange": sub.marker})  # it went with the queue, unless there was none
+        raise SubscriptionRefused(
+            f"subscription {sub.queue!r} is in use with another definition; close its consumers first"
+        ) from no
+    yield Ask("exchange_delete", {"exchange": sub.marker})  # unless it was deleted with the queue
 
 
 def end_subscription(queue: str | None, lock: str | None, kinds: QueueKinds) -> Conversation:
-    """Its last consumer here is gone: delete the lock, and the queue where it lives by its consumers.
+    """Clean up after the last consumer of this link: delete the lock, and ``queue`` if no consumer is left.
 
-    What is refused is left to the broker, which does it a little later, or has done it.
+    Refusals are ignored: the broker deletes these later, or has done so.
     """
     if lock is not None:
         with contextlib.suppress(ChannelException):
@@ -284,7 +288,7 @@ def end_subscription(queue: str | None, lock: str | None, kinds: QueueKinds) -> 
 
 
 def unsubscribe(queue: str, key: str, kinds: QueueKinds) -> Conversation:
-    """Delete a durable subscription that nobody consumes."""
+    """Delete a durable subscription that has no consumer."""
     try:
         deleted = yield from _delete_unused(queue, kinds)
     except ChannelException as no:
@@ -299,9 +303,9 @@ def unsubscribe(queue: str, key: str, kinds: QueueKinds) -> Conversation:
 
 
 def lock(queue: str) -> Conversation:
-    """Keep other links from a subscription whose queue does not refuse a second consumer; the name of the lock.
+    """Lock a subscription whose queue does not refuse a second consumer, and return the name of the lock.
 
-    SubscriptionRefused where another link has it; this link must not ask twice.
+    SubscriptionRefused if another link has locked it; this link must not lock it twice.
     """
     name = f"jms-lock-{_hash(queue)}"
     try:
@@ -309,20 +313,21 @@ def lock(queue: str) -> Conversation:
     except ChannelException as no:
         if no.code != 405:
             raise
-        raise SubscriptionRefused(f"subscription {queue!r} has a consumer on another connection") from no
+        raise SubscriptionRefused(
+            f"subscription {queue!r} has a consumer on another connection; close it first"
+        ) from no
     return name
 
 
 def client_lock(client_id: str) -> Conversation:
-    """Take a client id: an exclusive queue, which goes with the connection; AddressInUse where it is taken."""
+    """Reserve a client id by an exclusive queue, which ends with the connection; AddressInUse if it is in use."""
     yield Ask("queue_declare", {"queue": client_queue(client_id), "exclusive": True})
 
 
 def temporary(address: Address) -> Conversation:
-    """A temporary destination of this connection.
+    """Create a temporary destination of this connection.
 
-    For a topic it is a queue that keeps nothing. It is bound to the topic, so that a send has somewhere to go as long
-    as the topic lives.
+    For a topic this is an exclusive queue of length 0, bound to the topic, so that sends are routed while it exists.
     """
     check(address.name)
     if not address.topic:

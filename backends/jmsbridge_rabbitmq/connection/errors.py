@@ -1,4 +1,4 @@
-"""Why a connection was not made or ended, as errors of the border; each names the broker and a remedy."""
+"""Failed and lost connections as errors of the SPI; each names the broker and a remedy."""
 
 from pika import exceptions as pika_errors
 
@@ -10,7 +10,7 @@ __all__ = ["connect_error", "loss"]
 
 
 def loss(error: BaseException | None, where: str) -> LinkLost:
-    """Why a connection ended, for those who had questions open."""
+    """The error for a lost connection."""
     code, text = getattr(error, "reply_code", None), getattr(error, "reply_text", "")
     if code == 320:
         reason = f"the broker closed it ({code} {text}): it is shutting down, or an operator closed the connection"
@@ -21,7 +21,7 @@ def loss(error: BaseException | None, where: str) -> LinkLost:
     elif code is not None:
         reason = f"the broker closed it ({code} {text})"
     elif isinstance(error, pika_errors.AMQPHeartbeatTimeout):
-        reason = "nothing was heard from the broker for two heart-beats"
+        reason = "the broker sent nothing for two heart-beats"
     else:
         reason = f"the connection broke ({describe(error)})"
     lost = LinkLost(f"the link to {where} is lost: {reason}")
@@ -30,7 +30,7 @@ def loss(error: BaseException | None, where: str) -> LinkLost:
 
 
 def connect_error(error: BaseException, endpoint: Endpoint, login: str) -> BackendError:
-    """Why no link could be made."""
+    """The error for a failed connection attempt."""
     chain = causes(error)
     made: BackendError | None = None
     for each in chain:
@@ -47,14 +47,14 @@ def _from_login(error: BaseException, endpoint: Endpoint, login: str) -> Backend
     if not isinstance(error, kinds) or _is_cut(error):
         return None
     who = f"user {endpoint.user or 'guest'!r}" if login == "plain" else "the client certificate"
-    hint = "check user and password; the user guest may connect from the broker's own host only"
+    hint = "check user and password; the user guest may connect only from the broker's own host"
     if login != "plain" or "EXTERNAL" in str(error):
         hint = "login=external needs the plugin rabbitmq_auth_mechanism_ssl, and a user named as the certificate"
     return AuthenticationFailed(f"{endpoint} refused {who}: {hint}")
 
 
 def _is_cut(error: BaseException) -> bool:
-    """Whether pika only guesses from where the connection broke; a broker that refuses says so before it closes."""
+    """Whether the connection broke without a reason from the broker, from which pika guesses one."""
     return "StreamLostError" in str(error)
 
 
@@ -64,18 +64,18 @@ def _from_broker(error: BaseException, endpoint: Endpoint) -> BackendError | Non
         if code == 403:
             return AuthenticationFailed(f"{endpoint} refused user {endpoint.user or 'guest'!r} ({code} {text})")
         if code == 530:
-            hint = "the path of the URL is the virtual host: check that it exists and that the user may use it"
+            hint = "the path of the URL is the virtual host; check that it exists and that the user has access to it"
             return AccessDenied(f"{endpoint}: {hint} ({code} {text})")
         return ConnectFailed(f"{endpoint}: the broker closed the connection ({code} {text})")
     if isinstance(error, pika_errors.ProbableAccessDeniedError | pika_errors.ProbableAuthenticationError):
         if _is_cut(error):
-            return ConnectFailed(f"{endpoint}: the connection broke while logging in; does the broker stop or start?")
+            return ConnectFailed(f"{endpoint}: the connection broke during login; is the broker starting or stopping?")
         return AccessDenied(
-            f"{endpoint}: the virtual host was refused: check that it exists and that the user may use it"
+            f"{endpoint}: the virtual host was refused; check that it exists and that the user has access to it"
         )
     if isinstance(error, pika_errors.IncompatibleProtocolError | pika_errors.ProtocolVersionMismatch):
         return ConnectFailed(
-            f"{endpoint}: what listens there did not answer in AMQP 0-9-1: is it RabbitMQ? Its usual port is {PORT}, "
+            f"{endpoint}: the server did not answer in AMQP 0-9-1; is it RabbitMQ? Its usual port is {PORT}, "
             f"with TLS {TLS_PORT}"
         )
     return None

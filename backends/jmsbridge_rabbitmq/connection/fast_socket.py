@@ -1,8 +1,8 @@
-"""The fast path, which bypasses pika: our own frames out, our own parser in.
+"""The fast path, which bypasses pika with the frames and the parser of ``protocol.frames``.
 
-pika writes three frames per message and builds three objects per delivery. Here a publish is one string of bytes, and
-deliveries and confirmations go from the parser to their channel; pika keeps everything else. It is used only where
-``is_sound`` finds the private names of pika that it needs, and where both sides write the same bytes.
+pika writes three frames per message and builds three objects per delivery. Here a publish is one byte string, and the
+parser passes deliveries and confirms to their channel; pika does everything else. Used only if ``is_sound``: pika has
+the private names that this needs, and writes the same bytes.
 """
 
 import functools
@@ -27,7 +27,7 @@ _FRAME_MAX = 131072
 
 
 class FastSocket(AmqpSocket):
-    """Use it as ``AmqpSocket``."""
+    """An ``AmqpSocket`` with the fast path."""
 
     is_fast = True
 
@@ -39,7 +39,7 @@ class FastSocket(AmqpSocket):
         super().__init__(*arguments, **options)
 
     def read(self, data: bytes) -> None:
-        """Our own parser; what it does not know goes to pika."""
+        """Parse with ``FrameReader``; frames that it does not read go to pika."""
         self.bytes_received += len(data)
         contents = self._on_content
         for event in self._reader.feed(data):
@@ -57,7 +57,7 @@ class FastSocket(AmqpSocket):
         on_confirm: Callable[[Confirm], None] | None = None,
         on_empty: Callable[[Any], None] | None = None,
     ) -> None:
-        """Say who gets the messages, returns and confirmations of a channel, and its fetches that found nothing."""
+        """Set the callbacks for a channel's messages and returns, its confirms, and an empty basic.get."""
         number = channel.channel_number
         listen_for_empty(channel, on_empty)
         channel.add_on_close_callback(lambda *_: self._forget(number))
@@ -72,13 +72,13 @@ class FastSocket(AmqpSocket):
         self._publishers.pop(number, None)
 
     def get(self, channel: Any, queue: str) -> None:
-        """Ask for one message."""
+        """Send basic.get."""
         self.send_method(channel.channel_number, spec.Basic.Get(queue=queue))
 
     def publish(
         self, channel: Any, exchange: str, routing_key: str, mandatory: bool, properties: bytes, body: bytes
     ) -> None:
-        """Publish one message; Unencodable where its header exceeds a frame."""
+        """Publish one message; Unencodable if its header exceeds a frame."""
         if self.asked is None:
             self.expect()
         publisher = self._publishers[channel.channel_number]
@@ -88,13 +88,13 @@ class FastSocket(AmqpSocket):
         """Acknowledge."""
         self.put(frames.ack(channel.channel_number, tag, multiple))
 
-    def give_back(self, channel: Any, tag: int) -> None:
-        """Hand a message back to its queue."""
+    def requeue(self, channel: Any, tag: int) -> None:
+        """Requeue a message (basic.nack)."""
         self.put(frames.nack(channel.channel_number, tag))
 
 
 def is_sound() -> bool:
-    """Whether this pika has what is used of its inside, and writes and reads what our frames do."""
+    """Whether this pika has the private names that are used, and writes and reads the same bytes as our frames."""
     return not lacking(NEEDED_FAST) and _writes_alike() and _reads_alike()
 
 
@@ -129,11 +129,11 @@ def _reads_alike() -> bool:
 
 @functools.cache
 def socket_class() -> type[AmqpSocket]:
-    """The fast connection, or the plain one where it would not be sound; found out once."""
+    """The class with the fast path if it is sound with this pika, else the plain one; checked once."""
     try:
         if is_sound():
             return FastSocket
-        log.warning("pika %s differs inside from what is known: going without the fast way", pika.__version__)
+        log.warning("pika %s differs from known versions: the fast path is not used", pika.__version__)
     except Exception:
-        log.warning("pika %s cannot be checked: going without the fast way", pika.__version__, exc_info=True)
+        log.warning("pika %s cannot be checked: the fast path is not used", pika.__version__, exc_info=True)
     return AmqpSocket

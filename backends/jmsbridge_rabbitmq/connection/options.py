@@ -1,4 +1,4 @@
-"""What can be set about a connection to RabbitMQ, beside the options that every broker has."""
+"""The options of a connection to RabbitMQ, in addition to those of every broker."""
 
 from typing import Annotated, Literal
 
@@ -19,39 +19,38 @@ class RabbitOptions(TlsOptions, frozen=True, kw_only=True):
 
     dialect: Dialect = "amqp"
     """How messages are written: ``amqp`` as plain AMQP messages, ``jms`` as RabbitMQ's Java client for JMS writes them.
-    Both are read, whatever this says."""
+    Both are always read."""
     text_marker: bool = False
-    """In dialect ``amqp``, mark texts so that the Java client reads them as TextMessage from its AMQP destinations."""
+    """In dialect ``amqp``, mark texts so that the Java client's AMQP destinations read them as TextMessage."""
     subscription_names: Literal["client", "java"] | None = None
-    """The queue of a durable subscription: ``client`` names it ``<client id>.<name>``, which keeps the rule that a name
-    belongs to its client id; ``java`` names it ``<name>``, as the Java client does. Not given, the dialect decides."""
+    """How the queue of a durable subscription is named: ``client`` is ``<client id>.<name>``, so that each client id
+    has its own names; ``java`` is ``<name>``, as in the Java client. The default depends on the dialect."""
     topic_selectors: Literal["client", "broker"] = "client"
-    """Who selects among the messages of a topic. ``client`` is exact; ``broker`` is the plugin
-    rabbitmq_jms_topic_exchange, which a subscription that is shared with the Java client needs, with its faults."""
+    """Where selectors of topics are evaluated. ``client`` is exact; ``broker`` uses the plugin
+    rabbitmq_jms_topic_exchange, with its faults, which a subscription shared with the Java client needs."""
     queue_type: Literal["classic", "quorum"] | None = None
-    """The type of the queues that are made here; not given, the virtual host's default. Existing ones stay as they
-    are."""
+    """The type of queues that jmsbridge creates; the default is the virtual host's. Existing queues keep theirs."""
     delivery_limit: Annotated[int, msgspec.Meta(ge=-1)] | None = None
-    """The ``delivery-limit`` that policies set for quorum queues (-1: none), which nobody can see over AMQP 0-9-1.
-    Not given, the queue's argument counts, or else what RabbitMQ has for queues that say nothing: 20 from version 4."""
+    """The ``delivery-limit`` that policies set for quorum queues (-1: none); AMQP 0-9-1 does not show it. The default
+    is the queue's own argument or, without one, RabbitMQ's default: 20 from version 4 on."""
     dead_letter_queue: str = "jms.dlq"
-    """The queue that takes what was redelivered too often; empty for none."""
+    """The queue for messages that were redelivered too often; empty for none."""
     heartbeat: _Seconds = 30
-    """Seconds between signs of life; a broker that was silent for that time and 5 to 10 seconds more is given up."""
+    """Seconds between heart-beats; the link is lost if the broker is silent for 5 to 10 seconds longer than that."""
     login: Literal["plain", "external"] = "plain"
     """``external`` logs in with the client certificate instead of a password (plugin rabbitmq_auth_mechanism_ssl)."""
 
     def __post_init__(self) -> None:
         if self.login == "external" and self.certificate is None:
             raise ValueError(
-                "option 'login' is 'external', which logs in with a client certificate: give 'certificate'"
+                "option 'login' is 'external', which needs a client certificate: set the option 'certificate'"
             )
         if self.dead_letter_queue:
             _check_dead_letter_queue(self.dead_letter_queue)
 
 
 class WithoutTls(RabbitOptions, frozen=True, kw_only=True):
-    """The same for the scheme without TLS."""
+    """The options of the scheme without TLS, which refuse those of TLS."""
 
     def __post_init__(self) -> None:
         refuse_tls_options(self, "rabbitmq", "rabbitmqs")
@@ -59,7 +58,7 @@ class WithoutTls(RabbitOptions, frozen=True, kw_only=True):
 
 
 def _check_dead_letter_queue(queue: str) -> None:
-    """ValueError now, not when the first message is to go there."""
+    """ValueError for an invalid name, before the first message is to go there."""
     try:
         names.check_new(queue)
     except AddressRefused as error:

@@ -1,7 +1,7 @@
-"""The pair of connections of one link: a socket to consume, a socket to publish, and the thread that serves both.
+"""One connection pair: a socket to consume, a socket to publish, and one I/O thread for both; never reconnects.
 
-Publishing has a socket of its own, because a broker under memory or disk pressure stops reading from publishers, and
-acknowledgements must still get through. It is opened with the first send. When either dies, both do.
+They are separate because a broker with a memory or disk alarm stops reading from publishers, and acknowledgements must
+still get through. The socket to publish is opened with the first send. When one dies, both end.
 """
 
 import itertools
@@ -19,16 +19,16 @@ from jmsbridge_rabbitmq.connection.parameters import parameters
 __all__ = ["ConnectionPair"]
 
 _FRAME = 131_072
-_RESERVED = 4_096  # of a frame for headers: what surrounds them, and what the broker adds when it moves the message
+_RESERVED = 4_096  # bytes of a frame that headers leave free, for headers that the broker adds when it moves a message
 
 _numbers = itertools.count(1)
 
 
 class ConnectionPair:
-    """The sockets, with the life of the link that has them. All but ``life`` and ``silence`` belongs to the I/O thread.
+    """The connections and the life of one link. All but ``life`` and ``silence`` belongs to the I/O thread.
 
-    ``when_lost`` is called when the link has died, to answer everything that is open; ``when_blocked`` with each change
-    of ``blocked``, which is whether the broker has stopped reading from publishers.
+    ``when_lost`` is called when the link has died, to answer all tickets; ``when_blocked`` with each change of
+    ``blocked``, which says whether the broker has stopped reading from publishers.
     """
 
     def __init__(self, endpoint: Endpoint, options: RabbitOptions, events: LinkEvents) -> None:
@@ -77,7 +77,7 @@ class ConnectionPair:
         )
 
     def open_publishing(self, done: Callable[[], None]) -> None:
-        """Have the publishing connection, then go on."""
+        """Open the publishing connection, if it is not open, then call ``done``."""
         if self.publishing is not None and self.publishing.is_open:
             done()
             return
@@ -103,7 +103,7 @@ class ConnectionPair:
     # -- what the life of the link needs
 
     def batch(self, task: Callable[[], None]) -> None:
-        """Run work so that what it writes is one write per socket."""
+        """Run ``task``, and join what it writes into one write per socket."""
         begun = [each for each in (self.consuming, self.publishing) if each is not None and each.begin()]
         try:
             task()
@@ -112,16 +112,16 @@ class ConnectionPair:
                 each.flush()
 
     def explain(self, error: BaseException) -> LinkLost:
-        """Why the link ended, in words."""
+        """The error for a lost connection."""
         return loss(error, str(self.endpoint))
 
     def answer_all(self) -> None:
-        """The link is dead: answer every open ticket and question."""
+        """The link is dead: answer all open tickets and requests."""
         for each in self.when_lost:
             each()
 
     def silence(self) -> float:
-        """For how many seconds the broker has owed an answer and said nothing; in an alarm it does not read sends."""
+        """Seconds for which an answer is due and the broker is silent; sends do not count during an alarm."""
         sockets = (self.consuming, None if self.blocked else self.publishing)
         asked = [since for each in sockets if each is not None and (since := each.asked) is not None]
         return time.monotonic() - min(asked) if asked else 0.0
@@ -144,7 +144,7 @@ class ConnectionPair:
             self.thread.stop()
 
     def close(self) -> None:
-        """Close both connections as the protocol wants it; one that the broker does not read is broken off."""
+        """Close both connections by the protocol; break one off if the broker does not read it."""
         for each in (self.publishing, self.consuming):
             if each is not None and each.is_open and not (each is self.publishing and self.blocked):
                 each.close()

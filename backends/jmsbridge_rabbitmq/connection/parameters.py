@@ -1,4 +1,4 @@
-"""The address, the login and the TLS settings of a connection, as pika wants them."""
+"""The address, login and TLS settings of a connection, as parameters of pika."""
 
 from urllib.parse import unquote
 
@@ -12,11 +12,11 @@ from jmsbridge_rabbitmq.connection.options import RabbitOptions
 __all__ = ["PORT", "TLS_PORT", "parameters", "virtual_host"]
 
 PORT, TLS_PORT = 5672, 5671
-"""Where RabbitMQ usually listens."""
+"""RabbitMQ's usual ports."""
 
 
 def parameters(endpoint: Endpoint, options: RabbitOptions) -> pika.ConnectionParameters:
-    """Everything that pika wants to know; ConnectFailed where certificates cannot be read."""
+    """The parameters for pika; ConnectFailed if certificates cannot be read."""
     tls = endpoint.scheme == "rabbitmqs"
     host = endpoint.host or "localhost"
     return pika.ConnectionParameters(
@@ -34,7 +34,7 @@ def parameters(endpoint: Endpoint, options: RabbitOptions) -> pika.ConnectionPar
 
 
 def virtual_host(path: str) -> str:
-    """The virtual host in a URL's path: none given is ``/``, and so is an empty one; ``/a%2Fb`` is ``a/b``."""
+    """The virtual host in a URL's path: ``/`` if there is none or an empty one; ``/a%2Fb`` is ``a/b``."""
     return unquote(path.removeprefix("/")) or "/"
 
 
@@ -43,5 +43,5 @@ def _credentials(
 ) -> credentials.PlainCredentials | credentials.ExternalCredentials:
     if options.login == "external":
         return credentials.ExternalCredentials()
-    # pika keeps the password for its own log at no level; the parameters' text shows the user only
+    # pika does not log the password; the text of the parameters shows only the user
     return credentials.PlainCredentials(endpoint.user or "guest", endpoint.password or "guest")

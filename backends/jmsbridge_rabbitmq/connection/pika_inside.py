@@ -1,7 +1,7 @@
-"""The private names of pika that this backend uses, all in one file: what a new version of pika may change.
+"""All private names of pika that this backend uses, which a new version of pika may change.
 
-``NEEDED`` is what no connection can do without, ``NEEDED_FAST`` what only the fast path uses. pika decodes floats as
-integers and has no small integers, so content headers must pass it unread.
+Every connection uses ``NEEDED``, the fast path also ``NEEDED_FAST``. pika decodes floats as integers and has no small
+integers, so it must pass content headers on unread.
 """
 
 import struct
@@ -16,7 +16,7 @@ from pika.channel import Channel as PikaChannel
 __all__ = ["NEEDED", "NEEDED_FAST", "Names", "PikaInside", "RawProperties", "check_pika", "lacking"]
 
 Names = tuple[tuple[Any, tuple[str, ...]], ...]
-"""Classes and modules of pika, and what is used of the inside of each."""
+"""Classes and modules of pika, with the private names that are used of each."""
 
 NEEDED: Names = (
     (
@@ -42,7 +42,7 @@ _END_SIZE: Final = 1
 
 
 class RawProperties:
-    """A property list as bytes, in the place of pika's BasicProperties."""
+    """A property list as bytes, in place of pika's BasicProperties."""
 
     INDEX = spec.BasicProperties.INDEX
     __slots__ = ("raw",)
@@ -56,29 +56,29 @@ class RawProperties:
 
 
 class PikaInside(pika.SelectConnection):  # type: ignore[misc]
-    """pika's connection, with public names for what is overridden and used of its inside.
+    """pika's connection, with public names for its private methods that are used or overridden.
 
     A subclass overrides ``put``, which gets the frames that pika writes, and ``received``, which gets what the socket
-    brought. Content headers are ``RawProperties``.
+    received. Content headers are ``RawProperties``.
     """
 
     is_fast = False
-    """Whether the transport may be bypassed when writing, and reads are as large as they can be."""
+    """Whether writes bypass pika's transport, and each event reads once, as much as possible."""
     _is_direct = False
 
     # -- out
 
     def put(self, data: bytes) -> None:
-        """Whole frames are to be written."""
+        """Write whole frames."""
         self.emit(data)
 
     def emit(self, data: bytes) -> None:
-        """Write at once what the socket takes, if ``is_fast``; pika would first ask whether it takes something."""
+        """Write at once what the socket takes, if ``is_fast``; pika would wait for a write event first."""
         transport = self._transport if self._is_direct else None
         if transport is not None and not transport._tx_buffers and transport._sock is not None:
             try:
                 sent = transport._sock.send(data)
-            except OSError:  # full, or broken: pika meets the same and deals with it
+            except OSError:  # full, or broken: pika gets the same error and handles it
                 sent = 0
             if sent == len(data):
                 return
@@ -86,7 +86,7 @@ class PikaInside(pika.SelectConnection):  # type: ignore[misc]
         self._adapter_emit_data(data)
 
     def send_method(self, channel: int, method: Any) -> None:
-        """Write a method without content."""
+        """Send a method without content."""
         self._send_method(channel, method)
 
     def confirm_select(self, channel: Any, done: Callable[[Any], None]) -> None:
@@ -101,22 +101,22 @@ class PikaInside(pika.SelectConnection):  # type: ignore[misc]
             if hasattr(transport, "_MAX_RECV_BYTES"):
                 transport._MAX_RECV_BYTES = _RECEIVE
             if type(transport).__name__ == "_AsyncPlaintextTransport" and hasattr(transport, "_MAX_CONSUME_BYTES"):
-                transport._MAX_CONSUME_BYTES = 1  # one read for each time that there is something to read
+                transport._MAX_CONSUME_BYTES = 1  # one read for each read event
                 self._is_direct = all(hasattr(transport, name) for name in ("_sock", "_tx_buffers"))
         super()._proto_connection_made(transport)
 
     # -- in
 
     def received(self, data: bytes) -> None:
-        """The socket brought this."""
+        """Handle received bytes."""
         self.let_pika_read(data)
 
     def let_pika_read(self, data: bytes) -> None:
-        """pika's own parser."""
+        """Let pika parse bytes."""
         super()._on_data_available(data)
 
     def let_pika_process(self, frame: bytes) -> None:
-        """pika's own handling of one frame that our parser has cut out."""
+        """Let pika handle one frame."""
         self._process_frame(pika_frame.decode_frame(frame)[1])
 
     def _on_data_available(self, data_in: bytes) -> None:
@@ -129,7 +129,7 @@ class PikaInside(pika.SelectConnection):  # type: ignore[misc]
         _, channel, size = _HEADER.unpack_from(data)
         end = 7 + size
         if len(data) <= end or data[end] != spec.FRAME_END:
-            return self._read_other()  # not all here yet, or broken: pika says so
+            return self._read_other()  # incomplete or malformed: left to pika
         body_size = int.from_bytes(data[11:19], "big")
         return end + _END_SIZE, pika_frame.Header(channel, body_size, RawProperties(bytes(data[19:end])))
 
@@ -140,18 +140,18 @@ class PikaInside(pika.SelectConnection):  # type: ignore[misc]
     # -- ends
 
     def break_off(self, error: Exception) -> None:
-        """Close the socket without a word; the close callback follows."""
+        """Close the socket without the protocol's close; the close callback follows."""
         if not self.is_closed:
             self._terminate_stream(error)
 
 
 def lacking(names: Names) -> list[str]:
-    """Which of these this pika does not have."""
+    """The names that this pika does not have."""
     return [f"{owner.__name__}.{name}" for owner, inside in names for name in inside if not hasattr(owner, name)]
 
 
 def _reads_its_buffer() -> bool:
-    """Whether pika takes frames from where ``_read_frame`` looks for them here."""
+    """Whether pika's parser uses the buffer that ``_read_frame`` reads here."""
     sign = pika_frame.Heartbeat().marshal()
     unconnected = PikaInside.__new__(PikaInside)
     unconnected._frame_buffer = sign
@@ -163,12 +163,12 @@ def _reads_its_buffer() -> bool:
 
 
 def check_pika() -> None:
-    """ImportError where this pika lacks what no connection can do without."""
+    """ImportError if this pika lacks a name of ``NEEDED``."""
     missing = lacking(NEEDED)
     if not missing and not _reads_its_buffer():
         missing = ["SelectConnection._frame_buffer"]
     if missing:
-        raise ImportError(f"pika {pika.__version__} has no {', '.join(missing)} inside; 1.3.0 to 1.4.4 have")
+        raise ImportError(f"pika {pika.__version__} has no {', '.join(missing)}; install pika 1.3.0 to 1.4.4")
 
 
 check_pika()

@@ -1,4 +1,4 @@
-"""Keeps pika's log quiet about connections of this backend."""
+"""Suppresses pika's log records about connections of this backend."""
 
 import logging
 import threading
@@ -7,7 +7,7 @@ __all__ = ["quiet_pika"]
 
 
 class _Ours(logging.Filter):
-    """pika reports refusals and lost connections as errors of its own; here they reach the caller as exceptions."""
+    """Drops records of our I/O threads: pika logs refusals and lost connections, which callers get as exceptions."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         name = threading.current_thread().name
@@ -33,7 +33,7 @@ _LOGGERS = (
 
 
 def quiet_pika() -> None:
-    """Let pika log nothing from threads of this backend; other users of pika are not affected."""
+    """Suppress pika's records from threads of this backend; other users of pika are not affected."""
     for name in _LOGGERS:
         logger = logging.getLogger(name)
         if not any(isinstance(each, _Ours) for each in logger.filters):

@@ -1,4 +1,4 @@
-"""pika's connection as this backend drives it: what a batch of work writes is one write, and messages are ``Content``.
+"""pika's connection with writes joined into batches, and with messages as ``Content``.
 
 Everything here belongs to the I/O thread.
 """
@@ -23,34 +23,33 @@ _WRITE = 64 * 1024
 class AmqpSocket(PikaInside):
     """A connection that writes in batches.
 
-    What arrives on a channel goes to the functions that ``listen`` named for it.
+    The callbacks of ``listen`` get what arrives on a channel.
     """
 
     _batch: list[bytes] | None = None
-    _size = 0  # of the batch
+    _size = 0  # bytes of the batch
     _last: list[Callable[[], None]] | None = None
     asked: float | None = None
-    """Since when the broker owes an answer and has not said anything at all; a monotonic time. Any thread may read it.
-    """
+    """The monotonic time since which an answer is due and the broker is silent; any thread may read it."""
 
     # -- silence
 
     def expect(self) -> None:
-        """The broker is being asked something."""
+        """Note that an answer of the broker is due."""
         if self.asked is None:
             self.asked = time.monotonic()
 
     # -- batches
 
     def begin(self) -> bool:
-        """Keep what is written until ``flush``; false when a batch is open already."""
+        """Collect writes until ``flush``; False if a batch is open already."""
         if self._batch is not None:
             return False
         self._batch, self._last = [], []
         return True
 
     def at_flush(self, task: Callable[[], None]) -> None:
-        """Let this write at the end of the batch, when all that belongs together is known; at once outside of one."""
+        """Call ``task``, which writes, at the end of the batch; at once outside a batch."""
         if self._last is None:
             task()
         else:
@@ -79,11 +78,11 @@ class AmqpSocket(PikaInside):
             return
         self._batch.append(data)
         self._size += size
-        if self._size >= _WRITE:  # the broker may begin, and the transport copies what a full socket leaves over
+        if self._size >= _WRITE:  # let the broker start; and pika's transport copies what a full socket does not take
             self._write_batch()
 
     def received(self, data: bytes) -> None:
-        """The socket brought this; what it makes us write is one write."""
+        """Handle received bytes, and join the resulting writes."""
         self.asked = None
         first = self.begin()
         try:
@@ -93,11 +92,11 @@ class AmqpSocket(PikaInside):
                 self.flush()
 
     def read(self, data: bytes) -> None:
-        """Parse it, and give messages to their channels."""
+        """Parse bytes, and pass messages to their channels."""
         self.let_pika_read(data)
 
     def open_channel(self, opened: Callable[[Any], None]) -> bool:
-        """Open a channel; false where the connection has as many as it may have."""
+        """Open a channel; False if the connection has reached its limit of channels."""
         try:
             self.channel(on_open_callback=opened)
         except NoFreeChannels:
@@ -136,7 +135,7 @@ class AmqpSocket(PikaInside):
             channel.add_callback(confirmed, [spec.Basic.Ack, spec.Basic.Nack], one_shot=False)
 
     def consume(self, channel: Any, queue: str, exclusive: bool, done: Callable[[Any], None]) -> str:
-        """Start a consumer; its tag."""
+        """Start a consumer and return its tag."""
         tag: str = channel.basic_consume(queue, self._delivered, exclusive=exclusive, callback=done)
         return tag
 
@@ -150,7 +149,7 @@ class AmqpSocket(PikaInside):
         )  # fmt: skip
 
     def get(self, channel: Any, queue: str) -> None:
-        """Ask for one message; it comes as content, or ``on_empty`` of ``listen`` is called."""
+        """Send basic.get; the message arrives as content, or ``on_empty`` of ``listen`` is called."""
         channel.basic_get(queue, self._got)
 
     def _got(self, channel: Any, method: Any, properties: Any, body: bytes) -> None:
@@ -165,27 +164,27 @@ class AmqpSocket(PikaInside):
     def publish(
         self, channel: Any, exchange: str, routing_key: str, mandatory: bool, properties: bytes, body: bytes
     ) -> None:
-        """Publish one message; Unencodable where its header exceeds a frame."""
+        """Publish one message; Unencodable if its header exceeds a frame."""
         self.check_header(properties)
         self.expect()
         channel.basic_publish(exchange, routing_key, body, RawProperties(properties), mandatory=mandatory)
 
     def check_header(self, properties: bytes) -> None:
-        """A header cannot be spread over frames: what is larger would cost the connection."""
+        """Unencodable if a header exceeds a frame, for which the broker would close the connection."""
         room = (self.params.frame_max or _FRAME_MAX) - 20
         if len(properties) > room:
-            raise Unencodable(f"headers and properties take {len(properties)} bytes; a frame here has room for {room}")
+            raise Unencodable(f"headers and properties take {len(properties)} bytes, but a frame has room for {room}")
 
     def ack(self, channel: Any, tag: int, multiple: bool) -> None:
         """Acknowledge."""
         channel.basic_ack(tag, multiple)
 
-    def give_back(self, channel: Any, tag: int) -> None:
-        """Hand a message back to its queue."""
+    def requeue(self, channel: Any, tag: int) -> None:
+        """Requeue a message (basic.nack)."""
         channel.basic_nack(tag, requeue=True)
 
 
 def listen_for_empty(channel: Any, on_empty: Callable[[Any], None] | None) -> None:
-    """Let this be called when a fetch on the channel finds nothing."""
+    """Set the callback for an empty basic.get on the channel."""
     if on_empty is not None:
         channel.add_callback(on_empty, [spec.Basic.GetEmpty], one_shot=False)

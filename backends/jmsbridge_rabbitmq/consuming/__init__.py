@@ -1,3 +1,3 @@
-"""The way in, from a delivery to its settlement."""
+"""Receiving, from a delivery to its settlement."""
 
 __all__: list[str] = []

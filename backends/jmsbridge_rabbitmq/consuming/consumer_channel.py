@@ -1,7 +1,7 @@
-"""One AMQP channel that takes from one queue: a consumer with its window, single fetches, and acknowledgements.
+"""One AMQP channel that consumes one queue: a consumer with its window, basic.get, and acknowledgements.
 
-A channel of its own for each subscription, because an acknowledgement up to a number settles everything before it on
-its channel. Everything here belongs to the I/O thread.
+Each subscription has its own channel, because a multiple acknowledgement settles all earlier deliveries of the channel.
+Everything here belongs to the I/O thread.
 """
 
 from collections.abc import Callable
@@ -17,15 +17,15 @@ from jmsbridge_rabbitmq.protocol.frames import Content
 __all__ = ["MOST", "ConsumerChannel"]
 
 MOST = 65_535
-"""What a window can be."""
+"""The largest window (prefetch count)."""
 _DEADLINE = 20.0  # seconds for a consumer to start
-_TOGETHER = 0.02  # seconds within which what is given back is given back in order
+_REQUEUE_DELAY = 0.02  # seconds for which requeues are collected, to write them in order
 
 
 class ConsumerChannel:
-    """``what`` is the destination, for error messages.
+    """``what`` names the destination in error messages.
 
-    ``on_message`` gets what arrives, ``on_end`` the reason when the broker ends it; the end of the link is not told.
+    ``on_message`` gets each delivery, ``on_end`` the reason if the broker ends the channel but not the link.
     """
 
     def __init__(
@@ -49,60 +49,60 @@ class ConsumerChannel:
         self._closing: Callable[[], None] | None = None
         self._unsettled_tags = AcknowledgementRanges()
         self._tag: str | None = None
-        self._ending: dict[str, Callable[[], None]] = {}  # consumers that are to end; what was on its way still comes
-        self._leaving: list[Callable[[], None]] = []  # to be done when no consumer is left
-        self._unsettled = 0  # messages of the present consumer, which its window counts
-        self._freed = 0  # those of them whose acknowledgement is not written yet
-        self._returning: set[int] = set()  # open until written: no acknowledgement may reach over them
-        self._is_marked = False  # acknowledgements will be written at the end of the batch
+        self._ending: dict[str, Callable[[], None]] = {}  # cancelled consumers, which may still get deliveries
+        self._leaving: list[Callable[[], None]] = []  # to call when there is no consumer any more
+        self._unsettled = 0  # messages of the present consumer that its window counts
+        self._accepted = 0  # those of them that are accepted, but the acknowledgement is not written yet
+        self._requeued: set[int] = set()  # not written yet; no multiple acknowledgement may include them
+        self._is_scheduled = False  # whether acknowledgements will be written at the end of the batch
         self._getting: Callable[[bool], None] | None = None
         self._count = 0  # of arrivals
         self.window = 0
         self.acks_may_be_unseen = False
-        """Whether the queue may not have seen yet what was settled here, and may push because of it."""
+        """Whether settlements may still be on their way to the queue, which will push messages because of them."""
         self.holds_acks = False
-        """While messages are fetched an acknowledgement would let the queue push."""
+        """Keep acknowledgements during basic.get, because they would let the queue push."""
 
     # -- states
 
     @property
     def is_open(self) -> bool:
-        """Whether it can be used."""
+        """Whether the AMQP channel is open."""
         return self._channel is not None and self._channel.is_open
 
     @property
     def is_consuming(self) -> bool:
-        """Whether there is a consumer, to which the queue may push."""
+        """Whether there is a consumer."""
         return self._tag is not None
 
     @property
     def is_busy(self) -> bool:
-        """Whether a fetch, or the end of a consumer, is under way."""
+        """Whether a basic.get, or a cancel of a consumer, is in progress."""
         return self._getting is not None or bool(self._ending)
 
     @property
     def is_getting(self) -> bool:
-        """Whether a fetch is under way."""
+        """Whether a basic.get is in progress."""
         return self._getting is not None
 
     @property
     def is_full(self) -> bool:
-        """Whether the queue knows the window to be full, so that nothing is on its way."""
+        """Whether the window is full as the queue sees it, so that no delivery is on its way."""
         return self._unsettled >= self.window
 
     @property
     def will_be_full(self) -> bool:
-        """The same, once what is accepted has been acknowledged."""
-        return self._unsettled - self._freed >= self.window
+        """The same, after the pending acknowledgements."""
+        return self._unsettled - self._accepted >= self.window
 
     @property
     def unsettled(self) -> int:
-        """How many messages have arrived and are not settled."""
+        """The number of unsettled messages."""
         return len(self._unsettled_tags)
 
     @property
-    def is_clear(self) -> bool:
-        """Whether everything that arrived is settled."""
+    def is_settled(self) -> bool:
+        """Whether all messages are settled."""
         return len(self._unsettled_tags) == 0
 
     def is_unsettled(self, tag: int) -> bool:
@@ -137,7 +137,7 @@ class ConsumerChannel:
         """Start the consumer with this window."""
         prefetch = min(prefetch, MOST)
         self._channel.basic_qos(prefetch_count=prefetch)
-        self.window, self._unsettled, self._freed = prefetch, 0, 0
+        self.window, self._unsettled, self._accepted = prefetch, 0, 0
         thread = self._life.thread
         timer = thread.call_later(_DEADLINE, self._late)
 
@@ -148,19 +148,19 @@ class ConsumerChannel:
         self._tag = self._pair.consuming.consume(self._channel, self._source.queue, self._source.exclusive, started)
 
     def _late(self) -> None:
-        """A quorum queue without a leader answers nothing at all."""
+        """The deadline has passed: a quorum queue without a leader does not answer."""
         if not self.is_open or self._closing is not None:
             return
         where = f"consuming {self._what}: {self._life.broker} did not start within {_DEADLINE:g} s"
         self._fail(BackendError(f"{where}; is queue {self._source.queue!r} a quorum queue that has lost its leader?"))
 
     def cancel(self, done: Callable[[], None]) -> None:
-        """End the consumer; what it brought can still be settled. ``done`` follows the last of what was on its way."""
+        """Cancel the consumer; its messages can still be settled. ``done`` is called after its last delivery."""
         tag, self._tag = self._tag, None
         if tag is not None:
             self._ending[tag] = done
             self._pair.consuming.expect()
-            # one function for all: pika calls whatever waits for the end of a consumer when any of them has ended
+            # one callback for all: pika calls every waiting callback when any consumer has ended
             self._channel.basic_cancel(tag, callback=self._on_cancel_ok)
 
     def _on_cancel_ok(self, frame: Any) -> None:
@@ -171,7 +171,7 @@ class ConsumerChannel:
             self._left()
 
     def leave(self, done: Callable[[], None]) -> None:
-        """End all consumers; ``done`` follows when the broker has, or when the channel is gone."""
+        """Cancel all consumers; ``done`` is called when the broker has done so, or when the channel is closed."""
         self._leaving.append(done)
         if self.is_open:
             self.cancel(_nothing)
@@ -184,7 +184,7 @@ class ConsumerChannel:
             done()
 
     def renew(self, prefetch: int) -> None:
-        """A new consumer, whose window does not count what the old one brought, nor what is on its way to that."""
+        """Replace the consumer by a new one, whose window does not count the deliveries of the old one."""
         self.cancel(_nothing)
         self.consume(prefetch)
 
@@ -192,7 +192,7 @@ class ConsumerChannel:
 
     def _arrived(self, content: Content) -> None:
         if self._closing is not None:
-            return  # what is still under way goes back with the channel
+            return  # requeued by the broker when the channel is closed
         self._unsettled_tags.arrived(content.delivery_tag)
         self._count += 1
         if not content.consumer_tag:
@@ -201,33 +201,33 @@ class ConsumerChannel:
             self._unsettled += 1
             self._on_message(content)
         elif content.consumer_tag in self._ending:
-            self._on_message(content)  # before anything that a next consumer gets
+            self._on_message(content)  # earlier than all deliveries of the next consumer
         else:
-            self.give_back(content)
+            self.requeue(content)
 
     def wait_quiescent(self, done: Callable[[], None]) -> None:
-        """Wait until what the queue has pushed is here; it may do so in several steps."""
+        """Wait until all messages that the queue has pushed have arrived; it may push in several steps."""
         before = self._count
         self.round_trip(lambda: done() if self._count == before or self.is_full else self.wait_quiescent(done))
 
     def round_trip(self, done: Callable[[], None]) -> None:
-        """Ask something; the answer comes after what the queue had pushed before."""
+        """Do a round trip; the queue's earlier deliveries arrive before its answer."""
         answered = self._if_open(done)
         self._pair.consuming.expect()
         self._channel.queue_declare(self._source.queue, passive=True, callback=answered)
 
     def _if_open(self, done: Callable[[], None]) -> Callable[[Any], None]:
-        """Answers that come while the channel is being closed mean nothing any more."""
+        """A callback that ignores answers after the channel was closed."""
         return lambda _: done() if self.is_open else None
 
     def get(self, done: Callable[[bool], None]) -> None:
-        """Fetch one message; ``done`` is told, after it came, whether there was one."""
+        """Fetch one message with basic.get; then ``done`` is told whether there was one."""
         self._getting = done
         self._pair.consuming.expect()
         self._pair.consuming.get(self._channel, self._source.queue)
 
     def _on_empty(self, _: Any) -> None:
-        # the channel answers before it writes what the queue had pushed to it meanwhile
+        # the answer may overtake messages that the queue has pushed meanwhile
         self.acks_may_be_unseen = False
         if self._tag is None:
             self._got(False)
@@ -235,7 +235,7 @@ class ConsumerChannel:
             self.round_trip(lambda: self._got(False))
 
     def _fetched(self, content: Content) -> None:
-        """A message of its own; the queue had more than it may push, so what is on its way stood before it."""
+        """The message of a basic.get; earlier messages may still be on their way if the window has room."""
         self.acks_may_be_unseen = False
 
         def take() -> None:
@@ -255,43 +255,43 @@ class ConsumerChannel:
     # -- settling
 
     def accept(self, content: Content) -> None:
-        """Acknowledge it, with the rest of the batch."""
-        if content.delivery_tag not in self._returning and self._unsettled_tags.accept(content.delivery_tag):
-            self._freed += content.consumer_tag == self._tag
-            if not self._is_marked:
-                self._is_marked = True
+        """Acknowledge it, at the end of the batch."""
+        if content.delivery_tag not in self._requeued and self._unsettled_tags.accept(content.delivery_tag):
+            self._accepted += content.consumer_tag == self._tag
+            if not self._is_scheduled:
+                self._is_scheduled = True
                 self._pair.consuming.at_flush(self.write_acks)
 
-    def give_back(self, content: Content) -> None:
-        """Hand it back to the queue."""
+    def requeue(self, content: Content) -> None:
+        """Requeue it (basic.nack)."""
         tag = content.delivery_tag
-        if not self.is_open or tag in self._returning or not self._unsettled_tags.is_open(tag):
+        if not self.is_open or tag in self._requeued or not self._unsettled_tags.is_open(tag):
             return
         self._unsettled -= content.consumer_tag == self._tag
         self.acks_may_be_unseen = True
-        if self._source.kind == "classic":  # which puts it back in its place
+        if self._source.kind == "classic":  # puts it back in its place
             self._unsettled_tags.drop(tag)
-            self._pair.consuming.give_back(self._channel, tag)
+            self._pair.consuming.requeue(self._channel, tag)
             return
-        if not self._returning:
-            self._life.thread.call_later(_TOGETHER, self._write_returns)
-        self._returning.add(tag)
+        if not self._requeued:
+            self._life.thread.call_later(_REQUEUE_DELAY, self._write_requeues)
+        self._requeued.add(tag)
 
-    def _write_returns(self) -> None:
-        """A quorum queue delivers again in the order of giving back; what belongs together comes in several steps."""
-        returning, self._returning = self._returning, set()
+    def _write_requeues(self) -> None:
+        """Write the collected requeues in order, because a quorum queue redelivers in the order of the requeues."""
+        requeued, self._requeued = self._requeued, set()
         if self.is_open and self._closing is None:
-            for tag in sorted(returning):
+            for tag in sorted(requeued):
                 self._unsettled_tags.drop(tag)
-                self._pair.consuming.give_back(self._channel, tag)
+                self._pair.consuming.requeue(self._channel, tag)
 
     def write_acks(self) -> None:
-        """Write the acknowledgements that are due, as few as they can be."""
-        self._is_marked = False
+        """Write the pending acknowledgements, joined into as few as possible."""
+        self._is_scheduled = False
         if self.holds_acks or not self.is_open:
             return
-        self._unsettled -= self._freed
-        self._freed = 0
+        self._unsettled -= self._accepted
+        self._accepted = 0
         for tag, multiple in self._unsettled_tags.take():
             self.acks_may_be_unseen = True
             self._pair.consuming.ack(self._channel, tag, multiple)
@@ -299,7 +299,7 @@ class ConsumerChannel:
     # -- ends
 
     def close(self, done: Callable[[], None]) -> None:
-        """Close the channel: what is not settled goes back."""
+        """Close the channel; the broker requeues unsettled messages."""
         if not self.is_open:
             done()
             return
@@ -328,7 +328,7 @@ class ConsumerChannel:
         error = refusal(no, f"consuming {self._what}", self._life.broker)
         if is_exclusive_use(no):
             error = SubscriptionRefused(
-                f"{self._what}: {self._source.queue!r} has a consumer that excludes others ({no})"
+                f"{self._what}: queue {self._source.queue!r} has an exclusive consumer; close it first ({no})"
             )
             error.__cause__ = no
         self._fail(error)
@@ -347,9 +347,9 @@ class ConsumerChannel:
         channel, self._channel = self._channel, None
         if channel is not None and channel.is_open:
             self._closing = _nothing
-            channel.close()  # what it holds goes back, and a consumer that starts after all must not take more
+            channel.close()  # requeues what it holds, and ends a consumer that starts late
         (opening or self._on_end)(error)
 
 
 def _nothing() -> None:
-    """For answers that change nothing."""
+    """A callback that does nothing."""

@@ -1,6 +1,6 @@
-"""Copies of received messages: dead letters, messages that are too early, and messages that have come back too often.
+"""Copies of received messages: dead letters, messages that are not due yet, and messages requeued too often.
 
-A confirmed copy first, then the acceptance: a crash in between leaves two messages, never none.
+The original is accepted after its copy was confirmed: a crash in between leaves two messages, never none.
 """
 
 import logging
@@ -25,13 +25,13 @@ __all__ = ["Copies"]
 
 log = logging.getLogger("jmsbridge.rabbitmq")
 
-_PATIENCE = 10.0  # seconds for which a close waits for copies, at most half of the time that it has in all
+_PATIENCE = 10.0  # seconds for which a close waits for copies, but at most half of its time-out
 
 _Done = Callable[[BackendError | None], None]
 
 
 class Copies:
-    """The copies of one subscription's messages, which ``copier`` sends; I/O thread."""
+    """Copies the messages of one subscription, with the publisher ``copier``; I/O thread."""
 
     def __init__(
         self,
@@ -57,47 +57,47 @@ class Copies:
         )
 
     def when_idle(self, task: Callable[[], None]) -> None:
-        """Do this when no copy is under way."""
+        """Call ``task`` when no copy is in progress."""
         self._copying.when_idle(task, min(_PATIENCE, self._pair.endpoint.close_timeout / 2))
 
     def wait_no_longer(self) -> None:
-        """Do now what was to wait for the copies."""
+        """Call at once the tasks that wait for copies."""
         self._copying.wait_no_longer()
 
     # -- dead letters
 
     def reject(self, tokens: Sequence[Content], failures: int, ticket: Ticket | None) -> None:
-        """Move these to the dead-letter queue; those that have expired to the queue for them, where there is one."""
+        """Move these to the dead-letter queue; expired ones to the expiry queue, if there is one."""
         self._letters.reject(tokens, failures, ticket)
 
     def expire(self, token: Content, queue: str) -> None:
-        """Move a message that has expired."""
+        """Move an expired message."""
         self._letters.expire(token, queue)
 
     def read(self, token: Content) -> tuple[Envelope, int]:
-        """The headers and properties of a message, and its delivery count."""
+        """Headers and properties of a message, and its delivery count."""
         inbound = decode(self._interest.address, token.properties, b"", token.redelivered)
         return inbound.envelope, inbound.delivery_count
 
     def copy_letter(self, queue: str, token: Content, notes: dict[str, Any], done: _Done) -> None:
-        """Send the copy that is the dead letter."""
+        """Send the copy for a dead-letter queue."""
         self._copy(queue, token, copying.dead_copy(token.properties, _new_id(), notes), done)
 
-    # -- messages that come again
+    # -- messages that are delivered again
 
     def postpone(self, token: Content, due: int) -> None:
-        """Let one that is too early wait at the broker; where that fails, it comes again when it is due."""
+        """Let a message that is not due yet wait at the broker; if that fails, requeue it when it is due."""
 
         def copied(error: BackendError | None) -> None:
             if error is not None and self._thread.ended is None:
-                log.warning("%s: a delayed message cannot wait at the broker: %s", self._interest.address, error)
+                log.warning("%s: a delayed message waits in this process: %s", self._interest.address, error)
             self.settle_original(token, error, max(0, due - now_ms()) / 1000)
 
         raw = copying.copy_for(token.properties, _new_id())
         self._copy(self._source.queue, token, raw, copied, wait=due - now_ms())
 
     def copy_to_tail(self, near: NearLimit, deliveries: int, failed: Callable[[BackendError], None]) -> None:
-        """Replace a message by a copy at the tail of its queue, which says that it was delivered so often."""
+        """Replace a message by a copy at the tail of its queue, with this number of deliveries in a header."""
         raw = copying.fresh_copy(near.content.properties, _new_id(), deliveries, now_ms())
 
         def copied(error: BackendError | None) -> None:
@@ -106,25 +106,25 @@ class Copies:
             elif self._channel.is_open:
                 failed(error)
 
-        self._copy(self._source.queue, near.content, raw, copied, there=True)
+        self._copy(self._source.queue, near.content, raw, copied, owned=True)
 
     def requeue(self, token: Content, failures: int = 1) -> None:
-        """Give one back to its queue, to its place or, where it has come back too often, to the tail."""
+        """Requeue a message in its place, or as a copy at the tail if it was requeued too often."""
         near = self._limit.find(token)
         if near is None or (self._pair.blocked and not self._limit.is_reached(near)):
-            self._channel.give_back(token)
+            self._channel.requeue(token)
         elif self._channel.is_unsettled(token.delivery_tag) and token.delivery_tag not in self._copying:
             deliveries = near.deliveries - 1 + max(1, failures)
             self.copy_to_tail(near, deliveries, lambda error: self._requeue_later(near, failures, error))
 
     def _requeue_later(self, near: NearLimit, failures: int, error: BackendError) -> None:
-        """The tail did not take it: back to its place while the limit allows that, else try again after a while."""
+        """The copy failed: requeue in place while the limit allows that, else try again after ``PAUSE``."""
         if not self._limit.is_reached(near):
-            self._channel.give_back(near.content)
+            self._channel.requeue(near.content)
             return
         log.warning(
-            "%s: a message has come back as often as its queue allows (%d times), and the queue takes no copy of it."
-            " The next attempt is in %g s; should the consumer end before, the broker drops or dead-letters it: %s",
+            "%s: a message was requeued as often as its queue allows (%d times), and copying it to the queue failed."
+            " The next attempt is in %g s; if the consumer ends before, the broker drops or dead-letters it: %s",
             self._interest.address,
             near.returns,
             PAUSE,
@@ -135,7 +135,7 @@ class Copies:
     # -- how
 
     def settle_original(self, token: Content, error: BackendError | None, pause: float) -> BackendError | None:
-        """Accept it, or after an error requeue it in so many seconds, or when the consumer is closed."""
+        """Accept the original; after an error, requeue it in ``pause`` seconds, or when the consumer is closed."""
         if not self._channel.is_open:
             return error or ChannelLost("the consumer is closed", in_doubt=True)
         if error is None:
@@ -144,9 +144,9 @@ class Copies:
             self._thread.call_later(pause, lambda: self.requeue(token))
         return error
 
-    def _copy(self, queue: str, token: Content, raw: bytes, done: _Done, *, wait: int = 0, there: bool = False) -> None:
+    def _copy(self, queue: str, token: Content, raw: bytes, done: _Done, *, wait: int = 0, owned: bool = False) -> None:
         ticket = self._copying.begin(token.delivery_tag, done)
-        self._copier.copy(queue, raw, token.body, ticket, wait=wait, there=there)
+        self._copier.copy(queue, raw, token.body, ticket, wait=wait, owned=owned)
 
 
 def _new_id() -> str:

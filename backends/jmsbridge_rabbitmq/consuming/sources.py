@@ -1,4 +1,4 @@
-"""What a subscription consumes from: found or made before it opens, and tidied up when its last consumer has gone."""
+"""Finds or creates the queue that a subscription consumes, and removes it after the last consumer."""
 
 import uuid
 from typing import Any, NamedTuple
@@ -23,25 +23,25 @@ __all__ = ["Source", "Sources"]
 
 
 class Source(NamedTuple):
-    """What is consumed, and how."""
+    """The queue of a subscription, and how it is consumed."""
 
     queue: str
     kind: str | None
-    """``classic``, ``quorum`` or ``stream``; None where that could not be found out."""
+    """``classic``, ``quorum`` or ``stream``; None if unknown."""
     eager: bool
-    """Consume at once, not only when there is credit."""
+    """Start the consumer at once, not with the first credit."""
     exclusive: bool = False
-    """Refuse other consumers."""
+    """Consume exclusively."""
     expires: bool = False
     """Delete the queue with its last consumer."""
     lock: str | None = None
-    """The exclusive queue that keeps other links away, where ``exclusive`` does not."""
+    """The exclusive queue that serves as a lock against other links, where ``exclusive`` does not suffice."""
     limit: int | None = None
-    """How often a message may come back before the broker drops or moves it; None: as often as it likes."""
+    """How often a message may be requeued before the broker drops or dead-letters it; None: without limit."""
 
 
 class Sources:
-    """The sources of one link's subscriptions; ``temporaries`` are those that the link has made."""
+    """The sources of one link's subscriptions; ``temporaries`` are the destinations that the link has created."""
 
     def __init__(
         self, life: LinkLife, control: Control, known: KnownDestinations, names: topology.Names, endpoint: Endpoint
@@ -52,10 +52,10 @@ class Sources:
         self._known = known
         self._names = names
         self._endpoint = endpoint
-        self._locks: set[str] = set()  # queues for which this link has an exclusive queue
+        self._locks: set[str] = set()  # queues that this link has locked
 
     def find(self, interest: Interest) -> Source:
-        """Find or make it; blocks."""
+        """Find or create the source; blocks."""
         selector = interest.selector if interest.select and interest.selector else None
         term = erlang_selector(selector, self._life.broker) if selector is not None else None
         found: Source = self._control.wait(self._find(interest, term), f"consuming {interest.address}")
@@ -83,8 +83,8 @@ class Sources:
 
     def _find_temporary_topic(self, address: Address) -> Conversation:
         if address not in self.temporaries:
-            yield from topology.find_queue(address.name)  # 404 where it is gone, 405 where it is another's
-            raise AddressInUse(f"{address} belongs to another connection, which alone may consume it")
+            yield from topology.find_queue(address.name)  # 404 if it was deleted, 405 if another connection owns it
+            raise AddressInUse(f"{address} belongs to another connection; only that one may consume it")
 
     def _single(self, address: Address, term: str | None) -> Conversation:
         exchange = topology.TEMPORARY_TOPICS if address.temporary else topology.TOPICS
@@ -94,7 +94,7 @@ class Sources:
 
     def _named(self, interest: Interest, key: str, term: str | None) -> Conversation:
         if interest.address.temporary:
-            raise AddressRefused(f"{interest.address} is temporary: it has no durable or shared subscriptions")
+            raise AddressRefused(f"{interest.address} is temporary; it cannot have durable or shared subscriptions")
         queue = self._names.durable(key) if interest.durable else self._names.shared(key)
         definition = topology.Definition(
             queue=queue,
@@ -114,9 +114,9 @@ class Sources:
         )
 
     def _lock(self, queue: str) -> Conversation:
-        """Quorum queues take a second consumer although the first is exclusive."""
+        """Lock a quorum queue, which would accept a second consumer although the first is exclusive."""
         if queue in self._locks:
-            raise SubscriptionRefused(f"subscription {queue!r} has a consumer on this connection")
+            raise SubscriptionRefused(f"subscription {queue!r} has a consumer on this connection; close it first")
         lock = yield from topology.lock(queue)
         self._locks.add(queue)
         return lock
@@ -124,11 +124,11 @@ class Sources:
     # -- I/O thread
 
     def forget(self, queue: str) -> None:
-        """The broker ended a consumer of it: look for it again before the next use."""
+        """The broker ended a consumer of this queue: check before the next use that it exists."""
         self._known.forget("", queue)
 
     def leave(self, source: Source, done: Done | None = None) -> None:
-        """A consumer is gone; a subscription that lives by its consumers goes with the last one."""
+        """A consumer has ended: release its lock, and delete a non-durable subscription after its last consumer."""
         queue = source.queue if source.expires else None
         if not self._life.is_over and (queue is not None or source.lock is not None):
             self._locks.discard(source.queue)
@@ -139,4 +139,4 @@ class Sources:
 
 
 def _ignore(_: Any, __: BackendError | None) -> None:
-    """Tidying up may fail: the broker then does it a little later."""
+    """Ignore errors of the cleanup, which the broker then does later."""

@@ -1,8 +1,8 @@
-"""The way in: credit, what is held because of it, and settlements.
+"""Receiving: credit, messages beyond the credit, and settlements.
 
-RabbitMQ counts unsettled messages and knows no credit. So what it pushes beyond the credit is held here, and nothing
-of it is handed up. On a queue, which others consume as well, the consumer starts with the first credit; on a
-subscription's own queue it starts at once, and is what makes the subscription exclusive, or keeps it alive.
+RabbitMQ limits unsettled messages and has no credit. So messages that it pushes beyond the credit are held here and do
+not reach the inbox. On a queue, which may have other consumers, the consumer starts with the first credit; on a
+subscription's own queue it starts at once, because it makes the subscription exclusive, or keeps it alive.
 """
 
 from collections import deque
@@ -40,7 +40,7 @@ __all__ = ["LinkFacts", "Subscription"]
 
 
 class LinkFacts(NamedTuple):
-    """What is the same for all subscriptions of a link; ``forget`` is told which one is closed."""
+    """What all subscriptions of a link share; ``forget`` is called with a closed one."""
 
     native: Native
     options: RabbitOptions
@@ -82,7 +82,7 @@ class Subscription:
         self._lost: BackendError | None = None
         self._closed = False
         self._window = min(interest.window or 1, MOST)
-        self._exact = interest.window == 0 and not source.eager  # one consumer, or fetch, for each bit of credit
+        self._exact = interest.window == 0 and not source.eager  # never take more messages than the credit
         self._draining = False
         self._drains: deque[Ticket] = deque()
         self._retired = False
@@ -95,16 +95,16 @@ class Subscription:
         return self._closed
 
     def consumes(self, address: Address) -> bool:
-        """Whether it is a consumer of this destination, and not a closed one that holds unsettled messages."""
+        """Whether it consumes this destination and is not retired."""
         return self._interest.address == address and not self._retired
 
     @property
     def is_limited(self) -> bool:
-        """Whether the broker limits how often its messages may be requeued."""
+        """Whether its queue has a delivery limit."""
         return self._limit.limit is not None
 
     def holds(self, queue: str) -> bool:
-        """Whether its consumer was closed and left unsettled messages of a queue."""
+        """Whether it is retired and holds unsettled messages of a queue."""
         return self._retired and self._source.queue == queue and self._channel.unsettled > 0
 
     def open(self, done: Callable[[BackendError | None], None]) -> None:
@@ -114,30 +114,30 @@ class Subscription:
     # -- verbs, from any thread
 
     def grant(self, count: int) -> None:
-        """Allow that many more arrivals."""
+        """Allow ``count`` more arrivals."""
         self._check()
         self._commands.put(None, lambda: self._grant(count))
 
     def settle(self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1) -> None:
-        """Settle; the ticket is answered with the write."""
+        """Settle; the ticket is answered when this is written."""
         if ticket is None:
             self._check()
         self._commands.put(ticket, lambda: self._settle(tokens, outcome, ticket, failures))
 
     def drain(self, ticket: Ticket) -> None:
-        """Take credit to zero, after what is available has come."""
+        """Take credit to zero, after available messages have arrived."""
         self._commands.put(ticket, lambda: self._drain(ticket))
 
     def retire(self) -> None:
-        """End the consumer, with the lock that it holds or the queue of which it is the last consumer.
+        """End the consumer, its lock, and a non-durable subscription of which it is the last consumer.
 
-        Blocks until the broker has done so. What it delivered can still be settled.
+        Blocks until the broker has done so. Unsettled messages can still be settled.
         """
         self._check()
         self._life.wait_closing(self._retire, f"ending the consumer of {self._interest.address}")
 
     def close(self) -> None:
-        """Close the channel, which requeues what is unsettled."""
+        """Close the channel, which requeues unsettled messages."""
         if self._closed:
             return
         self._life.wait_closing(self._finish, f"closing the consumer of {self._interest.address}")
@@ -158,7 +158,7 @@ class Subscription:
             raise type(self._lost)(str(self._lost)) from self._lost
 
     def _refusal(self) -> BackendError | None:
-        """Why there are no more verbs, while the link lives."""
+        """Why verbs are refused although the link is alive."""
         if self._lost is None and self._channel.is_open:
             return None
         return self._lost or ChannelLost("the consumer is closed")
@@ -174,7 +174,7 @@ class Subscription:
         elif is_expired(envelope):
             self._expire(content)
         elif envelope.delivery_time and address.topic and envelope.delivery_time > now_ms():
-            # it was routed to those who subscribed when it was sent, and waits now, for this queue alone
+            # a topic's message is routed when it is sent; only now is it delayed, for this queue alone
             self._copies.postpone(content, envelope.delivery_time)
         else:
             arrival = Arrival(content, envelope, content.redelivered or count > 1, count)
@@ -189,10 +189,10 @@ class Subscription:
             self._hand_up()
 
     def _move_to_tail(self, arrival: Arrival, returns: int) -> bool:
-        """Copy a message to the tail of its queue where it is near the limit and would wait behind others here.
+        """Copy a message near the limit to the tail of its queue, unless it is the first of the unsettled ones here.
 
-        A crash would requeue it once more although nobody has seen it. The first in line stays: a message that makes
-        its process crash each time still meets the limit of its queue, which exists for that.
+        Otherwise a crash would count for a message that the application has not seen. The first one stays, so that a
+        message that crashes its process each time reaches the limit, which exists for that.
         """
         near = self._limit.arrived(arrival.token, returns, arrival.delivery_count, self._channel.is_unsettled)
         if not returns or self._channel.unsettled < 2 or self._pair.blocked:
@@ -221,10 +221,10 @@ class Subscription:
                 self._adjust()
 
     def _adjust(self) -> None:
-        """Late settlements fill the window; another consumer has one of its own."""
+        """Deferred settlements fill the window: replace the consumer, because a new one has a new window."""
         if self._channel.will_be_full and self._gate.credit > 0 and not self._gate.held:
             self._channel.renew(self._gate.credit)
-        elif self._channel.window < self._window and self._channel.is_clear:
+        elif self._channel.window < self._window and self._channel.is_settled:
             self._channel.renew(self._window)
 
     def _grant(self, count: int) -> None:
@@ -237,7 +237,7 @@ class Subscription:
             channel.consume(min(self._window, self._gate.credit) if self._interest.deferred else self._window)
 
     def _pull(self) -> None:
-        """Without a window: ask for a message while there is credit; when there is none, wait for one as a consumer."""
+        """Without a window: use basic.get while there is credit; when the queue is empty, start a consumer."""
         channel = self._channel
         if self._gate.credit <= 0 or channel.is_consuming or channel.is_busy or self._draining or self._drains:
             return
@@ -267,7 +267,7 @@ class Subscription:
         self._draining = channel.holds_acks = True
         if not channel.is_consuming:
             if channel.is_busy:
-                channel.round_trip(self._fetch)  # a fetch would overtake what is on its way to the one that ends
+                channel.round_trip(self._fetch)  # basic.get could overtake deliveries to the cancelled consumer
             else:
                 self._fetch()
         elif self._exact:
@@ -275,17 +275,17 @@ class Subscription:
         elif self._source.kind == "classic":
             channel.wait_quiescent(self._look)
         else:
-            channel.round_trip(self._drained)  # a fetch would overtake what is on its way
+            channel.round_trip(self._drained)  # basic.get could overtake deliveries on their way
 
     def _look(self) -> None:
-        """The queue keeps something back when the window is full, or as long as it does not know that it is not."""
+        """The queue has kept messages back if the window is full, or if acknowledgements have not reached it: fetch."""
         if self._channel.is_full or self._channel.acks_may_be_unseen:
             self._fetch()
         else:
             self._drained()
 
     def _fetch(self) -> None:
-        """One by one, until the queue says that it is empty."""
+        """Use basic.get until the credit is used up or the queue is empty."""
         if self._gate.credit <= 0 or self._gate.held:
             self._drained()
         else:
@@ -317,7 +317,7 @@ class Subscription:
             self._channel.leave(lambda: self._leave(done))
 
     def _leave(self, done: Done) -> None:
-        """No consumer is left: let go of what was held, and of what lives by the consumer or is exclusive by it."""
+        """The consumer has ended: requeue held messages, and release the source."""
         self._return_held()
         if self._left:
             done(None, None)
@@ -325,11 +325,11 @@ class Subscription:
             self._left = True
             self._sources.leave(self._source, done)
 
-    def _step_aside(self) -> None:
-        """End the consumer; it begins anew with the next credit."""
-        self._channel.cancel(self._stepped_aside)
+    def _cancel_consumer(self) -> None:
+        """Cancel the consumer; it starts again with the next credit."""
+        self._channel.cancel(self._consumer_cancelled)
 
-    def _stepped_aside(self) -> None:
+    def _consumer_cancelled(self) -> None:
         if self._gate.credit > 0:
             self._grant(0)
         else:
@@ -350,34 +350,34 @@ class Subscription:
                 self._channel.accept(token)
         else:
             deliveries = failures + (outcome is Outcome.REQUEUED)
-            self._give_back(tokens, deliveries, unwanted=outcome is Outcome.RELEASED)
+            self._requeue(tokens, deliveries, unwanted=outcome is Outcome.RELEASED)
         if self._interest.deferred:
             self._hand_up()
         if ticket is not None:
             ticket.succeed()
 
-    def _give_back(self, tokens: Sequence[Content], failures: int, *, unwanted: bool) -> None:
-        """Others shall have it first. So the consumer ends before, and begins anew with the next credit.
+    def _requeue(self, tokens: Sequence[Content], failures: int, *, unwanted: bool) -> None:
+        """Requeue; cancel the consumer before, so that others get the messages, and start it with the next credit.
 
-        The broker serves consumers in turn: two that take turns at giving back get their own messages again for ever.
+        The broker serves consumers in turn, so two that alternate in requeueing would get their own messages for ever.
         """
         channel = self._channel
-        aside = channel.is_consuming and not self._source.eager and not self._draining
-        aside = aside and (unwanted or self._gate.credit <= 0)
-        if aside:
-            self._step_aside()
+        cancel = channel.is_consuming and not self._source.eager and not self._draining
+        cancel = cancel and (unwanted or self._gate.credit <= 0)
+        if cancel:
+            self._cancel_consumer()
         for token in tokens:
             self._copies.requeue(token, failures)
-        if aside and self._gate.credit <= 0:
+        if cancel and self._gate.credit <= 0:
             self._return_held()
 
     # -- ends
 
     def finish(self, done: Done) -> None:
-        """Close the channel, which requeues what is unsettled. I/O thread."""
+        """Close the channel, which requeues unsettled messages; I/O thread."""
         if self._limit.limit is None:
             self._close_channel(done)
-        else:  # everything that is on its way has to arrive first, because some of it may be near the limit
+        else:  # all deliveries on their way must arrive first, because some may be near the limit
             self._channel.leave(lambda: self._requeue_near_limit(done))
 
     def _requeue_near_limit(self, done: Done) -> None:
@@ -392,14 +392,14 @@ class Subscription:
 
         self._copies.when_idle(close)
         if self._pair.blocked:
-            self.stalled()
+            self.on_blocked()
 
-    def stalled(self) -> None:
-        """The broker takes no copies, as long as its alarm lasts: what they copy goes back as well."""
+    def on_blocked(self) -> None:
+        """During an alarm the broker takes no copies: stop waiting for them, so that the originals are requeued."""
         self._copies.wait_no_longer()
 
     def _ended(self, error: BackendError) -> None:
-        """The broker ended it, the link lives on. What is not about its queue is told as the end of its channel."""
+        """The broker ended the subscription: report it, or the loss of the channel if the queue is not the reason."""
         self._mark_lost(error if isinstance(error, ChannelLost) else ChannelLost(str(error)))
         if isinstance(error, ChannelLost):
             self._lose(error)
@@ -412,7 +412,7 @@ class Subscription:
         self._go_on_after_drain()
 
     def give_up(self, error: BackendError, done: Done) -> None:
-        """Its channel is lost: end it, with everything that it holds; I/O thread."""
+        """The SPI channel is lost: end the subscription and requeue what it holds; I/O thread."""
         self._mark_lost(self._lost or error)
         self._finish(done)
 
@@ -422,7 +422,7 @@ class Subscription:
             ticket.fail(error)
 
     def end(self) -> None:
-        """The link is gone: answer everything; I/O thread."""
+        """The link is lost: answer all tickets; I/O thread."""
         self._channel.end(self._life.lost_late())
         self._fail_drains(self._life.lost_late())
         self._commands.refuse_all()

@@ -11,11 +11,11 @@ from jmsbridge_rabbitmq.publishing.publisher import Publisher
 
 __all__ = ["Subscriptions"]
 
-_TRIES = 50  # for a subscription that others end and make anew all the time
+_TRIES = 50  # for a shared subscription that other consumers end and create again
 
 
 class Subscriptions:
-    """Makes them, and tells them of what concerns all. ``copier`` sends the copies of received messages.
+    """Creates the subscriptions of a link. ``copier`` sends copies of received messages.
 
     ``subscribe``, ``consumes`` and ``holds`` from any thread, the rest on the I/O thread.
     """
@@ -40,23 +40,23 @@ class Subscriptions:
         pair.when_blocked.append(self._blocked)
 
     def subscribe(self, interest: Interest, inbox: Inbox, lose: Callable[[BackendError], None]) -> Subscription:
-        """Find or make what is consumed, and a consumer with zero credit; ``lose`` is told when its channel is lost."""
+        """Start a subscription with zero credit; ``lose`` is called if its AMQP channel is lost."""
         self._refuse(interest)
         tries = _TRIES if interest.shared and not interest.durable else 1
         while True:
             tries -= 1
             try:
                 return self._subscribe(interest, inbox, lose)
-            except AddressRefused:  # its last consumer has just left, and taken it along
+            except AddressRefused:  # its last consumer has just ended it
                 if not tries:
                     raise
 
     def _refuse(self, interest: Interest) -> None:
         broker = self._pair.life.broker
         if interest.mode is Mode.BROWSE:
-            raise NotSupported(f"{broker} cannot show the messages of a queue without taking them")
+            raise NotSupported(f"{broker} cannot browse a queue over AMQP 0-9-1")
         if interest.selector is not None and interest.select and not (interest.address.topic and self._selects):
-            raise NotSupported(f"{broker} cannot select by message properties")
+            raise NotSupported(f"{broker} does not evaluate selectors for {interest.address}")
 
     def _subscribe(self, interest: Interest, inbox: Inbox, lose: Callable[[BackendError], None]) -> Subscription:
         source = self._sources.find(interest)
@@ -72,15 +72,15 @@ class Subscriptions:
         return made
 
     def consumes(self, address: Address) -> bool:
-        """Whether one of them is a consumer of this destination."""
+        """Whether a subscription that is not retired consumes this destination."""
         return any(each.consumes(address) for each in list(self.open))
 
     def holds(self, queue: str) -> bool:
-        """Whether one whose consumer was closed has left unsettled messages of a queue."""
+        """Whether a retired subscription holds unsettled messages of a queue."""
         return any(each.holds(queue) for each in list(self.open))
 
     def finish_limited(self, done: Callable[[], None]) -> None:
-        """Close those whose queue limits how often a message comes back: messages near the limit are copied first."""
+        """Close the subscriptions of queues with a delivery limit; messages near the limit are copied first."""
         limited = [each for each in list(self.open) if each.is_limited]
         left = len(limited)
 
@@ -101,4 +101,4 @@ class Subscriptions:
 
     def _blocked(self, active: bool) -> None:
         for each in list(self.open) if active else ():
-            each.stalled()
+            each.on_blocked()

@@ -1,7 +1,7 @@
 """Bodies in dialect ``amqp``: each message kind under a content type that other AMQP programs understand.
 
-Text is text and bytes are bytes. A map or stream message is JSON (``jmsbridge.transport.typed_values``): msgpack with
-extension types would need a library and a convention, and applications cannot decode field tables.
+Texts and bytes are written as they are, map and stream messages as JSON (``jmsbridge.transport.typed_values``): other
+programs would need a library and a convention for msgpack with extension types, and cannot decode field tables.
 """
 
 from typing import Any, Final
@@ -22,7 +22,7 @@ _TYPES: Final = {
     BodyKind.OBJECT: "application/x-java-serialized-object",
 }
 PLAIN_TEXTS: Final = frozenset({_TYPES[BodyKind.TEXT], "text/plain"})
-"""Content types of what is text in UTF-8."""
+"""Content types of texts in UTF-8."""
 CONTENT_TYPES: Final = tuple(shortstr(_TYPES[kind], "content type") for kind in BodyKind)
 """The encoded content type of each kind."""
 
@@ -44,13 +44,13 @@ _PLAIN_ENCODINGS: Final = frozenset({"", "binary", "identity", "utf-8", "utf8", 
 
 
 def encode(kind: BodyKind, body: Any) -> bytes:
-    """The body of a message; a missing text or object is empty."""
+    """The body of a message; empty for a missing text or object."""
     if kind is BodyKind.TEXT:
         if body is None:
             return b""
         try:
             data: bytes = body.encode()
-        except UnicodeEncodeError:  # lone surrogates: nobody but us will read them again
+        except UnicodeEncodeError:  # lone surrogates, which only jmsbridge can read
             data = body.encode("utf-8", "surrogatepass")
         return data
     if kind is BodyKind.MAP:
@@ -63,10 +63,10 @@ def encode(kind: BodyKind, body: Any) -> bytes:
 def decode(
     content_type: str | None, encoding: str | None, marked: bool, absent: bool, body: bytes
 ) -> tuple[BodyKind, Any]:
-    """The kind and the canonical body; Malformed where the body is not what its content type says.
+    """The kind and the canonical body; Malformed if the body does not match its content type.
 
-    ``marked`` says that the sender calls it a TextMessage, ``absent`` that it is one without text; where there is a
-    body all the same, a program that answers has copied that header.
+    ``marked`` says that the sender marked it as a TextMessage, ``absent`` that its text is None; ``absent`` is ignored
+    if there is a body, because a replying program may have copied that header.
     """
     if absent and not body:
         return BodyKind.TEXT, None
@@ -76,7 +76,7 @@ def decode(
     if kind is BodyKind.BYTES and marked:
         kind = BodyKind.TEXT
     if encoding is not None and encoding.lower() not in _PLAIN_ENCODINGS:
-        return BodyKind.BYTES, body  # compressed, say: the application knows
+        return BodyKind.BYTES, body  # for example compressed: left to the application
     if kind is BodyKind.TEXT:
         return kind, _text(content_type, body)
     if kind is BodyKind.BYTES:
@@ -85,7 +85,7 @@ def decode(
         return kind, body or None
     if kind is BodyKind.NONE:
         if body:
-            raise Malformed(f"a body of {len(body)} bytes in a message that should have none")
+            raise Malformed(f"a message of a kind without body has a body of {len(body)} bytes")
         return kind, None
     return kind, _read_structure(body, kind)
 
@@ -107,7 +107,7 @@ def _text(content_type: str | None, body: bytes) -> str:
             return body.decode(charset)
     except (LookupError, ValueError) as error:
         raise Malformed(f"a text is not in its character set {charset[:40]!r}") from error
-    raise Malformed(f"a text in the unknown character set {charset[:40]!r}")
+    raise Malformed(f"a text has the unknown character set {charset[:40]!r}")
 
 
 def _read_structure(body: bytes, kind: BodyKind) -> Any:

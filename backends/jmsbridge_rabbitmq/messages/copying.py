@@ -1,4 +1,4 @@
-"""The property list of a copy of a received message: one that waits, a dead letter, or one at its queue's tail."""
+"""The property list for a copy of a received message: a delayed one, a dead letter, or one at its queue's tail."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, Final
@@ -17,24 +17,24 @@ _IS_DEAD: Final = field(DEAD, True)
 
 
 def copy_for(data: bytes, message_id: str | None = None) -> bytes:
-    """The raw list for sending the same message once more, to wait, say.
+    """The raw list for sending the same message again, for example to a delay queue.
 
-    Without what would change its way or get it refused there (expiration, user id, the CC and BCC headers) or belongs
-    to the queue that it leaves (counts). ``message_id`` is set where the message has none (to match a return). A
-    malformed list becomes a new, empty one.
+    It omits what would change its route or get it refused (expiration, user id, the headers CC and BCC), and the counts
+    of the queue that it leaves. ``message_id`` is set if the message has none (to match a basic.return). A malformed
+    list is replaced by an empty one.
     """
     return encode(_copied(data, message_id, _NOT_IN_COPIES, b""))
 
 
 def dead_copy(data: bytes, message_id: str | None, notes: Mapping[str, Any]) -> bytes:
-    """The same as a dead letter: it does not expire any more, and has ``notes`` among its properties."""
+    """The same for a dead letter, which does not expire, and has ``notes`` among its properties."""
     return encode(_copied(data, message_id, _NOT_IN_DEAD, _IS_DEAD + encode_properties(notes)))
 
 
 def fresh_copy(data: bytes, message_id: str | None, deliveries: int, now: int) -> bytes:
-    """The same for the tail of its own queue, where the broker counts from 0; it was delivered ``deliveries`` times.
+    """The same for the tail of its queue, where the broker counts from 0; it was delivered ``deliveries`` times.
 
-    It expires when it would have expired; ``now`` is the time in milliseconds.
+    It expires when the original would have; ``now`` is the time in milliseconds.
     """
     copied = _copied(data, message_id, _NOT_IN_FRESH, field(DELIVERIES, deliveries))
     try:
@@ -61,7 +61,7 @@ def _copied(data: bytes, message_id: str | None, less: Collection[str], more: by
 
 
 def _what_is_left(found: Properties, now: int) -> str | None:
-    """The expiration for a message that is sent on: what is left of it where its end is known, else all of it."""
+    """The expiration for a copy: what is left of it if its end is known, else all of it."""
     if found.expiration is None or found.headers is None:
         return found.expiration
     end = decode_table(found.headers)[0].get("JMSExpiration")

@@ -1,4 +1,4 @@
-"""What RabbitMQ notes of messages that it dead-lettered, and what a reader learns from it. Pure."""
+"""RabbitMQ's records about dead-lettering, as properties for the reader. Pure."""
 
 from typing import Any, Final
 
@@ -13,19 +13,19 @@ _REASONS: Final = {
     "maxlen": "its queue was full",
     "delivery_limit": "it came back to its queue more often than the queue's delivery limit allows",
 }
-"""RabbitMQ's reasons in words; ``expired`` is one already."""
+"""RabbitMQ's reasons in words; ``expired`` is used as it is."""
 
 
 def is_dead(table: dict[str, Any]) -> bool:
-    """Whether it was put aside, here or by the broker: for the one who looks after such messages it does not expire.
+    """Whether this is a dead letter, of jmsbridge or of the broker, which does not expire.
 
-    The broker notes the same of those that waited for their delivery time; they are alive.
+    The broker records the same for messages that waited in a delay queue, which are not dead letters.
     """
     return DEAD in table or bool(_deaths(table))
 
 
 def notes(table: dict[str, Any], mine: dict[str, Any]) -> dict[str, Any]:
-    """The properties that say why and whence it was dead-lettered: those that it has in ``mine``, else the broker's."""
+    """The properties for reason and origin of a dead letter: those in ``mine``, else from the broker's record."""
     if DEAD in table:
         return {name: mine[name] for name in DEAD_LETTER_NOTES if name in mine}
     last = _deaths(table)[:1]
@@ -43,7 +43,7 @@ def notes(table: dict[str, Any], mine: dict[str, Any]) -> dict[str, Any]:
 
 
 def _deaths(table: dict[str, Any]) -> list[Any]:
-    """What the broker notes of its deaths, the last one first, less those for which it only waited."""
+    """The broker's records of dead-lettering, the last one first, without those of delay queues."""
     deaths = table.get("x-death")
     return [each for each in deaths if not _has_waited(each)] if isinstance(deaths, list) else []
 

@@ -1,4 +1,4 @@
-"""Messages of either dialect, and of anybody else, as envelopes; import it from ``wire``. Pure."""
+"""Messages of either dialect, and of other programs, as envelopes; import it from ``wire``. Pure."""
 
 import struct
 from typing import Any, Final
@@ -16,18 +16,18 @@ from jmsbridge_rabbitmq.protocol.properties import decode as decode_list
 __all__ = ["FAULT", "Inbound", "decode"]
 
 FAULT: Final = "JMS_jmsbridge_fault"
-"""The property that says why a message could not be read."""
+"""The property with the reason why a message could not be decoded."""
 
-_LATEST_SECONDS: Final = 10**11  # year 5138: a larger AMQP timestamp is one in milliseconds
+_LATEST_SECONDS: Final = 10**11  # year 5138: a larger AMQP timestamp is in milliseconds
 _both: Final = struct.Struct(f">{len(TIME_KEY)}sq{len(ID_KEY)}sB")
 _REPLY_KINDS: Final = {name: kind for kind, name in KIND_NAMES.items()}
 
 
 class Inbound(msgspec.Struct, frozen=True, gc=False):
-    """A decoded message: ``delivery_count`` counts this delivery, ``stamp`` is the sender's stamp (no-local) or None.
+    """A decoded message: ``delivery_count`` includes this delivery, ``stamp`` is the sender's stamp (no-local) or None.
 
-    ``fault`` says why a message could not be read and is a bytes message with its raw body; None where all is well.
-    ``returns`` is how often it has come back to its queue, where that counts.
+    ``fault`` says why a message could not be decoded and is a bytes message with the raw body; None if it could.
+    ``returns`` is how often it was requeued, on a queue that counts it.
     """
 
     envelope: Envelope
@@ -38,10 +38,10 @@ class Inbound(msgspec.Struct, frozen=True, gc=False):
 
 
 def decode(address: Address, properties: bytes, body: bytes, redelivered: bool = False) -> Inbound:
-    """The message in either dialect, as one for ``address``; never raises.
+    """Decode a message of either dialect, received from ``address``; never raises.
 
-    The count is the broker's (``x-acquired-count``, ``x-delivery-count``) plus one, else 1 or 2, plus the count from
-    before the message was copied to the tail of its queue.
+    The delivery count is the broker's (``x-acquired-count``, ``x-delivery-count``) plus one, else 1 or 2, plus the
+    count from before the message was copied to the tail of its queue.
     """
     read = _read(properties)
     table, fault = read[2], read[4]
@@ -49,7 +49,7 @@ def decode(address: Address, properties: bytes, body: bytes, redelivered: bool =
     if body[:4] == b"\xac\xed\0\5" and PLAIN not in table and java_decoding.is_java(body):
         try:
             envelope = _java(read, java_decoding.decode(body, address))
-            fault = None  # the body says all, whatever is wrong with the properties beside it
+            fault = None  # the body has everything, even if the properties are malformed
         except Malformed as error:
             fault = str(error)
     if envelope is None:
@@ -69,7 +69,7 @@ _Read = tuple[Properties, dict[str, Any], dict[str, Any], int | None, str | None
 
 
 def _read(properties: bytes) -> _Read:
-    """The list, the application's properties, the other headers, the time of the send, and what is wrong with them."""
+    """The list, the application's properties, the other headers, the time of the send, and a fault or None."""
     try:
         known = decode_list(properties)
     except Malformed as error:
@@ -78,7 +78,7 @@ def _read(properties: bytes) -> _Read:
     if data is None:
         return known, {}, {}, None, None
     start, timestamp = 4, None
-    # What every message of ours begins with is known without reading it, or read in one step.
+    # The first headers of every message of jmsbridge are compared, or read in one step.
     head = HEADS.get((known.delivery_mode, known.priority))
     if head is not None and data.startswith(head, 4) and len(data) >= (at := 4 + len(head)) + _both.size:
         time_key, number, id_key, size = _both.unpack_from(data, at)
@@ -91,7 +91,7 @@ def _read(properties: bytes) -> _Read:
 
 
 def _java(read: _Read, envelope: Envelope) -> Envelope:
-    """What a body of the Java client cannot hold or does not say."""
+    """Add what a body of the Java client does not contain."""
     known, mine, table, _, _ = read
     reply_to = known.reply_to
     if reply_to is not None and reply_to.startswith(BROKER_NAMED):
@@ -105,7 +105,7 @@ def _java(read: _Read, envelope: Envelope) -> Envelope:
 
 
 def _plain(address: Address, read: _Read, body: bytes, fault: str | None) -> tuple[Envelope, str | None]:
-    """A message in dialect amqp, or one whose fault makes it a bytes message."""
+    """Decode a message in dialect amqp; with a fault it becomes a bytes message."""
     known, mine, table, timestamp, _ = read
     priority = known.priority
     message_id, jms_type, timestamp, expiration, delivery_time = _headers(known, table, timestamp)
@@ -141,7 +141,7 @@ def _plain(address: Address, read: _Read, body: bytes, fault: str | None) -> tup
 def _headers(
     known: Properties, table: dict[str, Any], timestamp: int | None
 ) -> tuple[str | None, str | None, int, int, int]:
-    """Message id, type, and the times of send, expiration and delivery."""
+    """Message id, type, and the times of sending, expiration and delivery."""
     message_id, jms_type = known.message_id, known.type
     expiration = delivery_time = 0
     if table:
@@ -155,8 +155,8 @@ def _headers(
         expiration = _int(table.get("JMSExpiration")) or 0
         delivery_time = _int(table.get("JMSDeliveryTime")) or 0
     if timestamp and known.expiration is not None and not expiration:
-        # Counted from the time of the send. AMQP's own timestamp may be any: what has not expired must not be dropped,
-        # so there the broker alone enforces it.
+        # Counted from jmsbridge's time of the send. AMQP's timestamp may have any meaning; with it, only the broker
+        # enforces the expiration, so that no message is dropped too early.
         expiration = timestamp + (_int(known.expiration) or 0)
     if expiration and dead_letters.is_dead(table):
         expiration = 0
@@ -168,7 +168,7 @@ def _headers(
 def _content(
     known: Properties, marked: bool, absent: bool, body: bytes, fault: str | None
 ) -> tuple[BodyKind, Any, str | None]:
-    """Kind and body, and the fault that makes bytes of it."""
+    """Kind and body, and the fault or None."""
     if fault is None:
         try:
             if known.content_type in bodies.PLAIN_TEXTS and known.content_encoding is None and not absent:
@@ -180,7 +180,7 @@ def _content(
 
 
 def _int(value: Any) -> int | None:
-    """A number that fits a long, also where the sender wrote it as text; None for anything else."""
+    """A number that fits a long, also if the sender wrote it as text; None for anything else."""
     if isinstance(value, str) and len(value) <= 20 and value.isascii() and value.removeprefix("-").isdigit():
         value = int(value)
     if isinstance(value, int) and -(1 << 63) <= value < 1 << 63:
@@ -195,14 +195,14 @@ def _milliseconds(timestamp: int | None) -> int:
 
 
 def _correlation(raw: bytes | None, table: dict[str, Any]) -> str | bytes | None:
-    """The correlation id: the AMQP property, or the header where it is too long for that; bytes if set as bytes."""
+    """The correlation id: the AMQP property, or the header if it is too long for that; bytes if set as bytes."""
     digits = table.get(CORRELATION)
     if isinstance(digits, str):
         try:
             as_bytes = bytes.fromhex(digits)
         except ValueError:
             as_bytes = None
-        # A program that answers may have copied the headers of the question.
+        # A replying program may have copied the headers of the request.
         if as_bytes is not None and (raw is None or raw == as_bytes):
             return as_bytes
     if raw is None:
@@ -222,6 +222,6 @@ def _reply_to(name: str, kind: Any) -> Address | None:
 
 
 def _with_sender(found: Properties, mine: dict[str, Any]) -> dict[str, Any]:
-    """The user whom the broker has checked, and the application that the sender names."""
+    """Add JMSXUserID, which the broker has checked, and JMSXAppID."""
     sender = {"JMSXUserID": found.user_id, "JMSXAppID": found.app_id}
     return {name: value for name, value in sender.items() if value is not None} | mine

@@ -1,4 +1,4 @@
-"""Envelopes as messages, in either dialect; import it from ``wire``. Pure."""
+"""Encodes envelopes in either dialect; import it from ``wire``. Pure."""
 
 import struct
 from itertools import count
@@ -31,7 +31,7 @@ _pack_time: Final = struct.Struct(">Q").pack
 
 
 class Outbound(msgspec.Struct, frozen=True, gc=False):
-    """What ``Publisher.frames`` wants, and the AMQP message-id by which a return is matched."""
+    """Properties and body of a publish, and the AMQP message-id by which a basic.return is matched."""
 
     properties: bytes
     body: bytes
@@ -39,10 +39,10 @@ class Outbound(msgspec.Struct, frozen=True, gc=False):
 
 
 class Encoder:
-    """Writes envelopes in one dialect; one per link. Safe for use by several threads.
+    """Encodes envelopes in one dialect; one per link, for any thread.
 
-    ``stamp`` goes as a header into messages for topics; ``text_marker`` says that texts without a JMSType get
-    ``JMSType=TextMessage`` in dialect amqp, which the Java client needs to see text.
+    ``stamp`` becomes a header of messages to topics. With ``text_marker``, texts without a JMSType get
+    ``JMSType=TextMessage`` in dialect amqp, by which the Java client recognises texts.
     """
 
     def __init__(self, dialect: Dialect = "amqp", stamp: str | None = None, text_marker: bool = False) -> None:
@@ -53,9 +53,9 @@ class Encoder:
         self._numbers = count(1)
 
     def encode(self, envelope: Envelope, now: int) -> Outbound:
-        """The message; Unencodable for what does not fit. ``now`` (ms) makes the relative ``expiration``.
+        """Encode a message; Unencodable if AMQP 0-9-1 cannot represent it. ``now`` (ms) is needed for ``expiration``.
 
-        A message with a delivery time to come gets no ``expiration``: it would count while the message waits.
+        A delayed message has no ``expiration``, which would count while the message waits.
         """
         modes = 2 if envelope.persistent else 1, envelope.priority
         flags = 0xB880
@@ -110,7 +110,7 @@ class Encoder:
 
 
 def _rare(envelope: Envelope, now: int) -> tuple[int, bytes, bytes, bytes]:
-    """What few messages have: flags, headers, the properties before the message id, and those behind the timestamp."""
+    """What few messages have: flags, headers, the properties before the message id, and those after the timestamp."""
     flags = 0
     table: dict[str, Any] = {}
     middle = last = b""
@@ -128,7 +128,7 @@ def _rare(envelope: Envelope, now: int) -> tuple[int, bytes, bytes, bytes]:
     reply_to = envelope.reply_to
     if reply_to is not None:
         if reply_to.name == DIRECT_REPLY and not reply_to.topic:
-            raise Unencodable(f"{DIRECT_REPLY} as a reply-to wants a consumer of its channel; take a temporary queue")
+            raise Unencodable(f"{DIRECT_REPLY} as reply-to needs a consumer on the same channel; use a temporary queue")
         flags |= 0x0200
         middle += shortstr(reply_to.name, "name of the reply-to destination")
         if reply_to.topic or reply_to.temporary:

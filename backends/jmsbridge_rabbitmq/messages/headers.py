@@ -1,8 +1,8 @@
-"""Header tables of messages: which entries are JMS headers, properties of the application, or the broker's own.
+"""Header tables of messages: JMS headers, properties of the application, and the broker's headers.
 
-The JMS ones are those of RabbitMQ's Java client, which the broker's selectors see as well; ``x-jb-…`` are ours. No
-entry is ever a null, byte array, timestamp or table: the broker's selector plugin dies of these, and its channel with
-it. Nor is one a NaN or an infinity, of which the broker itself dies.
+The JMS headers are those of RabbitMQ's Java client, which the broker's selectors see as well; ``x-jb-…`` are those of
+jmsbridge. Nulls, byte arrays, timestamps and tables are never written, because they crash the broker's selector plugin
+and with it the channel; neither are NaN and infinities, for which the broker closes the connection.
 """
 
 import json
@@ -35,35 +35,35 @@ __all__ = [
 ]
 
 STAMP: Final = "x-jb-conn"
-"""Who sent it, for no-local."""
+"""The sending link, for no-local."""
 REPLY_KIND: Final = "x-jb-reply-to"
-"""What ``reply-to`` names, where it is no plain queue: topic, temp-queue, temp-topic."""
+"""What ``reply-to`` names, if not a plain queue: topic, temp-queue, temp-topic."""
 CORRELATION: Final = "x-jb-correlation"
 """A correlation id that was set as bytes, in hexadecimal digits."""
 ABSENT_TEXT: Final = "x-jb-null"
-"""There is no text, not an empty one."""
+"""The text is None, not empty."""
 
 DEAD: Final = "x-jb-dead"
-"""It was put aside here and does not expire, whatever its body says."""
+"""jmsbridge dead-lettered the message: it does not expire, even if its body has an expiration."""
 
 DELIVERIES: Final = "x-jb-deliveries"
-"""How often it was delivered before it was copied to the tail of its queue, where the broker counts from 0."""
+"""The deliveries before the message was copied to the tail of its queue, where the broker counts from 0."""
 
 PLAIN: Final = "x-jb-plain"
-"""The body looks like one of the Java client's and is none."""
+"""The body looks like one of the Java client but is not."""
 
 _NULLS: Final = "x-jb-nulls"  # the names of the properties that are None, as a JSON array
-_FLOATS: Final = "x-jb-floats"  # those that are texts here because they are not finite, with their types, as JSON
-_LONG: Final = "x-jb-long"  # the names of more than 255 bytes, by the names that they have here, as JSON
-_ESCAPED: Final = {"CC": "x-jb-p-CC", "BCC": "x-jb-p-BCC"}  # RabbitMQ takes these for further routing keys
+_FLOATS: Final = "x-jb-floats"  # the types of NaN and infinities, which are sent as texts, by name, as JSON
+_LONG: Final = "x-jb-long"  # the names of more than 255 bytes, by their substitutes, as JSON
+_ESCAPED: Final = {"CC": "x-jb-p-CC", "BCC": "x-jb-p-BCC"}  # RabbitMQ would use these as further routing keys
 _NOTES: Final = frozenset({_NULLS, _FLOATS, _LONG, *_ESCAPED.values()})
 
 BROKER_HEADERS: Final = {
-    "CC": "routing keys of the sender, followed by the broker",
+    "CC": "further routing keys of the sender",
     "BCC": "the same; removed on delivery",
     "x-acquired-count": "deliveries so far, quorum queues from 4.3",
-    "x-death": "each time that it was dead-lettered",
-    "x-delay": "delay asked of the plugin for delayed messages",
+    "x-death": "a record of each dead-lettering",
+    "x-delay": "the delay for the plugin for delayed messages",
     "x-delivery-count": "deliveries so far, quorum queues",
     "x-first-death-exchange": "where it was first dead-lettered",
     "x-first-death-queue": "the same",
@@ -71,15 +71,15 @@ BROKER_HEADERS: Final = {
     "x-last-death-exchange": "where it was last dead-lettered",
     "x-last-death-queue": "the same",
     "x-last-death-reason": "the same",
-    "x-received-from": "federation: the brokers that it came through",
-    "x-routing-key": "AMQP 1.0 bridges: the key that it was sent with",
-    "x-exchange": "AMQP 1.0 bridges: the exchange that it was sent to",
-    "x-shovelled": "shovels: how it came",
-    "x-shovelled-timestamp": "shovels: when",
-    "x-stream-offset": "its place in a stream",
-    "delayed-exchange": "where the Java client's delayed message goes in the end",
+    "x-received-from": "federation: the brokers on its route",
+    "x-routing-key": "AMQP 1.0 bridges: its routing key",
+    "x-exchange": "AMQP 1.0 bridges: its exchange",
+    "x-shovelled": "shovels: its route",
+    "x-shovelled-timestamp": "shovels: the time",
+    "x-stream-offset": "its offset in a stream",
+    "delayed-exchange": "the target of a delayed message of the Java client",
 }
-"""Headers that brokers add for themselves: never properties of a message."""
+"""Headers that brokers add, which are not properties of a message."""
 
 
 def _is_property(name: str) -> bool:
@@ -90,14 +90,14 @@ def _is_property(name: str) -> bool:
 
 _names: Final = Names(_is_property)
 _LONGEST: Final = 255  # bytes of a name
-_TEXTS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}  # as Java's toString has them
+_TEXTS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}  # as Java's toString writes them
 _CARRIED: Final = frozenset({bool, Byte, Short, int, Long, Float, float, str, type(None)})
 
 
 def encode_properties(properties: Mapping[str, Any], *, java: bool = False) -> bytes:
-    """The entries for the properties of an application.
+    """The entries for the application's properties.
 
-    With ``java`` the body has all of them exactly, and a number that is not finite or a long name has no entry.
+    With ``java``, numbers that are not finite and long names are omitted, because the body contains all properties.
     """
     if None in properties.values() or "CC" in properties or "BCC" in properties:
         return _encode_rare(properties, java)
@@ -136,7 +136,7 @@ def _encode_rare(properties: Mapping[str, Any], java: bool) -> bytes:
 
 
 def decode(data: bytes, start: int = 4) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The application's properties in an encoded table, behind its length, and the other headers; Malformed."""
+    """The application's properties in an encoded table, after its length, and the other headers; Malformed."""
     mine: dict[str, Any] = {}
     others: dict[str, Any] = {}
     if decode_entries(data, start, len(data), _names, mine, others):
@@ -176,18 +176,18 @@ def _restore_floats(note: Any, mine: dict[str, Any]) -> None:
     for name, kind in kinds.items():
         shown = mine.get(name)
         value = _TEXTS.get(shown) if type(shown) is str else None
-        if value is not None:  # a program that answers may have copied the note, and not the property
+        if value is not None:  # a replying program may have copied the note without the property
             mine[name] = Float(value) if kind == "float" else value
 
 
 def _carried(table: dict[str, Any]) -> dict[str, Any]:
-    """Without what JMS has no type for: tables and arrays; byte arrays where they are no text."""
+    """The entries with a JMS type: no tables and arrays, and byte arrays only if they are texts."""
     kept = {}
     for name, value in table.items():
         if type(value) is bytes:
             try:
                 value = strict_text(value)
-            except Malformed:  # no text, and JMS has no other place for it
+            except Malformed:  # not a text, so JMS has no type for it
                 continue
         if type(value) in _CARRIED:
             kept[name] = value

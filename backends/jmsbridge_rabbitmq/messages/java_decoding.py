@@ -1,6 +1,6 @@
-"""Bodies of RabbitMQ's Java client for JMS, read (``javabody`` writes them). Pure.
+"""Decodes bodies of RabbitMQ's Java client for JMS, which ``java_encoding`` writes. Pure.
 
-Strict on bounds, and on nothing else: Java writes its blocks and its properties in any order and size.
+Checks bounds strictly, and otherwise accepts any order and size of blocks and properties, as Java may write them.
 """
 
 import struct
@@ -20,7 +20,7 @@ _KINDS: Final = {data[2:]: kind for kind, data in CLASSES.items()}
 
 
 def is_java(body: bytes) -> bool:
-    """Whether this is a body of the Java client's own mode, or pretends to be."""
+    """Whether this looks like a body of the Java client's own mode."""
     if body[:4] != HEADER:
         return False
     start = {0x77: 8, 0x7A: 11}.get(body[4] if len(body) > 4 else 0)
@@ -28,14 +28,14 @@ def is_java(body: bytes) -> bool:
 
 
 def decode(body: bytes, address: Address) -> Envelope:
-    """The envelope in a body, with the address given; Malformed.
+    """The envelope in a body, with this address; Malformed.
 
-    Everything comes from the body, as in the Java client: the AMQP headers beside it only serve the broker's selectors.
+    As in the Java client, only the body is used: the AMQP headers are for the broker's selectors.
     """
     stream = _Stream(body, 4)
     kind = _KINDS.get(stream.take(stream.number(2)))
     if kind is None:
-        raise Malformed("a Java message of an unknown class")
+        raise Malformed("a Java message has an unknown class")
     stream.utf()
     own: dict[str, Any] = {}
     for _ in range(stream.count()):
@@ -49,7 +49,7 @@ def decode(body: bytes, address: Address) -> Envelope:
             properties[name] = value
     content = _read_content(kind, stream)
     if kind is not BodyKind.BYTES and stream.more():
-        raise Malformed("a Java message with more behind its content")
+        raise Malformed("a Java message has bytes after its content")
     return _envelope(address, kind, content, properties, own)
 
 
@@ -78,11 +78,11 @@ def _envelope(
 
 
 def _address(found: Any) -> Address | None:
-    """A destination object as an address; None for anything that names nothing."""
+    """A destination object as an address; None for anything without a name."""
     if not isinstance(found, JavaFields) or found.class_name != DESTINATION:
         return None
     fields = found.fields
-    # An 'amqp' destination is reached by its routing key; its name means nothing outside the program that made it.
+    # An 'amqp' destination is reached by its routing key; its name is local to the program that created it.
     name = fields.get("amqpRoutingKey" if fields.get("amqp") is True else "destinationName")
     if not isinstance(name, str) or not name:
         return None
@@ -106,7 +106,7 @@ def _read_content(kind: BodyKind, stream: "_Stream") -> Any:
     if kind is BodyKind.STREAM:
         nested = stream.take(stream.number(4))
         if nested[:4] != HEADER:
-            raise Malformed("a Java stream message without the fields' stream")
+            raise Malformed("a Java stream message has no stream of fields")
         inner = _Stream(nested, 4)
         items = []
         while inner.more():
@@ -139,7 +139,7 @@ def _text(data: bytes) -> str:
             found = mutf8.decode(data)
         except mutf8.ModifiedUtf8Error as error:
             raise Malformed("a text in a Java stream is malformed") from error
-        if len(data) <= 32:  # names, not ids
+        if len(data) <= 32:  # cache names, not ids
             if len(_texts) >= MOST_KEPT:
                 _texts.clear()
             _texts[data] = found
@@ -147,7 +147,7 @@ def _text(data: bytes) -> str:
 
 
 class _Stream:
-    """The block data of a Java stream as one run of bytes, with objects where a tag announces them."""
+    """The block data of a Java stream as contiguous bytes, with objects where a tag announces them."""
 
     def __init__(self, data: bytes, start: int) -> None:
         self._data = data
@@ -155,7 +155,7 @@ class _Stream:
         self._objects: ObjectReader | None = None
 
     def more(self) -> bool:
-        """Whether there is anything left."""
+        """Whether bytes are left."""
         while self._at == self._end:
             if self._end == len(self._data):
                 return False
@@ -172,19 +172,19 @@ class _Stream:
             self._at = end + 5
             self._end = self._at + _read_size(data, end + 1)[0]
         else:
-            raise Malformed(f"no block of a Java stream at byte {end}")
+            raise Malformed(f"a Java stream has no block at byte {end}")
         if self._end > len(data):
-            raise Malformed(f"a block of a Java stream reaches {self._end - len(data)} bytes too far")
+            raise Malformed(f"a block of a Java stream extends {self._end - len(data)} bytes beyond it")
 
     def take(self, count: int) -> bytes:
-        """That many bytes, from as many blocks as it takes."""
+        """``count`` bytes, across blocks."""
         at = self._at
         stop = at + count
         if stop <= self._end:
             self._at = stop
             return self._data[at:stop]
         if count > len(self._data):
-            raise Malformed(f"{count} bytes announced in a Java stream of {len(self._data)}")
+            raise Malformed(f"a Java stream of {len(self._data)} bytes announces {count} bytes")
         pieces = []
         while count:
             if self._at == self._end:
@@ -200,14 +200,14 @@ class _Stream:
         return int.from_bytes(self.take(size), "big")
 
     def count(self) -> int:
-        """How many entries follow; more than there are bytes is no count."""
+        """The number of entries that follow, which cannot exceed the number of bytes."""
         found = self.number(4)
         if found > len(self._data):
-            raise Malformed(f"{found} entries announced in a Java stream of {len(self._data)} bytes")
+            raise Malformed(f"a Java stream of {len(self._data)} bytes announces {found} entries")
         return found
 
     def utf(self) -> str:
-        """A text as ``writeUTF`` has it."""
+        """A text as ``writeUTF`` encodes it."""
         at = self._at
         start = at + 2
         if start <= self._end:
@@ -218,7 +218,7 @@ class _Stream:
         return _text(self.take(self.number(2)))
 
     def tagged(self, objects: bool = False) -> Any:
-        """A value behind its tag."""
+        """A value after its tag."""
         at = self._at
         tag = self._data[at] if at < self._end else -1
         if tag < 0:
@@ -237,7 +237,7 @@ class _Stream:
         if tag == 0x0A:
             return self.take(self.number(4))
         if not objects or self._at != self._end:
-            raise Malformed(f"a value with the tag {tag:#04x} in a Java stream")
+            raise Malformed(f"a Java stream has a value with the unknown tag {tag:#04x}")
         if self._objects is None:
             self._objects = ObjectReader(self._data)
         value, self._end = self._objects.read(self._end)
@@ -245,7 +245,7 @@ class _Stream:
         return value
 
     def raw_rest(self) -> bytes:
-        """What lies behind the blocks."""
+        """The bytes after the blocks."""
         if self._at != self._end:
-            raise Malformed("a Java bytes message with more in its last block than its properties")
+            raise Malformed("a Java bytes message has bytes after its properties in their block")
         return self._data[self._end :]

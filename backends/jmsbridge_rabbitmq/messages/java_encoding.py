@@ -1,7 +1,7 @@
-"""Message bodies as RabbitMQ's Java client for JMS writes them in its own mode (``com.rabbitmq.jms``).
+"""Encodes bodies as RabbitMQ's Java client for JMS does in its own mode (``com.rabbitmq.jms``).
 
 A body is a Java object stream: class, id, the client's own properties, the user's properties, the content. Pure.
-What is constant for a destination is kept, since it is most of the work.
+The constant part for a destination is cached, because it is most of the work.
 """
 
 import struct
@@ -20,10 +20,9 @@ JAVA_EXCHANGES: Final = {
     (True, False): "jms.durable.topic",
     (True, True): "jms.temp.topic",
 }
-"""The exchange by which a Java program reaches each kind of destination, by (topic, temporary).
+"""The exchange with which a Java program reaches each kind of destination, by (topic, temporary).
 
-The client's own temporary queues are bound to ``jms.temp.queues``; through the default exchange every queue is reached,
-bound or not.
+The client binds its own temporary queues to ``jms.temp.queues``; the default exchange reaches every queue.
 """
 
 MOST_KEPT: Final = 1024
@@ -51,7 +50,7 @@ def _key(name: str) -> bytes:
 _ID: Final = _key("id") + b"\x08"
 _CORRELATION: Final = _key("correlation.id") + b"\x08"
 _TYPE: Final = _key("type") + b"\x08"
-_DELIVERY: Final = _key("delivery.type") + b"\x05"  # the time; the client's slip of the pen is wire format by now
+_DELIVERY: Final = _key("delivery.type") + b"\x05"  # the delivery time; the client uses this wrong name
 _TO: Final = _key("destination") + b"\x7f"
 _REPLY_TO: Final = _key("reply.to") + b"\x7f"
 _FIXED_KEYS: Final = (
@@ -88,11 +87,11 @@ def _utf(value: str) -> bytes:
     try:
         return mutf8.write_utf(value)
     except mutf8.ModifiedUtf8Error as error:
-        raise Unencodable(f"RabbitMQ's Java client reads no text or name of this length here: {error}") from error
+        raise Unencodable(f"RabbitMQ's Java client cannot read a text or name of this length here: {error}") from error
 
 
 def _utf8(value: str) -> bytes:
-    # Java's own getBytes would put question marks for lone surrogates; these at least come back to us.
+    # Java's getBytes would replace lone surrogates by question marks; these can be decoded by jmsbridge.
     return value.encode("utf-8", "surrogatepass")
 
 
@@ -106,7 +105,7 @@ def _name(value: str) -> bytes:
 
 
 def _object(address: Address, handle: int) -> bytes:
-    """The fields of a destination; ``handle`` is that of its name, which Java writes once."""
+    """The fields of a destination; ``handle`` refers to its name, which Java writes once."""
     again = b"\x71\0\x7e" + handle.to_bytes(2, "big")
     return b"".join(
         (
@@ -140,7 +139,7 @@ def _block(data: bytes) -> bytes:
 
 
 def encode(envelope: Envelope, message_id: str) -> bytes:
-    """The body; ``message_id`` stands in where the application disabled ids. Unencodable for texts beyond ``utf``."""
+    """Encode a body; ``message_id`` is used if ids are disabled. Unencodable if a text exceeds 65,535 bytes."""
     kind, address, reply_to = envelope.kind, envelope.address, envelope.reply_to
     count, parts = _own(envelope)
     parts.append(_pack_size(len(envelope.properties)))
@@ -159,7 +158,7 @@ def encode(envelope: Envelope, message_id: str) -> bytes:
 
 
 def _own(envelope: Envelope) -> tuple[int, list[bytes]]:
-    """The client's own properties but those with destinations, and how many they are with the one destination."""
+    """The client's own properties without the destinations, and their number including the one destination."""
     parts = [
         _pack_fixed(
             _MODE,
@@ -173,7 +172,7 @@ def _own(envelope: Envelope) -> tuple[int, list[bytes]]:
         )
     ]
     count = 5
-    if envelope.delivery_time:  # as in Java, which writes it only where there was a delay
+    if envelope.delivery_time:  # as in Java, which writes it only if there was a delay
         parts.append(_DELIVERY + _pack_long(envelope.delivery_time))
         count += 1
     if envelope.message_id is not None:

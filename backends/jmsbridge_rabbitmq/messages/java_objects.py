@@ -1,7 +1,7 @@
-"""Java objects within a stream, read as far as needed to find what lies behind them.
+"""Reads Java objects in a stream, as far as needed to find what comes after them.
 
 RabbitMQ's Java client writes destinations as objects. Nothing is instantiated or executed: an object becomes its class
-name and its fields, and everything else is only measured.
+name and its fields; of everything else only the length is determined.
 """
 
 from typing import Any, Final, NamedTuple
@@ -19,13 +19,13 @@ _WRITE_METHOD, _SERIALIZABLE, _EXTERNALIZABLE, _BLOCK_DATA = 1, 2, 4, 8
 
 _MOST_RECENT: Final = 8
 _LONGEST: Final = 1024
-# The first objects of the last streams: each message of a queue has its destination there. Replaced as a whole, so that
-# threads need no lock.
+# A cache of the first objects of recent streams, because each message of a queue has its destination there. Replaced as
+# a whole, so that threads need no lock.
 _recent: tuple[tuple[bytes, Any, tuple[Any, ...]], ...] = ()
 
 
 class JavaFields(NamedTuple):
-    """An object: its class, and its fields with text and booleans as such, other primitives as bytes."""
+    """An object: its class name, and its fields, with other primitives than booleans as bytes."""
 
     class_name: str
     fields: dict[str, Any]
@@ -48,7 +48,7 @@ class ObjectReader:
         self._depth = 0
 
     def read(self, offset: int) -> tuple[Any, int]:
-        """The object at ``offset`` and the offset behind it; Malformed."""
+        """The object at ``offset``, and the offset after it; Malformed."""
         global _recent
         data = self._data
         is_first = not self._handles
@@ -66,7 +66,7 @@ class ObjectReader:
     def _take(self, count: int) -> bytes:
         end = self._at + count
         if end > len(self._data):
-            raise Malformed(f"a Java object breaks off within the {count} bytes at byte {self._at}")
+            raise Malformed(f"a Java object is cut off within the {count} bytes at byte {self._at}")
         data = self._data[self._at : end]
         self._at = end
         return data
@@ -92,7 +92,7 @@ class ObjectReader:
             return found
         self._depth += 1
         if self._depth > _MAX_DEPTH:
-            raise Malformed(f"Java objects lie deeper in each other than {_MAX_DEPTH} levels")
+            raise Malformed(f"Java objects are nested more than {_MAX_DEPTH} levels deep")
         value: Any = None
         if tag == 0x73:
             value = self._object()
@@ -103,14 +103,14 @@ class ObjectReader:
             self._handles.append(None)
             value = self._content()
         else:
-            raise Malformed(f"a Java object with the type code {tag:#04x} before byte {self._at}")
+            raise Malformed(f"a Java object has the unknown type code {tag:#04x} before byte {self._at}")
         self._depth -= 1
         return value
 
     def _reference(self) -> Any:
         handle = self._number(4) - _FIRST_HANDLE
         if not 0 <= handle < len(self._handles):
-            raise Malformed(f"a Java reference before byte {self._at} leads nowhere")
+            raise Malformed(f"a Java reference before byte {self._at} is invalid")
         return self._handles[handle]
 
     def _class_desc(self) -> _Class | None:
@@ -120,11 +120,11 @@ class ObjectReader:
         if tag == 0x71:
             found = self._reference()
             if not isinstance(found, _Class):
-                raise Malformed(f"a Java reference before byte {self._at} leads to no class")
+                raise Malformed(f"a Java reference before byte {self._at} does not refer to a class")
             return found
         self._depth += 1
         if tag != 0x72 or self._depth > _MAX_DEPTH:
-            raise Malformed(f"no Java class that can be read before byte {self._at}")
+            raise Malformed(f"a Java class before byte {self._at} cannot be read")
         name = self._text(self._number(2))
         self._take(8)
         handle = len(self._handles)
@@ -155,7 +155,7 @@ class ObjectReader:
     def _object(self) -> JavaFields:
         described = self._class_desc()
         if described is None:
-            raise Malformed(f"a Java object without class before byte {self._at}")
+            raise Malformed(f"a Java object before byte {self._at} has no class")
         values: dict[str, Any] = {}
         made = JavaFields(described.name, values)
         self._handles.append(made)
@@ -169,7 +169,7 @@ class ObjectReader:
                 for code, name in one.fields:
                     values[name] = self._value(code)
             elif one.flags & _EXTERNALIZABLE and not one.flags & _BLOCK_DATA:
-                raise Malformed(f"only Java knows how long an object of {one.name} is")
+                raise Malformed(f"the length of a Java object of {one.name} is known only to its class")
             if one.flags & (_WRITE_METHOD | _EXTERNALIZABLE):
                 self._annotations()
         return made
@@ -189,6 +189,6 @@ class ObjectReader:
         if size is not None:
             self._take(count * size)
             return
-        # No list is made: a wrong length meets the end of the bytes first.
+        # Without allocating a list, so that a wrong length only meets the end of the bytes.
         for _ in range(count):
             self._content()

@@ -1,7 +1,7 @@
-"""Envelopes as RabbitMQ messages and back, in two dialects; pure, no I/O.
+"""Encodes and decodes envelopes as RabbitMQ messages, in two dialects; pure.
 
-``amqp`` is plain AMQP 0-9-1 (text as text, typed headers); ``jms`` is what RabbitMQ's Java client for JMS writes in its
-own mode. A message tells which one it is, so ``decode`` is not asked.
+``amqp`` is plain AMQP 0-9-1 (text as text, typed headers); ``jms`` is the format of RabbitMQ's Java client for JMS in
+its own mode. ``decode`` recognises the dialect of a message.
 """
 
 from jmsbridge_rabbitmq.messages.decoding import FAULT, Inbound, decode

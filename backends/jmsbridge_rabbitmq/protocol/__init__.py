@@ -1,3 +1,3 @@
-"""AMQP 0-9-1 itself: field tables, property lists, frames, names, refusals. Pure, without pika."""
+"""AMQP 0-9-1: field tables, property lists, frames, names, channel exceptions. Pure, without pika."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""What RabbitMQ refuses, as errors of the border; each names the thing, the broker and a remedy.
+"""Channel exceptions of RabbitMQ as errors of the SPI; each names the thing, the broker and a remedy.
 
 The broker refuses a request by closing its AMQP channel, so a refusal is the reply code and text of that close.
 """
@@ -20,7 +20,7 @@ __all__ = ["ChannelException", "is_exclusive_use", "out_of_channels", "oversize"
 
 
 class ChannelException(Exception):
-    """The broker closed a channel, with this reply code and text."""
+    """The broker closed a channel, with a reply code and text."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(f"{code} {text}")
@@ -33,20 +33,20 @@ _ACK_TIMEOUT = re.compile(r"delivery acknowledgement .*timed out|consumer ack ti
 
 
 def oversize(text: str) -> tuple[int, int] | None:
-    """Size and limit, where the broker says that a message was too large."""
+    """Size and limit, if the broker says that a message was too large."""
     found = _OVERSIZE.search(text)
     return (int(found[1]), int(found[2])) if found else None
 
 
 def is_exclusive_use(no: ChannelException) -> bool:
-    """Whether a consumer was refused because of another one, and not because of permissions."""
+    """Whether a consumer was refused because of another consumer, and not for lack of permissions."""
     return no.code == 403 and "exclusive" in no.text
 
 
 def out_of_channels(what: str, broker: str) -> BackendError:
-    """A connection has a limit of channels, and each session and consumer takes one."""
+    """The error for the limit of channels per connection; each session and each consumer uses one."""
     return BackendError(
-        f"{what}: this connection to {broker} has all the channels that it may have (channel_max); close sessions and "
+        f"{what}: this connection to {broker} has reached its limit of channels (channel_max); close sessions or "
         "consumers, or use another connection"
     )
 
@@ -58,15 +58,15 @@ _BY_CODE: dict[int, tuple[_Kind, str]] = {
     402: (NotSupported, "the broker offers no such exchange or queue type"),
     403: (AccessDenied, "grant the user configure, write and read on it (rabbitmqctl set_permissions)"),
     404: (AddressRefused, "create it, or check its name and the virtual host"),
-    405: (AddressInUse, "it belongs to another connection, which alone may consume and delete it"),
-    406: (AddressRefused, "declare it as it is, or delete it first"),
+    405: (AddressInUse, "it belongs to another connection; only that one may consume or delete it"),
+    406: (AddressRefused, "declare it with its present arguments, or delete it first"),
     530: (AccessDenied, "the broker does not allow it for this user or virtual host"),
-    540: (NotSupported, "this version of the broker does not have it"),
+    540: (NotSupported, "this version of the broker does not support it"),
 }
 
 
 def refusal(no: ChannelException, what: str, broker: str) -> BackendError:
-    """The error for a refused question; ``what`` says what was asked for."""
+    """The error for a refused request; ``what`` names the request."""
     kind, remedy = _BY_CODE.get(no.code, (BackendError, "see the broker's log"))
     if no.code == 406:
         kind, remedy = _precondition(no.text)
@@ -84,7 +84,7 @@ def _precondition(text: str) -> tuple[_Kind, str]:
             "sooner, take a smaller prefetch, or raise consumer_timeout"
         )
     if "unknown delivery tag" in text:
-        return ChannelLost, "a message was settled twice, which is a mistake of jmsbridge: please report it"
+        return ChannelLost, "a message was settled twice, which is a bug of jmsbridge: please report it"
     if "in use" in text:
         return AddressInUse, "close its consumers first"
     return _BY_CODE[406]

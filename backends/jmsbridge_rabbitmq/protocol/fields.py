@@ -1,6 +1,6 @@
-"""AMQP 0-9-1 field tables with JMS types both ways; pika has no floats and no small integers.
+"""Encoding and decoding of AMQP 0-9-1 field tables with JMS types; pika has no floats and no small integers.
 
-Pure functions on bytes, written for speed where messages pass: the loops name each common type.
+Pure functions on bytes, written for speed: the loops handle each common type inline.
 """
 
 import struct
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 MAX_DEPTH: Final = 32
-"""How deep tables and arrays may lie in each other."""
+"""The maximum nesting of tables and arrays."""
 
 _MOST_NAMES: Final = 4096
 _read_size: Final = struct.Struct(">I").unpack_from
@@ -44,7 +44,7 @@ def _read_decimal(data: bytes, offset: int) -> tuple[float]:
 
 _Unpack = Callable[[bytes, int], tuple[Any, ...]]
 _Made = Callable[[Any], Any] | None
-# Types of fixed size: how to read one, its size, and what makes the canonical value of it (None: it is one).
+# Types of fixed size: how to read one, its size, and its conversion to a canonical value (None: not needed).
 _READ: Final[dict[int, tuple[_Unpack, int, _Made]]] = {
     ord(code): (struct.Struct(layout).unpack_from, struct.calcsize(layout), made)
     for code, layout, made in (
@@ -65,11 +65,11 @@ _READ: Final[dict[int, tuple[_Unpack, int, _Made]]] = {
 
 
 class Malformed(ValueError):
-    """The bytes are no AMQP 0-9-1; the only error that decoders of this package raise."""
+    """The bytes are not valid AMQP 0-9-1; the only error that decoders of this package raise."""
 
 
 class Unencodable(ValueError):
-    """A value has no place in an AMQP 0-9-1 frame; the only error that encoders of this package raise."""
+    """AMQP 0-9-1 cannot represent a value; the only error that encoders of this package raise."""
 
 
 class TooLong(Unencodable):
@@ -77,11 +77,11 @@ class TooLong(Unencodable):
 
 
 class NotFinite(Unencodable):
-    """A NaN or an infinity: Erlang has none, and RabbitMQ ends the connection (541) that sends one in a table."""
+    """A NaN or an infinity: Erlang has neither, and RabbitMQ closes a connection (541) that sends one in a table."""
 
 
 class _Entry(NamedTuple):
-    """What the first octets of an entry say: ``unpack`` is None where the size is not fixed."""
+    """The decoded first octets of an entry; ``unpack`` is None if the size is not fixed."""
 
     name: str
     kind: int
@@ -92,9 +92,9 @@ class _Entry(NamedTuple):
 
 
 class Names(dict[bytes, _Entry]):
-    """Entries by their first octets; ``wanted`` is asked for the name.
+    """A cache of entries by their first octets, bounded; ``wanted`` says for a name whether the caller wants it.
 
-    They are remembered, up to a bound, because a program uses the same few.
+    A program uses the same few names again and again.
     """
 
     def __init__(self, wanted: Callable[[str], bool] = lambda name: True) -> None:
@@ -112,7 +112,7 @@ class Names(dict[bytes, _Entry]):
 
 
 class _Keys(dict[str, bytes]):
-    """The first octets of an entry of one type, by its name; bounded too."""
+    """A cache of the first octets of entries of one type, by name; bounded."""
 
     def __init__(self, code: str) -> None:
         super().__init__()
@@ -131,12 +131,12 @@ class _Keys(dict[str, bytes]):
 def _utf8(value: str) -> bytes:
     try:
         return value.encode()
-    except UnicodeEncodeError:  # lone surrogates: nobody but us will read them again
+    except UnicodeEncodeError:  # lone surrogates, which only jmsbridge can read
         return value.encode("utf-8", "surrogatepass")
 
 
 def text(data: bytes) -> str:
-    """The text of some bytes, whatever they are: lone surrogates are kept, what is no UTF-8 reads as ``\\xNN``."""
+    """Decode any bytes as text: lone surrogates are kept, invalid UTF-8 becomes ``\\xNN``."""
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -147,18 +147,18 @@ def text(data: bytes) -> str:
 
 
 def strict_text(data: bytes) -> str:
-    """The text of some bytes that must be text; Malformed where they are none."""
+    """Decode UTF-8; Malformed if it is not valid."""
     try:
         return data.decode()
     except UnicodeDecodeError:
         try:
             return data.decode("utf-8", "surrogatepass")
         except UnicodeDecodeError as error:
-            raise Malformed(f"a text is no UTF-8 from its byte {error.start} on") from error
+            raise Malformed(f"a text is not valid UTF-8 from its byte {error.start} on") from error
 
 
 def longstr(value: str) -> bytes:
-    """A text with its four-byte length."""
+    """A text after its four-byte length."""
     data = _utf8(value)
     return len(data).to_bytes(4, "big") + data
 
@@ -169,7 +169,7 @@ def field(name: str, value: Any) -> bytes:
 
 
 def encode_table(table: Mapping[str, Any]) -> bytes:
-    """A field table with its length: canonical JMS values, also bytes, lists and mappings; NotFinite."""
+    """A field table after its length, from canonical JMS values, bytes, lists and mappings; NotFinite."""
     data = encode_pairs(table)
     return len(data).to_bytes(4, "big") + data
 
@@ -179,7 +179,7 @@ def _finite(layout: str) -> Callable[[float], bytes]:
 
     def packed(value: float) -> bytes:
         if value - value != 0.0:
-            raise NotFinite(f"{value!r} has no place in a header: RabbitMQ ends the connection that sends it")
+            raise NotFinite(f"{value!r} cannot be sent in a header: RabbitMQ closes a connection that does so")
         return pack(value)
 
     return packed
@@ -199,7 +199,7 @@ _FIXED: Final[dict[type, tuple[_Keys, Callable[[Any], bytes]]]] = {
 
 
 def encode_pairs(table: Mapping[str, Any]) -> bytes:
-    """The entries of a table without its length, to be joined with others."""
+    """The entries of a table, without its length."""
     parts: list[bytes] = []
     add = parts.append
     fixed = _FIXED
@@ -223,7 +223,7 @@ def encode_pairs(table: Mapping[str, Any]) -> bytes:
 
 
 def _encode_other(value: Any) -> bytes:
-    """A rarer value with its type."""
+    """A value of a rarer type."""
     if value is None:
         return b"V"
     if isinstance(value, bytes):
@@ -236,23 +236,23 @@ def _encode_other(value: Any) -> bytes:
         if isinstance(value, Mapping):
             return b"F" + encode_table(value)
         if isinstance(value, (list, tuple)):
-            # A field is its name and its value: with an empty name all but the first octet is the value.
+            # encoded as a field with an empty name, of which the first octet is the name's length
             items = b"".join([field("", item)[1:] for item in value])
             return b"A" + _pack_size(len(items)) + items
     except (struct.error, RecursionError) as error:
-        raise Unencodable(f"no field of AMQP 0-9-1 can hold this {type(value).__name__}: {error}") from error
-    raise Unencodable(f"a {type(value).__name__} has no field type in AMQP 0-9-1")
+        raise Unencodable(f"a field of AMQP 0-9-1 cannot hold this {type(value).__name__}: {error}") from error
+    raise Unencodable(f"AMQP 0-9-1 has no field type for a {type(value).__name__}")
 
 
 _names: Final = Names()
 
 
 def decode_table(data: bytes, offset: int = 0) -> tuple[dict[str, Any], int]:
-    """The table at ``offset`` and the offset behind it; Malformed.
+    """The table at ``offset``, and the offset after it; Malformed.
 
-    Values are canonical where JMS has the type. A timestamp becomes a Long of milliseconds, a decimal a float, the
-    unsigned integers the next wider type (the widest a text where a Long is too small); byte arrays, tables and arrays
-    are ``bytes``, ``dict`` and ``list``.
+    Values are canonical if JMS has the type. A timestamp becomes a Long of milliseconds, a decimal a float, an unsigned
+    integer the next wider type (the widest a text if a Long is too small); byte arrays, tables and arrays become
+    ``bytes``, ``dict`` and ``list``.
     """
     return _decode_table(data, offset, len(data), 0)
 
@@ -262,7 +262,7 @@ def _decode_table(data: bytes, offset: int, limit: int, depth: int) -> tuple[dic
     start = offset + 4
     end = start + _size(data, offset)
     if end > limit:
-        raise Malformed(f"a field table announces {end - start} bytes and has {limit - start}")
+        raise Malformed(f"a field table of {end - start} bytes is announced, but {limit - start} bytes are left")
     decode_entries(data, start, end, _names, table, table, depth)
     return table, end
 
@@ -270,9 +270,9 @@ def _decode_table(data: bytes, offset: int, limit: int, depth: int) -> tuple[dic
 def decode_entries(
     data: bytes, offset: int, end: int, names: Names, wanted: dict[str, Any], others: dict[str, Any], depth: int = 0
 ) -> bool:
-    """The entries between two offsets, into one of two dictionaries, as ``names`` says; Malformed.
+    """Decode the entries between two offsets into the dictionary that ``names`` selects for each; Malformed.
 
-    Whether there is anything but texts, numbers and booleans among them.
+    Return whether one of the values is not a text, number or boolean.
     """
     is_odd = False
     try:
@@ -303,14 +303,14 @@ def decode_entries(
             else:
                 others[name] = value
     except (IndexError, struct.error) as error:
-        raise Malformed(f"a field table breaks off at byte {offset}") from error
+        raise Malformed(f"a field table is cut off at byte {offset}") from error
     if offset != end:
-        raise Malformed(f"a field reaches {offset - end} bytes beyond its table")
+        raise Malformed(f"a field extends {offset - end} bytes beyond its table")
     return is_odd
 
 
 def _decode_other(data: bytes, offset: int, end: int, kind: int, depth: int) -> tuple[Any, int]:
-    """A value of any type; the caller looks whether it ends too late."""
+    """Decode a value of any type; the caller checks where it ends."""
     known = _READ.get(kind)
     if known is not None:
         unpack, size, made = known
@@ -322,10 +322,10 @@ def _decode_other(data: bytes, offset: int, end: int, kind: int, depth: int) -> 
         start = offset + 4
         stop = start + _size(data, offset)
         if stop > end:
-            raise Malformed(f"a text or byte array reaches {stop - end} bytes beyond its table")
+            raise Malformed(f"a text or byte array extends {stop - end} bytes beyond its table")
         return (data[start:stop] if kind == 0x78 else text(data[start:stop])), stop
     if depth >= MAX_DEPTH:
-        raise Malformed(f"tables and arrays lie deeper in each other than {MAX_DEPTH} levels")
+        raise Malformed(f"tables and arrays are nested more than {MAX_DEPTH} levels deep")
     if kind == 0x46:  # F
         return _decode_table(data, offset, end, depth + 1)
     if kind == 0x41:  # A
@@ -337,13 +337,13 @@ def _decode_array(data: bytes, offset: int, limit: int, depth: int) -> tuple[lis
     items: list[Any] = []
     end = offset + 4 + _size(data, offset)
     if end > limit:
-        raise Malformed(f"an array reaches {end - limit} bytes beyond its table")
+        raise Malformed(f"an array extends {end - limit} bytes beyond its table")
     offset += 4
     while offset < end:
         value, offset = _decode_other(data, offset + 1, end, data[offset], depth)
         items.append(value)
     if offset != end:
-        raise Malformed(f"an item reaches {offset - end} bytes beyond its array")
+        raise Malformed(f"an item extends {offset - end} bytes beyond its array")
     return items, end
 
 
@@ -351,7 +351,7 @@ def _size(data: bytes, offset: int) -> int:
     try:
         found: int = _read_size(data, offset)[0]
     except struct.error as error:
-        raise Malformed(f"a field table breaks off at byte {offset}") from error
+        raise Malformed(f"a field table is cut off at byte {offset}") from error
     return found
 
 
@@ -360,11 +360,11 @@ def _long(value: int) -> Any:
 
 
 def without(table: bytes, names: Collection[str]) -> bytes:
-    """An encoded table, with its length, less some entries; the other entries stay byte for byte; Malformed."""
+    """An encoded table, with its length, without some entries; the others stay byte for byte; Malformed."""
     kept = bytearray()
     end = 4 + _size(table, 0)
     if end != len(table):
-        raise Malformed("the bytes are no field table")
+        raise Malformed("the bytes are not a field table")
     offset = 4
     try:
         while offset < end:
@@ -375,7 +375,7 @@ def without(table: bytes, names: Collection[str]) -> bytes:
             if entry.name not in names:
                 kept += table[start:offset]
     except (IndexError, struct.error) as error:
-        raise Malformed(f"a field table breaks off at byte {offset}") from error
+        raise Malformed(f"a field table is cut off at byte {offset}") from error
     if offset != end:
-        raise Malformed(f"a field reaches {offset - end} bytes beyond its table")
+        raise Malformed(f"a field extends {offset - end} bytes beyond its table")
     return len(kept).to_bytes(4, "big") + kept

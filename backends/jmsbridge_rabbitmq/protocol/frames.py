@@ -1,6 +1,6 @@
-"""AMQP 0-9-1 frames on bytes: publishes and settlements on the way out, deliveries and confirmations on the way in.
+"""AMQP 0-9-1 frames as bytes: writes publishes and settlements, reads deliveries and confirms.
 
-Pure: no socket, no pika. What this module does not know is handed on as it came (``Raw``).
+Pure: no socket, no pika. All other frames are passed on unread (``Raw``).
 """
 
 import struct
@@ -32,9 +32,9 @@ GET_OK: Final = 71
 _END: Final = b"\xce"
 _DELIVERS: Final = b"\0\x3c\0\x3c"
 _MOST_DESTINATIONS: Final = 1024
-_BARE: Final = 8  # octets of a frame besides its payload
+_BARE: Final = 8  # octets of a frame apart from its payload
 _HEAD: Final = 19  # octets of a header frame up to its flags
-_ADDED: Final = 65_536  # the broker tells in headers that were full what became of the message, and does not count
+_ADDED: Final = 65_536  # by so much the broker's own headers may exceed the agreed frame size
 _pack_header: Final = struct.Struct(">BHIHHQ").pack
 _pack_body: Final = struct.Struct(">BHI").pack
 _pack_tag: Final = struct.Struct(">BHIHHQBB").pack
@@ -47,10 +47,10 @@ _read_code: Final = struct.Struct(">H").unpack_from
 
 
 class Content(msgspec.Struct, frozen=True, gc=False):
-    """A message with the method that brought it: ``method`` is DELIVER, GET_OK or RETURN.
+    """A message with its method: ``method`` is DELIVER, GET_OK or RETURN.
 
     ``properties`` is the raw property list (flags and values) as ``properties.decode`` and ``wire.decode`` take it.
-    ``consumer_tag`` belongs to DELIVER, ``delivery_tag`` to DELIVER and GET_OK, code and text to RETURN.
+    ``consumer_tag`` is set for DELIVER, ``delivery_tag`` for DELIVER and GET_OK, code and text for RETURN.
     """
 
     method: int
@@ -76,7 +76,7 @@ class Confirm(msgspec.Struct, frozen=True, gc=False):
 
 
 class Raw(msgspec.Struct, frozen=True, gc=False):
-    """One complete frame, end octet included, for pika."""
+    """One complete frame for pika, including the end octet."""
 
     frame: bytes
 
@@ -85,7 +85,7 @@ Event = Content | Confirm | Raw
 
 
 class PublishFrames:
-    """Builds the frames of basic.publish on one channel; the constant part of each destination is kept (bounded)."""
+    """Builds the frames of basic.publish on one channel; caches the constant part per destination, bounded."""
 
     def __init__(self, channel: int, frame_max: int) -> None:
         self._channel = channel
@@ -93,7 +93,7 @@ class PublishFrames:
         self._methods: dict[tuple[str, str, bool], bytes] = {}
 
     def frames(self, exchange: str, routing_key: str, mandatory: bool, properties: bytes, body: bytes) -> bytes:
-        """Method, header and body frames of one message, joined; Unencodable where the header exceeds a frame."""
+        """Method, header and body frames of one message, joined; Unencodable if the header exceeds a frame."""
         method = self._methods.get((exchange, routing_key, mandatory))
         if method is None:
             method = self._method(exchange, routing_key, mandatory)
@@ -102,7 +102,7 @@ class PublishFrames:
         head = 12 + len(properties)
         if head > self._room:
             raise Unencodable(
-                f"headers and properties take {head} bytes, and one frame of this connection has room for {self._room}"
+                f"headers and properties take {head} bytes, but a frame of this connection has room for {self._room}"
             )
         header = _pack_header(2, channel, head, 60, 0, size)
         if not size:
@@ -138,7 +138,7 @@ def ack(channel: int, tag: int, multiple: bool = False) -> bytes:
 
 
 def nack(channel: int, tag: int) -> bytes:
-    """A basic.nack frame that hands one message back."""
+    """A basic.nack frame that requeues one message."""
     return _pack_tag(1, channel, 13, 60, 120, tag, 2, 0xCE)
 
 
@@ -156,10 +156,10 @@ class _Pending:
 
 
 class FrameReader:
-    """Cuts what the socket gives into events; feed it everything after the protocol header has been answered.
+    """Splits the received bytes into events.
 
-    It may be fed from the first byte that the broker sends: the handshake comes out as ``Raw``. Nothing is kept beyond
-    one frame and, per channel, one message of at most ``max_body``.
+    It may be fed from the first byte that the broker sends: the handshake comes out as ``Raw``. It stores at most one
+    frame and, per channel, one message of at most ``max_body``.
     """
 
     def __init__(self, frame_max: int = 131072, max_body: int = 512 * 1024 * 1024) -> None:
@@ -182,29 +182,29 @@ class FrameReader:
         try:
             offset = self._read(data, events)
         except (IndexError, struct.error) as error:
-            raise Malformed("a method of the broker breaks off within its frame") from error
+            raise Malformed("a method of the broker is cut off within its frame") from error
         if offset < len(data):
             self._rest += memoryview(data)[offset:]
         return events
 
     def _read(self, data: bytes, events: list[Event]) -> int:
-        """Take all complete frames; the offset behind the last. ``_need`` is what the next one takes."""
+        """Read all complete frames; return the offset after the last. ``_need`` is the size of the next one."""
         offset, end = 0, len(data)
         pending = self._pending
         while end - offset >= 7:
             kind, channel, size = _read_frame(data, offset)
             if size > self._frame_max - _BARE + (_ADDED if kind == 2 else 0):
-                raise Malformed(f"a frame of {size} bytes, where {self._frame_max} were agreed")
+                raise Malformed(f"a frame has {size} bytes, but {self._frame_max} were agreed")
             start = offset + 7
             stop = start + size
             if stop >= end:
                 self._need = size + 8
                 return offset
             if data[stop] != 0xCE:
-                raise Malformed("a frame does not end where it says")
+                raise Malformed("a frame does not end with the end octet")
             if kind == 1:
                 if channel in pending:
-                    raise Malformed(f"a method on channel {channel} amid a message")
+                    raise Malformed(f"a method on channel {channel} interrupts a message")
                 last = self._on_delivery(data, start, stop, channel, events)
                 if last:
                     stop = last
@@ -221,9 +221,9 @@ class FrameReader:
         return offset
 
     def _on_delivery(self, data: bytes, start: int, stop: int, channel: int, events: list[Event]) -> int:
-        """Take a delivery whose three frames are here, as they nearly always are; the end of the last one.
+        """Read a delivery whose three frames are complete, the common case; return the offset after them.
 
-        0 where it is anything else: then it is looked at frame by frame.
+        Return 0 for anything else, which is then read frame by frame.
         """
         end = len(data)
         if data[start : start + 4] != _DELIVERS or end - stop <= _HEAD:
@@ -272,12 +272,12 @@ class FrameReader:
     def _on_header(self, data: bytes, start: int, stop: int, channel: int, events: list[Event]) -> None:
         pending = self._pending.get(channel)
         if pending is None or pending.properties is not None:
-            raise Malformed(f"a content header on channel {channel} where none belongs")
+            raise Malformed(f"an unexpected content header on channel {channel}")
         family, _, size = _read_content(data, start)
         if family != 60 or stop - start < 14:
-            raise Malformed("a content header that belongs to no message")
+            raise Malformed("a content header without a message")
         if size > self._max_body:
-            raise Malformed(f"a message of {size} bytes, beyond the limit of {self._max_body}")
+            raise Malformed(f"a message of {size} bytes exceeds the limit of {self._max_body}")
         pending.properties = data[start + 12 : stop]
         pending.missing = size
         if not size:
@@ -286,10 +286,10 @@ class FrameReader:
     def _on_body(self, data: bytes, start: int, stop: int, channel: int, events: list[Event]) -> None:
         pending = self._pending.get(channel)
         if pending is None or pending.properties is None:
-            raise Malformed(f"a piece of a body on channel {channel} where none belongs")
+            raise Malformed(f"an unexpected body frame on channel {channel}")
         pending.missing -= stop - start
         if start == stop:
-            raise Malformed(f"an empty piece of a body on channel {channel}")
+            raise Malformed(f"an empty body frame on channel {channel}")
         if pending.missing < 0:
             raise Malformed(f"a body on channel {channel} is longer than announced")
         piece = data[start:stop]
@@ -309,11 +309,11 @@ class FrameReader:
         elif number == RETURN:
             code = _read_code(payload)[0]
             reason, offset = _short(payload, 2)
-            exchange, routing_key = _ways[payload[offset:]]
+            exchange, routing_key = _routes[payload[offset:]]
         else:
             tag, flags = _read_tag(payload)
             redelivered = flags & 1 != 0
-            exchange, routing_key = _ways[payload[9:-4]]  # behind it the number of messages that are left
+            exchange, routing_key = _routes[payload[9:-4]]  # the last 4 bytes are the number of messages left
         events.append(
             Content(
                 number, channel, consumer_tag, tag, redelivered, exchange, routing_key, code, reason, properties, body
@@ -321,29 +321,29 @@ class FrameReader:
         )
 
 
-class _Ways(dict[bytes, tuple[str, str]]):
-    """Exchange and routing key by the bytes that end a method; bounded."""
+class _Routes(dict[bytes, tuple[str, str]]):
+    """Exchange and routing key by the last bytes of a method; bounded."""
 
     def __missing__(self, payload: bytes) -> tuple[str, str]:
         exchange, offset = _short(payload, 0)
         routing_key, offset = _short(payload, offset)
         if offset != len(payload):
-            raise Malformed("a method of the broker is longer or shorter than its frame")
+            raise Malformed("the length of a method differs from that of its frame")
         if len(self) >= _MOST_DESTINATIONS:
             self.clear()
         self[payload] = found = exchange, routing_key
         return found
 
 
-_ways: Final = _Ways()
+_routes: Final = _Routes()
 _texts: Final[dict[bytes, str]] = {}
 
 
 def _delivered(payload: bytes) -> tuple[str, int, bool, tuple[str, str]]:
-    """Consumer tag, delivery tag, redelivered, and the way of a basic.deliver."""
+    """Consumer tag, delivery tag, redelivered flag, and exchange and routing key of a basic.deliver."""
     consumer_tag, offset = _short(payload, 0)
     tag, flags = _read_tag(payload, offset)
-    return consumer_tag, tag, flags & 1 != 0, _ways[payload[offset + 9 :]]
+    return consumer_tag, tag, flags & 1 != 0, _routes[payload[offset + 9 :]]
 
 
 def _short(payload: bytes, offset: int) -> tuple[str, int]:
@@ -352,7 +352,7 @@ def _short(payload: bytes, offset: int) -> tuple[str, int]:
     data = payload[start:end]
     found = _texts.get(data)
     if found is None:
-        # Consumer tags and names recur with every message; names that the broker invents per message are not kept long.
+        # Consumer tags and names recur with every message; clearing drops names that the broker invents per message.
         if len(_texts) >= _MOST_DESTINATIONS:
             _texts.clear()
         found = _texts[data] = text(data)

@@ -1,4 +1,4 @@
-"""Names that RabbitMQ takes, and those that it would cut, or that would end the link. Pure."""
+"""Checks of names that RabbitMQ would refuse or change, or for which it would close the connection. Pure."""
 
 import base64
 import binascii
@@ -9,39 +9,37 @@ from jmsbridge.spi import AddressRefused, ClientIdRefused
 __all__ = ["DIRECT_REPLY", "check", "check_arguments", "check_client_id", "check_new", "client_queue"]
 
 DIRECT_REPLY: Final = "amq.rabbitmq.reply-to"
-"""What one who wants an answer without a queue says; the broker puts a name with a token in its place."""
+"""The reply-to name for answers without a queue; the broker replaces it by a name with a token."""
 
-_ATOMS: Final = {118: 2, 119: 1, 100: 2, 115: 1}  # an Erlang atom's tags, and the octets of its length
+_ATOMS: Final = {118: 2, 119: 1, 100: 2, 115: 1}  # the tags of Erlang atoms, and the octets of their lengths
 
 
 def check(name: str) -> None:
-    """AddressRefused where it can be the name of no queue, exchange or topic."""
+    """AddressRefused if this cannot be the name of a queue, exchange or topic."""
     try:
         size = len(name.encode())
     except UnicodeEncodeError:
         size = 0
-    if not 0 < size <= 255 or "\n" in name or "\r" in name:  # the broker leaves line ends out, and so takes another one
+    if not 0 < size <= 255 or "\n" in name or "\r" in name:  # the broker removes line ends, which gives another name
         raise AddressRefused(
-            f"{name[:40]!r} is no name for a queue or topic of RabbitMQ: 1 to 255 bytes of UTF-8, without line ends"
+            f"{name[:40]!r} is not a name for a queue or topic of RabbitMQ: 1 to 255 bytes of UTF-8, without line ends"
         )
     if name.startswith(DIRECT_REPLY) and not _is_token(name.removeprefix(f"{DIRECT_REPLY}.")):
-        # what it cannot read there ends the broker's side of a channel, and the connection with it
+        # an invalid token crashes the channel in the broker, which closes the connection
         raise AddressRefused(
             f"{name[:80]!r} is an invalid direct reply-to address: RabbitMQ did not make it; use a temporary queue"
         )
 
 
 def check_new(name: str) -> None:
-    """The same, for a queue that is made here."""
+    """The same, for a queue that is to be created."""
     check(name)
     if name.startswith("amq."):
-        raise AddressRefused(
-            f"{name[:40]!r}: RabbitMQ alone makes queues whose names begin with amq.; take another name"
-        )
+        raise AddressRefused(f"{name[:40]!r}: names that begin with amq. are reserved for RabbitMQ; use another name")
 
 
 def check_arguments(arguments: dict[str, Any]) -> None:
-    """The same for the names in a question to the broker."""
+    """The same, for the names in the arguments of a request."""
     for each in ("queue", "exchange", "source", "destination"):
         if each in arguments:
             check(arguments[each])
@@ -50,7 +48,7 @@ def check_arguments(arguments: dict[str, Any]) -> None:
 
 
 def _is_token(text: str) -> bool:
-    """Whether it is an Erlang process as the broker writes it, and a key."""
+    """Whether this is a token of the broker: an encoded Erlang process id and a key."""
     process, dot, key = text.partition(".")
     if not dot or not key or "." in key:
         return False
@@ -66,15 +64,15 @@ def _is_token(text: str) -> bool:
 
 
 def client_queue(client_id: str) -> str:
-    """The queue that shows that a client id is in use."""
+    """The exclusive queue that reserves a client id."""
     return f"jms-client-{client_id}"
 
 
 def check_client_id(client_id: str) -> None:
-    """ClientIdRefused where it can be no client id."""
+    """ClientIdRefused if RabbitMQ cannot have a queue for this client id."""
     try:
         check(client_queue(client_id))
     except AddressRefused as error:
         raise ClientIdRefused(
-            f"{client_id[:40]!r} can be no client id on RabbitMQ: 244 bytes of UTF-8 at most, without line ends"
+            f"{client_id[:40]!r} cannot be a client id on RabbitMQ: at most 244 bytes of UTF-8, without line ends"
         ) from error

@@ -1,4 +1,4 @@
-"""The property list of AMQP 0-9-1's content header, both ways, on bytes."""
+"""Encoding and decoding of the property list in AMQP 0-9-1's content header."""
 
 import struct
 from typing import Final
@@ -18,14 +18,14 @@ _content_types: Final = {
 
 
 class Properties(msgspec.Struct):
-    """The fourteen basic properties; ``headers`` is the raw field table with its length, None where absent."""
+    """The fourteen basic properties; ``headers`` is the raw field table with its length, None if absent."""
 
     content_type: str | None = None
     content_encoding: str | None = None
     headers: bytes | None = None
     delivery_mode: int | None = None
     priority: int | None = None
-    correlation_id: bytes | None = None  # bytes: what is no UTF-8 must survive
+    correlation_id: bytes | None = None  # bytes, because invalid UTF-8 must survive
     reply_to: str | None = None
     expiration: str | None = None
     message_id: str | None = None
@@ -41,7 +41,7 @@ def decode(data: bytes) -> Properties:
     try:
         found, end = _decode(data)
     except (IndexError, struct.error) as error:
-        raise Malformed("a property list breaks off") from error
+        raise Malformed("a property list is cut off") from error
     if end != len(data):
         raise Malformed(f"a property list of {len(data)} bytes ends at byte {end}")
     return found
@@ -50,7 +50,7 @@ def decode(data: bytes) -> Properties:
 def _decode(data: bytes) -> tuple[Properties, int]:
     flags = _read_flags(data)[0]
     if flags & 3:
-        raise Malformed("a property list with properties that AMQP 0-9-1 does not know")
+        raise Malformed("a property list has flags that AMQP 0-9-1 does not define")
     found = Properties()
     offset = 2
     if flags & 0x8000:
@@ -91,7 +91,7 @@ _LAST: Final[_Texts] = ((0x20, "type"), (0x10, "user_id"), (0x08, "app_id"), (0x
 
 
 def _decode_texts(data: bytes, offset: int, flags: int, found: Properties, which: _Texts) -> int:
-    """Properties that few messages have."""
+    """Decode properties that few messages have."""
     for bit, name in which:
         if flags & bit:
             offset = (start := offset + 1) + data[offset]
@@ -100,10 +100,10 @@ def _decode_texts(data: bytes, offset: int, flags: int, found: Properties, which
 
 
 def shortstr(value: str | bytes, name: str) -> bytes:
-    """A text with its one-byte length; Unencodable, naming the property, above 255 bytes."""
+    """A text after its one-byte length; above 255 bytes Unencodable, which names the property."""
     data = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
     if len(data) > 255:
-        raise Unencodable(f"the {name} takes {len(data)} bytes, and AMQP 0-9-1 has room for 255")
+        raise Unencodable(f"the {name} takes {len(data)} bytes, but AMQP 0-9-1 has room for 255")
     return bytes((len(data),)) + data
 
 

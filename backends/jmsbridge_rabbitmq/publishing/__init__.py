@@ -1,3 +1,3 @@
-"""The way out, from ``Channel.send`` to the broker's confirm."""
+"""Sending, from ``Channel.send`` to the broker's confirm."""
 
 __all__: list[str] = []

@@ -1,7 +1,7 @@
-"""The way out of one SPI channel: a confirm channel on the publishing connection, opened with the first send.
+"""The sends of one SPI channel: a confirm channel on the publishing connection, opened with the first send.
 
-Sends are encoded in the caller's thread and written in batches on the I/O thread. Where a destination has to be made
-first, everything behind that send waits, so that the order is kept.
+Sends are encoded in the caller's thread and written in batches on the I/O thread. While a destination is being created,
+all later sends wait, so that the order is kept.
 """
 
 import logging
@@ -37,9 +37,9 @@ from jmsbridge_rabbitmq.protocol.fields import Unencodable
 from jmsbridge_rabbitmq.protocol.frames import Confirm, Content
 from jmsbridge_rabbitmq.publishing.sending import (
     Sending,
-    culprits,
     full,
     message_id,
+    refused_range,
     too_large,
     too_many_headers,
     unencodable,
@@ -50,9 +50,9 @@ __all__ = ["Publisher"]
 log = logging.getLogger("jmsbridge.rabbitmq")
 
 _WINDOW_BYTES = 16 * 1024 * 1024
-_BUSY = 64  # sends under way, above which the outbox is watched: no wake-up for each send
+_BUSY = 64  # unconfirmed sends from which the I/O thread watches the outbox, without a wake-up per send
 _TRIES = 15
-_PAUSE = 0.1  # seconds between two tries
+_PAUSE = 0.1  # seconds between two attempts
 
 
 class Publisher:
@@ -74,15 +74,15 @@ class Publisher:
         self._opening = False
         self._making = False
         self._pausing = False
-        self._quorum = quorum  # delayed messages wait in quorum queues
-        self._keeping: set[tuple[int, str, bool]] = set()  # waiting places that are being declared again
+        self._quorum = quorum  # whether delayed messages wait in quorum queues
+        self._keeping: set[tuple[int, str, bool]] = set()  # delay queues that are being declared again
         self._closed: Callable[[], None] | None = None
-        self._target: Address | None = None  # the last one that was looked at; any thread
+        self._target: Address | None = None  # the last address that was checked; any thread
 
     # -- any thread
 
     def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
-        """Encode and hand over."""
+        """Encode the message and pass it to the I/O thread."""
         address = envelope.address
         if self._thread.ended is not None and ticket is None:
             raise self._life.lost_early()
@@ -106,16 +106,16 @@ class Publisher:
         exchange = ""
         if address.topic:
             exchange = topology.TEMPORARY_TOPICS if address.temporary else topology.TOPICS
-        wait = 0 if address.topic else delay  # a topic's subscribers are those of now: they make it wait
+        wait = 0 if address.topic else delay  # topics route at once, and the subscriptions delay the message
         self._outbox.put(Sending(exchange, address.name, made, ticket, address.temporary, wait, self._quorum))
 
-    def copy(self, queue: str, raw: bytes, body: bytes, ticket: Ticket, *, wait: int = 0, there: bool = False) -> None:
-        """Send a received message once more to a queue, after ``wait`` ms; ``raw`` are its properties, with an id.
+    def copy(self, queue: str, raw: bytes, body: bytes, ticket: Ticket, *, wait: int = 0, owned: bool = False) -> None:
+        """Send a copy of a received message to a queue, after ``wait`` ms; ``raw`` are its properties, with an id.
 
-        The queue is made where it is missing, unless it was ``there``.
+        A missing queue is created, unless it is ``owned`` by a connection or known to exist.
         """
         made = Outbound(raw, body, message_id(raw) or "")
-        self._outbox.put(Sending("", queue, made, ticket, there, wait, self._quorum))
+        self._outbox.put(Sending("", queue, made, ticket, owned, wait, self._quorum))
 
     # -- writing
 
@@ -143,7 +143,7 @@ class Publisher:
         if len(made.body) > limit:
             sending.fail(SendRefused(too_large(sending, limit, self._life.broker)))
             return
-        self._unconfirmed.sent(sending)  # before the write: whatever goes wrong there, it is answered
+        self._unconfirmed.sent(sending)  # before the write, so that it is answered if that fails
         try:
             self._pair.publishing.publish(
                 self._channel, sending.via, sending.key, sending.mandatory, made.properties, made.body
@@ -154,23 +154,23 @@ class Publisher:
             return
         self._bytes += len(made.body)
 
-    def go_on(self) -> None:
-        """Something that was waited for is there."""
+    def resume(self) -> None:
+        """Continue sending."""
         self._outbox.work()
 
     def cancel(self, tickets: Sequence[Ticket]) -> None:
-        """Forget those of these sends that are not written, and answer them."""
+        """Drop those of these sends that are not written, and answer them."""
         items = self._outbox.items
         cancelled = {id(ticket) for ticket in tickets}
-        alarm = "reads no messages, because an alarm of its memory or disk is on"
-        why = alarm if self._pair.blocked else "was busy with what stands before it"
+        alarm = "reads no messages because of a memory or disk alarm"
+        why = alarm if self._pair.blocked else "had not taken earlier messages"
         for sending in list(items):
             if id(sending.ticket) in cancelled:
                 items.remove(sending)
-                sending.fail(SendCancelled(f"{sending.where}: nothing of it was written; {self._life.broker} {why}"))
+                sending.fail(SendCancelled(f"{sending.where}: the message was not sent; {self._life.broker} {why}"))
 
     def _is_there(self, sending: Sending) -> bool:
-        """Whether the destination exists for all we know; if not, it is made, and sending goes on after that."""
+        """Whether the destination is known to exist; if not, create it and continue sending after that."""
         known, exchange, key = self._known, sending.exchange, sending.key
         if exchange and exchange not in known.exchanges:
             self._make(topology.ensure_exchange(exchange), sending, lambda: known.exchanges.add(exchange))
@@ -179,7 +179,7 @@ class Publisher:
             self._make(topology.ensure_queue(key, known.kinds), sending, lambda: known.remember(key))
             return False
         if sending.wait > 0:
-            place = sending.place
+            place = sending.delay_queue
             if known.waiting.get(place, 0.0) < time.monotonic():
                 until = time.monotonic() + delay_queues.FRESH
                 what = f"delaying a message for {sending.where} by {place[0]:,} ms"
@@ -188,9 +188,9 @@ class Publisher:
                 return False
         return True
 
-    def _keep_place(self, sending: Sending) -> None:
+    def _keep_delay_queue(self, sending: Sending) -> None:
         """A late confirm starts the TTL late: declare the delay queue again, so that x-expires cannot remove it."""
-        known, place = self._known, sending.place
+        known, place = self._known, sending.delay_queue
         if place in self._keeping or known.waiting.get(place, 0.0) >= time.monotonic():
             return
         self._keeping.add(place)
@@ -201,10 +201,10 @@ class Publisher:
             if error is None:
                 known.waiting[place] = until
             elif not isinstance(error, LinkLost):
-                log.warning("%s: delayed messages may be lost with the queue where they wait: %s", sending.where, error)
+                log.warning("%s: the queue with its delayed messages could not be kept alive: %s", sending.where, error)
 
         conversation = delay_queues.ensure_waiting(*place)
-        self._control.ask(conversation, "keeping a queue for delayed messages", kept)
+        self._control.ask(conversation, "keeping a delay queue alive", kept)
 
     def _make(self, conversation: Conversation, sending: Sending, made: Callable[[], None], what: str = "") -> None:
         self._making = True
@@ -217,7 +217,7 @@ class Publisher:
                 self._outbox.items.popleft().fail(error)
             self._outbox.work()
 
-        self._control.ask(conversation, what or f"making {sending.where} for a send", done)
+        self._control.ask(conversation, what or f"creating {sending.where} for a send", done)
 
     # -- the channel
 
@@ -250,7 +250,7 @@ class Publisher:
         self._pair.publishing.confirm_select(channel, ready)
 
     def _returned(self, content: Content) -> None:
-        """What a mandatory publish gets before its confirmation when nothing takes it."""
+        """basic.return: no queue took a mandatory publish; its confirm follows."""
         name = message_id(content.properties)
         for sending in self._unconfirmed.waiting():
             if sending.made.message_id == name and sending.key == content.routing_key and sending.returned is None:
@@ -269,7 +269,7 @@ class Publisher:
                     sending.fail(SendRefused(full(sending, self._life.broker)))
             else:
                 if sending.wait > 0:
-                    self._keep_place(sending)
+                    self._keep_delay_queue(sending)
                 elif not sending.exchange and sending.key not in proven:
                     self._known.prove(sending.key)
                 if sending.ticket is not None:
@@ -278,9 +278,9 @@ class Publisher:
             self._outbox.work()
 
     def _try_again(self, sending: Sending, others: list[Sending]) -> bool:
-        """A quorum queue that was just made refuses until it has a leader: the first send is tried again until then.
+        """Send again: a new quorum queue refuses messages until it has a leader.
 
-        Not where another send to that queue is under way, because that would change the order.
+        Not if another send to that queue is unconfirmed, because that would change the order.
         """
         known, key = self._known, sending.key
         if sending.exchange or key in known.proven or self._making or self._closed is not None:
@@ -304,21 +304,21 @@ class Publisher:
         self._forget(sending)
         sending.fail(
             AddressRefused(
-                f"{sending.where}: {self._life.broker} has nowhere to put the message ({sending.returned}): it does "
-                "not exist any more"
+                f"{sending.where} does not exist any more: {self._life.broker} returned the message "
+                f"({sending.returned})"
             )
         )
 
     def _forget(self, sending: Sending) -> None:
-        """Its destination may be gone, or the place where it was to wait."""
+        """Forget that its destination and its delay queue exist."""
         self._known.forget(sending.exchange, sending.key)
-        self._known.waiting.pop(sending.place, None)
+        self._known.waiting.pop(sending.delay_queue, None)
 
     def _lost(self, channel: Any, reason: BaseException) -> None:
-        """The channel is closed; by the broker where ``close`` was not called: the next send opens another."""
+        """The channel was closed; if by the broker, the next send opens another."""
         self._channel, self._opening = None, False
         if self._closed is not None:
-            self._let_go(self._closed)
+            self._fail_unconfirmed(self._closed)
             return
         if self._thread.ended is not None or not self._pair.publishing.is_open:
             return
@@ -328,11 +328,11 @@ class Publisher:
         self._outbox.work()
 
     def _answer_lost(self, no: ChannelException, sendings: list[Sending]) -> None:
-        """What the broker refused is refused; what came before is in doubt; what came after was not looked at."""
+        """Fail the send that the broker refused; earlier ones are in doubt, later ones are sent again."""
         broker, size = self._life.broker, oversize(no.text)
         if size is not None:
             self._known.message_limit = min(self._known.message_limit, size[1])
-        first, last = culprits(no, sendings, size)
+        first, last = refused_range(no, sendings, size)
         for sending in sendings[: last + 1]:
             self._forget(sending)
             if first == last and sending is sendings[last]:
@@ -346,30 +346,30 @@ class Publisher:
     # -- ends
 
     def end(self) -> None:
-        """The link is gone: answer everything."""
+        """The link is lost: answer all tickets."""
         lost = self._life.lost_late()
         for sending in self._unconfirmed.give_up():
             sending.fail(lost)
         self._outbox.refuse_all()
 
-    def stalled(self) -> None:
-        """The broker may have stopped reading: a close does not wait for the end of an alarm."""
+    def on_blocked(self) -> None:
+        """During an alarm, do not let ``close`` wait for the broker."""
         if self._closed is not None and self._pair.blocked:
-            self._let_go(self._closed)
+            self._fail_unconfirmed(self._closed)
 
-    def _let_go(self, closed: Callable[[], None]) -> None:
-        lost = ChannelLost("the channel was closed before the broker had confirmed", in_doubt=True)
+    def _fail_unconfirmed(self, closed: Callable[[], None]) -> None:
+        lost = ChannelLost("the channel was closed before the broker confirmed the send", in_doubt=True)
         for sending in self._unconfirmed.give_up():
             sending.fail(lost)
         closed()
 
     def close(self, done: Callable[[], None]) -> None:
-        """Close the channel when nothing is under way on it."""
+        """Close the channel; unsent messages fail."""
         self._closed = done
         self._outbox.work()  # answers what was not sent
         if self._channel is not None and self._channel.is_open:
             self._pair.publishing.expect()
             self._channel.close()
-            self.stalled()
+            self.on_blocked()
         elif not self._opening:
             done()

@@ -10,9 +10,9 @@ __all__ = ["Publishers"]
 
 
 class Publishers:
-    """Makes them, and tells them of what concerns all.
+    """Creates the publishers of a link.
 
-    ``copier`` sends the copies of received messages, which have an order of their own.
+    ``copier`` is one more, for copies of received messages.
     """
 
     def __init__(
@@ -25,7 +25,7 @@ class Publishers:
         pair.when_blocked.append(self._blocked)
 
     def make(self) -> Publisher:
-        """A new one; from any thread."""
+        """Create a publisher; any thread."""
         made = Publisher(*self._made_of)
         self.open.add(made)
         return made
@@ -37,6 +37,6 @@ class Publishers:
     def _blocked(self, active: bool) -> None:
         for each in list(self.open):
             if active:
-                each.stalled()
+                each.on_blocked()
             else:
-                each.go_on()
+                each.resume()

@@ -1,4 +1,4 @@
-"""One publish on its way, and whom a refusal is about."""
+"""One publish, and the error messages for publishes."""
 
 import msgspec
 
@@ -9,22 +9,22 @@ from jmsbridge_rabbitmq.protocol import names, properties
 from jmsbridge_rabbitmq.protocol.errors import ChannelException
 from jmsbridge_rabbitmq.protocol.fields import Malformed, Unencodable
 
-__all__ = ["Sending", "culprits", "full", "message_id", "too_large", "too_many_headers", "unencodable"]
+__all__ = ["Sending", "full", "message_id", "refused_range", "too_large", "too_many_headers", "unencodable"]
 
 
 class Sending(msgspec.Struct, gc=False, eq=False):
-    """One publish, from ``send`` to its answer. Not for the garbage collector: every list that has it is emptied."""
+    """One publish, from ``send`` to its answer. Not tracked by the garbage collector: every list of it is emptied."""
 
     exchange: str
     key: str
     made: Outbound
     ticket: Ticket | None
     owned: bool = False
-    """To a temporary destination, say: there, or gone for good."""
+    """Whether the destination must not be created, because it is temporary, or is known to exist."""
     wait: int = 0
-    """Milliseconds before it is to be delivered."""
+    """The delay in milliseconds."""
     quorum: bool = False
-    """Whether it waits in a quorum queue."""
+    """Whether its delay queue is a quorum queue."""
     tries: int = 0
     returned: str | None = None
 
@@ -34,21 +34,21 @@ class Sending(msgspec.Struct, gc=False, eq=False):
             self.ticket.fail(error)
 
     @property
-    def place(self) -> tuple[int, str, bool]:
-        """Where it waits, if it does."""
+    def delay_queue(self) -> tuple[int, str, bool]:
+        """Its delay queue, if it is delayed."""
         return delay_queues.bucket(self.wait), self.exchange, self.quorum
 
     @property
     def via(self) -> str:
         """The exchange that it is published to."""
-        return delay_queues.name_of(*self.place) if self.wait > 0 else self.exchange
+        return delay_queues.name_of(*self.delay_queue) if self.wait > 0 else self.exchange
 
     @property
     def mandatory(self) -> bool:
-        """The mandatory flag: whether the broker returns it where no queue takes it."""
+        """The mandatory flag: whether the broker returns the message if no queue takes it."""
         if self.exchange:
             return self.exchange != topology.TOPICS or self.wait > 0
-        # a direct reply is delivered past all queues, and the broker says then that it went to none
+        # a direct reply goes through no queue, so the broker would return it
         return not self.key.startswith(names.DIRECT_REPLY) or self.wait > 0
 
     @property
@@ -58,14 +58,14 @@ class Sending(msgspec.Struct, gc=False, eq=False):
 
 
 def unencodable(where: str, error: Unencodable) -> SendRefused:
-    """It does not fit into what AMQP 0-9-1 can write."""
+    """The error for a message that AMQP 0-9-1 cannot represent."""
     refused = SendRefused(f"{where}: the message cannot be written as AMQP 0-9-1: {error}")
     refused.__cause__ = error
     return refused
 
 
 def too_many_headers(made: Outbound, room: int) -> str:
-    """Its header exceeds a frame."""
+    """The text for a header that exceeds a frame."""
     return (
         f"headers and properties take {len(made.properties)} bytes, and a frame of this connection has room for {room}"
     )
@@ -79,11 +79,11 @@ def message_id(raw: bytes) -> str | None:
         return None
 
 
-def culprits(no: ChannelException, sendings: list[Sending], size: tuple[int, int] | None) -> tuple[int, int]:
-    """The first and the last of the unanswered sends that can have made the broker close the channel.
+def refused_range(no: ChannelException, sendings: list[Sending], size: tuple[int, int] | None) -> tuple[int, int]:
+    """The first and the last of the unanswered sends that may have made the broker close the channel.
 
-    What is too large or not allowed is always refused, so it was the first one; an exchange may have existed for the
-    first of its messages.
+    A message that is too large or not allowed is always refused, so it was the first one; an exchange may have existed
+    for the first of its messages.
     """
     found = [place for place, each in enumerate(sendings) if _is_about(no, each, size)]
     if not found:
@@ -94,14 +94,14 @@ def culprits(no: ChannelException, sendings: list[Sending], size: tuple[int, int
 def _is_about(no: ChannelException, sending: Sending, size: tuple[int, int] | None) -> bool:
     if size is not None:
         return len(sending.made.body) == size[0]
-    what, _, _ = no.text.rpartition(" in vhost '")  # behind that are the virtual host and the user
+    what, _, _ = no.text.rpartition(" in vhost '")  # without the virtual host and the user
     if "topic '" in what and f"topic '{sending.key}'" not in what:
         return False
     return f"exchange '{sending.via or 'amq.default'}'" in what
 
 
 def full(sending: Sending, broker: str) -> str:
-    """The broker answered basic.nack."""
+    """The text for a basic.nack."""
     return (
         f"{sending.where}: {broker} refused the message (basic.nack): the queue is full and its overflow policy is "
         "reject-publish, or the broker could not store it; consume from it, raise its limit, or send again later"
@@ -109,7 +109,7 @@ def full(sending: Sending, broker: str) -> str:
 
 
 def too_large(sending: Sending, limit: int, broker: str) -> str:
-    """Its body exceeds what the broker takes."""
+    """The text for a body that exceeds the broker's limit."""
     size = len(sending.made.body)
     return (
         f"{sending.where}: the message has {size} bytes and {broker} takes {limit} at most; send smaller messages, or "

@@ -36,7 +36,7 @@ def connection(strange_pika: None, broker: Broker) -> Iterator[Connection]:
 def test_all_goes_the_plain_way_after_a_warning(
     connection: Connection, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    said = [each for each in caplog.get_records("setup") if "going without the fast way" in each.getMessage()]
+    said = [each for each in caplog.get_records("setup") if "the fast path is not used" in each.getMessage()]
     assert [each.levelno for each in said] == [logging.WARNING]
     link = connection._core.supervisor.link
     assert isinstance(link, Link)

@@ -48,7 +48,7 @@ def test_a_subscription_that_still_counts_as_in_use(
 
         eventually(taken, _PATIENCE)
         proxy.resume()
-        eventually(lambda: [text for text in caplog.messages if "a consumer that excludes others" in text], _PATIENCE)
+        eventually(lambda: [text for text in caplog.messages if "an exclusive consumer" in text], _PATIENCE)
         held[0].close()
         send_texts(other.create_session(), topic, "afterwards")
         message = listener.wait(1, _PATIENCE)[0]

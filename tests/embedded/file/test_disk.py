@@ -29,16 +29,16 @@ def _need_namespaces(prefix: list[str]) -> None:
 
 def test_a_full_disk_refuses_and_goes_on_when_there_is_room(tmp_path: Path) -> None:
     _need_namespaces(_NAMESPACE)
-    path, full = tmp_path / "orders.db", "the disk is full; make room, what was confirmed is safe"
+    path, full = tmp_path / "orders.db", "the disk is full; free some space; confirmed messages are safe"
     assert _told(_NAMESPACE, "full", tmp_path) == [f"{path}: {full}"] * 2 + [f"{tmp_path}/new.db: {full}"]
 
 
 def test_a_read_only_disk_is_named(tmp_path: Path) -> None:
     _need_namespaces(_NAMESPACE)
-    why = f"the folder {tmp_path} cannot be written; the broker needs to write the file and beside it"
+    why = f"the folder {tmp_path} cannot be written; the broker writes the file and further files beside it"
     told = _told(_NAMESPACE, "read_only", tmp_path)
     assert told == [
-        f"{tmp_path}/orders.db cannot be written; see who owns it and its permissions",
+        f"{tmp_path}/orders.db cannot be written; check its owner and permissions",
         f"{tmp_path}/new.db: {why}",
     ]
 
@@ -46,9 +46,9 @@ def test_a_read_only_disk_is_named(tmp_path: Path) -> None:
 def test_a_file_or_folder_without_the_right_to_write_is_named(tmp_path: Path) -> None:
     _need_namespaces(_NOBODY)
     path = tmp_path / "orders.db"
-    why = f"the folder {tmp_path} cannot be written; the broker needs to write the file and beside it"
+    why = f"the folder {tmp_path} cannot be written; the broker writes the file and further files beside it"
     assert _told(_NOBODY, "no_right", tmp_path) == [
-        f"{path} cannot be written; see who owns it and its permissions",
+        f"{path} cannot be written; check its owner and permissions",
         f"{path}: {why}",
         f"{tmp_path}/new.db: {why}",
     ]
@@ -58,4 +58,4 @@ def test_a_limit_on_the_size_of_the_file_leaves_the_message_in_doubt(tmp_path: P
     path = tmp_path / "orders.db"
     (told,) = _told([], "limited", tmp_path)
     assert told.startswith(f"{path}: the disk failed (")
-    assert told.endswith("see whether a limit or a quota was reached, and the system's log")
+    assert told.endswith("check limits, quotas and the system's log")

@@ -117,7 +117,7 @@ def _database(path: Path, *statements: str) -> None:
 
 
 def test_a_folder_that_is_not_there_is_named(path: Path) -> None:
-    with pytest.raises(ConnectFailed, match="does not exist; make it"):
+    with pytest.raises(ConnectFailed, match="does not exist; create it"):
         connect(path / "orders.db")
     with pytest.raises(ConnectFailed, match="/proc"):
         connect("/proc/orders.db")
@@ -171,7 +171,7 @@ def test_a_deleted_log_ends_the_link_before_more_is_confirmed(path: Path) -> Non
     link = connect(path, heard)
     send(link.channel(False), message("1"))
     path.with_name(f"{path.name}-wal").unlink()
-    _is_lost(link, heard, "orders.db-wal was deleted while .* leave it to the broker")
+    _is_lost(link, heard, "orders.db-wal was deleted while .* do not delete it")
 
 
 def test_a_deleted_shared_memory_ends_the_link_before_another_process_is_overwritten(crew: Crew) -> None:
@@ -205,7 +205,7 @@ def test_one_that_others_took_for_dead_learns_it(crew: Crew) -> None:
     crew.wait(lambda: crew.words("holding"))
     answer = Answer()
     subscription.settle(tokens, Outcome.ACCEPTED, answer)
-    with pytest.raises(LinkLost, match=r"took this one for dead, for its lock file in .*orders\.db\.d is gone"):
+    with pytest.raises(LinkLost, match=r"took this one for dead, because its lock file in .*orders\.db\.d is gone"):
         answer.wait()
     _is_lost(link, heard, "took this one for dead")
     crew.end()
@@ -282,7 +282,7 @@ def test_a_locked_file_is_not_opened(path: Path) -> None:
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     started = time.monotonic()
-    with pytest.raises(ConnectFailed, match=r"locked the file for 0\.3 s; end it"):
+    with pytest.raises(ConnectFailed, match=r"locked the file for 0\.3 s; end that program"):
         connect(path, timeout=0.3)
     assert 0.3 <= time.monotonic() - started < 5.0
     other.execute("ROLLBACK")
@@ -355,7 +355,7 @@ def test_a_body_that_is_gone_is_reported(path: Path) -> None:
         assert salvaged.execute("DELETE FROM body").rowcount == 1
     salvaged.close()
     link = connect(path)
-    with pytest.raises(BackendError, match="lost its body"):
+    with pytest.raises(BackendError, match="the body of a message in"):
         receive(link)
     link.close()
 

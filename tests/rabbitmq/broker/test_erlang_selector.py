@@ -78,7 +78,7 @@ def test_long_chains_are_trees_of_little_depth(operator: str) -> None:
         ("JMSXDeliveryCount > 1", "JMSXDeliveryCount"),
         ("CC = 'a'", "headers"),
         ("s LIKE 'aé%' ESCAPE 'é'", "ASCII"),
-        ("NOT (a = 1 AND " * 8 + "b = 1" + ")" * 8, "nesting of 18"),
+        ("NOT (a = 1 AND " * 8 + "b = 1" + ")" * 8, "nesting is 18"),
         ("s IN (" + ",".join(["''"] * 10_000) + ")", "bytes"),
     ],
 )

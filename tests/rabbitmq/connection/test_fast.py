@@ -35,7 +35,7 @@ def test_a_pika_that_lacks_what_only_the_fast_way_uses(
     assert socket_class() is AmqpSocket
     assert socket_class() is AmqpSocket
     said = [(record.name, record.levelno, record.getMessage()) for record in caplog.records]
-    text = f"pika {pika.__version__} differs inside from what is known: going without the fast way"
+    text = f"pika {pika.__version__} differs from known versions: the fast path is not used"
     assert said == [("jmsbridge.rabbitmq", logging.WARNING, text)]
 
 
@@ -51,7 +51,7 @@ def test_a_pika_that_cannot_be_checked(monkeypatch: pytest.MonkeyPatch, caplog: 
 
     monkeypatch.setattr(fast_socket, "_writes_alike", broken)
     assert socket_class() is AmqpSocket
-    assert "cannot be checked: going without the fast way" in caplog.text
+    assert "cannot be checked: the fast path is not used" in caplog.text
     assert "other arguments" in caplog.text
 
 
@@ -97,5 +97,5 @@ def test_a_pika_that_no_way_can_use(change: str, missing: str) -> None:
         [sys.executable, "-c", _STRANGER.format(change=change)], capture_output=True, text=True, timeout=50
     )
     assert done.returncode == 0, done.stderr
-    assert f"pika 1.99.0 has no {missing} inside; 1.3.0 to 1.4.4 have" in done.stdout
+    assert f"pika 1.99.0 has no {missing}; install pika 1.3.0 to 1.4.4" in done.stdout
     assert "jmsbridge[rabbitmq]" in done.stdout

@@ -27,5 +27,5 @@ def test_a_profile_that_forgets_tls_is_named(tmp_path: Path, monkeypatch: pytest
 
 @pytest.mark.parametrize("scheme", ["rabbitmq", "rabbitmqs"])
 def test_an_external_login_needs_a_certificate(scheme: str) -> None:
-    with pytest.raises(ConfigurationError, match=r"option 'login' is 'external'.*give 'certificate'"):
+    with pytest.raises(ConfigurationError, match=r"option 'login' is 'external'.*set the option 'certificate'"):
         resolve(f"{scheme}://localhost?login=external")

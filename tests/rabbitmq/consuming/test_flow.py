@@ -54,7 +54,7 @@ class Wire:
     def ack(self, channel: Any, tag: int, multiple: bool) -> None:
         self.written.append(("ack", tag, multiple))
 
-    def give_back(self, channel: Any, tag: int) -> None:
+    def requeue(self, channel: Any, tag: int) -> None:
         self.written.append(("nack", tag))
 
     def close(self) -> None:
@@ -268,8 +268,8 @@ def test_the_end_of_one_consumer_is_not_that_of_the_next(world: World) -> None:
 def test_a_quorum_queue_gets_back_in_order() -> None:
     world = World("quorum")
     first, second = (world.wire.deliver(world.tag) for _ in range(2))
-    world.flow.give_back(world.arrived[1])
-    world.flow.give_back(world.arrived[0])
+    world.flow.requeue(world.arrived[1])
+    world.flow.requeue(world.arrived[0])
     assert world.wire.written == [("qos", 2)]
     for timer in world.wire.timers:
         timer()

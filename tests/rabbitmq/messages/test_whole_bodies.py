@@ -73,7 +73,7 @@ def test_a_java_body_with_more_behind_its_content(kind: BodyKind, body: Any, tru
         lied = lied[:size] + bytes((lied[size] + 1,)) + lied[size + 1 :]
     found = wire.decode(HERE, properties, lied)
     assert (found.envelope.kind, found.envelope.body) == (BodyKind.BYTES, lied)
-    assert "more behind its content" in (found.fault or "")
+    assert "has bytes after its content" in (found.fault or "")
 
 
 @pytest.mark.parametrize("number", range(len(CAPTURED)))
@@ -85,5 +85,5 @@ def test_one_more_block_behind_a_captured_body(number: int) -> None:
     if whole.envelope.kind is BodyKind.BYTES:  # what follows the blocks is its content
         assert (more.envelope.body, more.fault) == (whole.envelope.body + b"\x77\1x", None)
     else:
-        assert "more behind its content" in (more.fault or "")
+        assert "has bytes after its content" in (more.fault or "")
     assert wire.decode(HERE, properties, body + b"\x77\0").fault is None  # a block of nothing is nothing

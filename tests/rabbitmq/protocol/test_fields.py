@@ -155,9 +155,9 @@ def test_nesting_is_limited(kind: bytes, empty: bytes) -> None:
         return (len(data) + 2).to_bytes(4, "big") + b"\1n" + data
 
     assert decode_table(nested(32))[0]
-    with pytest.raises(Malformed, match="deeper"):
+    with pytest.raises(Malformed, match="levels deep"):
         decode_table(nested(33))
-    with pytest.raises(Malformed, match="deeper"):
+    with pytest.raises(Malformed, match="levels deep"):
         decode_table(nested(50_000))
 
 

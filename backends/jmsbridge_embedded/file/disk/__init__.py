@@ -1,3 +1,3 @@
-"""What reaches the disk: the tables, the SQL on them, messages as bytes, and the write-ahead log."""
+"""The file's contents: tables, SQL, the encoding of messages, and the write-ahead log."""
 
 __all__: list[str] = []

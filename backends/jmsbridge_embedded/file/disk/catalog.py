@@ -1,7 +1,7 @@
-"""What there is besides messages: queues, subscriptions, consumers, other processes; and a memory of it.
+"""All records but messages: queues, topics, subscriptions, consumers, processes, duplicate ids; with a cache.
 
-All of it is in the file; what is remembered here is forgotten whenever ``topology`` shows that a process, this one
-included, changed something, or when a transaction is rolled back.
+The cache is cleared when ``topology`` shows that a process, this one included, changed something, and when a
+transaction is rolled back.
 """
 
 import sqlite3
@@ -22,7 +22,7 @@ __all__ = ["Catalog", "Peer", "QueueRow", "selector_of"]
 
 
 class QueueRow(msgspec.Struct, frozen=True):
-    """A queue, or the backlog of one subscription of a topic."""
+    """A queue, or the queue of one topic subscription."""
 
     id: int
     topic: bool
@@ -39,12 +39,12 @@ class QueueRow(msgspec.Struct, frozen=True):
 
     @property
     def address(self) -> Address:
-        """Where its messages were sent."""
+        """The queue or topic to which its messages were sent."""
         return Address(self.name, self.topic, self.temporary)
 
     @property
     def origin(self) -> str:
-        """What a dead letter says about where it came from."""
+        """The origin that dead letters name."""
         return f"{self.address}/{self.key}" if self.topic and self.key is not None else str(self.address)
 
     def wants(self, envelope: Envelope, link: int, client: str | None) -> bool:
@@ -67,7 +67,7 @@ class Peer(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=1000)
 def selector_of(text: str) -> "Selector":
-    """A selector ready for use."""
+    """A compiled selector of the file."""
     made = compiled(text)
     if made is None:
         raise Damaged("a selector in the file is empty")
@@ -78,25 +78,25 @@ _COLUMNS = "id, topic, name, temporary, owner, client, key, durable, shared, sel
 
 
 class Catalog:
-    """Used by the store's thread within a transaction only."""
+    """Used only by the store's thread, inside a transaction."""
 
     def __init__(self, connection: sqlite3.Connection, entries: Entries) -> None:
         self.topology = 0
         self.node = 0
         self.is_declared_dead = False
-        """Whether others took this process for dead and gave back what it had."""
+        """Whether other processes took this one for dead and released its messages."""
         self.peers: dict[int, Peer] = {}
         self.foreign: dict[int, set[int]] = {}
-        """Which other nodes have consumers on a queue."""
+        """The other nodes that have consumers on a queue, by queue."""
         self._sql = connection
         self._entries = entries
         self._queues: dict[str, QueueRow] = {}
         self._subscriptions: dict[str, list[QueueRow]] = {}
 
-    # -- memory --------------------------------------------------------------------------------------------------
+    # -- the cache -----------------------------------------------------------------------------------------------
 
     def begin(self, topology: int) -> None:
-        """A transaction has begun; forget what others have changed."""
+        """Start a transaction; clear the cache if other processes changed something."""
         if topology != self.topology:
             self.topology = topology
             self._forget()
@@ -107,11 +107,11 @@ class Catalog:
                 self.foreign.setdefault(queue, set()).add(node)
 
     def rolled_back(self) -> None:
-        """What was remembered may never have been."""
+        """Clear the cache after a rollback."""
         self.topology = 0
 
     def changed(self) -> None:
-        """Something was changed in this transaction: every process is to forget what it remembers."""
+        """This transaction changed something: let every process clear its cache."""
         self.topology += 1
         self._forget()
 
@@ -127,7 +127,7 @@ class Catalog:
     # -- queues and topics ---------------------------------------------------------------------------------------
 
     def find_queue(self, name: str) -> QueueRow | None:
-        """The queue of that name."""
+        """The queue of that name, or None."""
         found = self._queues.get(name)
         if found is None:
             found = self._find("topic = 0 AND name = ?", name)
@@ -136,7 +136,7 @@ class Catalog:
         return found
 
     def queue(self, address: Address) -> QueueRow:
-        """The queue of that name, made on first use unless it is a temporary one."""
+        """The queue of that name, created on first use unless it is temporary."""
         found = self.find_queue(address.name)
         if found is None:
             check_creatable(address)
@@ -144,7 +144,7 @@ class Catalog:
         return found
 
     def topic_owner(self, address: Address) -> int:
-        """The link that owns this temporary topic, 0 for a topic without owner."""
+        """The link that owns a temporary topic, 0 for other topics."""
         row = self._sql.execute("SELECT owner FROM topic WHERE name = ?", (address.name,)).fetchone()
         if row is None:
             check_creatable(address)
@@ -152,7 +152,7 @@ class Catalog:
         return int(row[0])
 
     def temporary_owner(self, address: Address) -> int:
-        """The link that made this temporary destination, 0 for one that is none, or is not there."""
+        """The link that made this temporary destination; 0 if it is not temporary or does not exist."""
         if not address.topic:
             found = self.find_queue(address.name)
             return found.owner if found else 0
@@ -166,20 +166,20 @@ class Catalog:
         return any(self.consumers(queue.id) for queue in queues)
 
     def is_taken(self, address: Address) -> bool:
-        """Whether there is such a queue or topic."""
+        """Whether the queue or topic exists."""
         if not address.topic:
             return self.find_queue(address.name) is not None
         known = self._sql.execute("SELECT 1 FROM topic WHERE name = ?", (address.name,)).fetchone()
         return known is not None or bool(self.subscriptions(address.name))
 
     def make_topic(self, address: Address, owner: int = 0) -> None:
-        """Remember a topic although it has no subscription."""
+        """Create a topic, which may have no subscription."""
         values = (address.name, address.temporary, owner)
         self._sql.execute("INSERT OR IGNORE INTO topic VALUES (?, ?, ?)", values)
         self.changed()
 
     def remove(self, address: Address) -> None:
-        """A queue or topic goes, with everything in it."""
+        """Remove a queue or topic with its messages."""
         if not address.topic:
             found = self.find_queue(address.name)
             if found is not None:
@@ -194,7 +194,7 @@ class Catalog:
     # -- queues ---------------------------------------------------------------------------------------------------
 
     def add(self, queue: QueueRow) -> QueueRow:
-        """A new queue."""
+        """Create a queue."""
         made = msgspec.structs.replace(queue, id=self._entries.number())
         values = msgspec.structs.astuple(made)
         self._sql.execute(f"INSERT INTO line({_COLUMNS}) VALUES ({','.join('?' * len(values))})", values)
@@ -202,7 +202,7 @@ class Catalog:
         return made
 
     def drop(self, queue: QueueRow) -> None:
-        """A queue goes, with its messages."""
+        """Delete a queue with its messages."""
         self._entries.drop_queue(queue.id, self.nodes)
         self._sql.execute("DELETE FROM grouping WHERE line = ?", (queue.id,))
         self._sql.execute("DELETE FROM line WHERE id = ?", (queue.id,))
@@ -213,23 +213,23 @@ class Catalog:
         return [_to_row(row) for row in self._sql.execute(f"SELECT {_COLUMNS} FROM line ORDER BY name, key").fetchall()]
 
     def topics(self) -> list[Address]:
-        """All topics that have a subscription or were made, temporary ones included."""
+        """All topics that have a subscription or were created, temporary ones included."""
         rows = self._sql.execute(
             "SELECT name, temporary FROM topic UNION SELECT name, temporary FROM line WHERE topic = 1"
         ).fetchall()
         return [Address(name, True, bool(temporary)) for name, temporary in rows]
 
     def by_id(self, queue: int) -> QueueRow | None:
-        """The queue with this number, if it is there still."""
+        """The queue with this id, if it still exists."""
         return self._find("id = ?", queue)
 
     def returns(self, queue: int) -> int:
-        """How often messages were given back to a queue: what was looked at before may be there again."""
+        """How often messages were returned to a queue; a change means that ``View.floors`` are not valid any more."""
         row = self._sql.execute("SELECT returns FROM line WHERE id = ?", (queue,)).fetchone()
         return int(row[0]) if row else 0
 
     def returned(self, queue: int) -> None:
-        """Messages were given back."""
+        """Count a return of messages."""
         self._sql.execute("UPDATE line SET returns = returns + 1 WHERE id = ?", (queue,))
 
     def _find(self, where: str, *values: object) -> QueueRow | None:
@@ -247,11 +247,11 @@ class Catalog:
         return found
 
     def find_key(self, client: str | None, key: str, durable: bool) -> QueueRow | None:
-        """The subscription of that name within a client id."""
+        """The subscription of that name within a client id, or None."""
         return self._find("client = ? AND key = ? AND durable = ?", client or "", key, durable)
 
     def subscribe(self, interest: Interest, link: int, client: str | None) -> QueueRow:
-        """Find or make the subscription that this interest names."""
+        """Find or create the subscription that this interest names."""
         named = interest.key is not None and (interest.durable or interest.shared)
         if named and interest.key is not None:
             found = self.find_key(client, interest.key, interest.durable)
@@ -281,7 +281,7 @@ class Catalog:
         )
 
     def unsubscribe(self, client: str | None, key: str) -> None:
-        """Forget a durable subscription."""
+        """Delete a durable subscription."""
         found = self.find_key(client, key, True)
         consumers = found is not None and self.consumers(found.id) > 0
         unsettled = found is not None and self._entries.is_held(found.id, self.nodes)
@@ -296,14 +296,14 @@ class Catalog:
         return int(self._sql.execute("SELECT count(*) FROM consumer WHERE line = ?", (queue,)).fetchone()[0])
 
     def join(self, queue: int, selector: str | None) -> int:
-        """A consumer of this process comes."""
+        """Add a consumer of this process."""
         made = self._entries.number()
         self._sql.execute("INSERT INTO consumer VALUES (?, ?, ?, ?)", (made, queue, self.node, selector))
         self.changed()
         return made
 
     def leave(self, consumer: int, queue: int) -> bool:
-        """A consumer goes, and with the last one the queue, if it lives only as long; whether that was so."""
+        """Remove a consumer, and a non-durable subscription after its last one; return whether that was so."""
         self._sql.execute("DELETE FROM consumer WHERE id = ?", (consumer,))
         self._sql.execute("DELETE FROM grouping WHERE consumer = ?", (consumer,))
         self.changed()
@@ -314,7 +314,7 @@ class Catalog:
         return True
 
     def group_owner(self, queue: int, bucket: int) -> tuple[int, int, str | None] | None:
-        """The owner of a group: consumer, node and selector."""
+        """The owner of a group, as consumer, node and selector; None if it has none."""
         row: tuple[int, int, str | None] | None = self._sql.execute(
             "SELECT c.id, c.node, c.selector FROM grouping g JOIN consumer c ON c.id = g.consumer "
             "WHERE g.line = ? AND g.bucket = ?",
@@ -323,13 +323,13 @@ class Catalog:
         return row
 
     def own_group(self, queue: int, bucket: int, consumer: int) -> None:
-        """This consumer gets the group's messages from now on."""
+        """Make this consumer the owner of a group."""
         self._sql.execute("INSERT OR REPLACE INTO grouping VALUES (?, ?, ?)", (queue, bucket, consumer))
 
     # -- duplicates ----------------------------------------------------------------------------------------------
 
     def is_duplicate(self, address: Address, duplicate_id: str, window: int) -> bool:
-        """Whether the id was sent to this destination before; it has been from now on."""
+        """Whether the id was sent to this destination before; remember it."""
         place = str(_plain(address))
         last = self._sql.execute("SELECT max(number) FROM duplicate WHERE place = ?", (place,)).fetchone()[0] or 0
         added = self._sql.execute("INSERT OR IGNORE INTO duplicate VALUES (?, ?, ?)", (place, duplicate_id, last + 1))

@@ -1,7 +1,7 @@
-"""The messages in the file: the SQL about ``entry``, collected so that a transaction takes few statements.
+"""The messages in the file: the SQL on ``entry``, batched so that a transaction needs few statements.
 
-While a statement runs, the interpreter's lock is free; getting it back from a busy thread may take milliseconds. So
-what is the same for many messages is one statement: rows go in by the dozen, ids travel as one JSON text.
+A statement releases the interpreter's lock, and getting it back from a busy thread may take milliseconds. So one
+statement serves many messages: rows are inserted in groups, ids are passed as one JSON text.
 """
 
 import sqlite3
@@ -30,8 +30,8 @@ _SIZES: Final = (128, 32, 8, 1)
 _INSERT: Final = {size: _COLUMNS + ",".join(["(?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?)"] * size) for size in _SIZES}
 _FIELDS: Final = 10
 _DEATH: Final = "max(count, 1)"
-"""It is unknown what a dead link or process had seen of what it held: marked as redelivered, but deaths alone never
-use up the redeliveries of a message."""
+"""The delivery count after the holder died, when it is unknown whether the message was seen: it is marked as
+redelivered, but further deaths do not raise the count."""
 _LIST: Final = "(SELECT value FROM json_each(?))"
 _PAGE: Final = """
     SELECT id, rank, count, expires, bucket, coalesce(body, (SELECT data FROM body WHERE id = content)), failures
@@ -44,7 +44,7 @@ _EXPIRED: Final = f"""
 
 
 class Packed(msgspec.Struct, frozen=True, gc=False):
-    """One message as it goes into the file."""
+    """One message, encoded for the file."""
 
     envelope: Envelope
     body: bytes
@@ -52,18 +52,18 @@ class Packed(msgspec.Struct, frozen=True, gc=False):
 
 
 def pack(envelope: Envelope) -> Packed:
-    """Encode in the caller's thread; ``OverflowError`` for a time that no Java long holds."""
+    """Encode, in the caller's thread; ``OverflowError`` for a time beyond a Java long."""
     for moment in (envelope.timestamp, envelope.expiration, envelope.delivery_time):
         if not -_LONG <= moment < _LONG:
-            raise OverflowError(f"{moment} is not a time in milliseconds")
+            raise OverflowError(f"{moment} is out of range for a time in milliseconds")
     return Packed(envelope, encode(envelope), bucket_of(envelope) if GROUP in envelope.properties else None)
 
 
 class Entries:
-    """What one connection does to the messages, transaction by transaction.
+    """The messages, as one connection changes them.
 
-    ``sequence`` numbers messages and everything else; ``stored`` counts the messages in the file. Both are read at the
-    beginning of a transaction and written at its end. ``next_due`` and ``next_expiry`` are when to look for such.
+    ``sequence`` numbers messages and all other rows; ``stored`` counts the messages in the file. Both are read at the
+    start of a transaction and written at its end. ``next_due`` and ``next_expiry`` are the next timers.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -78,7 +78,7 @@ class Entries:
         self._gone: list[int] = []
 
     def begin(self, sequence: int, stored: int, topology: int) -> None:
-        """A transaction has begun."""
+        """Start a transaction with these counters."""
         self.sequence, self.stored = sequence, stored
         self._begun = (sequence, stored, topology)
         self._large = None
@@ -86,14 +86,14 @@ class Entries:
         self._gone = []
 
     def number(self) -> int:
-        """A number that nothing in the file had before."""
+        """A new number, unique in the file."""
         self.sequence += 1
         return self.sequence
 
-    # -- in and out ----------------------------------------------------------------------------------------------
+    # -- adding and removing -------------------------------------------------------------------------------------
 
     def add(self, queue: int, packed: Packed, now: int) -> bool:
-        """A new message at the end of a queue; whether it is there now, rather than later or not at all."""
+        """Add a message at the end of a queue; False if it is delayed or has expired."""
         envelope = packed.envelope
         due, expires = envelope.delivery_time, envelope.expiration
         if due <= now:
@@ -125,7 +125,7 @@ class Entries:
         return not due
 
     def _content(self, packed: Packed, number: int) -> int:
-        """Where a large body lies; the copies for all subscriptions of a topic share it."""
+        """The row of a large body, which the copies for all subscriptions of a topic share."""
         if self._large is None or self._large[0] is not packed:
             self._large = (packed, number)
             self.sql.execute("INSERT INTO body VALUES (?, ?)", (number, packed.body))
@@ -147,18 +147,18 @@ class Entries:
             self.stored -= self._changes(f"DELETE FROM entry WHERE id IN {_LIST}", _json(gone))
 
     def forget(self, ids: Iterable[int]) -> None:
-        """These messages are done with; written by the next ``flush``."""
+        """Remove these messages, with the next ``flush``."""
         self._gone.extend(ids)
 
     def finish(self, topology: int) -> None:
-        """Write the counters, at the end of a transaction."""
+        """End a transaction: write the counters."""
         self.flush()
         state = (self.sequence, self.stored, topology)
-        if state != self._begun:  # what changes nothing writes nothing, and so needs no room on the disk
+        if state != self._begun:  # without a change nothing is written, which works on a full disk, too
             self.sql.execute("UPDATE state SET seq = ?, stored = ?, topology = ? WHERE one = 1", state)
 
     def move(self, messages: list[tuple[int, int]], queue: int) -> None:
-        """Put waiting messages, given by id and rank, at the end of another queue."""
+        """Move waiting messages, given by id and rank, to the end of another queue."""
         self.flush()
         for number, rank in messages:
             place = rank // BAND * BAND + self.number()
@@ -172,32 +172,32 @@ class Entries:
         return self.sql.execute(_PAGE, (queue, after, before, limit)).fetchall()
 
     def claim(self, ids: list[int], node: int) -> None:
-        """A node holds these from now on."""
+        """Make a node the holder of these messages."""
         self.sql.execute(f"UPDATE entry SET owner = ? WHERE id IN {_LIST}", (node, _json(ids))).fetchall()
 
-    def give_back(self, ids: list[int], deliveries: int | None, failures: int) -> None:
-        """These wait again, in their places, each counting that many of both; None is a death, see ``_DEATH``."""
+    def put_back(self, ids: list[int], deliveries: int | None, failures: int) -> None:
+        """Return messages to their places, adding to both counts; ``deliveries`` None is a death, see ``_DEATH``."""
         self.flush()
         count = _DEATH if deliveries is None else f"count + {int(deliveries)}"
         numbers = f"count = {count}, failures = failures + {int(failures)}"
         self.sql.execute(f"UPDATE entry SET owner = NULL, {numbers} WHERE id IN {_LIST}", (_json(ids),))
 
-    def give_back_all(self, node: int) -> list[int]:
-        """Everything that a dead node held waits again; the queues where that happened."""
+    def put_back_all(self, node: int) -> list[int]:
+        """Return all messages of a dead node to their places; return their queues."""
         self.flush()
         queues = self.sql.execute("SELECT DISTINCT line FROM entry WHERE owner = ?", (node,)).fetchall()
         self.sql.execute(f"UPDATE entry SET owner = NULL, count = {_DEATH} WHERE owner = ?", (node,))
         return [queue for (queue,) in queues]
 
-    # -- time ----------------------------------------------------------------------------------------------------
+    # -- delays and expiry ---------------------------------------------------------------------------------------
 
     def look(self) -> None:
-        """Find out when the next delayed or expiring message is to be looked at."""
+        """Read the next due and expiry times."""
         self.next_due = self._one("SELECT coalesce(min(due), 0) FROM entry WHERE due > 0")
         self.next_expiry = self._one("SELECT coalesce(min(expires), 0) FROM entry WHERE expires > 0")
 
     def appear(self, now: int) -> set[int]:
-        """Delayed messages that are due take their places behind those that are there; the queues where they do."""
+        """Put due messages behind the waiting ones of their queues; return these queues."""
         self.flush()
         rows = self.sql.execute("SELECT id, line, rank FROM entry WHERE due > 0 AND due <= ? ORDER BY due, id", (now,))
         changed = set()
@@ -209,13 +209,13 @@ class Entries:
         return changed
 
     def expired(self, queues: list[int], now: int, limit: int) -> list[tuple[int, Row]]:
-        """What has expired in these queues and is not held, each with its queue."""
+        """Expired messages of these queues that are not held, with their queues."""
         self.flush()
         rows = self.sql.execute(_EXPIRED, (now, _json(queues), limit)).fetchall()
         return [(row[0], row[1:]) for row in rows]
 
     def sweep(self, now: int, but: list[int]) -> None:
-        """Drop what has expired and is not held, in all queues but these."""
+        """Delete expired messages that are not held, in all queues but these."""
         self.flush()
         where = f"expires > 0 AND expires <= ? AND owner IS NULL AND line NOT IN {_LIST}"
         self.stored -= self._changes(f"DELETE FROM entry WHERE {where}", now, _json(but))
@@ -224,13 +224,13 @@ class Entries:
         )
 
     def drop_unkept(self) -> None:
-        """Drop what was sent NON_PERSISTENT: all processes that knew of it are gone."""
+        """Delete NON_PERSISTENT messages; called when no other process has the file open."""
         self.stored -= self._changes("DELETE FROM entry WHERE kept = 0")
 
     # -- queues ---------------------------------------------------------------------------------------------------
 
     def drop_queue(self, queue: int, nodes: Iterable[int]) -> None:
-        """Delete all messages of a queue, those that these nodes hold included."""
+        """Delete all messages of a queue, including those that these nodes hold."""
         self.flush()
         where = "DELETE FROM entry WHERE line = ? AND "
         self.stored -= self._changes(f"{where} owner IS NULL AND due = 0", queue)
@@ -239,7 +239,7 @@ class Entries:
             self.stored -= self._changes(f"{where} owner = {int(node)}", queue)
 
     def depth(self, queue: int, nodes: Iterable[int]) -> tuple[int, int | None]:
-        """How many messages there are, delayed and held ones included, and the JMSTimestamp of the first."""
+        """The number of messages, including delayed and held ones, and the JMSTimestamp of the first."""
         self.flush()
         ready, stamp = "line = ? AND owner IS NULL AND due = 0", None
         count = self._one(f"SELECT count(*) FROM entry WHERE {ready}", queue)

@@ -1,9 +1,8 @@
-"""The write-ahead log goes into the file in the background, so that no COMMIT waits for a disk with few operations a
-second.
+"""Writes the write-ahead log back into the file in the background, so that no COMMIT waits for a slow disk.
 
-A checkpoint writes pages all over the file and has the disk confirm them; done in a COMMIT, as SQLite does by itself,
-that held up every send and receive of the process. A connection and a thread of its own do most of it while others
-write; only the rest, which is short by then, keeps them out, since without that the log would never begin anew.
+A checkpoint writes pages all over the file and syncs them. SQLite would do that in a COMMIT, and every send and receive
+of the process would wait. Here a thread with its own connection does most of it while others write. Only for the short
+rest it keeps them out, because otherwise the log would never restart from its beginning.
 """
 
 import contextlib
@@ -18,24 +17,24 @@ __all__ = ["MOST", "Log"]
 _log = logging.getLogger("jmsbridge.embedded")
 
 _ENOUGH: Final = 4000
-"""Pages after which it is time."""
+"""Pages after which the thread writes back."""
 
 MOST: Final = 4 * _ENOUGH
-"""Pages after which a COMMIT waits for it after all: the thread does not keep up, or is gone."""
+"""Pages after which a COMMIT writes back nevertheless: the thread is too slow, or has ended."""
 
 _REST: Final = 400
-"""Pages for which others may be kept out."""
+"""Pages that may be written back while other writers wait."""
 
 _ROUNDS: Final = 4
 _LONGEST_END: Final = 10.0  # seconds that closing waits for a write-back under way
-_PATIENCE: Final = 0.2  # seconds that the rest waits for its turn
+_PATIENCE: Final = 0.2  # seconds that the rest waits for other writers
 _CHANGES_PER_PAGE: Final = 8
 _PAGES_PER_COMMIT: Final = 4
 _PAGE: Final = 4096
 
 
 class Log:
-    """The log of one file in this process; ``wrote`` is called by the store's thread, others by whoever has it."""
+    """The log of one file in this process; ``wrote`` is called on the store's thread."""
 
     def __init__(self, path: Path, name: str) -> None:
         self._path = path
@@ -47,7 +46,7 @@ class Log:
         self._thread.start()
 
     def wrote(self, changes: int, size: int) -> None:
-        """A transaction was committed; all changes of the connection so far, and bytes that came with this one."""
+        """Note a commit: all changes of the connection so far, and the bytes of this transaction."""
         more, self._changes = changes - self._changes, changes
         if more:
             self._pages += _PAGES_PER_COMMIT + more // _CHANGES_PER_PAGE + size // _PAGE
@@ -56,14 +55,14 @@ class Log:
                 self._due.set()
 
     def close(self) -> None:
-        """End it; what is under way comes to its end, and is waited for a while."""
+        """End the thread; wait for a write-back in progress, for at most ``_LONGEST_END`` seconds."""
         self._stopped = True
         self._due.set()
         self._thread.join(_LONGEST_END)
 
     def _run(self) -> None:
         try:
-            where = f"{self._path.as_uri()}?mode=rw"  # never makes a file
+            where = f"{self._path.as_uri()}?mode=rw"  # does not create a file
             connection = sqlite3.connect(where, uri=True, timeout=_PATIENCE, isolation_level=None)
         except sqlite3.Error as error:
             _log.debug("%s: the log is not written back in the background: %s", self._path, error)
@@ -76,7 +75,7 @@ class Log:
                     return
                 try:
                     self._write_back(connection)
-                except sqlite3.Error as error:  # COMMIT does it, or says what is wrong
+                except sqlite3.Error as error:  # a later COMMIT does it, or reports the error
                     _log.debug("%s: the log was not written back: %s", self._path, error)
 
     def _write_back(self, connection: sqlite3.Connection) -> None:
@@ -85,7 +84,7 @@ class Log:
             _, pages, _ = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
             if self._stopped:
                 return
-            if pages - before <= _REST:  # so many came during the round before: now it is not many more
+            if pages - before <= _REST:  # few were added during this round, so few are left
                 connection.execute("PRAGMA wal_checkpoint(FULL)").fetchone()
                 return
             before = pages

@@ -24,7 +24,7 @@ __all__ = [
 _APPLICATION: Final = 0x6A6D7362
 _VERSION: Final = 3
 LOCK_WAIT: Final = 10.0
-"""Seconds for which another program may hold a file that is open here."""
+"""Seconds for which another program may lock a file that is open here."""
 
 _BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _CORRUPT: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
@@ -33,10 +33,10 @@ _DEAD: Final = frozenset(
 )
 
 _SMALL: Final = 16 << 20
-"""Bytes up to which a file is checked as a whole whenever it is opened, which takes 3 ms of CPU per MB."""
+"""Bytes up to which the whole file is checked on opening, which takes 3 ms of CPU per MB."""
 
 _UNFIT: Final = (UnicodeEncodeError, OverflowError)
-"""What comes of values that SQLite cannot hold. Nothing is wrong with the file then."""
+"""Errors for values that SQLite cannot store; the file is not damaged."""
 
 _TABLES: Final = """
 CREATE TABLE state(one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER, stored INTEGER, topology INTEGER);
@@ -74,21 +74,21 @@ CREATE TABLE body(id INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE TRIGGER entry_body AFTER DELETE ON entry WHEN old.content IS NOT NULL BEGIN
     DELETE FROM body WHERE id = old.content AND NOT EXISTS (SELECT 1 FROM entry WHERE content = old.content)@ END;
 """
-# entry: one message in one queue or subscription. rank orders, owner is the node that holds it, count counts its
-# deliveries that are over and failures those of them that failed, kept is false for
-# NON_PERSISTENT ones. A large body lies in its own table, under the number content: claims do not write it again, and
-# the subscriptions of a topic share it. @ is a semicolon that ends no statement.
+# line: a queue or subscription. entry: one message in one of them; rank orders, owner is the node that holds it, count
+# is the number of finished deliveries and failures how many of those failed, kept is false for NON_PERSISTENT ones. A
+# large body is in its own table, with the id content: claims do not rewrite it, and the subscriptions of a topic share
+# it. @ stands for a semicolon within a statement.
 
 
 def open_file(path: Path, verify: bool, timeout: float) -> sqlite3.Connection:
-    """A connection to the broker in ``path``, made when it is not there; ``ConnectFailed`` says what is wrong.
+    """Connect to the broker in ``path``, which is created if it does not exist; ``ConnectFailed`` if that fails.
 
-    Every page of a small file is read, and each row compared with the indexes; with ``verify``, because it was found
-    damaged before, of a large one too. For ``timeout`` seconds another program may hold it.
+    A small file is checked as a whole, rows against indexes; with ``verify``, after damage was found, also a large one.
+    Waits for ``timeout`` seconds if another program has locked it.
     """
     for file in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
-        if _is_forbidden(file):  # SQLite would open it for reading, and leave such files behind
-            raise ConnectFailed(f"{file} cannot be written; see who owns it and its permissions")
+        if _is_forbidden(file):  # SQLite would open it read-only
+            raise ConnectFailed(f"{file} cannot be written; check its owner and permissions")
     try:
         connection = sqlite3.connect(path, timeout=0.0, isolation_level=None, cached_statements=256)
     except sqlite3.Error as error:
@@ -134,7 +134,7 @@ _REPAIR: Final = "restore it from a copy, or salvage it with the sqlite3 program
 
 
 def _check(connection: sqlite3.Connection, path: Path, deadline: float) -> bool:
-    """Whether the file is ours; False when it is empty, ``ConnectFailed`` when it is something else."""
+    """Whether the file is a broker's; False if it is empty, ``ConnectFailed`` if it is something else."""
     tables = _patiently(connection, "SELECT count(*) FROM sqlite_master", deadline)
     application = _patiently(connection, "PRAGMA application_id", deadline)
     version = _patiently(connection, "PRAGMA user_version", deadline)
@@ -151,12 +151,12 @@ def _check(connection: sqlite3.Connection, path: Path, deadline: float) -> bool:
 
 
 def begin(connection: sqlite3.Connection, deadline: float) -> None:
-    """Start writing; waits for other processes until the monotonic ``deadline``."""
+    """Start a transaction; waits for other processes until the monotonic ``deadline``."""
     _patiently(connection, "BEGIN IMMEDIATE", deadline)
 
 
 def _patiently(connection: sqlite3.Connection, statement: str, deadline: float) -> Any:
-    """The first value that the statement gives, if any."""
+    """Execute, waiting for locks until ``deadline``; return the first value, if any."""
     pause = 0.0002
     while True:
         try:
@@ -164,7 +164,7 @@ def _patiently(connection: sqlite3.Connection, statement: str, deadline: float) 
         except sqlite3.OperationalError as error:
             if _code(error) not in _BUSY or time.monotonic() > deadline:
                 raise
-        time.sleep(pause)  # sleep: there is no event; SQLite's own waiting grows to 100 ms, where batches take one
+        time.sleep(pause)  # sleep: no event tells; SQLite's own waits grow to 100 ms, while batches take one
         pause = min(pause * 1.5, 0.002)
 
 
@@ -173,29 +173,29 @@ def _code(error: sqlite3.Error) -> int:
 
 
 def is_fatal(error: Exception) -> bool:
-    """Whether nothing more can be done with this file."""
+    """Whether the file cannot be used any more."""
     if isinstance(error, sqlite3.Error):
         return _code(error) in _DEAD
     return not isinstance(error, _UNFIT)
 
 
 def is_busy(error: Exception) -> bool:
-    """Whether another program held the file all the time."""
+    """Whether another program had locked the file all the time."""
     return isinstance(error, sqlite3.Error) and _code(error) in _BUSY
 
 
 def is_damage(error: Exception) -> bool:
-    """Whether the file is not as it was written; only asked about what is fatal."""
+    """Whether a fatal error means that the file is damaged."""
     return isinstance(error, (Damaged, ValueError)) or (isinstance(error, sqlite3.Error) and _code(error) in _CORRUPT)
 
 
 def is_unknown(error: Exception) -> bool:
-    """Whether a COMMIT that failed so may have happened after all."""
+    """Whether a COMMIT that failed with this error may have taken effect."""
     return isinstance(error, sqlite3.Error) and _code(error) == sqlite3.SQLITE_IOERR
 
 
 def explained(error: Exception, path: Path, *, in_doubt: bool = False) -> BackendError:
-    """What to answer a ticket with."""
+    """The error with which to answer a ticket."""
     if isinstance(error, BackendError):
         return error
     if not is_fatal(error):
@@ -209,16 +209,16 @@ def _text(error: Exception, path: Path, waited: float) -> str:
     if isinstance(error, OSError):
         return _of_the_disk(error)
     if isinstance(error, UnicodeEncodeError):
-        return f"half of a surrogate pair cannot be in a name, a client id or a duplicate id ({error})"
+        return f"a name, a client id or a duplicate id contains half of a surrogate pair ({error})"
     if isinstance(error, OverflowError):
         return f"a number is out of range ({error})"
     if not isinstance(error, sqlite3.Error):
         return f"{error}; {_REPAIR}"
     code = _code(error)
     if code == sqlite3.SQLITE_FULL:
-        return "the disk is full; make room, what was confirmed is safe"
+        return "the disk is full; free some space; confirmed messages are safe"
     if code in _BUSY:
-        return f"another program has locked the file for {waited:g} s; end it, or wait"
+        return f"another program has locked the file for {waited:g} s; end that program, or try again later"
     if code == sqlite3.SQLITE_NOTADB:
         return "the file is not a database; choose another file for the embedded broker"
     if code == sqlite3.SQLITE_CORRUPT:
@@ -231,22 +231,22 @@ def _text(error: Exception, path: Path, waited: float) -> str:
 
 
 def _of_the_disk(error: Exception) -> str:
-    return f"the disk failed ({error}); see whether a limit or a quota was reached, and the system's log"
+    return f"the disk failed ({error}); check limits, quotas and the system's log"
 
 
 def _place(path: Path, error: Exception) -> str:
     folder = path.parent
     if not folder.is_dir():
-        return f"the folder {folder} does not exist; make it"
+        return f"the folder {folder} does not exist; create it"
     if path.is_dir():
-        return "this is a folder; name a file in it"
+        return "this is a folder; give the path of a file"
     if not _is_writable(folder):
-        return f"the folder {folder} cannot be written; the broker needs to write the file and beside it"
-    return f"the file cannot be written ({error}); the broker needs to write it and beside it"
+        return f"the folder {folder} cannot be written; the broker writes the file and further files beside it"
+    return f"the file cannot be written ({error}); the broker writes it and further files beside it"
 
 
 def _is_forbidden(path: Path) -> bool:
-    """Whether the file is there and may not be written; looks twice, since another process may just take it away."""
+    """Whether the file exists and is not writable; checked twice, because another process may be deleting it."""
     return all(path.is_file() and not _is_writable(path) for _ in range(2))
 
 

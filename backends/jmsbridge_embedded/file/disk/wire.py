@@ -1,6 +1,6 @@
-"""Messages as bytes: msgpack with extension types for Java's types, and a checksum.
+"""The encoding of messages: msgpack with extension types for Java's types, and a checksum.
 
-The address is not part of it: it is that of the queue or topic where the message lies.
+It does not contain the address, which is that of the queue or topic.
 """
 
 import struct
@@ -16,11 +16,11 @@ __all__ = ["Damaged", "decode", "encode"]
 
 
 class Damaged(Exception):
-    """The bytes are not those that were written."""
+    """The bytes are not those that were written: the file is damaged."""
 
 
-_TEXT: Final = 6  # text that UTF-8 cannot hold: lone surrogates
-_MAP: Final = 7  # a map with such a name
+_TEXT: Final = 6  # text with lone surrogates, which UTF-8 cannot encode
+_MAP: Final = 7  # a map that has such a text as a name
 _PACK: Final = {Byte: (1, ">b"), Short: (2, ">h"), Long: (3, ">q"), Float: (4, ">f")}
 
 
@@ -31,7 +31,7 @@ def _to_ext(value: Any) -> Ext:
         return Ext(known[0], struct.pack(known[1], value))
     if kind is Char:
         return Ext(5, str.encode(value, "utf-16-be", "surrogatepass"))
-    raise TypeError(f"{kind.__name__} is no canonical value")
+    raise TypeError(f"{kind.__name__} is not a type of a canonical value")
 
 
 def _from_ext(code: int, data: memoryview) -> Any:
@@ -78,11 +78,11 @@ def encode(envelope: Envelope) -> bytes:
 
 
 def decode(data: bytes, address: Address) -> Envelope:
-    """The message as it was sent; ``Damaged`` when the bytes have changed."""
+    """The message as it was sent; ``Damaged`` if the bytes have changed."""
     try:
         body = memoryview(data)[:-4]
-    except TypeError:  # NULL: the row points to a body that is not there
-        raise Damaged(f"a message in {address} has lost its body") from None
+    except TypeError:  # NULL: the row refers to a body that does not exist
+        raise Damaged(f"the body of a message in {address} is missing") from None
     if crc32(body) != int.from_bytes(data[-4:], "big"):
         raise Damaged(f"a message in {address} has a wrong checksum")
     fields: list[Any] = _decoder.decode(body)
@@ -94,7 +94,7 @@ def decode(data: bytes, address: Address) -> Envelope:
 
 
 def _sheltered(value: Any) -> Any:
-    """The same with all text that UTF-8 cannot hold as extensions."""
+    """The same with texts that UTF-8 cannot encode as extensions."""
     kind = type(value)
     if kind is str:
         try:

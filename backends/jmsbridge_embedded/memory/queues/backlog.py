@@ -1,4 +1,4 @@
-"""Messages that wait, in the order in which they are to be delivered."""
+"""Waiting messages in delivery order."""
 
 from bisect import bisect_left, bisect_right
 from collections import deque
@@ -17,7 +17,7 @@ GONE: Final = object()
 """``Entry.holder`` of a message that is settled, expired or moved."""
 
 CHUNK: Final = 64
-"""So many messages are together in a piece of a backlog, up to twice as many after insertions."""
+"""Messages per piece of a backlog; up to twice as many after insertions."""
 
 _key: Final = attrgetter("key")
 
@@ -25,10 +25,10 @@ _key: Final = attrgetter("key")
 class Entry(msgspec.Struct, gc=False, eq=False):
     """One message in one queue or subscription; also the token of its arrivals.
 
-    ``holder`` is None while it waits, the consumer while it is delivered and unsettled, then ``GONE``. ``count`` counts
-    its deliveries that are over, ``failures`` those of them that failed. ``places`` are the backlogs that have it, None
-    where that is only the queue's ``main``. Not tracked by the garbage collector: settling or closing breaks the cycle
-    of entry and holder.
+    ``holder`` is None while it waits, the consumer while it is delivered and unsettled, then ``GONE``. ``count`` is the
+    number of finished deliveries, ``failures`` how many of those failed. ``places`` are the backlogs that contain it;
+    None stands for the queue's ``main`` alone. Not tracked by the garbage collector: settling or closing breaks the
+    cycle of entry and holder.
     """
 
     envelope: Envelope
@@ -44,13 +44,13 @@ def _last_key(chunk: Sequence[Entry]) -> int:
 
 
 class Backlog:
-    """Entries by their keys, each once. No lock of its own.
+    """Entries in key order, each once. Not locked.
 
-    They are in pieces (``chunks``), so that every step is short however many there are, and so that a walk finds its
-    place again after other threads had their turn. No piece is empty, but one that is alone. The first and the last are
-    deques; those between are tuples, which the garbage collector looks at only once. An entry that does not wait any
-    more may be left behind; the next look at it drops it. Every change is a single operation of a list or deque, and
-    may be repeated, so that an interrupt leaves none half done.
+    They are kept in pieces (``chunks``), so that each operation is short however many there are, and so that a walk can
+    continue after other threads made changes. A piece is empty only if it is the only one. The first and the last are
+    deques; those between are tuples, which the garbage collector visits only once. Entries that no longer wait may
+    remain until ``peek`` or ``drop`` removes them. Every change is one operation of a list or deque and may be
+    repeated, so that an interrupt leaves none half done.
     """
 
     __slots__ = ("chunks",)
@@ -62,11 +62,11 @@ class Backlog:
         return sum(map(len, self.chunks))
 
     def __iter__(self) -> Iterator[Entry]:
-        """Those that wait."""
+        """The waiting entries."""
         return (entry for chunk in self.chunks for entry in chunk if entry.holder is None)
 
     def push(self, entry: Entry) -> None:
-        """Put an entry in its place, unless it is there."""
+        """Insert an entry, unless it is here already."""
         chunks, key = self.chunks, entry.key
         tail = chunks[-1]
         if not tail or tail[-1].key < key:
@@ -93,7 +93,7 @@ class Backlog:
             self._replace(at, entries[:half], entries[half:])
 
     def peek(self) -> Entry | None:
-        """The first waiting entry, which stays."""
+        """The first waiting entry, without removing it."""
         chunks = self.chunks
         while True:
             front = chunks[0]
@@ -110,7 +110,7 @@ class Backlog:
                 chunks[:2] = (deque(chunks[1]),)
 
     def remove(self, entry: Entry) -> None:
-        """Take an entry out, if it is here."""
+        """Remove an entry, if it is here."""
         chunks, key = self.chunks, entry.key
         tail = chunks[-1]
         if not tail or tail[-1].key < key:
@@ -126,7 +126,7 @@ class Backlog:
             self._replace(at, [*islice(chunk, place), *islice(chunk, place + 1, None)])
 
     def page(self, after: int) -> list[Entry]:
-        """Some of the entries behind that key, those that wait and those left behind; none at the end."""
+        """Some of the entries after that key, whether or not they still wait; an empty list at the end."""
         chunks = self.chunks
         tail = chunks[-1]
         if not tail or tail[-1].key <= after:
@@ -137,7 +137,7 @@ class Backlog:
         return list(islice(chunk, bisect_right(chunk, after, key=_key), None))
 
     def drop(self, entries: Sequence[Entry]) -> None:
-        """Take out entries that do not wait any more, given in order; others like them may go as well."""
+        """Remove entries that no longer wait, given in order; other such entries may be removed as well."""
         chunks = self.chunks
         after, last = entries[0].key - 1, entries[-1].key
         while after < last and chunks[-1] and chunks[-1][-1].key > after:
@@ -147,7 +147,7 @@ class Backlog:
             self._replace(at, [entry for entry in chunk if entry.holder is None])
 
     def _replace(self, at: int, *pieces: list[Entry]) -> None:
-        """Others take the place of one piece."""
+        """Replace one piece."""
         chunks = self.chunks
         low, high, last = at, at + 1, len(chunks) - 1
         made: list[Sequence[Entry]] = [piece for piece in pieces if piece]

@@ -1,4 +1,4 @@
-"""Where the messages of a queue wait."""
+"""The messages of a queue, and where they wait."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -19,11 +19,11 @@ _MOST_SHARED: Final = 1000
 
 
 class Contents:
-    """The messages of a queue; every method expects the broker's lock to be held.
+    """The messages of a queue; the broker's lock is held in every method.
 
-    All that wait are in ``main``, those that a selector matches in its view too, but what waits for the owner of its
-    group is in the owner's ``own`` only, and what is not due yet in the ``timetable``. ``plain`` says that there is
-    only ``main``: no consumer selects, and no message has a group. ``size`` counts those that are held, too.
+    A waiting message is in ``main``, and also in the views of selectors that match it. A message that waits for the
+    owner of its group is in the owner's ``own`` only, a delayed one in the ``timetable``. ``plain`` says that only
+    ``main`` is used: no consumer has a selector, no message a group. ``size`` includes held messages.
     """
 
     def __init__(self, state: BrokerState, schedule: Schedule, wake: Callable[[int], None]) -> None:
@@ -44,7 +44,7 @@ class Contents:
         self._shared: dict[tuple[Backlog, ...], tuple[Backlog, ...]] = {}
 
     def place(self, entry: Entry, views: Sequence[View] | None = None) -> None:
-        """Put a waiting message where it may be taken from; the caller dispatches."""
+        """Put a waiting message into its backlogs; the caller dispatches."""
         if GROUP in entry.envelope.properties:
             self.grouped.add(entry)
             self.plain = False
@@ -58,26 +58,26 @@ class Contents:
             self.touched[view] = None
 
     def shared(self, places: tuple[Backlog, ...]) -> tuple[Backlog, ...]:
-        """One tuple for all messages in the same places: a million of them would keep the garbage collector busy."""
+        """One tuple for all messages in the same places: one per message would keep the garbage collector busy."""
         if len(self._shared) > _MOST_SHARED:
             self._shared.clear()
         return self._shared.setdefault(places, places)
 
     def unplace(self, entry: Entry) -> None:
-        """Take a message out of everything in which it waited."""
+        """Remove a message from the backlogs in which it waited."""
         for place in entry.places or (self.main,):
             place.remove(entry)
         entry.places = None
 
     def ungroup(self, entries: Iterable[Entry]) -> None:
-        """These messages are gone; without messages of groups every consumer takes from ``main``."""
+        """Forget removed messages that had groups; the queue may be ``plain`` again."""
         if self.grouped:
             self.grouped.difference_update(entries)
             if not self.grouped:
                 self.plain = not self.views
 
     def backlogs(self) -> list[Backlog]:
-        """Where messages wait."""
+        """``main``, and the backlogs of group owners."""
         return [self.main, *(consumer.own for consumer in self.consumers if consumer.own is not None)]
 
     # -- views ---------------------------------------------------------------------------------------------------
@@ -90,8 +90,8 @@ class Contents:
         return found
 
     def add_view(self, text: str, view: View, selector: "Selector") -> None:
-        """A consumer selects."""
-        from jmsbridge.selectors import SelectorIndex  # here, since it loads the grammar
+        """Register the view of a consumer's selector."""
+        from jmsbridge.selectors import SelectorIndex  # imported here: it loads the grammar
 
         if self._index is None:
             self._index = SelectorIndex()
@@ -100,7 +100,7 @@ class Contents:
         self.plain = False
 
     def drop_view(self, view: View) -> None:
-        """The last consumer with this selector is gone."""
+        """Remove a view, whose last consumer is gone."""
         self.views = {text: other for text, other in self.views.items() if other is not view}
         if self._index is not None:
             self._index.discard(view)
@@ -112,7 +112,7 @@ class Contents:
     # -- the end -------------------------------------------------------------------------------------------------
 
     def end(self) -> None:
-        """Drop the messages that wait; those that are held are dropped when they are settled."""
+        """Drop the waiting messages; held ones are dropped when they are settled."""
         self.ended = True
         held = sum(len(consumer.held) for consumer in (*self.consumers, *self.retired))
         self.state.stored -= self.size - held
@@ -125,14 +125,14 @@ class Contents:
         self.grouped = set()
 
     def _discard(self, backlog: Backlog) -> None:
-        """Nothing is taken from this any more: free its memory, a lot of it bit by bit."""
+        """Empty a backlog that is no longer used; a large one in slices."""
         chunks, backlog.chunks = backlog.chunks, Backlog().chunks
         if len(chunks) > 1:
             self.schedule.start(_emptied(chunks))
 
 
 def _emptied(place: list[Any] | set[Entry]) -> Iterator[None]:
-    """Free what is not used any more, bit by bit."""
+    """A job that frees unused entries in slices."""
     while place:
         place.pop()
         yield

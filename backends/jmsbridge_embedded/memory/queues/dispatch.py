@@ -9,7 +9,7 @@ from jmsbridge_embedded.memory.queues.backlog import GONE, Backlog, Entry
 from jmsbridge_embedded.memory.queues.contents import Contents
 from jmsbridge_embedded.memory.queues.schedule import Schedule
 from jmsbridge_embedded.memory.queues.state import BrokerState
-from jmsbridge_embedded.memory.queues.steps import forgotten, handed, moved
+from jmsbridge_embedded.memory.queues.steps import delivered, forgotten, moved
 from jmsbridge_embedded.memory.queues.takers import Groups, Taker, View
 from jmsbridge_embedded.order import BASES
 from jmsbridge_embedded.rules import dead_letter
@@ -20,12 +20,12 @@ _turn: Final = attrgetter("turn")
 
 
 class Dispatcher(Contents):
-    """Messages and the consumers among which they are shared out; the broker's lock is held by its callers.
+    """A queue's messages and its consumers; the broker's lock is held in every method.
 
-    A message changes hands as soon as it can: after each verb no consumer with credit could take a waiting message.
-    While the queue is ``plain``, all consumers take from ``main`` and nothing else needs to be looked at. ``heirs`` are
-    the consumers that name a queue for what expires here, ``fed`` the queues that got some of it; ``find`` gives a
-    queue of the same broker.
+    Messages are delivered as soon as possible: after each verb, no waiting message matches a consumer with credit.
+    While the queue is ``plain``, all consumers take from ``main``. ``expiry_consumers`` name a queue for messages that
+    expire here, ``moved_to`` are queues that received such messages and are not dispatched yet; ``find`` gives a queue
+    of the same broker.
     """
 
     def __init__(
@@ -40,14 +40,14 @@ class Dispatcher(Contents):
         self.origin = origin
         self.find = find
         self.ring = self.main.ring
-        self.heirs: list[Taker] = []
-        self.fed: dict[Dispatcher, None] = {}
+        self.expiry_consumers: list[Taker] = []
+        self.moved_to: dict[Dispatcher, None] = {}
         self.groups = Groups()
         self._eager: list[Taker] = []
         self._turns = 0
 
     def serve(self, consumer: Taker) -> None:
-        """A consumer has more credit: hand out what waits for it."""
+        """Deliver waiting messages to a consumer that got more credit."""
         if not self.plain:
             self.touched[consumer.view] = None
             if consumer.own is not None:
@@ -55,22 +55,22 @@ class Dispatcher(Contents):
         self.dispatch()
 
     def pause(self, consumer: Taker) -> None:
-        """The consumer has no credit any more."""
+        """Set the consumer's credit to zero."""
         if consumer.credit > 0:
             consumer.view.ring.remove(consumer)
             consumer.credit = 0
 
     def dispatch(self) -> None:
-        """Hand out what can be handed out, one message per consumer in turn."""
+        """Deliver to consumers with credit, one message each in turn."""
         if self.plain:
             self._dispatch_plainly()
         else:
             self._dispatch_selectively()
-        if self.fed:
-            self.feed()
+        if self.moved_to:
+            self.dispatch_moved()
 
-    def hand(self, consumer: Taker, entry: Entry, size: int, stored: int) -> None:
-        """Deliver to a consumer with credit; the numbers are those afterwards."""
+    def deliver(self, consumer: Taker, entry: Entry, size: int, stored: int) -> None:
+        """Deliver to a consumer with credit; ``size`` and ``stored`` are the counts that include the message."""
         count = entry.count
         envelope = entry.envelope
         arrival = Arrival(entry, envelope, True, count + 1, entry.failures) if count else Arrival(entry, envelope)
@@ -79,7 +79,7 @@ class Dispatcher(Contents):
         if consumer.presettled:
             size -= 1
             stored -= 1
-        state.step = (handed, self, consumer, entry, arrival, credit, size, stored)
+        state.step = (delivered, self, consumer, entry, arrival, credit, size, stored)
         consumer.credit = credit
         ring = consumer.view.ring
         if ring[0] is not consumer:
@@ -102,17 +102,17 @@ class Dispatcher(Contents):
         consumer.put(arrival)
 
     def offer(self, entry: Entry, views: Sequence[View], size: int, stored: int) -> bool:
-        """Deliver a new message at once; False when no consumer of these views has credit, or others come first."""
+        """Deliver a new message at once; False if no consumer of these views has credit, or older messages wait."""
         ready = [view for view in views if view.ring]
         if not ready or any(view.peek() is not None for view in ready):
             return False
         taker = min((view.ring[0] for view in ready), key=_turn)
         self._turns = taker.turn = self._turns + 1
-        self.hand(taker, entry, size, stored)
+        self.deliver(taker, entry, size, stored)
         return True
 
     def _dispatch_plainly(self) -> None:
-        """Every consumer may have every message."""
+        """Without selectors and groups: every consumer may get every message."""
         ring, main, state = self.ring, self.main, self.state
         while ring:
             front = main.chunks[0]
@@ -121,22 +121,22 @@ class Dispatcher(Contents):
             entry = front[0]
             expiration = entry.envelope.expiration
             if entry.holder is not None:
-                main.peek()  # drops it
+                main.peek()  # drops the entry
             elif expiration and expiration <= state.clock():
                 self.expire((entry,))
             else:
-                self.hand(ring[0], entry, self.size, state.stored)
+                self.deliver(ring[0], entry, self.size, state.stored)
                 if len(front) > 1 and front[0] is entry:
                     front.popleft()
                 else:
                     main.peek()
 
     def _dispatch_selectively(self) -> None:
-        """Where there are selectors or groups: only views that were touched may have something to give."""
+        """With selectors or groups: only views that changed, ``touched``, can have a message to deliver."""
         touched, eager = self.touched, self._eager
         while True:
-            feeding = bool(eager)
-            if feeding:
+            own_first = bool(eager)
+            if own_first:
                 consumer = eager[0]
             else:
                 ready = [view.ring[0] for view in touched if view.ring]
@@ -147,14 +147,14 @@ class Dispatcher(Contents):
             entry = self._best(consumer) if consumer.credit else None
             if entry is not None:
                 self._turns = consumer.turn = self._turns + 1
-                self.hand(consumer, entry, self.size, self.state.stored)
-            elif feeding:
+                self.deliver(consumer, entry, self.size, self.state.stored)
+            elif own_first:
                 eager.remove(consumer)
             else:
                 touched.pop(consumer.view, None)
 
     def _best(self, consumer: Taker) -> Entry | None:
-        """The message that this consumer is to get now; those before it that others own are set aside for them."""
+        """The next message for this consumer; those before it whose groups others own are moved to the owners."""
         while True:
             own = None if consumer.own is None else consumer.own.peek()
             entry = consumer.view.peek()
@@ -173,7 +173,7 @@ class Dispatcher(Contents):
             self.expire((entry,))
 
     def _set_aside(self, entry: Entry, owner: Taker, view: View) -> None:
-        """A message waits for the owner of its group only."""
+        """Let a message wait for the owner of its group only."""
         own = owner.own
         if own is None:
             own = owner.own = Backlog()
@@ -186,49 +186,49 @@ class Dispatcher(Contents):
         if owner.credit:
             self._eager.append(owner)
 
-    # -- messages that end ---------------------------------------------------------------------------------------
+    # -- removing and moving messages ----------------------------------------------------------------------------
 
     def forget(self, entries: Sequence[Entry]) -> None:
-        """These messages, which no consumer holds, are done with; they are given in order."""
+        """Remove messages that no consumer holds, given in order."""
         count = len(entries)
         self.state.do(forgotten, self, entries, self.size - count, self.state.stored - count)
 
     def expire(self, entries: Sequence[Entry]) -> None:
-        """These messages, which no consumer holds, were not taken in time; they are given in order."""
-        if not self.heirs:
+        """Remove expired messages that no consumer holds, given in order, or move them to the expiry queue."""
+        if not self.expiry_consumers:
             self.forget(entries)
             return
         for entry in entries:
-            heir = next((one for one in self.heirs if one.view.matches(entry.envelope)), None)
-            if heir is None:
+            consumer = next((one for one in self.expiry_consumers if one.view.matches(entry.envelope)), None)
+            if consumer is None:
                 self.forget((entry,))
             else:
-                self.put_aside(entry, heir)
+                self.move_expired(entry, consumer)
 
-    def put_aside(self, entry: Entry, heir: Taker) -> None:
-        """A message that no consumer holds has expired: it goes to the queue that this one names for such messages."""
-        to = Address(heir.expired or "")
+    def move_expired(self, entry: Entry, consumer: Taker) -> None:
+        """Move an expired message that no consumer holds to the queue that this consumer names for expired messages."""
+        to = Address(consumer.expired or "")
         made = dead_letter(entry.envelope, to, self.origin, entry.count, self.state.clock(), DEAD_LETTER_EXPIRED)
         self._move(entry, made, self.find(to))
 
-    def feed(self) -> None:
-        """Hand out what was moved to other queues; not in the middle of handing out here."""
-        while self.fed:
-            self.fed.popitem()[0].dispatch()
+    def dispatch_moved(self) -> None:
+        """Dispatch the queues to which messages were moved; not called while this queue dispatches."""
+        while self.moved_to:
+            self.moved_to.popitem()[0].dispatch()
 
     def _move(self, entry: Entry, envelope: Envelope, target: "Dispatcher") -> None:
-        """A message that no consumer holds goes to another queue in this form; ``feed`` hands it out there."""
+        """Move a message that no consumer holds to another queue as ``envelope``; see ``dispatch_moved``."""
         target.sequence += 1
         made = Entry(envelope, BASES[envelope.priority] + target.sequence)
         size = self.size - 1
         target_size = self.size if target is self else target.size + 1
-        self.fed[target] = None
+        self.moved_to[target] = None
         self.state.do(moved, self, entry, size + (target is self), target, made, target_size, self.state.stored)
 
     # -- after an interrupt --------------------------------------------------------------------------------------
 
     def mend_rings(self) -> None:
-        """The rings follow from the credits again."""
+        """Rebuild the rings from the consumers' credits."""
         rings: dict[View, dict[Taker, None]] = {}
         for view in (self.main, *self.views.values()):
             rings[view] = {consumer: None for consumer in view.ring if consumer.credit > 0}

@@ -1,4 +1,4 @@
-"""Duplicate ids that one destination remembers."""
+"""The duplicate ids that one destination remembers."""
 
 from collections import OrderedDict
 
@@ -20,7 +20,7 @@ class Window:
         return duplicate_id in self._ids
 
     def remember(self, duplicate_id: str, bound: int) -> None:
-        """The id was sent; the oldest beyond so many are forgotten."""
+        """Remember an id; beyond ``bound`` ids, forget the oldest."""
         ids = self._ids
         ids[duplicate_id] = None
         while len(ids) > bound:

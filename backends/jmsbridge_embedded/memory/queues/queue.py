@@ -1,4 +1,4 @@
-"""A queue, or the backlog of one topic subscription: what comes, what goes back, and what happens in time."""
+"""A queue, or the queue of one topic subscription: adding and returning messages, consumers, delays and expiry."""
 
 from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop
@@ -28,10 +28,10 @@ _key: Final = attrgetter("key")
 
 
 class Queue(Dispatcher):
-    """A queue; every method expects the broker's lock to be held.
+    """A queue; the broker's lock is held in every method.
 
-    ``on_idle`` is told when the last consumer has gone, and again when the last message goes after that. ``owner`` is
-    the client of a temporary queue; ``kept`` says that it stays although nothing is in it.
+    ``on_idle`` is called when the last consumer has gone, and when a message is removed after that. ``owner`` is the
+    client of a temporary queue; ``kept`` says that the queue stays although it is empty.
     """
 
     find: "Callable[[Address], Queue]"
@@ -51,12 +51,12 @@ class Queue(Dispatcher):
         self.window = Window()
         self._on_idle = on_idle
 
-    # -- messages come -------------------------------------------------------------------------------------------
+    # -- adding and returning messages ---------------------------------------------------------------------------
 
     def add(self, envelope: Envelope, at_once: bool = True, count: int = 0, failures: int = 0) -> None:
-        """A new message that was delivered ``count`` times elsewhere, ``failures`` times of them in vain.
+        """Add a message that was delivered ``count`` times elsewhere, of which ``failures`` failed.
 
-        With ``at_once`` false the caller dispatches, once all that belong together are there.
+        With ``at_once`` false the caller dispatches, after it has added all messages that belong together.
         """
         self.sequence = sequence = self.sequence + 1
         entry = Entry(envelope, BASES[envelope.priority] + sequence)
@@ -68,9 +68,9 @@ class Queue(Dispatcher):
         if not self.plain or envelope.expiration or envelope.delivery_time or GROUP in envelope.properties:
             self._add_specially(entry, size, stored, at_once)
             return
-        tail = self.main.chunks[-1]  # where anything waits, no consumer has credit
+        tail = self.main.chunks[-1]  # if a message waits, no consumer has credit
         if not tail and at_once and self.ring:
-            self.hand(self.ring[0], entry, size, stored)
+            self.deliver(self.ring[0], entry, size, stored)
             return
         state.step = (kept, self, entry, 0, size, stored)
         self.size = size
@@ -78,10 +78,10 @@ class Queue(Dispatcher):
         if tail and sequence % CHUNK and tail[-1].key < entry.key:
             tail.append(entry)
         else:
-            self.main.push(entry)  # which begins another piece once this one is long enough
+            self.main.push(entry)  # starts a new piece when this one is full
 
     def _add_specially(self, entry: Entry, size: int, stored: int, at_once: bool) -> None:
-        """A message that waits for its time or expires, or that not every consumer may have."""
+        """Add a message that is delayed or expires, or that not every consumer may get."""
         envelope = entry.envelope
         now = self.state.clock() if envelope.expiration or envelope.delivery_time else 0
         if _is_late(envelope, now):
@@ -95,7 +95,7 @@ class Queue(Dispatcher):
             self.dispatch()
 
     def make_entry(self, envelope: Envelope) -> tuple[Entry, int] | None:
-        """What is going to be a message here, and when it will appear (0: now); None when it is too late for it."""
+        """The entry for a message that a step will add, and when it will appear (0: now); None if it expires before."""
         now = self.state.clock()
         if _is_late(envelope, now):
             return None
@@ -103,9 +103,9 @@ class Queue(Dispatcher):
         due = envelope.delivery_time if envelope.delivery_time > now else 0
         return Entry(envelope, key_of(envelope.priority, self.sequence)), due
 
-    def give_back(self, entries: Iterable[Entry], deliveries: int, failures: int) -> None:
-        """Delivered messages return to their places, each counting that many of both; the caller dispatches."""
-        for entry in sorted(entries, key=_key, reverse=True):  # each to the front, which costs least
+    def put_back(self, entries: Iterable[Entry], deliveries: int, failures: int) -> None:
+        """Return delivered messages to their places, adding to both counts; the caller dispatches."""
+        for entry in sorted(entries, key=_key, reverse=True):  # inserting at the front costs least
             if self.ended:
                 self.forget((entry,))
                 continue
@@ -116,7 +116,7 @@ class Queue(Dispatcher):
             self.timetable.watch(entry, self.size)
 
     def dead_letter(self, entry: Entry, to: str | None, deliveries: int, reason: str | None) -> None:
-        """Put a copy of a rejected message into the queue ``to``, or with the broker's dead letters."""
+        """Put a copy of a rejected message into the queue ``to``, or into the broker's dead-letter queue."""
         target = Address(to) if to else DEAD_LETTERS
         made = dead_letter(entry.envelope, target, self.origin, deliveries, self.state.clock(), reason)
         self.find(target).add(made)
@@ -125,14 +125,14 @@ class Queue(Dispatcher):
 
     @property
     def unsettled(self) -> bool:
-        """Whether consumers that are gone left messages which are not settled, or accepted in an open transaction."""
+        """Whether closed consumers hold messages that are unsettled, or accepted in an open transaction."""
         return any(consumer.held for consumer in self.retired)
 
     def join(self, consumer: Taker, text: str | None, selector: "Selector | None") -> None:
-        """A consumer comes, without credit; ``look`` is to be called until it says that there is nothing more."""
+        """Add a consumer, without credit; the caller then calls ``look`` until it returns False."""
         self.consumers.append(consumer)
         if consumer.expired is not None:
-            self.heirs.append(consumer)
+            self.expiry_consumers.append(consumer)
         if text is None or selector is None:
             return
         view = self.views.get(text)
@@ -143,7 +143,7 @@ class Queue(Dispatcher):
         consumer.view = view
 
     def look(self, view: View) -> bool:
-        """Look which of some more of the messages that waited when a view was made belong in it; whether to go on."""
+        """Put the next page of older messages into the views that they match; return whether to go on."""
         walk = view.walk
         if walk is None:
             return False
@@ -156,11 +156,11 @@ class Queue(Dispatcher):
         return not walk.done
 
     def leave(self, consumer: Taker) -> None:
-        """A consumer goes, though it may hold messages still; its groups are free, and others get what waits for it."""
+        """Remove a consumer, which may still hold messages; free its groups and the messages waiting for it."""
         if consumer in self.consumers:
             self.pause(consumer)
             self.consumers.remove(consumer)
-            self.heirs = [other for other in self.heirs if other is not consumer]
+            self.expiry_consumers = [other for other in self.expiry_consumers if other is not consumer]
             self.groups.free(consumer)
             own, consumer.own = consumer.own, None
             for entry in own or ():
@@ -175,20 +175,18 @@ class Queue(Dispatcher):
         self.rest()
 
     def rest(self) -> None:
-        """Call ``on_idle`` when there is no consumer."""
+        """Call ``on_idle`` if there is no consumer."""
         if not self.consumers:
             self._on_idle(self)
 
-    # -- in time -------------------------------------------------------------------------------------------------
+    # -- delays and expiry ---------------------------------------------------------------------------------------
 
     def catch_up(self) -> bool:
-        """Let the next message appear that is due, so that an answer given after the last one is right to the
-        millisecond; whether there was one.
-        """
+        """Let the next due message appear without waiting for the timer; return whether there was one."""
         return bool(self.timetable.delayed) and self._appear_next(self.state.clock())
 
     def _wake(self, now: int) -> None:
-        """Do what is due; called by the schedule."""
+        """Start what is due; called by the schedule."""
         times = self.timetable
         if times.delayed and times.delayed[0][0] <= now and not times.appearing:
             times.appearing = True
@@ -199,7 +197,7 @@ class Queue(Dispatcher):
         times.arm()
 
     def _appear(self, now: int) -> Iterator[None]:
-        """Delayed messages that are due take their places behind those that are there."""
+        """A job: due messages take their places behind the waiting ones."""
         while self._appear_next(now):
             yield
         self.timetable.appearing = False
@@ -213,7 +211,7 @@ class Queue(Dispatcher):
         entry = item[2]
         if entry.holder is None and is_expired(entry.envelope, now):
             self.expire((entry,))
-            self.feed()
+            self.dispatch_moved()
         if entry.holder is not None:
             heappop(delayed)
         else:
@@ -223,7 +221,7 @@ class Queue(Dispatcher):
         return True
 
     def _sweep(self, now: int) -> Iterator[None]:
-        """Drop expired messages."""
+        """A job: remove expired messages."""
         soonest = 0
         for backlog in self.backlogs():
             after = -1
@@ -232,7 +230,7 @@ class Queue(Dispatcher):
                 expired = [entry for entry in timed if entry.envelope.expiration <= now]
                 if expired:
                     self.expire(expired)
-                    self.feed()
+                    self.dispatch_moved()
                 left = [entry.envelope.expiration for entry in timed if entry.holder is None]
                 if left:
                     soonest = min(*left, soonest or left[0])
@@ -244,7 +242,7 @@ class Queue(Dispatcher):
         self.rest()
 
     def mend(self) -> None:
-        """After an interrupt: rings are what the credits say, and every consumer gets what it may have."""
+        """After an interrupt: rebuild what follows from credits and messages, and dispatch."""
         self.mend_rings()
         self.plain = not (self.views or self.grouped)
         self.timetable.arm()
@@ -253,5 +251,5 @@ class Queue(Dispatcher):
 
 
 def _is_late(envelope: Envelope, now: int) -> bool:
-    """Whether a new message has expired, or will have when it would appear."""
+    """Whether a new message has expired, or will have expired when it would appear."""
     return 0 < envelope.expiration <= max(now, envelope.delivery_time)

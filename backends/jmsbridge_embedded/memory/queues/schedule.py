@@ -1,4 +1,4 @@
-"""What one broker has to do later, or bit by bit."""
+"""Timed calls of one broker, and jobs that it does in slices."""
 
 import logging
 import threading
@@ -15,13 +15,13 @@ from jmsbridge_embedded.memory.queues.state import BrokerState
 __all__ = ["Alarm", "Schedule"]
 
 _LONGEST_WAIT = 30.0
-"""Seconds; the wall clock may be set while the thread waits."""
+"""Seconds; bounded because the wall clock may be changed while the thread waits."""
 
 _log = logging.getLogger("jmsbridge.embedded")
 
 
 class Alarm:
-    """What to call at a time (milliseconds since the epoch); None when that was done or called off."""
+    """A function to call at ``due`` (milliseconds since the epoch); ``act`` is None once called or called off."""
 
     __slots__ = ("act", "due")
 
@@ -33,8 +33,8 @@ class Alarm:
 class Schedule:
     """Alarms, and jobs that are done in slices.
 
-    Guarded by the broker's lock, which every method expects to be held. The thread exists only while there is
-    something to do; without ``threaded`` there is none, and ``run`` has to be called.
+    The broker's lock is held in every method. The thread exists only while there is something to do; without
+    ``threaded`` there is none, and ``run`` has to be called.
     """
 
     def __init__(self, state: BrokerState, threaded: bool) -> None:
@@ -51,7 +51,7 @@ class Schedule:
         return sum(alarm.act is not None for _, _, alarm in self._heap)
 
     def set(self, due: int, act: Callable[[int], None]) -> Alarm:
-        """Call this at ``due``, with the time of the call."""
+        """Call ``act`` at ``due``, with the time of the call."""
         self._count += 1
         alarm = Alarm(due, act)
         heappush(self._heap, (due, self._count, alarm))
@@ -60,7 +60,7 @@ class Schedule:
         return alarm
 
     def call_off(self, alarm: Alarm | None) -> None:
-        """Forget an alarm; what it was for is not kept until its time."""
+        """Cancel an alarm, and drop the reference to its function."""
         if alarm is None or alarm.act is None:
             return
         alarm.act = None
@@ -71,27 +71,27 @@ class Schedule:
             self._heap, self._off = heap, 0
 
     def start(self, job: Iterator[None]) -> None:
-        """Do a job bit by bit: the lock is let go between two slices."""
+        """Run a job in slices; the lock is released between two of them."""
         self._jobs.append(job)
         self.nudge()
 
     def nudge(self) -> None:
-        """See that the thread is there, and looks at what there is to do now."""
+        """Start the thread, or wake it."""
         if not self._threaded or not (self._heap or self._jobs):
             return
         if self._thread is None:
-            with suppress(RuntimeError):  # the interpreter ends
+            with suppress(RuntimeError):  # the interpreter is shutting down
                 start_new_thread(self._begin, ())
         else:
             self._wake.notify()
 
     def run(self, now: int) -> None:
-        """Do everything that is due, jobs to their ends."""
+        """Do everything that is due, and complete all jobs."""
         while self._call(now) or self._jobs:
             self._work()
 
     def clear(self) -> None:
-        """Drop everything; the thread ends."""
+        """Drop all alarms and jobs; the thread ends."""
         for _, _, alarm in self._heap:
             alarm.act = None
         self._heap = []
@@ -100,7 +100,7 @@ class Schedule:
         self._wake.notify()
 
     def _call(self, now: int) -> bool:
-        """Call what is due; whether there was anything."""
+        """Call what is due; return whether there was anything."""
         called = False
         while self._heap and (self._heap[0][0] <= now or self._heap[0][2].act is None):
             alarm = heappop(self._heap)[2]
@@ -113,7 +113,7 @@ class Schedule:
         return called
 
     def _work(self) -> bool:
-        """Go on with the first job, after which it is the turn of the next; whether one is left."""
+        """Do one part of the first job, then rotate the jobs; return whether one is left."""
         if self._jobs:
             if next(self._jobs[0], self) is self:
                 self._jobs.popleft()
@@ -122,7 +122,7 @@ class Schedule:
         return bool(self._jobs)
 
     def _begin(self) -> None:
-        """Start the thread; called where no signal arrives, since ``start`` waits and must not be interrupted."""
+        """Start the thread; called where no signal arrives, because ``start`` waits and must not be interrupted."""
         with self._state.lock:
             if self._thread is None and (self._heap or self._jobs):
                 name = f"jmsbridge-embedded-{self._state.name}-io"
@@ -139,7 +139,7 @@ class Schedule:
                 self._thread = None
 
     def _turn(self) -> bool:
-        """One slice of work, or the wait until there is some; whether there will be more."""
+        """Do one slice of work, or wait for some; return whether to continue."""
         with self._wake:
             self._state.mend()
             now = self._state.clock()

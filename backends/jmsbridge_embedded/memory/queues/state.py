@@ -1,4 +1,4 @@
-"""What everything in one broker shares: the lock, the clock, and what an interrupt may have left half done."""
+"""State shared by all parts of one broker: the lock, the clock, and the step in progress."""
 
 import threading
 from collections.abc import Callable
@@ -8,18 +8,17 @@ __all__ = ["BrokerState"]
 
 
 class BrokerState:
-    """The lock, the clock, the number of stored messages, and the step that is being done.
+    """The lock, the clock, the number of stored messages, and the step in progress.
 
-    ``stored`` counts waiting, delayed and unsettled messages and the sends held by open transactions. ``lock`` is the
-    broker's one lock; it guards everything below the border.
+    ``stored`` counts waiting, delayed and unsettled messages and the sends of open transactions. ``lock`` guards
+    everything in the broker.
 
-    **Interrupts.** A signal handler may raise an exception anywhere in a verb that the main thread executes, and that
-    releases the lock. Whatever must not stay half done is therefore a *step*: a function whose arguments say what is
-    true afterwards (this entry, that credit, so many messages), so that it may be repeated from its start at any time.
-    ``step`` is written, in one store, before the first change of a step; from that moment the step takes effect. It
-    stays until the next step is written or the verb ends. A thread that takes the lock and finds a step repeats it,
-    then looks after all queues (``mend``). The interrupted verb starts a thread that does so at once, so that no other
-    thread depends on it.
+    **Interrupts.** A signal handler may raise an exception anywhere in a verb on the main thread, which releases the
+    lock. A change that must not stay half done is therefore a *step*: a function whose arguments state the result
+    (this entry, that credit, so many messages), so that it may be repeated from its start at any time. ``step`` is
+    assigned, in one store, before the first change of a step; from then on the step takes effect. It stays until the
+    next step is assigned or the verb ends. A thread that takes the lock and finds a step repeats it, then repairs all
+    queues (``mend``). The interrupted verb starts a thread that does so at once.
     """
 
     __slots__ = ("_mend_all", "clock", "lock", "name", "step", "stored")
@@ -33,12 +32,12 @@ class BrokerState:
         self.stored = 0
 
     def do(self, function: Callable[..., None], *arguments: Any) -> None:
-        """Do a step; the lock is held."""
+        """Execute a step; the lock is held."""
         self.step = (function, *arguments)
         function(False, *arguments)
 
     def mend(self) -> None:
-        """Finish what an interrupt left half done; the lock is held."""
+        """Finish a step that was interrupted; the lock is held."""
         step = self.step
         if step is None:
             return
@@ -48,6 +47,6 @@ class BrokerState:
         self.step = None
 
     def mend_now(self) -> None:
-        """The same on a thread that ``start_new_thread`` begins, where no signal arrives."""
+        """Take the lock and ``mend``; on a thread of ``start_new_thread``, where no signal arrives."""
         with self.lock:
             self.mend()

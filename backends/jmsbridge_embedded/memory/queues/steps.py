@@ -1,9 +1,8 @@
-"""The steps on a queue that an interrupt must not leave half done; see ``BrokerState``.
+"""Changes of a queue that an interrupt must not leave half done; see ``BrokerState``.
 
-Each is a function that may be repeated from its start: ``again`` says that this is a repetition. Its other arguments
-are facts that hold afterwards, never differences. All expect the broker's lock to be held. The two that every message
-takes (``kept`` for one that has to wait, ``handed``) are written out once more where they are done the first time.
-Steps of one channel, browser or publication stand beside what they belong to.
+Each function may be repeated from its start: ``again`` says that this is a repetition. Its other arguments are results,
+never differences. The broker's lock is held. The two for every message (``kept`` for one that waits, ``delivered``) are
+inlined, for speed, where they are first executed. Steps of a channel, a browser or a publication are in their modules.
 """
 
 from collections.abc import Sequence
@@ -14,13 +13,13 @@ from jmsbridge_embedded.memory.queues.backlog import GONE, Entry
 from jmsbridge_embedded.memory.queues.contents import Contents
 from jmsbridge_embedded.memory.queues.takers import Taker, View
 
-__all__ = ["accepted", "appeared", "forgotten", "granted", "handed", "kept", "moved", "paused", "registering"]
+__all__ = ["accepted", "appeared", "delivered", "forgotten", "granted", "kept", "moved", "paused", "registering"]
 
 
 def kept(
     again: bool, queue: Contents, entry: Entry, due: int, size: int, stored: int, views: Sequence[View] | None = None
 ) -> None:
-    """A new message waits in a queue, or for the time when it is ``due`` there."""
+    """A new message waits in a queue, or until it is ``due`` there."""
     queue.size = size
     queue.state.stored = stored
     delayed = queue.timetable.delayed
@@ -32,13 +31,13 @@ def kept(
 
 
 def registering(again: bool) -> None:
-    """A queue or topic may have been made that is not used: ``mend`` forgets it."""
+    """A queue or topic may have been created without being used: ``mend`` forgets it."""
 
 
-def handed(
+def delivered(
     again: bool, queue: Contents, consumer: Taker, entry: Entry, arrival: Arrival, credit: int, size: int, stored: int
 ) -> None:
-    """A consumer has a message."""
+    """A message was delivered to a consumer."""
     consumer.credit = credit
     queue.size = size
     queue.state.stored = stored
@@ -53,7 +52,7 @@ def handed(
 
 
 def accepted(again: bool, queue: Contents, consumer: Taker, entries: Sequence[Entry], size: int, stored: int) -> None:
-    """Messages that a consumer held are done with."""
+    """Messages that a consumer held are removed."""
     for entry in entries:
         entry.holder = GONE
     consumer.held.difference_update(entries)
@@ -63,7 +62,7 @@ def accepted(again: bool, queue: Contents, consumer: Taker, entries: Sequence[En
 
 
 def forgotten(again: bool, queue: Contents, entries: Sequence[Entry], size: int, stored: int) -> None:
-    """Messages that no consumer holds, given in order, are gone."""
+    """Messages that no consumer holds, given in order, are removed."""
     for entry in entries:
         entry.holder = GONE
     queue.size = size
@@ -85,13 +84,13 @@ def forgotten(again: bool, queue: Contents, entries: Sequence[Entry], size: int,
 def moved(
     again: bool, queue: Contents, entry: Entry, size: int, target: Contents, made: Entry, target_size: int, stored: int
 ) -> None:
-    """A message that no consumer holds has left its queue for another one, in another form."""
+    """A message that no consumer holds has moved to another queue, as the entry ``made``."""
     kept(again, target, made, 0, target_size, stored)
     forgotten(again, queue, (entry,), size, stored)
 
 
 def appeared(again: bool, queue: Contents, item: tuple[int, int, Entry], key: int) -> None:
-    """A delayed message takes its place behind those that are there."""
+    """A delayed message takes its place behind the waiting ones."""
     entry = item[2]
     delayed = queue.timetable.delayed
     entry.key = key
@@ -102,14 +101,14 @@ def appeared(again: bool, queue: Contents, item: tuple[int, int, Entry], key: in
 
 
 def granted(again: bool, consumer: Taker, credit: int) -> None:
-    """A consumer has credit; ``mend`` sees that it is in its ring."""
+    """A consumer has credit; ``mend`` puts it into its ring."""
     if not again and not consumer.credit:
         consumer.view.ring.append(consumer)
     consumer.credit = credit
 
 
 def paused(again: bool, consumer: Taker) -> None:
-    """A consumer has no credit any more; ``mend`` sees that it is in no ring."""
+    """A consumer has no credit any more; ``mend`` removes it from its ring."""
     if not again:
         consumer.view.ring.remove(consumer)
     consumer.credit = 0

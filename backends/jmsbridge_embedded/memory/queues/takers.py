@@ -1,4 +1,4 @@
-"""What takes messages from a queue: consumers, the views that their selectors define, and the owners of groups."""
+"""Consumers as a queue sees them, the views that their selectors define, and the owners of groups."""
 
 from collections import deque
 from typing import TYPE_CHECKING
@@ -17,9 +17,8 @@ __all__ = ["Groups", "Taker", "View"]
 class Taker:
     """A consumer as its queue sees it.
 
-    ``held`` are the messages that were delivered to it and are not settled; ``own`` are messages of groups that wait
-    for this consumer only; ``turn`` says when it was last served where not all take from the same view; ``expired``
-    names the queue for messages that expire here.
+    ``held`` are its unsettled messages; ``own`` are messages of groups that wait for this consumer only; ``turn`` says
+    when it was last served, for fairness between views; ``expired`` names the queue for messages that expire here.
     """
 
     def __init__(self, view: "View", interest: Interest, inbox: Inbox) -> None:
@@ -35,10 +34,10 @@ class Taker:
 
 
 class View(Backlog):
-    """What a selector matches, or everything, and the consumers that take from it.
+    """The waiting messages that a selector matches, or all, and the consumers with that selector.
 
-    ``ring`` holds the consumers with credit, the next one first; ``walk`` says how far the messages that waited before
-    have been looked at, and is None when all have.
+    ``ring`` holds the consumers with credit, the next one first; ``walk`` goes through the messages that waited when
+    the view was made, and is None when it has seen all.
     """
 
     __slots__ = ("ring", "selector", "users", "walk")
@@ -51,7 +50,7 @@ class View(Backlog):
         self.walk = walk
 
     def wants(self, entry: Entry) -> bool:
-        """Whether the message belongs in this view, and its walk is not going to look at it later."""
+        """Whether to put the message into this view now: it matches, and the walk will not come to it."""
         if self.walk is not None and not self.walk.has_passed(entry):
             return False
         return self.matches(entry.envelope)
@@ -62,7 +61,7 @@ class View(Backlog):
 
 
 class Groups:
-    """The consumer that got the first message of a group gets the others while it lives."""
+    """The consumer that got the first message of a group gets the others until it closes."""
 
     __slots__ = ("_owners",)
 
@@ -70,9 +69,9 @@ class Groups:
         self._owners: dict[int, Taker] = {}
 
     def owner(self, envelope: Envelope, asking: Taker) -> Taker:
-        """Which consumer gets this message: its group's owner, or else the one that asks, which becomes the owner.
+        """The consumer for this message: the owner of its group, else ``asking``, which becomes the owner.
 
-        A message that the owner's selector does not match goes to the one that asks.
+        A message that the owner's selector does not match goes to ``asking``.
         """
         bucket = bucket_of(envelope)
         if bucket is None:
@@ -81,6 +80,6 @@ class Groups:
         return owner if owner.view.matches(envelope) else asking
 
     def free(self, consumer: Taker) -> None:
-        """The consumer is gone."""
+        """Forget the groups that this consumer owns."""
         if self._owners:
             self._owners = {bucket: owner for bucket, owner in self._owners.items() if owner is not consumer}

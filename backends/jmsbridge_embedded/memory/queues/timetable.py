@@ -1,4 +1,4 @@
-"""When a queue has to look at its messages by itself."""
+"""When a queue has to process delays and expiry."""
 
 from collections.abc import Callable
 from typing import Final
@@ -10,14 +10,14 @@ from jmsbridge_embedded.memory.queues.state import BrokerState
 __all__ = ["Timetable"]
 
 _SWEEP_EVERY: Final = 1000
-"""Milliseconds between two sweeps of one queue, at least."""
+"""Minimum milliseconds between two sweeps of one queue."""
 
 
 class Timetable:
-    """The messages of a queue that are delayed, and when to sweep those that expire; ``wake`` is called at that time.
+    """The delayed messages of a queue, and the next sweep for expired ones; ``wake`` is called when either is due.
 
-    ``delayed`` is a heap of due time, key and entry; ``appearing`` says that a job moves what is due into the queue.
-    ``sweep_at`` is 0 when nothing expires. Every method expects the broker's lock to be held.
+    ``delayed`` is a heap of due time, key and entry; ``appearing`` says that a job moves due messages into the queue.
+    ``sweep_at`` is 0 when nothing expires. The broker's lock is held in every method.
     """
 
     def __init__(self, state: BrokerState, schedule: Schedule, wake: Callable[[int], None]) -> None:
@@ -30,7 +30,7 @@ class Timetable:
         self._wake = wake
 
     def watch(self, entry: Entry, size: int) -> None:
-        """See that a message of a queue of this size appears when it is due, and is swept after it expired."""
+        """Schedule a message, in a queue of this size, to appear when due and to be swept after it expires."""
         expiration = entry.envelope.expiration
         if expiration:
             self.sweep_after(expiration, size)
@@ -38,14 +38,14 @@ class Timetable:
             self.arm()
 
     def sweep_after(self, expiration: int, size: int) -> None:
-        """Sweep once this time has passed, but not too often: a sweep looks at every message."""
+        """Sweep after this time, but not too often: a sweep visits every message."""
         earliest = self._state.clock() + _SWEEP_EVERY + size // 100
         due = -(-max(expiration, earliest) // _SWEEP_EVERY) * _SWEEP_EVERY
         if not self.sweep_at or due < self.sweep_at:
             self.sweep_at = due
 
     def arm(self) -> None:
-        """Have ``wake`` called when there is something to do."""
+        """Set the alarm for the next due time."""
         due = self.delayed[0][0] if self.delayed and not self.appearing else 0
         if self.sweep_at and (not due or self.sweep_at < due):
             due = self.sweep_at
@@ -55,7 +55,7 @@ class Timetable:
             self._schedule.call_off(before)
 
     def clear(self) -> list[tuple[int, int, Entry]]:
-        """Nothing is left to do; what was delayed comes back."""
+        """Cancel everything and return what was delayed."""
         self.sweep_at = 0
         self._schedule.call_off(self.alarm)
         self.alarm = None

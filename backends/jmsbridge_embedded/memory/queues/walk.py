@@ -1,4 +1,4 @@
-"""A way through backlogs that other threads may change meanwhile."""
+"""Iterating over backlogs while other threads may change them."""
 
 from collections.abc import Sequence
 
@@ -9,10 +9,10 @@ __all__ = ["Walk"]
 
 
 class Walk:
-    """The entries that are in some backlogs when it begins, in order, page by page; newer ones are left out.
+    """The entries that are in some backlogs when the walk begins, in order, page by page; newer ones are left out.
 
-    Each page is taken with the broker's lock held, which may be let go in between: what goes back to a place that was
-    passed is not shown again, what goes back to one ahead is.
+    The broker's lock is held for each page and may be released between two. A message that returns to its place
+    meanwhile is shown if the walk has not passed that place.
     """
 
     __slots__ = ("_after", "_newest", "done")
@@ -23,7 +23,7 @@ class Walk:
         self.done = False
 
     def page(self, backlogs: Sequence[Backlog]) -> list[Entry]:
-        """The next ones that wait; it may be empty before the walk is ``done``."""
+        """The next waiting entries; the list may be empty before the walk is ``done``."""
         pages = [page for page in [backlog.page(self._after) for backlog in backlogs] if page]
         if not pages:
             self.done = True
@@ -38,7 +38,7 @@ class Walk:
         shown = []
         for entry in entries:
             if entry.key & SEQUENCE > self._newest:
-                upto = entry.key | SEQUENCE  # all others of this priority are newer still
+                upto = entry.key | SEQUENCE  # the rest of this priority is newer, too
                 break
             if entry.holder is None:
                 shown.append(entry)
@@ -46,5 +46,5 @@ class Walk:
         return shown
 
     def has_passed(self, entry: Entry) -> bool:
-        """Whether the walk is not going to show the entry any more."""
+        """Whether the walk will not show the entry any more."""
         return self.done or entry.key <= self._after or entry.key & SEQUENCE > self._newest

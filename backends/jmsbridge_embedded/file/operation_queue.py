@@ -1,4 +1,4 @@
-"""What waits for a store's thread: put in by any thread, taken out by that one."""
+"""The queue of operations for a store's thread."""
 
 import threading
 import time
@@ -9,30 +9,30 @@ from typing import Final
 from jmsbridge.spi import BackendError
 from jmsbridge_embedded.file.batch import Operation
 
-__all__ = ["Intake"]
+__all__ = ["OperationQueue"]
 
-_LINGER: Final = 0.002  # seconds in which operations without a waiting caller are collected
+_LINGER: Final = 0.002  # seconds for which operations without a waiting caller are collected
 _PATIENCE: Final = 30.0  # seconds that a sender waits for room
-_LOOK_AGAIN: Final = 0.5  # seconds after which it looks by itself
-_MOST: Final = 2000  # operations and
-_MOST_BYTES: Final = 16 << 20  # bytes of one transaction
-_FULL: Final = 20_000  # operations that may wait before senders have to
+_LOOK_AGAIN: Final = 0.5  # seconds after which it checks without being woken
+_MOST: Final = 2000  # operations per transaction
+_MOST_BYTES: Final = 16 << 20  # bytes per transaction
+_FULL: Final = 20_000  # waiting operations above which senders wait
 
 
-class Intake:
-    """Operations in their order. Closed, it fails whatever is put in, with what ``refusal`` gives."""
+class OperationQueue:
+    """Operations in order; any thread puts, the store's thread takes. Once closed, it fails them with ``refusal()``."""
 
     def __init__(self, refusal: Callable[[], BackendError]) -> None:
         self.closed = False
         self._refusal = refusal
         self._waiting: deque[Operation] = deque()
-        self._lock = threading.Lock()  # taken by itself: entering a Condition can be interrupted when it has the lock
-        self._changed = threading.Condition(self._lock)  # guards _idle; notified when there is something to do
+        self._lock = threading.Lock()  # taken directly: an interrupt while entering a Condition could leave it locked
+        self._changed = threading.Condition(self._lock)  # guards _idle; notified when an operation is put
         self._idle = 0  # 1: wake for any operation, 2: only for one with a waiting caller
-        self._crowd: list[threading.Lock] = []  # one for each thread that waits for room
+        self._gates: list[threading.Lock] = []  # one for each thread that waits for room
 
     def put(self, operation: Operation, *, patient: bool) -> None:
-        """Have it done; what is ``lazy`` some milliseconds later. A ``patient`` caller waits while there is no room."""
+        """Add an operation; a ``lazy`` one may be delayed by milliseconds. ``patient``: wait while it is full."""
         if patient and len(self._waiting) > _FULL:
             self._wait_for_room(_PATIENCE)
         self._waiting.append(operation)
@@ -42,20 +42,20 @@ class Intake:
             with self._lock:
                 if self._idle == 1 or not operation.lazy:
                     self._changed.notify_all()
-                    self._idle = 0  # last: a wake-up that a signal handler interrupts has not happened
+                    self._idle = 0  # last: if a signal handler interrupts the wake-up, the next put repeats it
 
     def take(self, first: list[Operation]) -> list[Operation]:
-        """These, and of those that wait as many as fit in a transaction."""
+        """Add waiting operations to ``first``, as many as fit in a transaction."""
         size, waiting = 0, self._waiting
         while waiting and len(first) < _MOST and size < _MOST_BYTES:
             operation = waiting.popleft()
             size += operation.size
             first.append(operation)
-        self._let_in()
+        self._open_gates()
         return first
 
     def wait(self, timeout: float) -> None:
-        """Wait until there is something to do; operations without a waiting caller may collect a little."""
+        """Wait for an operation; those without a waiting caller are collected for ``_LINGER`` seconds."""
         waiting = self._waiting
         if waiting and not (waiting[0].lazy and waiting[-1].lazy):
             return
@@ -69,19 +69,19 @@ class Intake:
             self._idle = 0
 
     def close(self) -> None:
-        """Nothing is done any more."""
+        """Fail all waiting operations, and later ones."""
         self.closed = True
-        self._let_in()
+        self._open_gates()
         self._refuse()
 
     def abandon(self) -> None:
-        """In a forked child: the lock may be held by a thread that is not here."""
+        """In a forked child: replace the lock, which a thread of the parent may hold."""
         self.closed = True
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
 
     def _wait_for_room(self, timeout: float) -> None:
-        """In the main thread a signal handler may interrupt it, and leaves nothing behind but a gate to be opened."""
+        """Wait; a signal handler may interrupt this, and leaves only an unused gate behind."""
         deadline = time.monotonic() + timeout
         while len(self._waiting) > _FULL and not self.closed:
             left = deadline - time.monotonic()
@@ -89,12 +89,12 @@ class Intake:
                 return
             gate = threading.Lock()
             gate.acquire()
-            self._crowd.append(gate)
+            self._gates.append(gate)
             gate.acquire(timeout=min(left, _LOOK_AGAIN))
 
-    def _let_in(self) -> None:
-        crowd, self._crowd = self._crowd, []
-        for gate in crowd:
+    def _open_gates(self) -> None:
+        gates, self._gates = self._gates, []
+        for gate in gates:
             gate.release()
 
     def _refuse(self) -> None:
