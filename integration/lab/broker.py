@@ -19,7 +19,7 @@ from integration.lab.servers.artemis import Artemis
 from integration.lab.servers.pulsar import Pulsar
 from integration.lab.servers.rabbitmq import RabbitMQ, RabbitMQ3, rabbitmqctl
 from integration.lab.servers.server import Run, Server
-from integration.lab.table import HOST, PASSWORD, USER, Kind, kind
+from integration.lab.table import HOST, LOGINS, PASSWORD, USER, Kind, kind
 
 __all__ = ["SERVERS", "Broker", "last_lines"]
 
@@ -79,6 +79,16 @@ class Broker:
         return self._state.sync
 
     @property
+    def options(self) -> tuple[str, ...]:
+        """Those of its kind that it was started with."""
+        return self._state.options
+
+    @property
+    def login(self) -> bool:
+        """Whether clients log in."""
+        return self.kind.login or LOGINS in self.options
+
+    @property
     def certificates(self) -> Certificates:
         """Its authority, and a client certificate that logs in as `user` (EXTERNAL)."""
         return self._run.certificates
@@ -86,7 +96,7 @@ class Broker:
     @property
     def admin(self) -> Rest:
         """The broker's own administration over HTTP: `broker.admin.get("/api/queues")`."""
-        login = (USER, PASSWORD) if self.kind.login else (None, "")
+        login = (USER, PASSWORD) if self.login else (None, "")
         return Rest(f"http://{HOST}:{self._state.ports['admin']}", *login)
 
     def url(
@@ -101,7 +111,7 @@ class Broker:
         if listener is None:
             raise ValueError(f"{self.kind.title} has no {wanted}; it has {', '.join(self.kind.schemes)}")
         secret = "" if password is None else f":{quote(password, safe='')}"
-        login = "" if user is None or not self.kind.login else f"{quote(user, safe='')}{secret}@"
+        login = "" if user is None or not self.login else f"{quote(user, safe='')}{secret}@"
         host = "localhost" if wanted.endswith(("s", "+ssl")) else HOST
         return f"{wanted}://{login}{host}:{self._state.ports[listener]}{path}"
 
@@ -182,7 +192,8 @@ class Broker:
 
     @property
     def _run(self) -> Run:
-        return Run(Path(self._state.home), self._state.folder, self._state.ports, self._state.sync)
+        written = self._state
+        return Run(Path(written.home), written.folder, written.ports, written.sync, written.options)
 
     def launch(self) -> None:
         """Start it, when it does not run, and wait until every listener answers."""

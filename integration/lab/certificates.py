@@ -1,5 +1,6 @@
 """Certificates for one started broker: its own authority, a server certificate, one for a client."""
 
+import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,18 +28,27 @@ class Certificates:
     """The server's key again, in the form that Pulsar reads."""
     server_p12: Path
     """The server's key and certificate in the form that Java reads; its password is the user's."""
+    ca_p12: Path
+    """The authority again, in the form in which Java reads whom to trust; the same password."""
 
     @classmethod
     def of(cls, folder: Path) -> "Certificates":
         """The files of a folder, made or not."""
-        names = ("ca.pem", "server.pem", "server.key", "client.pem", "client.key", "server.pk8", "server.p12")
-        return cls(*(folder / name for name in names))
+        pem = ("ca.pem", "server.pem", "server.key", "client.pem", "client.key")
+        return cls(*(folder / name for name in (*pem, "server.pk8", "server.p12", "ca.p12")))
+
+    def context(self, *, shown: bool = True) -> ssl.SSLContext:
+        """What a client needs that trusts the server, with the client's certificate when that is to be `shown`."""
+        made = ssl.create_default_context(cafile=self.ca)
+        if shown:
+            made.load_cert_chain(self.client, self.client_key)
+        return made
 
 
 def make_certificates(folder: Path) -> Certificates:
     """Make them, unless they are there: the server's for localhost, the client's for the user that all brokers have."""
     files = Certificates.of(folder)
-    if files.server_p12.exists():
+    if files.ca_p12.exists():
         return files
     folder.mkdir(mode=0o700, exist_ok=True)
     authority = trustme.CA(organization_name="jmsbridge tests")
@@ -50,6 +60,7 @@ def make_certificates(folder: Path) -> Certificates:
         leaf.private_key_pem.write_to_path(str(key))
         key.chmod(0o600)
     _for_java(files, server)
+    _for_java_to_trust(files)
     return files
 
 
@@ -64,3 +75,9 @@ def _for_java(files: Certificates, server: trustme.LeafCert) -> None:
     for path, content in ((files.server_pk8, pk8), (files.server_p12, p12)):
         path.touch(0o600)
         path.write_bytes(content)
+
+
+def _for_java_to_trust(files: Certificates) -> None:
+    trusted = pkcs12.PKCS12Certificate(x509.load_pem_x509_certificate(files.ca.read_bytes()), b"ca")
+    hidden = serialization.BestAvailableEncryption(PASSWORD.encode())
+    files.ca_p12.write_bytes(pkcs12.serialize_java_truststore([trusted], hidden))

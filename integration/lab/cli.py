@@ -97,21 +97,27 @@ def _up(
     unsafe: Annotated[
         bool, typer.Option("--no-sync", help="Java brokers confirm before the disk has it: for speed only.")
     ] = False,
+    options: Annotated[
+        list[str] | None, typer.Option("--with", help="An option of the broker, of docs/brokers.md; may be repeated.")
+    ] = None,
 ) -> None:
     """Start brokers, fetching them first if need be, and leave them running. Without names: all that are fetched."""
     chosen = names or [name for name, server in SERVERS.items() if server.installed()]
     if not chosen:
         raise BrokerUnavailable("no broker is fetched yet; name those to start, or fetch them first")
+    wanted = {name: _options(name, options or []) for name in chosen}
     for name in chosen:
         with _alone(name):
             broker = find(name)
+            if broker is not None and options and broker.options != wanted[name]:
+                raise BrokerError(f"{broker.kind.title} was started with other options: take it down first")
             if broker is not None and broker.running:
                 stderr().print(f"{broker.kind.title} is up already{_otherwise(broker, unsafe)}")
             else:
                 with doing(kind(name).title, "up") as say:
                     fetch(name, say)
                     say("starting")
-                    broker = _start(name, broker, sync=not unsafe)
+                    broker = _start(name, broker, wanted[name], sync=not unsafe)
         print(f"{name} {broker.url(user=None)}")
 
 
@@ -120,9 +126,16 @@ def _alone(name: str) -> AbstractContextManager[None]:
     return places.file_lock(f"instance-{name}")
 
 
-def _start(name: str, known: Broker | None, *, sync: bool) -> Broker:
+def _options(name: str, options: list[str]) -> tuple[str, ...]:
+    try:
+        return kind(name).chosen(options)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--with") from None
+
+
+def _start(name: str, known: Broker | None, options: tuple[str, ...], *, sync: bool) -> Broker:
     if known is None:
-        return start(name, instance=name, keep=True, sync=sync)
+        return start(name, instance=name, keep=True, sync=sync, options=options)
     known.restart(sync=sync)
     return known
 

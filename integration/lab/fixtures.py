@@ -1,7 +1,8 @@
 """pytest fixtures: one real broker of each kind for all workers of a run, and brokers of one's own.
 
 A fixture named as the broker gives a `Broker` that other tests use at the same time: take fresh names, and never kill
-it. `own_broker("rabbitmq")` starts one that only this test has. With `JMSBRIDGE_RABBITMQ_URL` set, the shared one is
+it. `own_broker("rabbitmq")` starts one that only this test has, `own_broker("rabbitmq", "client-certificates")` with an
+option of its kind. With `JMSBRIDGE_RABBITMQ_URL` set, the shared one is
 that external server. A broker that cannot be had skips the test with what would make it run; with
 `JMSBRIDGE_REQUIRE_BROKERS=1` that is a failure. In a conftest.py:
 
@@ -11,7 +12,7 @@ that external server. A broker that cannot be had skips the test with what would
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
 import pytest
 
@@ -35,7 +36,12 @@ __all__ = [
     "unavailable",
 ]
 
-StartBroker = Callable[[str], Broker]
+
+class StartBroker(Protocol):
+    """What `own_broker` is."""
+
+    def __call__(self, name: str, *options: str) -> Broker:
+        """A broker of that name, started with options of its kind."""
 
 
 def _shared(name: str) -> Callable[[], Iterator[Broker | External]]:
@@ -58,7 +64,7 @@ rabbitmq3 = _shared("rabbitmq3")
 def own_broker() -> Iterator[StartBroker]:
     """Starts brokers that only this test has: it may kill and restart them; they end with the test."""
     with ExitStack() as stack:
-        yield lambda name: stack.enter_context(_try(lambda: start(name)))
+        yield lambda name, *options: stack.enter_context(_try(lambda: start(name, options=options)))
 
 
 def required() -> bool:

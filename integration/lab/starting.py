@@ -2,6 +2,7 @@
 
 import itertools
 import os
+from collections.abc import Collection
 
 from integration.lab.broker import SERVERS, Broker
 from integration.lab.contained import Contained
@@ -17,17 +18,23 @@ __all__ = ["fetch", "find", "join", "leave", "start"]
 _numbers = itertools.count(1)
 
 
-def start(name: str, *, sync: bool = True, instance: str | None = None, keep: bool = False) -> Broker:
+def start(
+    name: str, *, options: Collection[str] = (), sync: bool = True, instance: str | None = None, keep: bool = False
+) -> Broker:
     """Start a broker of that name, on free ports, with no data, and return when every listener answers.
 
     It belongs to this process: what this process leaves running ends at the next start of any broker, unless
-    `keep`. `sync=False` lets the Java brokers confirm before the disk has it: for speed, never where loss matters.
-    BrokerUnavailable when it was not fetched.
+    `keep`. The `options` are those of its kind. `sync=False` lets the Java brokers confirm before the disk has it: for
+    speed, never where loss matters.
+    BrokerUnavailable when it was not fetched, and for options in a container.
     """
     server = SERVERS[kind(name).name]
+    wanted = server.kind.chosen(options)
     home = CONTAINER if engine_wanted() else server.installed()
     if home is None:
         raise BrokerUnavailable(f"{server.kind.title} is not fetched: `make brokers` fetches it")
+    if wanted and home == CONTAINER:
+        raise BrokerUnavailable(f"{server.kind.title} in a container has no {', '.join(wanted)}")
     state.sweep()
     chosen = instance or f"{name}-{os.getpid()}-{next(_numbers)}"
     with places.file_lock("runs"):
@@ -35,7 +42,9 @@ def start(name: str, *, sync: bool = True, instance: str | None = None, keep: bo
             raise BrokerError(f"a broker {chosen!r} is there already")
         taken = [port for other in state.every_state() for port in other.ports.values()]
         (places.runs() / chosen).mkdir(mode=0o700)
-        written = State(chosen, name, str(home), ports.choose(server.kind, taken, usual=keep), sync)
+        listening = ports.choose(server.kind, taken, usual=keep)
+        written = State(chosen, name, str(home), listening, sync)
+        written.choose(wanted)
         written.save()
         if not keep:
             written.own()
@@ -48,13 +57,13 @@ def start(name: str, *, sync: bool = True, instance: str | None = None, keep: bo
     return broker
 
 
-def join(name: str, instance: str) -> Broker:
+def join(name: str, instance: str, options: Collection[str] = ()) -> Broker:
     """The broker that several processes share under one name, started by the first; each calls `leave` at its end."""
     with places.file_lock(f"share-{name}"):
         state.sweep()
         written = state.load(instance)
         if written is None:
-            return start(name, instance=instance)
+            return start(name, instance=instance, options=options)
         written.own()
         broker = _broker(written)
         if not broker.running:

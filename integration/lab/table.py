@@ -1,8 +1,20 @@
 """The brokers that can be had: versions, listeners, default ports, users; `docker/compose.yaml` says the same."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
-__all__ = ["HOST", "KINDS", "PASSWORD", "USER", "Kind", "kind"]
+__all__ = [
+    "CLIENT_CERTIFICATES",
+    "HOST",
+    "KINDS",
+    "LOGINS",
+    "NO_FILTER",
+    "NO_XSTREAM",
+    "PASSWORD",
+    "USER",
+    "Kind",
+    "kind",
+]
 
 HOST = "127.0.0.1"
 USER = "jb"
@@ -23,13 +35,29 @@ class Kind:
     internal: frozenset[str] = field(default=frozenset())
     """Listeners that no client uses."""
     login: bool = True
+    options: dict[str, str] = field(default_factory=dict)
+    """What it can be started with: a name, and what is different then."""
 
     @property
     def variable(self) -> str:
         """The environment variable that names an external server of this kind."""
         return f"JMSBRIDGE_{self.name.upper()}_URL"
 
+    def chosen(self, options: Collection[str]) -> tuple[str, ...]:
+        """The options in order, each once; a ValueError names one that there is not."""
+        for option in options:
+            if option not in self.options:
+                known = ", ".join(self.options) or "none"
+                raise ValueError(f"{self.title} has no option {option!r}; it has {known}")
+        return tuple(sorted(set(options)))
 
+
+CLIENT_CERTIFICATES = "client-certificates"
+LOGINS = "logins"
+NO_FILTER = "no-filter"
+NO_XSTREAM = "no-xstream"
+
+_CERTIFICATES = {CLIENT_CERTIFICATES: "the listeners with TLS refuse clients that show no certificate"}
 _AMQP_STOMP = {"amqp": "amqp", "amqps": "amqps", "stomp": "stomp", "stomp+ssl": "stomps"}
 
 
@@ -54,6 +82,7 @@ def _rabbitmq(name: str, title: str, version: str, base: int) -> Kind:
             "http": "admin",
         },
         frozenset({"dist", "epmd"}),
+        options=_CERTIFICATES,
     )
 
 
@@ -68,6 +97,10 @@ KINDS: dict[str, Kind] = {
             "6.3.1",
             {"amqp": 22672, "amqps": 22671, "stomp": 22613, "stomps": 22612, "admin": 22680, "openwire": 22616},
             {**_AMQP_STOMP, "tcp": "openwire", "http": "admin"},
+            options={
+                **_CERTIFICATES,
+                NO_XSTREAM: "without the libraries that convert maps and objects for STOMP, as Debian packages it",
+            },
         ),
         Kind(
             "artemis",
@@ -75,6 +108,7 @@ KINDS: dict[str, Kind] = {
             "2.56.0",
             {"amqp": 21672, "amqps": 21671, "stomp": 21613, "stomps": 21612, "core": 21616},
             {**_AMQP_STOMP, "tcp": "core"},
+            options=_CERTIFICATES,
         ),
         Kind(
             "pulsar",
@@ -83,6 +117,10 @@ KINDS: dict[str, Kind] = {
             {"binary": 26650, "tls": 26651, "admin": 26680},
             {"pulsar": "binary", "pulsar+ssl": "tls", "http": "admin"},
             login=False,
+            options={
+                LOGINS: "every client must log in, with the user's password or with a token",
+                NO_FILTER: "without the filter for selectors on the server, as Pulsar itself comes",
+            },
         ),
     )
 }

@@ -117,7 +117,7 @@ def session() -> Iterator[Session]:
     ),
     fields=st.lists(SCALARS, max_size=5),
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_any_values_survive_the_line(session: Session, properties: dict[str, Any], fields: list[Any]) -> None:
     message = session.create_stream_message()
     for field in fields:

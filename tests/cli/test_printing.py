@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import Result
 
@@ -128,7 +128,6 @@ def test_bare_bytes_are_not_for_a_terminal(monkeypatch: pytest.MonkeyPatch, brok
 JSON = st.recursive(st.booleans() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
 
 
-@settings(deadline=None)
 @given(JSON)
 def test_json_is_the_same_document_and_harmless(document: object) -> None:
     text = json_text(document)
@@ -136,7 +135,6 @@ def test_json_is_the_same_document_and_harmless(document: object) -> None:
     assert not re.search("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]", text)
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_text_is_shown_without_controls(text: str) -> None:
     assert not re.search("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]", shown(text))

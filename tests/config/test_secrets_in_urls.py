@@ -7,7 +7,7 @@ import traceback
 import warnings
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -52,7 +52,6 @@ def _told(action: object) -> str:
         logging.getLogger("jmsbridge").removeHandler(handler)
 
 
-@settings(deadline=None)
 @given(mistyped())
 @example(("rabbitmq:/user:qzvwkj@host", ("qzvwkj",)))
 @example(("rabbitmq:user:qzvwkj@host", ("qzvwkj",)))
@@ -68,7 +67,6 @@ def test_no_text_about_a_mistyped_url_has_its_password(case: tuple[str, tuple[st
     assert not [part for part in parts if part in mask_url(url)]
 
 
-@settings(deadline=None)
 @given(mistyped())
 @example(("amqp:/user:qzv#wkj@host:5672", ("qzv", "wkj")))
 @example(("amqp:/user:qzv?=wkj@host", ("qzv", "wkj")))

@@ -15,7 +15,7 @@ from tests.selectors.strategies import conditions, properties
 
 @rule("SE-12", "SE-20", "SE-22")
 @pitfall(38)
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(conditions, properties)
 def test_the_closures_agree_with_the_plain_evaluator(tree: Node, values: dict[str, Any]) -> None:
     expected = oracle.truth(tree, values)
@@ -24,7 +24,7 @@ def test_the_closures_agree_with_the_plain_evaluator(tree: Node, values: dict[st
 
 
 @rule("SE-10")
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(conditions)
 def test_the_text_of_a_tree_parses_to_that_tree(tree: Node) -> None:
     text = render(tree)

@@ -38,7 +38,7 @@ likely: st.SearchStrategy[Node] = st.one_of(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.lists(likely, max_size=6), properties)
 def test_whatever_matches_is_a_candidate(trees: list[Node], present: dict[str, Any]) -> None:
     index: SelectorIndex[int] = SelectorIndex()
@@ -54,7 +54,7 @@ def test_whatever_matches_is_a_candidate(trees: list[Node], present: dict[str, A
     assert (len(index), index._named, index.candidates(envelope)) == (0, {}, [])
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.one_of(number_literals, other_literals), values)
 def test_equal_values_of_every_type_meet(literal: Literal, value: Any) -> None:
     tree = Comparison("=", Identifier("a"), literal)

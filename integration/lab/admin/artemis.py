@@ -1,33 +1,49 @@
 """Artemis's management messages over STOMP: the JSON agent that others have takes two minutes to give up inside it."""
 
 import json
+import ssl
+import uuid
+from types import TracebackType
 from typing import Any
 
 from integration.lab.admin.stomp import Stomp
 from integration.lab.errors import BrokerFailed
+from integration.lab.table import PASSWORD
 
 __all__ = ["Management"]
 
-_REPLIES = "jmsbridge.management.replies"
+_REPLIES = "jmsbridge.management."
+_EVERY = json.dumps({"field": "", "operation": "", "value": ""})
 _KEPT = ("DLQ", "ExpiryQueue")
 
 
 class Management:
-    """What an Artemis is asked and told, over a connection."""
+    """What an Artemis is asked and told over a connection by STOMP, as which user its login says. Calls block.
 
-    def __init__(self, link: Stomp) -> None:
-        self._link = link
-        link.send("SUBSCRIBE", {"id": "1", "destination": f"/queue/{_REPLIES}"})
+    Several may be open at the same time, each with a queue of its own for the answers, which goes when it is closed.
+    """
+
+    def __init__(self, port: int, password: str | None = PASSWORD, *, tls: ssl.SSLContext | None = None) -> None:
+        self._link = Stomp(port, password, tls=tls)
+        self._replies = f"{_REPLIES}{uuid.uuid4()}"
+        self._link.send("SUBSCRIBE", {"id": "1", "destination": f"/queue/{self._replies}"})
+
+    def __enter__(self) -> "Management":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._link:
+            if error is None:
+                self._link.send("UNSUBSCRIBE", {"id": "1", "receipt": "no more answers"})
+                self._link.expect("RECEIPT")
+                self._send("broker", "destroyQueue", [self._replies, True, True], {"receipt": "closed"})
+                self._link.expect("RECEIPT")
 
     def call(self, resource: str, operation: str, *arguments: object) -> Any:
         """What an operation of a management resource answers; BrokerFailed when it was refused."""
-        headers = {
-            "destination": "activemq.management",
-            "_AMQ_ResourceName": resource,
-            "_AMQ_OperationName": operation,
-            "reply-to": f"/queue/{_REPLIES}",
-        }
-        self._link.send("SEND", headers, json.dumps(arguments))
+        self._send(resource, operation, arguments, {"reply-to": f"/queue/{self._replies}"})
         answered, body = self._link.expect("MESSAGE")
         if answered.get("_AMQ_OperationSucceeded") != "true":
             raise BrokerFailed(f"Artemis refused {operation} on {resource}: {body[:300]}")
@@ -36,16 +52,42 @@ class Management:
 
     def names(self, operation: str) -> list[str]:
         """Queues (`getQueueNames`) or addresses (`getAddressNames`), without the broker's own and ours."""
-        found: list[str] = self.call("broker", operation)
-        return [name for name in found if name != _REPLIES and not name.startswith(("$", "activemq."))]
+        return sorted(name for name in self.call("broker", operation) if not _is_own(name))
+
+    def depths(self) -> dict[str, int]:
+        """Every queue, and how many messages are in it, those that a consumer has not acknowledged included."""
+        found = json.loads(self.call("broker", "listQueues", _EVERY, 1, -1))["data"]
+        return {queue["name"]: int(queue["messageCount"]) for queue in found if not _is_own(queue["name"])}
+
+    def create(self, queue: str) -> None:
+        """Make a durable queue on the address of the same name; BrokerFailed when it is there."""
+        wanted = {"name": queue, "address": queue, "routing-type": "ANYCAST", "durable": True}
+        self.call("broker", "createQueue", json.dumps(wanted))
+
+    def delete(self, queue: str) -> None:
+        """Delete it with what is in it, also while it has consumers."""
+        self.call("broker", "destroyQueue", queue, True, False)
+
+    def empty(self, queue: str) -> int:
+        """Remove what is in it, and say how many messages those were."""
+        removed: int = self.call(f"queue.{queue}", "removeAllMessages")
+        return removed
 
     def purge(self) -> None:
-        """Destroy every queue and address that clients made, and empty the others."""
+        """Delete every queue and address that clients made, and empty the others."""
         for queue in self.names("getQueueNames"):
             if queue in _KEPT:
-                self.call(f"queue.{queue}", "removeAllMessages")
+                self.empty(queue)
             else:
-                self.call("broker", "destroyQueue", queue, True, False)
+                self.delete(queue)
         for address in self.names("getAddressNames"):
             if address not in _KEPT:
                 self.call("broker", "deleteAddress", address, True)
+
+    def _send(self, resource: str, operation: str, arguments: object, headers: dict[str, str]) -> None:
+        asked = {"_AMQ_ResourceName": resource, "_AMQ_OperationName": operation, **headers}
+        self._link.send("SEND", {"destination": "activemq.management", **asked}, json.dumps(arguments))
+
+
+def _is_own(name: str) -> bool:
+    return name.startswith((_REPLIES, "$", "activemq."))

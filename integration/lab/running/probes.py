@@ -2,13 +2,12 @@
 
 import json
 import socket
-import ssl
 import struct
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from integration.lab.admin.rest import Rest
+from integration.lab.certificates import Certificates
 from integration.lab.errors import BrokerFailed
 from integration.lab.table import HOST, PASSWORD, USER
 
@@ -42,21 +41,21 @@ def wait_ready(probes: Mapping[str, Probe], alive: Callable[[], bool], timeout: 
             time.sleep(0.05)  # sleep: a server that starts tells nobody
 
 
-def amqp_0_9_1(port: int, ca: Path | None = None) -> Probe:
+def amqp_0_9_1(port: int, tls: Certificates | None = None) -> Probe:
     """connection.start in answer to the protocol header."""
-    return _exchange(port, ca, b"AMQP\x00\x00\x09\x01", 11, lambda got: got[0] == 1 and got[7:] == b"\x00\x0a\x00\x0a")
+    return _exchange(port, tls, b"AMQP\x00\x00\x09\x01", 11, lambda got: got[0] == 1 and got[7:] == b"\x00\x0a\x00\x0a")
 
 
-def amqp_1_0(port: int, ca: Path | None = None) -> Probe:
+def amqp_1_0(port: int, tls: Certificates | None = None) -> Probe:
     """The header of the security layer, echoed."""
     header = b"AMQP\x03\x01\x00\x00"
-    return _exchange(port, ca, header, 8, lambda got: got == header)
+    return _exchange(port, tls, header, 8, lambda got: got == header)
 
 
-def stomp(port: int, ca: Path | None = None) -> Probe:
+def stomp(port: int, tls: Certificates | None = None) -> Probe:
     """CONNECTED in answer to a login."""
     frame = f"CONNECT\naccept-version:1.2\nhost:/\nlogin:{USER}\npasscode:{PASSWORD}\n\n\0".encode()
-    return _exchange(port, ca, frame, 9, lambda got: got == b"CONNECTED")
+    return _exchange(port, tls, frame, 9, lambda got: got == b"CONNECTED")
 
 
 def openwire(port: int) -> Probe:
@@ -65,12 +64,19 @@ def openwire(port: int) -> Probe:
     return _exchange(port, None, struct.pack(">I", len(hello)) + hello, 13, lambda got: got[4:] == b"\x01ActiveMQ")
 
 
-def pulsar(port: int, ca: Path | None = None) -> Probe:
-    """CONNECTED in answer to CONNECT: two protocol buffers, taken as the bytes that they are."""
+def pulsar(port: int, tls: Certificates | None = None, *, login: tuple[str, str] | None = None) -> Probe:
+    """CONNECTED in answer to CONNECT: two protocol buffers, taken as the bytes that they are.
+
+    The `login` is the name of a method and what that wants.
+    """
     connect = b"\x0a\x09jmsbridge\x20\x13"  # client_version, protocol_version 19
+    if login is not None:
+        method, secret = (text.encode() for text in login)
+        connect += b"\x1a" + bytes([len(secret)]) + secret + b"\x2a" + bytes([len(method)]) + method
+    assert len(connect) < 128  # more would take two bytes for the length
     command = b"\x08\x02\x12" + bytes([len(connect)]) + connect  # type CONNECT, field 2
     frame = struct.pack(">II", len(command) + 4, len(command)) + command
-    return _exchange(port, ca, frame, 10, lambda got: got[8:] == b"\x08\x03")
+    return _exchange(port, tls, frame, 10, lambda got: got[8:] == b"\x08\x03")
 
 
 def epmd(port: int, node: str, *, known: bool = True) -> Probe:
@@ -93,13 +99,13 @@ def rest(admin: Rest, path: str) -> Probe:
     return probe
 
 
-def _exchange(port: int, ca: Path | None, request: bytes, count: int, good: Callable[[bytes], bool]) -> Probe:
+def _exchange(port: int, tls: Certificates | None, request: bytes, count: int, good: Callable[[bytes], bool]) -> Probe:
     def probe() -> str:
         with socket.create_connection((HOST, port), _PATIENCE) as plain:
-            if ca is None:
+            if tls is None:
                 got = _ask(plain, request, count)
             else:
-                with ssl.create_default_context(cafile=ca).wrap_socket(plain, server_hostname="localhost") as secured:
+                with tls.context().wrap_socket(plain, server_hostname="localhost") as secured:
                     got = _ask(secured, request, count)
         return "" if len(got) == count and good(got) else f"port {port} answered {got!r}"
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ __all__ = ["State", "every_state", "load", "remove", "sweep"]
 
 _FILE = "state.json"
 _OWNERS = "owners"
+_OPTIONS = "options"
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,20 @@ class State:
     def folder(self) -> Path:
         """Its private folder."""
         return places.runs() / self.instance
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Those of its kind that it was started with."""
+        file = self.folder / _OPTIONS
+        return tuple(file.read_text().split()) if file.exists() else ()
+
+    def choose(self, options: Iterable[str]) -> None:
+        """Write down the options that it is started with.
+
+        They have a file of their own: an older launcher, from another checkout that has the same cache, would not
+        know them, and removes a broker whose state it cannot read.
+        """
+        (self.folder / _OPTIONS).write_text(" ".join(options))
 
     def own(self) -> None:
         """Make this process one of its owners."""

@@ -10,12 +10,20 @@ from integration.lab.fetching.install import Say, install
 from integration.lab.fetching.java import check_java, small
 from integration.lab.running import probes
 from integration.lab.servers.server import Run, Server, render
-from integration.lab.table import HOST, KINDS, PASSWORD, USER, Kind
+from integration.lab.table import CLIENT_CERTIFICATES, HOST, KINDS, NO_XSTREAM, PASSWORD, USER, Kind
 
 __all__ = ["ActiveMQ"]
 
 _MODULES = ("broker", "kahadb-store", "amqp", "stomp", "openwire-legacy", "spring", "jaas", "console")
 _AGENT = "org.jolokia:jolokia-agent-jvm:2.6.0:jar:javaagent"
+_CONVERTERS = ("com.thoughtworks.xstream:xstream:1.4.21", "org.codehaus.jettison:jettison:1.5.4")
+_BY_PASSWORD = f"""<simpleAuthenticationPlugin anonymousAccessAllowed="true">
+        <users>
+          <authenticationUser username="{USER}" password="{PASSWORD}" groups="users"/>
+        </users>
+      </simpleAuthenticationPlugin>"""
+# The certificate alone is the login where there is TLS; elsewhere it is the password.
+_BY_CERTIFICATE = '<jaasDualAuthenticationPlugin configuration="passwords" sslConfiguration="certificates"/>'
 _BROKER = "org.apache.activemq:type=Broker,brokerName=jb"
 
 
@@ -24,8 +32,13 @@ class ActiveMQ(Server):
 
     kind: ClassVar[Kind] = KINDS["activemq"]
 
+    @property
+    def place(self) -> str:
+        """With what its distribution has in `lib/optional`."""
+        return f"{super().place}-with-xstream"
+
     def fetch(self, say: Say) -> Path:
-        """Its jars, Spring's for the configuration, and an agent that gives JSON administration."""
+        """Its jars, Spring's for the configuration, XStream, and an agent that gives JSON administration."""
 
         def make(aside: Path, folder: Path) -> None:
             check_java()
@@ -33,6 +46,7 @@ class ActiveMQ(Server):
             own = [f"org.apache.activemq:activemq-{module}:{self.kind.version}" for module in _MODULES]
             more = ["org.springframework:spring-context:7.0.8", "org.slf4j:slf4j-simple:2.0.18"]
             maven.copy_with_dependencies([*own, *more], aside / "lib")
+            maven.copy_with_dependencies(_CONVERTERS, aside / "lib" / "optional")
             say("agent for administration")
             maven.copy(_AGENT, aside).rename(aside / "jolokia.jar")
 
@@ -40,32 +54,43 @@ class ActiveMQ(Server):
 
     def files(self, run: Run) -> dict[str, str]:
         """Its configuration."""
-        return render("activemq", run, strategy="always" if run.sync else "never")
+        strategy = "always" if run.sync else "never"
+        if CLIENT_CERTIFICATES not in run.options:
+            return render("activemq", run, strategy=strategy, login=_BY_PASSWORD, clients="wantClientAuth")
+        made = render("activemq", run, strategy=strategy, login=_BY_CERTIFICATE, clients="needClientAuth")
+        return made | render("activemq-certificates", run)
 
     def command(self, run: Run) -> list[str | Path]:
         """Java, with the agent where it was fetched: a container's image has none."""
+        libraries = ["lib/*"] if NO_XSTREAM in run.options else ["lib/*", "lib/optional/*"]
         agent = f"host={HOST},port={run.ports['admin']},discoveryEnabled=false,user={USER},password={PASSWORD}"
         return [
             *small(run),
             *([f"-javaagent:{run.home}/jolokia.jar={agent}"] if run.host == HOST else []),
             "-Dorg.slf4j.simpleLogger.showDateTime=true",
+            *(
+                [f"-Djava.security.auth.login.config={run.etc}/login.config"]
+                if CLIENT_CERTIFICATES in run.options
+                else []
+            ),
+            "-Dorg.apache.activemq.SERIALIZABLE_PACKAGES=java.lang,java.util",  # what objects for STOMP may consist of
             f"-Dactivemq.home={run.home}",
             f"-Dactivemq.base={run.folder}",
             f"-Dactivemq.conf={run.etc}",
             f"-Dactivemq.data={run.data}",
-            *("-cp", f"{run.home}/lib/*:{run.home}/lib/optional/*"),
+            *("-cp", ":".join(f"{run.home}/{library}" for library in libraries)),
             *("org.apache.activemq.console.command.ShellCommand", "start", f"xbean:file:{run.etc}/activemq.xml"),
         ]
 
     def probes(self, run: Run) -> dict[str, probes.Probe]:
         """One for each listener."""
-        ca, ports = run.certificates.ca, run.ports
+        tls, ports = run.certificates, run.ports
         return {
             "openwire": probes.openwire(ports["openwire"]),
             "amqp": probes.amqp_1_0(ports["amqp"]),
-            "amqps": probes.amqp_1_0(ports["amqps"], ca),
+            "amqps": probes.amqp_1_0(ports["amqps"], tls),
             "stomp": probes.stomp(ports["stomp"]),
-            "stomps": probes.stomp(ports["stomps"], ca),
+            "stomps": probes.stomp(ports["stomps"], tls),
             "admin": probes.rest(_rest(run), "/jolokia/version"),
         }
 

@@ -4,13 +4,12 @@ from pathlib import Path
 from typing import ClassVar
 
 from integration.lab.admin.artemis import Management
-from integration.lab.admin.stomp import Stomp
 from integration.lab.fetching import maven
 from integration.lab.fetching.install import Say, install
 from integration.lab.fetching.java import check_java, small
 from integration.lab.running import probes
 from integration.lab.servers.server import Run, Server, Starter, render
-from integration.lab.table import KINDS, PASSWORD, Kind
+from integration.lab.table import CLIENT_CERTIFICATES, KINDS, PASSWORD, Kind
 
 __all__ = ["Artemis"]
 
@@ -34,16 +33,18 @@ class Artemis(Server):
         return install(self.place, make)
 
     def files(self, run: Run) -> dict[str, str]:
-        """Its configuration; the guest comes first in the login, so that wrong passwords are refused."""
+        """Its configuration."""
         sync = str(run.sync).lower()
-        secured = f"keyStorePath={run.tls}/server.p12;keyStoreType=PKCS12;keyStorePassword={PASSWORD}"
+        keys = f"keyStorePath={run.tls}/server.p12;keyStoreType=PKCS12;keyStorePassword={PASSWORD}"
+        trust = f"trustStorePath={run.tls}/ca.p12;trustStoreType=PKCS12;trustStorePassword={PASSWORD}"
+        clients = "needClientAuth" if CLIENT_CERTIFICATES in run.options else "wantClientAuth"
         return render(
             "artemis",
             run,
             sync=sync,
-            amqp_settings="protocols=AMQP;amqpCredits=1000;amqpLowCredits=300;amqpDuplicateDetection=true",
+            amqp_settings="protocols=AMQP;saslMechanisms=EXTERNAL,PLAIN,ANONYMOUS;amqpCredits=1000;amqpLowCredits=300;amqpDuplicateDetection=true",
             stomp_settings="protocols=STOMP;anycastPrefix=/queue/;multicastPrefix=/topic/",
-            tls_settings=f"sslEnabled=true;{secured}",
+            tls_settings=f"sslEnabled=true;{keys};{trust};{clients}=true",
         )
 
     def command(self, run: Run) -> list[str | Path]:
@@ -69,16 +70,16 @@ class Artemis(Server):
 
     def probes(self, run: Run) -> dict[str, probes.Probe]:
         """One for each listener."""
-        ca, ports = run.certificates.ca, run.ports
+        tls, ports = run.certificates, run.ports
         return {
             "core": probes.openwire(ports["core"]),
             "amqp": probes.amqp_1_0(ports["amqp"]),
-            "amqps": probes.amqp_1_0(ports["amqps"], ca),
+            "amqps": probes.amqp_1_0(ports["amqps"], tls),
             "stomp": probes.stomp(ports["stomp"]),
-            "stomps": probes.stomp(ports["stomps"], ca),
+            "stomps": probes.stomp(ports["stomps"], tls),
         }
 
     def purge(self, run: Run) -> None:
         """Destroy queues and addresses that clients made; empty the two that are always there."""
-        with Stomp(run.ports["stomp"]) as link:
-            Management(link).purge()
+        with Management(run.ports["stomp"]) as management:
+            management.purge()

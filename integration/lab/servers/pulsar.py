@@ -2,16 +2,18 @@
 
 import shutil
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
+from integration.lab.admin.pulsar import password_file, token, token_key
 from integration.lab.admin.rest import Rest, quoted
 from integration.lab.fetching import maven
 from integration.lab.fetching.install import Say, install
 from integration.lab.fetching.java import check_java, small
 from integration.lab.running import probes
 from integration.lab.servers.server import Run, Server, Starter, render
-from integration.lab.table import HOST, KINDS, Kind
+from integration.lab.table import HOST, KINDS, LOGINS, NO_FILTER, PASSWORD, USER, Kind
 
 __all__ = ["Pulsar"]
 
@@ -21,8 +23,7 @@ _OPENED = (
     "jdk.management/com.sun.management.internal",
 )
 _DRIVERS = "org.apache.pulsar.metadata.bookkeeper.PulsarMetadata"
-# The bookie would listen everywhere; a container's image has no filter, and its listeners are published one by one.
-_OUTSIDE = "listeningInterface=lo\nentryFilterNames=jms\nentryFiltersDirectory={home}/filters"
+_AUTHENTICATION = "org.apache.pulsar.broker.authentication.AuthenticationProvider"
 
 
 class Pulsar(Server):
@@ -57,7 +58,7 @@ class Pulsar(Server):
             run,
             sync=str(run.sync).lower(),
             tls_port=str(run.ports["tls"]),
-            outside_containers=_OUTSIDE.format(home=run.home) if run.host == HOST else "",
+            more="\n".join(_more(run)),
         )
 
     def command(self, run: Run) -> list[str | Path]:
@@ -90,12 +91,12 @@ class Pulsar(Server):
 
     def probes(self, run: Run) -> dict[str, probes.Probe]:
         """One for each listener, and the transaction coordinator."""
-        ca, ports, rest = run.certificates.ca, run.ports, _rest(run)
+        tls, ports, rest = run.certificates, run.ports, _rest(run)
         return {
             "admin": probes.rest(rest, "/admin/v2/persistent/public/default"),
             "transactions": probes.rest(rest, "/admin/v3/transactions/coordinators"),
-            "binary": probes.pulsar(ports["binary"]),
-            "tls": probes.pulsar(ports["tls"], ca),
+            "binary": probes.pulsar(ports["binary"], login=_login(run)),
+            "tls": probes.pulsar(ports["tls"], tls, login=_login(run)),
         }
 
     def purge(self, run: Run) -> None:
@@ -119,4 +120,27 @@ def _local(topic: str) -> str:
 
 
 def _rest(run: Run) -> Rest:
-    return Rest(f"http://{HOST}:{run.ports['admin']}")
+    login = (USER, PASSWORD) if LOGINS in run.options else (None, "")
+    return Rest(f"http://{HOST}:{run.ports['admin']}", *login)
+
+
+def _login(run: Run) -> tuple[str, str] | None:
+    return ("basic", f"{USER}:{PASSWORD}") if LOGINS in run.options else None
+
+
+def _more(run: Run) -> Iterator[str]:
+    """The settings that not every start has."""
+    if run.host == HOST:  # the bookie would listen everywhere; what a container's listens to is published one by one
+        yield "listeningInterface=lo"
+    if run.host == HOST and NO_FILTER not in run.options:  # a container's image has none
+        yield "entryFilterNames=jms"
+        yield f"entryFiltersDirectory={run.home}/filters"
+    if LOGINS in run.options:
+        yield "authenticationEnabled=true"
+        yield f"authenticationProviders={_AUTHENTICATION}Token,{_AUTHENTICATION}Basic"
+        yield f"tokenSecretKey={token_key()}"
+        yield f"basicAuthConf={password_file()}"
+        yield "authorizationEnabled=true"
+        yield f"superUserRoles={USER}"
+        yield "brokerClientAuthenticationPlugin=org.apache.pulsar.client.impl.auth.AuthenticationToken"
+        yield f"brokerClientAuthenticationParameters=token:{token(USER)}"

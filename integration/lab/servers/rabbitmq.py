@@ -10,7 +10,7 @@ from integration.lab.fetching.tools import run as run_command
 from integration.lab.running import probes
 from integration.lab.servers.rabbitmq_packages import check_rabbitmq, fetch_rabbitmq
 from integration.lab.servers.server import Run, Server, Starter, render
-from integration.lab.table import HOST, KINDS, PASSWORD, USER, Kind
+from integration.lab.table import CLIENT_CERTIFICATES, HOST, KINDS, PASSWORD, USER, Kind
 
 __all__ = ["NODE", "RabbitMQ", "RabbitMQ3", "rabbitmqctl"]
 
@@ -38,7 +38,8 @@ class RabbitMQ(Server):
     def files(self, run: Run) -> dict[str, str]:
         """rabbitmq.conf and the list of plugins."""
         listed = (f"auth_mechanisms.{number} = {name}" for number, name in enumerate(self.mechanisms, 1))
-        return render("rabbitmq", run, mechanisms="\n".join(listed), anonymous=self.anonymous)
+        demanded = str(CLIENT_CERTIFICATES in run.options).lower()
+        return render("rabbitmq", run, mechanisms="\n".join(listed), anonymous=self.anonymous, demanded=demanded)
 
     def command(self, run: Run) -> list[str | Path]:
         """The script that becomes Erlang."""
@@ -54,14 +55,14 @@ class RabbitMQ(Server):
 
     def probes(self, run: Run) -> dict[str, probes.Probe]:
         """One for each listener."""
-        ca, ports = run.certificates.ca, run.ports
+        tls, ports = run.certificates, run.ports
         return {
             "epmd": probes.epmd(ports["epmd"], NODE),
             "amqp": probes.amqp_0_9_1(ports["amqp"]),
-            "amqps": probes.amqp_0_9_1(ports["amqps"], ca),
+            "amqps": probes.amqp_0_9_1(ports["amqps"], tls),
             "amqp 1.0": probes.amqp_1_0(ports["amqp"]),
             "stomp": probes.stomp(ports["stomp"]),
-            "stomps": probes.stomp(ports["stomps"], ca),
+            "stomps": probes.stomp(ports["stomps"], tls),
             "admin": probes.rest(_rest(run), "/api/overview"),
         }
 

@@ -33,6 +33,9 @@ class Run:
     sync: bool
     """Whether what was confirmed is on the disk."""
 
+    options: tuple[str, ...] = ()
+    """Those of its kind that it is started with."""
+
     host: str = HOST
     """The address to listen on: in a container it is another."""
 

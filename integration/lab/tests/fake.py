@@ -19,7 +19,9 @@ def _two_ports() -> dict[str, int]:
     return {"main": next(free), "inner": next(free)}
 
 
-FAKE = Kind("fake", "Fake broker", "1.0", _two_ports(), {"fake": "main"}, frozenset({"inner"}))
+FAKE = Kind(
+    "fake", "Fake broker", "1.0", _two_ports(), {"fake": "main"}, frozenset({"inner"}), options={"spiced": "for tests"}
+)
 
 # It appends what it is sent to a file below its data, and answers with all of it.
 _SCRIPT = """
@@ -54,7 +56,7 @@ class Fake(Server):
         return Path(sys.prefix)
 
     def files(self, run: Run) -> dict[str, str]:
-        return {"fake.conf": f"port={run.ports['main']}\n"}
+        return {"fake.conf": "\n".join([f"port={run.ports['main']}", *run.options, ""])}
 
     def command(self, run: Run) -> list[str | Path]:
         return [sys.executable, "-c", self.script, run.data, str(run.ports["main"])]

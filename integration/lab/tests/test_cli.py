@@ -50,6 +50,19 @@ def test_a_crashed_one_is_shown_and_comes_back_with_its_data(fake: Fake) -> None
     assert ask(FAKE.ports["main"], b"") == b"kept a"
 
 
+def test_options_are_given_at_the_start(fake: Fake) -> None:
+    assert "no option 'sour'" in run("up", "fake", "--with", "sour", code=2).stderr
+    run("up", "fake", "--with", "spiced")
+    broker = find("fake")
+    assert broker is not None
+    assert broker.options == ("spiced",)
+    run("up", "fake", "--with", "spiced")
+    run("up", "fake")
+    run("down")
+    run("up", "fake")
+    assert "was started with other options: take it down first" in run("up", "fake", "--with", "spiced", code=1).stderr
+
+
 def test_the_environment_is_for_a_shell(fake: Fake) -> None:
     run("up", "fake")
     lines = [shlex.split(line) for line in run("env", "fake").stdout.splitlines()]

@@ -126,6 +126,26 @@ def test_what_only_rabbitmq_has(fake: Fake) -> None:
             broker.url("amqp")
 
 
+def test_options_are_those_of_the_kind_and_stay(fake: Fake) -> None:
+    with start("fake", options=["spiced", "spiced"]) as broker:
+        assert broker.options == ("spiced",)
+        broker.restart(kill=True)
+        found = find(broker.instance)
+        assert found is not None
+        assert found.options == ("spiced",)
+        assert (broker.folder / "etc" / "fake.conf").read_text().endswith("spiced\n")
+    with pytest.raises(ValueError, match="Fake broker has no option 'sour'; it has spiced"):
+        start("fake", options=["sour"])
+    with pytest.raises(ValueError, match="Apache Pulsar has no option 'spiced'; it has logins, no-filter"):
+        start("pulsar", options=["spiced"])
+
+
+def test_in_a_container_there_are_no_options(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JMSBRIDGE_BROKERS", "docker")
+    with pytest.raises(BrokerUnavailable, match="Fake broker in a container has no spiced"):
+        start("fake", options=["spiced"])
+
+
 def _owner_of_a_broker(cache: Path) -> tuple[subprocess.Popen[str], str, int]:
     command = [sys.executable, "-m", "integration.lab.tests.fake"]
     process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from jmsbridge.config import RedeliveryPolicy, policy_for, resolve
@@ -350,7 +350,6 @@ def _java_pauses(initial: int, delay: int, exponential: bool, multiplier: float,
     return pauses
 
 
-@settings(deadline=None)
 @given(
     st.integers(0, 5000),
     st.integers(0, 5000),

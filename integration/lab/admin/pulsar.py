@@ -1,0 +1,38 @@
+"""Logins of a Pulsar that demands them: tokens for any role, and the file with the user's password."""
+
+import base64
+import hashlib
+import hmac
+import json
+
+from integration.lab.table import USER
+
+__all__ = ["password_file", "token", "token_key"]
+
+_KEY = b"jmsbridge tests sign their tokens with this key"
+_HASH = "$apr1$jmsbridg$K4g3FHqShpZzZPzsTIVcW."  # of the password that all brokers have
+
+
+def token(role: str) -> str:
+    """A token that never expires; only the user's role may do anything with it."""
+    head = _encoded(json.dumps({"alg": "HS256"}).encode())
+    signed = f"{head}.{_encoded(json.dumps({'sub': role}).encode())}"
+    return f"{signed}.{_encoded(hmac.digest(_KEY, signed.encode(), hashlib.sha256))}"
+
+
+def token_key() -> str:
+    """What the server checks tokens with, as a URL."""
+    return _url(_KEY)
+
+
+def password_file() -> str:
+    """Users and hashes of their passwords, as a URL."""
+    return _url(f"{USER}:{_HASH}".encode())
+
+
+def _url(content: bytes) -> str:
+    return "data:;base64," + base64.b64encode(content).decode()
+
+
+def _encoded(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
