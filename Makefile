@@ -23,7 +23,7 @@ test: $(VENV)/.stamp-dev  ## run the tests that need no server, and the contract
 	@$(PY) -m pytest -q -n 4 --dist worksteal -p tools.unrun -m "not long and not server" $(ARGS)
 
 test-brokers: $(VENV)/.stamp-dev  ## run the other tests: whole suites on real brokers, Java, failing networks
-	@$(PY) -m pytest -q -n 4 --dist worksteal -p tools.unrun -m "server and not long" integration $(ARGS)
+	@$(PY) -m pytest -q -n 4 --dist worksteal -p tools.unrun -m "server and not long" integration examples $(ARGS)
 
 test-pythons: $(VENV)/.stamp-dev  ## run the tests that need no server on every other Python from 3.11 to 3.14 that is found, at least two
 	@$(PY) -m tools.pythons $(ARGS)

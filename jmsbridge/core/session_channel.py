@@ -112,7 +112,7 @@ class SessionChannel:
     def interrupted(self) -> None:
         """The link, or the channel alone, is lost (supervisor's thread)."""
         with self._lock:
-            self._channel = None
+            self._channel = self._recovered = None
         self._outgoing.suspend()
         self._incoming.interrupted()
         # after the inboxes: deliveries handed over before that are registered, later ones see that their inbox is lost

@@ -137,7 +137,7 @@ class Retires(Protocol):
 
         Its unsettled messages can be settled with every outcome, also in the open transaction. A message that is
         returned after its subscription or destination has ended is dropped; settling it is not an error.
-        ``unsubscribe`` may be refused until the last message is settled (rule SU-5).
+        ``unsubscribe`` is refused until the last message is settled (rule SU-5).
         """
 
 
@@ -211,7 +211,8 @@ class Link(Protocol):
         """Remove a temporary destination (blocks); ``AddressInUse`` while it has consumers."""
 
     def unsubscribe(self, key: str, address: Address | None) -> None:
-        """Delete a durable subscription (blocks); ``SubscriptionUnknown`` if it does not exist.
+        """Delete a durable subscription (blocks); ``SubscriptionUnknown`` if it does not exist, ``SubscriptionRefused``
+        while it has a consumer or an unsettled message (rule SU-5).
 
         ``address`` is the topic that the connection last consumed under this key, on this link or an earlier one, or
         None if it never did. A backend that needs the topic then asks the broker, or raises ``NotSupported``.

@@ -1,9 +1,10 @@
 """Parts for networked backends, and the only code of jmsbridge that uses sockets; a backend imports what it needs.
 
 ``io_thread`` with ``loop`` runs everything that touches a socket; ``commands`` passes verbs to it. ``link_life`` makes
-requests with a deadline and answers all tickets when the link ends. ``tls`` and ``diagnosis`` are for connecting.
-``tickets``, ``numbered_answers``, ``acknowledgement_ranges``, ``credit``, ``polling``, ``copies`` and ``dead_letters``
-are for messages in transit, ``typed_values`` for bodies and properties in protocols without types.
+requests with a deadline and answers all tickets when the link ends; ``requests`` does both over one socket, for brokers
+that answer in order. ``tls`` and ``diagnosis`` are for connecting. ``tickets``, ``numbered_answers``,
+``acknowledgement_ranges``, ``credit``, ``polling``, ``copies`` and ``dead_letters`` are for messages in transit,
+``typed_values`` for bodies and properties in protocols without types.
 """
 
 __all__: list[str] = []

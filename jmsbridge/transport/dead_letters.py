@@ -19,7 +19,7 @@ from jmsbridge.spi import (
 )
 from jmsbridge.transport.expiry import now_ms
 
-__all__ = ["PAUSE", "DeadLetterWire", "DeadLetters"]
+__all__ = ["PAUSE", "DeadLetterWire", "DeadLetters", "dead_letter_properties"]
 
 log = logging.getLogger("jmsbridge.transport")
 
@@ -28,6 +28,15 @@ PAUSE = 30.0
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
+
+
+def dead_letter_properties(
+    interest: Interest, queue: str, reason: str | None, deliveries: int, home: str | None = None
+) -> dict[str, Any]:
+    """``dead_letter_notes`` for a message of this subscription that moves to ``queue``."""
+    address, key = interest.address, interest.key
+    origin = f"{address}/{key}" if address.topic and key is not None else str(address)
+    return dead_letter_notes(reason, None if address == Address(queue) else origin, deliveries, now_ms(), home)
 
 
 class DeadLetterWire(Protocol[T_contra]):
@@ -107,11 +116,8 @@ class DeadLetters(Generic[T]):
             self._wire.copy_letter(letter.queue, letter.token, self._notes(letter), partial(copied, letter))
 
     def _notes(self, letter: "_Letter[T]") -> dict[str, Any]:
-        address, key = self._interest.address, self._interest.key
-        before = self._wire.read(letter.token)[1] - 1
-        origin = f"{address}/{key}" if address.topic and key is not None else str(address)
-        source = None if address == Address(letter.queue) else origin
-        return dead_letter_notes(letter.reason, source, before + letter.failures, now_ms(), self._home)
+        deliveries = self._wire.read(letter.token)[1] - 1 + letter.failures
+        return dead_letter_properties(self._interest, letter.queue, letter.reason, deliveries, self._home)
 
     def _log(self, queue: str, error: BackendError | None) -> None:
         """Log a failure that no ticket reports; the loss of the link is reported elsewhere."""

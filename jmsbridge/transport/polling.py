@@ -4,9 +4,10 @@ import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from jmsbridge.spi import Arrival, BackendError, ChannelLost, Inbox, Ticket
+from jmsbridge.transport.expiry import is_expired
 
 __all__ = ["CreditPump", "Source"]
 
@@ -31,16 +32,28 @@ class Source(Protocol):
 class CreditPump:
     """Fetches for one subscription; its verbs may be called from any thread.
 
-    ``failed`` gets the ``BackendError`` of a fetch, once; the pump then ends. Arrivals never exceed the credit, and
-    nothing arrives after ``drain``'s answer or after ``close``.
+    ``failed`` gets the ``BackendError`` of a fetch, once; the pump then ends. For subscriptions that are presettled,
+    ``accept`` gets the token of each message just before it is handed over. ``expire`` gets that of each message that
+    had expired when it was fetched; such a message uses no credit and is not handed over. Arrivals never exceed the
+    credit, and nothing arrives after ``drain``'s answer or after ``close``.
     """
 
     def __init__(
-        self, name: str, source: Source, inbox: Inbox, failed: Callable[[BackendError], None], batch: int = 100
+        self,
+        name: str,
+        source: Source,
+        inbox: Inbox,
+        failed: Callable[[BackendError], None],
+        *,
+        accept: Callable[[Any], None] | None = None,
+        expire: Callable[[Any], None] | None = None,
+        batch: int = 100,
     ) -> None:
         self._source = source
         self._inbox = inbox
         self._failed = failed
+        self._accept = accept
+        self._expire = expire
         self._batch = batch
         self._lock = threading.Lock()  # guards what follows; the source and the inbox are called without it
         self._credit = 0
@@ -114,14 +127,20 @@ class CreditPump:
             self._drained()
 
     def _hand_up(self, arrivals: Sequence[Arrival]) -> None:
+        expired = [self._expire is not None and is_expired(arrival.envelope) for arrival in arrivals]
         with self._lock:
             is_closed = self._is_closed
-            self._credit -= 0 if is_closed else len(arrivals)
+            self._credit -= 0 if is_closed else expired.count(False)
         if is_closed:
             with contextlib.suppress(BackendError):  # if the link is lost, the broker delivers them again by itself
                 self._source.release(arrivals)
             return
-        for arrival in arrivals:
+        for arrival, is_late in zip(arrivals, expired, strict=True):
+            if is_late and self._expire is not None:
+                self._expire(arrival.token)
+                continue
+            if self._accept is not None:  # at hand-over: a message that was only fetched is not lost with the link
+                self._accept(arrival.token)
             self._inbox.put(arrival)
 
     def _drained(self) -> None:

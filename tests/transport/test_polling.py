@@ -4,6 +4,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 
+import msgspec
 import pytest
 
 from jmsbridge.spi import Address, Arrival, BackendError, ChannelLost
@@ -18,6 +19,7 @@ class Store:
     def __init__(self) -> None:
         self.waiting: deque[int] = deque()
         self.returned: list[int] = []
+        self.expired: set[int] = set()
         self.asked: list[tuple[int, bool]] = []
         self.error: BackendError | None = None
         self.in_between: Callable[[], None] = lambda: None
@@ -39,7 +41,7 @@ class Store:
                 raise self.error
             found = [self.waiting.popleft() for _ in range(min(most, len(self.waiting)))]
         self.in_between()
-        return [Arrival(number, _ENVELOPE) for number in found]
+        return [Arrival(number, _EXPIRED if number in self.expired else _ENVELOPE) for number in found]
 
     def release(self, arrivals: Sequence[Arrival]) -> None:
         self.returned += [each.token for each in arrivals]
@@ -51,6 +53,7 @@ class Store:
 
 
 _ENVELOPE = envelope(Address("q"), "")
+_EXPIRED = msgspec.structs.replace(_ENVELOPE, expiration=1)
 
 
 class World:
@@ -140,3 +143,34 @@ def test_a_broker_that_fails_is_told_once(world: World) -> None:
     eventually(lambda: world.failures)
     world.pump.close(timeout=5)
     assert [str(error) for error in world.failures] == ["gone"]
+
+
+def test_what_is_presettled_is_accepted_just_before_it_is_handed_over() -> None:
+    store, box = Store(), Box()
+    accepted: list[tuple[int, int]] = []
+    pump = CreditPump(
+        "jmsbridge-test-io",
+        store,
+        box,
+        lambda error: None,
+        accept=lambda token: accepted.append((token, len(box.tokens))),
+    )
+    store.add(1, 2)
+    pump.grant(2)
+    box.wait(2)
+    pump.close(timeout=5)
+    assert accepted == [(1, 0), (2, 1)]
+
+
+def test_what_has_expired_takes_no_credit() -> None:
+    store, box = Store(), Box()
+    expired: list[int] = []
+    pump = CreditPump("jmsbridge-test-io", store, box, lambda error: None, expire=expired.append)
+    store.expired = {1, 2}
+    store.add(1, 2, 3, 4, 5)
+    pump.grant(2)
+    box.wait(2)
+    pump.drain(answer := Answer())
+    answer.wait()
+    pump.close(timeout=5)
+    assert (expired, box.tokens) == ([1, 2], [3, 4])

@@ -37,7 +37,7 @@ def check(source: Source) -> Iterator[Violation]:
 
 def _has_cases(source: Source) -> bool:
     """Whether its cases are found by their names: test modules, and modules of the compliance suite."""
-    if source.within("integration"):
+    if source.within("integration", "examples"):
         in_tests = "tests" in source.path.parts
         return in_tests or source.path.name == "conftest.py" or source.path.name.startswith("test_")
     helps = source.path.stem == "fixtures" or source.path.stem.endswith(("support", "__init__"))

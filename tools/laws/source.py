@@ -48,7 +48,8 @@ class Source:
     def module(self) -> str:
         """The dotted name under which Python imports the file."""
         parts = self.path.with_suffix("").parts
-        parts = parts[1:] if parts[0] == "backends" else parts
+        above = {"backends": 1, "examples": 2}.get(parts[0], 0)
+        parts = parts[min(above, len(parts) - 1) :]
         return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
     def within(self, *folders: str) -> bool:

@@ -12,6 +12,7 @@ __all__ = ["RETIRED", "check"]
 _FOLDERS = (
     "docs",
     "bench",
+    "examples",
     "integration",
     "tools",
     "README.md",

@@ -73,6 +73,15 @@ class Management:
         removed: int = self.call(f"queue.{queue}", "removeAllMessages")
         return removed
 
+    def set_password(self, user: str, password: str) -> None:
+        """Make a user with the rights of all users, or give them another password; a restart forgets it.
+
+        Connections that are open stay open; every login from now on needs the new password.
+        """
+        known = {entry["username"] for entry in json.loads(self.call("broker", "listUser", ""))}
+        self.call("broker", "resetUser" if user in known else "addUser", user, password, "users", True)
+        self.call("broker", "clearAuthenticationCache")
+
     def purge(self) -> None:
         """Delete every queue and address that clients made, and empty the others."""
         for queue in self.names("getQueueNames"):

@@ -13,14 +13,16 @@ __all__ = ["Stomp"]
 class Stomp:
     """One connection; calls block, 15 seconds at most, and BrokerFailed says what the broker did not like."""
 
-    def __init__(self, port: int, password: str | None = PASSWORD, *, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self, port: int, password: str | None = PASSWORD, *, user: str = USER, tls: ssl.SSLContext | None = None
+    ) -> None:
         """Without a `password` there is no login; `tls` is for a listener with TLS."""
         self._link = socket.create_connection((HOST, port), 15)
         self._rest = b""
         try:
             if tls is not None:
                 self._link = tls.wrap_socket(self._link, server_hostname="localhost")
-            login = {} if password is None else {"login": USER, "passcode": password}
+            login = {} if password is None else {"login": user, "passcode": password}
             self.send("CONNECT", {"accept-version": "1.2", "host": "/", **login})
             self.expect("CONNECTED")
         except BaseException:

@@ -157,6 +157,17 @@ def test_artemis_is_administered_by_messages(own_broker: StartBroker) -> None:
             assert len([queue for queue in everything if queue.startswith("jmsbridge.management.")]) == 1
 
 
+@pytest.mark.broker("artemis")
+def test_artemis_gets_users_and_other_passwords(own_broker: StartBroker) -> None:
+    with own_broker("artemis") as broker, Management(broker.ports["stomp"]) as management:
+        for password, before in (("first", "none"), ("second", "first")):
+            management.set_password("app", password)
+            with Stomp(broker.ports["stomp"], password, user="app") as link:
+                send(link)
+            with pytest.raises(REFUSED):
+                Stomp(broker.ports["stomp"], before, user="app")
+
+
 TOPIC = "/admin/v2/persistent/public/default/colours"
 
 

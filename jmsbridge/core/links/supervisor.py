@@ -316,8 +316,10 @@ class Supervisor:
         opened.plan.is_quiet = True
         try:
             self._owner.on_connected(opened.link, opened.plan, epoch, patient)
-        except BaseException:
+        except BaseException as problem:
             opened.link.close()
+            # what is rebuilt already may have credit and messages, whose tokens mean something on this link only
+            self._owner.on_interrupted(LinkLost(f"recovery failed: {problem}"))
             raise
         opened.plan.is_quiet = False
         if not self._install(opened):

@@ -194,7 +194,8 @@ class Inbox:
     def _fill(self) -> None:
         with self._lock:
             count = self.window - len(self._queue) - sum(not delivery.spent for delivery in self._again)
-            wanted = self.window > 0 and self.is_running() and not self._credit
+            can_ask = self.is_running() and self.subscription is not None
+            wanted = self.window > 0 and can_ask and not self._credit
             self._credit = self._credit or wanted
         if wanted and count > 0:
             self._grant(count)

@@ -99,6 +99,52 @@ def test_recovery_begins_again_when_the_new_link_dies(backend: ScriptedBackend, 
     assert [envelope.body for envelope in backend.accepted] == ["after"]
 
 
+def _fail_half_way(backend: ScriptedBackend, meanwhile: Callable[[], None]) -> None:
+    """Link 2 subscribes everything but the queue "other", after ``meanwhile``."""
+
+    def refuse(call: Call) -> None:
+        if call.link == 2 and call.detail.address == Address("other"):
+            meanwhile()
+            raise SubscriptionRefused("the broker has not noticed the death of the old link")
+
+    backend.script.before["subscribe"] = refuse
+
+
+def test_recovery_that_fails_half_way_grants_credit_on_the_next_link(
+    backend: ScriptedBackend, connect: Connect
+) -> None:
+    connection = connect(start=False)
+    connection.create_session().create_consumer(QUEUE)
+    connection.create_session().create_consumer(Queue("other"))
+    _fail_half_way(backend, connection.start)
+    backend.link.cut()
+    eventually(lambda: len(backend.links) == 3 and backend.script.verbs(3).count("grant") == 2)
+
+
+def test_recovery_that_fails_half_way_drops_what_its_link_delivered(backend: ScriptedBackend, connect: Connect) -> None:
+    """A token means something on its own link only: on the next one it could stand for another message."""
+    connection = connect()
+    session = connection.create_session(acknowledge_mode=CLIENT_ACKNOWLEDGE, prefetch=0)
+    consumer = session.create_consumer(QUEUE)
+    connection.create_session().create_consumer(Queue("other"))
+    receiving = run_thread(lambda: consumer.receive(timeout=LONG))
+
+    def deliver() -> None:
+        eventually(lambda: "grant" in backend.script.verbs(2))
+        backend.subscription.deliver(text_envelope(ADDRESS, "half"))
+        assert receiving.result(LONG) is not None
+
+    _fail_half_way(backend, deliver)
+    backend.link.cut()
+    eventually(lambda: len(backend.links) == 3 and backend.script.verbs(3).count("subscribe") == 2)
+    send_texts(session, QUEUE, "restored")
+    message = receiving.result(LONG)
+    assert message is not None
+    message.acknowledge()
+    assert backend.settled == []
+    assert "settle" not in backend.script.verbs(3)
+
+
 def test_recovery_given_up_is_told(backend: ScriptedBackend, connect: Connect) -> None:
     """The exception listener hears once, after the last attempt; then everything fails without waiting."""
     heard: list[Exception] = []

@@ -4,6 +4,7 @@ import pytest
 
 from jmsbridge.spi.backend import Channel, Retires, Subscription
 from jmsbridge.spi.envelope import Address, Outcome
+from jmsbridge.spi.errors import SubscriptionRefused
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
 from jmsbridge.testing.marks import level, promise, requires
@@ -186,3 +187,22 @@ def test_contract_retired_frees_its_groups(harness: Harness) -> None:
     send(channel, grouped[1])
     assert other.wait(1)[0].envelope.body == "b"
     settle(subscription, box.tokens, Outcome.ACCEPTED)
+
+
+@level("contract")
+@promise(Retires.retire)
+@requires(Native.DURABLE)
+def test_contract_retired_keeps_its_durable_subscription(harness: Harness) -> None:
+    """While a message of it is unsettled, the subscription cannot be forgotten."""
+    address, key = harness.address(topic=True), harness.name("sub")
+    link = harness.open_link(client_id=harness.name("client"))
+    channel = link.channel(False)
+    subscription, box = subscribe(channel, address, 1, key=key, durable=True)
+    send_texts_to(link, address, "a")
+    box.wait(1)
+    _retire(subscription)
+    with pytest.raises(SubscriptionRefused):
+        link.unsubscribe(key, address)
+    settle(subscription, box.tokens, Outcome.ACCEPTED)
+    subscription.close()
+    link.unsubscribe(key, address)

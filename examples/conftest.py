@@ -1,0 +1,29 @@
+"""What the examples' own tests are in this checkout: tests with servers, but for the contract level."""
+
+from pathlib import Path
+
+import pytest
+
+from integration.lab.collecting import is_contract
+from integration.lab.fixtures import required
+from redis_harness import program
+
+__all__ = ["collect_ignore", "pytest_collection_modifyitems", "pytest_terminal_summary"]
+
+_HERE = Path(__file__).parent
+
+collect_ignore = [] if required() or program() else ["redis_streams"]
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest looks at the marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What is above the contract level belongs to ``make test-brokers``."""
+    for item in items:
+        if item.path.is_relative_to(_HERE) and not is_contract(item):
+            item.add_marker(pytest.mark.server)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what was not collected."""
+    if collect_ignore:
+        terminalreporter.write_line("not run: examples/redis_streams, because this machine has no redis-server")

@@ -1,0 +1,48 @@
+"""Queues and topics in Redis Streams: a backend for a broker that has no connections in the sense of messaging.
+
+One server (no cluster), Redis 6.2 or newer, or Valkey. ``docs/backend-authors.md`` says what each part is for.
+"""
+
+from typing import Any
+
+import msgspec
+
+from jmsbridge.spi import Endpoint, LinkEvents, Native
+
+from .link import NATIVE, Link
+
+__all__ = ["RedisBackend", "RedisOptions", "backend"]
+
+
+class RedisOptions(msgspec.Struct, frozen=True):
+    """What may stand in the query of a ``redis:`` URL."""
+
+    prefix: str = "jms"
+    """What the names of all keys begin with."""
+    dead_letter_queue: str = "DLQ"
+    """Where rejected messages go."""
+    lease: float = 15.0
+    """Seconds after which the messages of a link come back that died without a word."""
+    duplicate_window: float = 600.0
+    """For how many seconds the broker remembers a duplicate id."""
+
+    def __post_init__(self) -> None:
+        if self.lease <= 0 or self.duplicate_window <= 0:
+            raise ValueError("lease and duplicate_window are more than 0 seconds")
+
+
+class RedisBackend:
+    """Found through the entry point ``redis``."""
+
+    name = "redis"
+    native = NATIVE | Native.SETTLE_CONFIRM
+    options: type[msgspec.Struct] = RedisOptions
+    port = 6379
+    tls = False
+
+    def open(self, endpoint: Endpoint, options: Any, events: LinkEvents) -> Link:
+        """Connect, log in, and take the lease and the client id."""
+        return Link(endpoint, options, events)
+
+
+backend = RedisBackend()

@@ -1,0 +1,3 @@
+"""The whole compliance suite, on Redis Streams."""
+
+from jmsbridge.testing.suite import *
