@@ -19,14 +19,18 @@ __all__ = ["Group", "Member"]
 
 
 class Member:
-    """One message of the current group, and its ticket."""
+    """One message of the current group, and its ticket.
 
-    __slots__ = ("_group", "answered", "envelope", "error", "number")
+    ``sent_with`` is the ticket that the backend has, where another one passes its answers on.
+    """
+
+    __slots__ = ("_group", "answered", "envelope", "error", "number", "sent_with")
 
     def __init__(self, group: "Group", envelope: Envelope) -> None:
         self._group = group
         self.number = 0
         self.envelope = envelope
+        self.sent_with: Ticket = self
         self.answered = False
         self.error: BackendError | None = None
 
@@ -89,7 +93,9 @@ class Group:
 
     def _give_up(self, patience: float) -> None:
         # unanswered messages are reported once, and no longer waited for
-        self._cancel(tuple(self._open.values()))
+        with self._lock:
+            tickets = [member.sent_with for member in self._open.values()]
+        self._cancel(tickets)
         with self._lock:
             for member in self._open.values():
                 member.answered = True

@@ -1,7 +1,6 @@
 """Sending in a session: set the headers, build the envelope, pass it to the backend, wait as the guarantee requires."""
 
 import copy
-import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -38,8 +37,6 @@ from jmsbridge.message import Message, message_from_arrival, write_headers
 from jmsbridge.spi import BackendError, BodyKind, Channel, Envelope, LinkLost, Native, SendRefused, Ticket
 
 __all__ = ["Outgoing"]
-
-log = logging.getLogger("jmsbridge.send")
 
 _NON_PERSISTENT = 1
 _PERSISTENT = 2
@@ -372,7 +369,8 @@ class Outgoing:
             self._handing = member
         group.enter(member, self.group_ack_threshold)
         if self.handler is not None:
-            self._hand_over(envelope, self._acknowledged(envelope, message, member))
+            member.sent_with = acknowledged = self._acknowledged(envelope, message, member)
+            self._hand_over(envelope, acknowledged)
         else:
             channel.send(envelope, member)
         if main:

@@ -101,8 +101,11 @@ def test_a_send_that_nobody_waits_for(backend: ScriptedBackend, connect: Connect
     assert list(heard[0].unknown) == []
 
 
-def test_a_group_that_is_given_up(backend: ScriptedBackend, connect: Connect) -> None:
+@pytest.mark.parametrize("handled", [False, True])
+def test_a_group_that_is_given_up(backend: ScriptedBackend, connect: Connect, handled: bool) -> None:
     session = connect(send_timeout=0.1, group_ack_threshold=2).create_session()
+    if handled:
+        session.send_acknowledgement_handler = lambda message: None
     producer = session.create_producer(QUEUE)
     backend.hold("send")
     producer.send(session.create_text_message("unknown"), delivery_mode=DeliveryMode.PERSISTENT_GROUPACK)
