@@ -27,7 +27,7 @@ from jmsbridge.core.translate import raise_first, translate
 from jmsbridge.destinations import Destination
 from jmsbridge.errors import IllegalStateException, JMSException
 from jmsbridge.message import Message, message_from_arrival
-from jmsbridge.spi import BackendError, Interest, Link, LinkLost
+from jmsbridge.spi import BackendError, ChannelLost, Interest, Link, LinkLost
 
 if TYPE_CHECKING:
     from jmsbridge.core.connection import ConnectionCore
@@ -185,6 +185,8 @@ class SessionCore:
             return
         try:
             self.channel.recover_on(link, plan, epoch, patient)
+        except ChannelLost as error:  # the link works: it is not given up for one session
+            self.channel.remake_on_next(error)
         except JMSException as error:  # this broker can do less than the session needs
             self.failed(error)
             self.connection.report(error)

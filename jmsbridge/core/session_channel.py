@@ -121,6 +121,8 @@ class SessionChannel:
     def recover_on(self, link: Link, plan: Plan, epoch: int, patient: bool) -> None:
         """Open on a new link, without credit (supervisor's thread); raises BackendError, UnsupportedFeature."""
         self.require(plan)
+        with self._lock:
+            self._epoch = epoch
         channel = self._open_on(link, plan)
         try:
             self._recover_over(channel, plan, epoch, patient)
@@ -130,8 +132,6 @@ class SessionChannel:
             raise
 
     def _recover_over(self, channel: Channel, plan: Plan, epoch: int, patient: bool) -> None:
-        with self._lock:
-            self._epoch = epoch
         self._incoming.native = plan.native
         for receiver in self._incoming.receivers:
             try:
@@ -173,6 +173,10 @@ class SessionChannel:
         if self._deaths.in_a_row == 1:
             self._connection.report(translate(error))
         self._remake_later(error)
+
+    def remake_on_next(self, error: BackendError) -> None:
+        """The channel was lost while its link was being recovered: the same, once the link may be used."""
+        self._connection.supervisor.submit(lambda: None if self.is_up or self._closed else self.remake(error))
 
     def _remake_later(self, error: BackendError) -> None:
         if self._deaths.are_too_many:

@@ -234,6 +234,27 @@ def test_a_link_that_dies_while_a_channel_is_remade(backend: ScriptedBackend, co
     send_texts(session, QUEUE, "sent")
 
 
+@pytest.mark.parametrize("verb", ["channel", "subscribe"])
+def test_a_channel_that_dies_while_its_link_is_recovered(backend: ScriptedBackend, connect: Connect, verb: str) -> None:
+    """The link is not given up for one session: the others go on, and this one gets another channel."""
+    connection = connect(reconnect_delay=0.001)
+    consumer = connection.create_session().create_consumer(QUEUE)
+    other = connection.create_session()
+    deaths = iter([ERROR, ERROR])
+
+    def die_twice(call: Call) -> None:
+        for error in deaths:
+            raise error
+
+    backend.script.before[verb] = die_twice
+    backend.link.cut()
+    eventually(lambda: len(backend.links) > 1 and bool(backend.link.subscriptions) and backend.subscription.credit > 0)
+    backend.subscription.deliver(text_envelope(ADDRESS, "again"))
+    assert receive_texts(consumer, 1) == ["again"]
+    send_texts(other, QUEUE, "goes on")
+    assert len(backend.links) == 2
+
+
 def test_a_half_made_channel_is_closed(backend: ScriptedBackend, connect: Connect) -> None:
     """It would hold on to an exclusive subscription."""
     session = connect().create_session()
