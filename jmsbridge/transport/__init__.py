@@ -1,4 +1,4 @@
-"""Parts for networked backends, and the only code of jmsbridge that uses sockets; a backend imports what it needs.
+"""Parts for networked backends, which import what they need; only they, the command line and tests use sockets.
 
 ``io_thread`` with ``loop`` runs everything that touches a socket; ``commands`` passes verbs to it. ``link_life`` makes
 requests with a deadline and answers all tickets when the link ends; ``requests`` does both over one socket, for brokers

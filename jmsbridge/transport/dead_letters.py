@@ -76,7 +76,7 @@ class DeadLetters(Generic[T]):
         self._wire = wire
 
     def reject(self, tokens: Sequence[T], failures: int, ticket: Ticket | None) -> None:
-        """Move these to the dead-letter queue, or to the expiry queue, if there is one, when they have expired."""
+        """Move these to the dead-letter queue; expired ones to the expiry queue, if there is one."""
         letters = [_Letter(token, *self._target(token), failures) for token in tokens]
         if all(letter.queue for letter in letters):
             self._move(letters, ticket)

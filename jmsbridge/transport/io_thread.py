@@ -25,8 +25,8 @@ log = logging.getLogger("jmsbridge.transport")
 
 T = TypeVar("T")
 
-_SOME = 64  # so many items wake a watched mailbox's thread at once
-_CROWD = 128  # with so many items waiting, the caller lets the I/O thread run
+_SOME = 64  # waiting items from which a watched mailbox wakes the thread
+_CROWD = 128  # waiting items from which a caller lets the I/O thread run
 _GIVE_WAY = 50e-6  # seconds
 _TICK = 1e-3  # seconds
 
@@ -34,8 +34,8 @@ _TICK = 1e-3  # seconds
 class IoThread:
     """A daemon thread that runs a loop. All methods but ``post`` and ``join`` are for the thread itself.
 
-    ``ended`` is set, before anything else, when the link ends; work posted after that is not run. ``around`` runs a
-    batch of work, so that its writes can be joined; ``crashed`` gets exceptions raised by work.
+    ``ended`` is the error with which the link ended, set before the loss is handled; work posted after that may not be
+    run. ``around`` runs a batch of work, so that its writes can be joined; ``crashed`` gets exceptions raised by work.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class IoThread:
         return self.loop.call_later(seconds, lambda: self._guard(lambda: self._around(task)))
 
     def look_later(self, look: Callable[[], None]) -> None:
-        """Run this within about a millisecond, together with other calls that were asked for meanwhile."""
+        """Run this within about a millisecond, together with all others that are asked for until then."""
         self._looks.append(look)
         if len(self._looks) == 1:
             self.call_later(_TICK, self._look)
@@ -181,7 +181,7 @@ class Mailbox(Generic[T]):
             raise
 
     def watch(self) -> None:
-        """Look again within about a millisecond: until then a few items do not wake the thread. On the I/O thread."""
+        """Serve new items within about a millisecond; until then a few do not wake the thread. On the I/O thread."""
         if not self._watched:
             self._watched = True
             self._thread.look_later(self._look)

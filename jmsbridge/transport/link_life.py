@@ -43,8 +43,8 @@ class Wire(Protocol):
 class LinkLife:
     """A link from the first attempt to connect to its end. Methods are for any thread unless they say "I/O thread".
 
-    ``broker`` is the broker's name in error messages; the backend sets it when it knows more. ``is_private`` is true
-    until the facade has the link: meanwhile only the exception of ``open`` reports its end, not ``LinkEvents.lost``.
+    ``broker`` is the broker's name in error messages; the backend sets it when it knows more. While ``is_private`` is
+    set, ``LinkEvents.lost`` is not called: the facade does not have the link yet, and ``open`` raises instead.
     """
 
     def __init__(self, name: str, broker: str, endpoint: Endpoint, events: LinkEvents, wire: Wire) -> None:
@@ -57,7 +57,7 @@ class LinkLife:
         self._waits: set[_Wait] = set()
         self._closing = False
         self._dead = False
-        self._lock = threading.RLock()  # guards _closing and _dead; the handler of a signal may come here again
+        self._lock = threading.RLock()  # guards _closing and _dead; a signal handler may enter it again
 
     # -- connecting
 

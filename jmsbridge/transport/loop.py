@@ -65,7 +65,7 @@ class IoLoop:
         self._numbers = itertools.count()
         self._asleep = False
         self._stopping = False
-        self._wake_lock = threading.RLock()  # guards _closed; the handler of a signal may come here again
+        self._wake_lock = threading.RLock()  # guards _closed; a signal handler may enter it again
         self._closed = False
 
     # -- from any thread
@@ -140,7 +140,7 @@ class IoLoop:
         return timer
 
     def remove_timeout(self, timeout_handle: Timer) -> None:
-        """Cancel it."""
+        """Cancel a timer."""
         timeout_handle.task = None
 
 
@@ -159,7 +159,7 @@ class EpollLoop(IoLoop):
         os.close(self._wake)
 
     def add_handler(self, fd: int, handler: _Handler, events: int) -> None:
-        """Call ``handler`` when one of ``events`` is there."""
+        """Call ``handler`` when one of ``events`` occurs."""
         self._handlers[fd] = handler
         self._epoll.register(fd, events)
 
@@ -202,7 +202,7 @@ class SelectorLoop(IoLoop):
         self._writing.close()
 
     def add_handler(self, fd: int, handler: _Handler, events: int) -> None:
-        """Call ``handler`` when one of ``events`` is there."""
+        """Call ``handler`` when one of ``events`` occurs."""
         self._handlers[fd] = handler
         self._selector.register(fd, _mask(events))
 
@@ -217,7 +217,7 @@ class SelectorLoop(IoLoop):
 
 
 def _mask(events: int) -> int:
-    """The selector's events for epoll's; to wait for errors alone, wait for reading, which reports them."""
+    """Translate epoll's events for the selector, which reports errors to those that wait for reading."""
     reads, writes = events & IoLoop.READ, events & IoLoop.WRITE
     return (selectors.EVENT_READ if reads or not writes else 0) | (selectors.EVENT_WRITE if writes else 0)
 

@@ -35,7 +35,7 @@ class NumberedAnswers(Generic[T]):
 
     @property
     def is_full(self) -> bool:
-        """Whether to send no more: too many sends are unanswered, or too many were made since the oldest of those."""
+        """Whether to send no more: too many are unanswered, or too many were made since the oldest unanswered one."""
         return self._open >= _MOST or len(self._entries) - self._head >= _SPAN
 
     def sent(self, entry: T) -> int:
@@ -50,7 +50,7 @@ class NumberedAnswers(Generic[T]):
         self._open -= 1
 
     def answered(self, number: int, multiple: bool) -> list[T]:
-        """Remove and return the entries that an answer is for, in sending order; ignores unknown and answered ones."""
+        """Remove and return the entries that an answer is for, in sending order; none for an unknown number."""
         entries = self._entries
         index = number - self._first
         if index >= len(entries) or index < self._head:
@@ -65,7 +65,7 @@ class NumberedAnswers(Generic[T]):
             while self._head < len(entries) and entries[self._head] is None:
                 self._head += 1
         self._open -= len(found)
-        if multiple or self._head >= _COMPACT:  # nothing answered is kept
+        if multiple or self._head >= _COMPACT:  # drop the answered entries
             self._first += self._head
             del entries[: self._head]
             self._head = 0

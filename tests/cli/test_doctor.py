@@ -107,7 +107,7 @@ def test_a_locked_file_is_tried_as_long_as_connect_timeout_says(run: Run, tmp_pa
         other.execute("BEGIN EXCLUSIVE")
         result = run("doctor", "embedded:orders.db", "-o", "connect_timeout=0.2")
     assert result.exit_code == 1
-    assert "another program has locked the file for 0.2 s; end it, or wait" in result.stdout
+    assert "another program has locked the file for 0.2 s; end that program, or try again later" in result.stdout
 
 
 @pytest.mark.usefixtures("schemes")

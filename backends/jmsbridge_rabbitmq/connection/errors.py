@@ -49,7 +49,7 @@ def _from_login(error: BaseException, endpoint: Endpoint, login: str) -> Backend
     who = f"user {endpoint.user or 'guest'!r}" if login == "plain" else "the client certificate"
     hint = "check user and password; the user guest may connect only from the broker's own host"
     if login != "plain" or "EXTERNAL" in str(error):
-        hint = "login=external needs the plugin rabbitmq_auth_mechanism_ssl, and a user named as the certificate"
+        hint = "login=external needs the plugin rabbitmq_auth_mechanism_ssl, and a user with the certificate's name"
     return AuthenticationFailed(f"{endpoint} refused {who}: {hint}")
 
 

@@ -27,7 +27,7 @@ class RabbitOptions(TlsOptions, frozen=True, kw_only=True):
     has its own names; ``java`` is ``<name>``, as in the Java client. The default depends on the dialect."""
     topic_selectors: Literal["client", "broker"] = "client"
     """Where selectors of topics are evaluated. ``client`` is exact; ``broker`` uses the plugin
-    rabbitmq_jms_topic_exchange, with its faults, which a subscription shared with the Java client needs."""
+    rabbitmq_jms_topic_exchange, faults included; a subscription that is shared with the Java client needs it."""
     queue_type: Literal["classic", "quorum"] | None = None
     """The type of queues that jmsbridge creates; the default is the virtual host's. Existing queues keep theirs."""
     delivery_limit: Annotated[int, msgspec.Meta(ge=-1)] | None = None

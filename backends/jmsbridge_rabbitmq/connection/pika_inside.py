@@ -63,7 +63,7 @@ class PikaInside(pika.SelectConnection):  # type: ignore[misc]
     """
 
     is_fast = False
-    """Whether writes bypass pika's transport, and each event reads once, as much as possible."""
+    """Whether writes bypass pika's transport, and each read event does one large read."""
     _is_direct = False
 
     # -- out

@@ -112,7 +112,7 @@ class AmqpSocket(PikaInside):
         on_confirm: Callable[[Confirm], None] | None = None,
         on_empty: Callable[[Any], None] | None = None,
     ) -> None:
-        """Say who gets the messages, returns and confirmations of a channel, and its fetches that found nothing."""
+        """Set the callbacks for a channel's messages and returns, its confirms, and an empty basic.get."""
         number = channel.channel_number
         listen_for_empty(channel, on_empty)
         channel.jmsbridge_content = on_content

@@ -310,7 +310,7 @@ class ConsumerChannel:
         self._channel.close()
 
     def end(self, lost: BackendError) -> None:
-        """The link is gone."""
+        """The link is lost."""
         self._channel = None
         opening, self._opening = self._opening, None
         if opening is not None:

@@ -278,9 +278,9 @@ class Publisher:
             self._outbox.work()
 
     def _try_again(self, sending: Sending, others: list[Sending]) -> bool:
-        """Send again: a new quorum queue refuses messages until it has a leader.
+        """Send again, because a new quorum queue refuses messages until it has a leader; False if that is not possible.
 
-        Not if another send to that queue is unconfirmed, because that would change the order.
+        It is not possible while another send to that queue is unconfirmed, because that would change the order.
         """
         known, key = self._known, sending.key
         if sending.exchange or key in known.proven or self._making or self._closed is not None:

@@ -13,7 +13,7 @@ __all__ = ["Sending", "full", "message_id", "refused_range", "too_large", "too_m
 
 
 class Sending(msgspec.Struct, gc=False, eq=False):
-    """One publish, from ``send`` to its answer. Not tracked by the garbage collector: every list of it is emptied."""
+    """One publish, from ``send`` to its answer. Without garbage collection, since every list that has it is emptied."""
 
     exchange: str
     key: str
@@ -82,8 +82,8 @@ def message_id(raw: bytes) -> str | None:
 def refused_range(no: ChannelException, sendings: list[Sending], size: tuple[int, int] | None) -> tuple[int, int]:
     """The first and the last of the unanswered sends that may have made the broker close the channel.
 
-    A message that is too large or not allowed is always refused, so it was the first one; an exchange may have existed
-    for the first of its messages.
+    A message that is too large or not allowed is always refused, so it was the first that matches. A missing exchange
+    may have existed for the first of its messages, so it was any of those that match.
     """
     found = [place for place, each in enumerate(sendings) if _is_about(no, each, size)]
     if not found:

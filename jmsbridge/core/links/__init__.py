@@ -1,3 +1,3 @@
-"""Keeps a connection on a living link: reconnecting, losses of channels, temporary destinations, claims."""
+"""The link of a connection: reconnecting, lost channels, temporary destinations, names that may be used only once."""
 
 __all__: list[str] = []

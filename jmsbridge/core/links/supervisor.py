@@ -1,7 +1,7 @@
-"""Keeps a connection on a living link.
+"""Keeps a connection supplied with a link: reconnects.
 
-A link is lost once and never reconnects; the supervisor opens the next one. Each link has a number, its epoch; events
-of an earlier epoch are ignored. Recovery has phases: *interrupted* (inboxes emptied, senders wait), *connected*,
+A lost link is not used again; the supervisor opens another one. Each link has a number, its epoch; events of an earlier
+epoch are ignored. Recovery has phases: *interrupted* (inboxes emptied, senders wait), *connected*,
 *recovered* (channels, temporary destinations and subscriptions exist again, without credit), *restored* (credit
 granted, senders continue).
 """
@@ -30,7 +30,7 @@ __all__ = ["Supervised", "Supervisor"]
 
 log = logging.getLogger("jmsbridge.link")
 
-_PATIENT_ATTEMPTS = 5  # for so many attempts the broker may still count subscriptions as the lost link's
+_PATIENT_ATTEMPTS = 5  # attempts during which the broker may not have noticed that the old link is lost
 _KEPT_CHANNELS = 100  # lost channels to remember, because the session that opens one may not be registered yet
 
 
@@ -228,7 +228,7 @@ class Supervisor:
             self._owner.on_lost()
             self._tasks.append(lambda: self._recover(epoch, error))
         self._changed.notify()
-        self.throttle.set(False, "the link is lost")
+        self.throttle.set(False, "the link whose broker asked for the pause is lost")
         self.executor.wake()
 
     def lose_channel(self, epoch: int, channel: Channel, error: BackendError) -> None:
@@ -332,7 +332,7 @@ class Supervisor:
         self._changed.wait_for(lambda: self._closed, delay)
 
     def _fail(self, error: BackendError) -> None:
-        log.error("no reconnect: %s", error)
+        log.error("reconnecting has failed for good: %s", error)
         with self._lock:
             self._failure = error
         self._changed.notify()

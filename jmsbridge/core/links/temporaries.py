@@ -42,7 +42,7 @@ class Temporaries:
         return made
 
     def check_consumable(self, address: Address, plan: Plan) -> None:
-        """Refuse a consumer of another connection's temporary destination, which the broker may not do."""
+        """Refuse a consumer of another connection's temporary destination, if the broker does not do so."""
         if address.temporary and plan.outcome(Native.TEMPORARY) != "native" and address not in self._made:
             raise IllegalStateException(f"{address} belongs to another connection; only that one may consume it")
 

@@ -30,7 +30,7 @@ __all__ = [
     "settle_in_transaction",
 ]
 
-_PARTS = 8  # a batch of unacknowledged messages is at most this fraction of a window
+_PARTS = 8  # a batch of unacknowledged messages is at most a window divided by this
 _TOO_LATE = "the connection was lost before these messages were acknowledged; the broker delivers them again"
 
 
@@ -299,7 +299,7 @@ class ClientPolicy:
         self._lock = ranked(Rank.LEAF)  # guards the fields below
         self._held: dict[Delivery, None] = {}
         self._acknowledging: tuple[Delivery, ...] = ()
-        self._lost = False  # a link was lost with messages that a confirmed acknowledgement can no longer settle
+        self._lost = False  # whether a link was lost while messages received over it were unsettled
 
     def before_handover(self, delivery: Delivery) -> None:
         """Remember it."""
@@ -353,7 +353,7 @@ class ClientPolicy:
         return list(held)
 
     def lose(self) -> None:
-        """Forget it."""
+        """Forget the unsettled messages."""
         with self._lock:
             self._lost = self._lost or bool(self._held)
             self._held = {}

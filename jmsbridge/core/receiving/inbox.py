@@ -1,7 +1,7 @@
 """One subscription's arrivals and credit, for the life of one link.
 
-Arrivals are put by the backend's thread and taken by a receiver's or listener's. When the link is lost the inbox is
-emptied: the broker delivers its messages again, and settlements of its tokens are dropped and counted.
+The backend's thread puts arrivals; the thread of a receive or of the listeners takes them. When the link is lost, the
+inbox is emptied: the broker delivers its messages again, and settlements of its tokens are dropped and counted.
 """
 
 import contextlib
@@ -159,7 +159,7 @@ class Inbox:
         with self._lock:
             if self.window or self._credit or self._queue or self._again or not self.is_running():
                 return
-            if self.subscription is None:  # the link is being replaced: ``start`` comes again
+            if self.subscription is None:  # the link is being replaced: ``start`` will be called again
                 return
             self.credit_unknown = True
             self._credit = True
@@ -172,7 +172,7 @@ class Inbox:
                 self.subscription.grant(count)
 
     def drain(self, ticket: Ticket) -> None:
-        """Take all credit back; answered when all messages in transit have arrived."""
+        """Take all credit back; the ticket is answered when all messages in transit have arrived."""
         subscription = self.subscription
         if subscription is None:
             ticket.succeed()
@@ -201,7 +201,7 @@ class Inbox:
             self._grant(count)
 
     def suspend_credit(self, timeout: float) -> None:
-        """Take all credit back until ``resume_credit``, so that other consumers get what is released; BackendError."""
+        """Take all credit back until ``resume_credit``, so that others get what is released; raises BackendError."""
         with self._lock:
             if self._credit_suspended or not self._credit or self._ended() or self.subscription is None:
                 return
@@ -272,7 +272,7 @@ class Inbox:
                     return NoDelivery.TIMEOUT
                 delivery = self._again[0]
                 delivery.state = _TAKEN
-                self._hand.delivery = delivery  # before it leaves the queue, so that it is never in neither
+                self._hand.delivery = delivery  # before it leaves the queue, so that it is always in one of the two
                 self._again.popleft()
                 return delivery
             if self._queue:
@@ -335,7 +335,7 @@ class Inbox:
             self._clock.call_later(delay, on_message)
 
     def put_back(self, delivery: Delivery) -> None:
-        """Put the delivery in the session's ``Hand`` first in line again, unmarked, unless it never left."""
+        """Put the delivery in the session's ``Hand`` back at the head of the inbox, unmarked, if it has left it."""
         with self._lock:
             delivery.state = _WAITING
             if not self._has(delivery.arrival):
@@ -369,16 +369,20 @@ class Inbox:
             self.done((delivery,))
 
     def tell(self, deliveries: Sequence[Delivery], outcome: Outcome, ticket: Ticket | None = None) -> bool:
-        """Tell the broker the outcome without marking them settled; in a transaction, ``done`` follows its commit."""
+        """Tell the broker the outcome without marking them settled; in a transaction, ``done`` follows the commit."""
         subscription = self.subscription
         if subscription is None or self._lost:
             self.stale += len(deliveries)
             if ticket is not None:
-                ticket.fail(LinkLost("the connection was lost before the acknowledgement; the broker redelivers"))
+                ticket.fail(
+                    LinkLost(
+                        "the connection was lost before the acknowledgement; the broker delivers the messages again"
+                    )
+                )
             return False
         try:
             if outcome in (Outcome.FAILED, Outcome.REJECTED, Outcome.REQUEUED):
-                least = int(outcome is Outcome.FAILED)  # a rejected one may have failed only in other clients
+                least = int(outcome is Outcome.FAILED)  # a rejected message may have failed only in other clients
                 for delivery in deliveries:
                     answer = ticket if delivery is deliveries[-1] else None
                     subscription.settle((delivery.arrival.token,), outcome, answer, max(least, delivery.local_failures))

@@ -177,7 +177,7 @@ class Incoming:
             raise MessageFormatException(f"message {name} cannot be read: {error}") from error
 
     def _reject_unreadable(self, delivery: Delivery) -> bool:
-        """Reject it, unless it is readable after all; whether it was rejected."""
+        """Reject it, unless it is readable after all; True if it is readable."""
         try:
             self._make_message(delivery)
             return True

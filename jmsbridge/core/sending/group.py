@@ -35,7 +35,7 @@ class Member:
         self.error: BackendError | None = None
 
     def succeed(self) -> None:
-        """Safe."""
+        """The broker has it."""
         if not self.answered:
             self.answered = True
             self._group.on_answer(self)
@@ -67,7 +67,7 @@ class Group:
         self._lock = ranked(Rank.LEAF)  # guards the fields below
         self._open: dict[int, Member] = {}
         self._failed: list[Member] = []
-        self._told = True
+        self._told = True  # whether the failures were raised
         self._sent = 0
 
     def enter(self, member: Member, threshold: int) -> None:
@@ -131,7 +131,7 @@ class Group:
             self._changed.notify()
 
     def unacknowledged(self) -> tuple[Any, ...]:
-        """Copies of the messages that are not confirmed, in sending order, by message id."""
+        """Copies of the messages that are not confirmed, with their message ids, in sending order."""
         with self._lock:
             return self._messages()
 

@@ -110,7 +110,7 @@ class Ledger:
             self._bytes += entry.size
 
     def remove(self, entry: Entry) -> None:
-        """The call of send raises: no callback for this entry."""
+        """The call of ``send`` raises, so there is no callback for this entry."""
         entry.removed = True
         with self._lock:
             self._bytes = sum(one.size for one in self._entries)

@@ -438,7 +438,7 @@ class Outgoing:
     # ---- ends
 
     def check_committable(self) -> None:
-        """Before a commit that has sends: raise while the broker accepts none, before anything was done."""
+        """Before a commit with sends: wait until senders may send, or raise before anything is done."""
         if self._transactions is not None and self._transactions.current.has_sends:
             self._throttle.wait_open(self._timeout)
 

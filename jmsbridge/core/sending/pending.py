@@ -20,7 +20,7 @@ class _Ticket(Protocol):
         """The broker has it."""
 
     def fail(self, error: BackendError) -> None:
-        """No answer."""
+        """The broker does not have it, or it is in doubt."""
 
 
 class PendingSends:

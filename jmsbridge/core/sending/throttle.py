@@ -23,7 +23,7 @@ class Throttle:
         changed, self.is_active = active != self.is_active, active
         self._changed.notify()
         if changed:
-            log.warning("senders %s: %s", "pause" if active else "go on", why)
+            log.warning("senders %s: %s", "pause" if active else "continue", why)
 
     def wait_open(self, timeout: float) -> None:
         """Wait until senders may send; ResourceAllocation after ``timeout`` seconds."""

@@ -158,7 +158,7 @@ class BackgroundSend:
         self._sends.remove(self)
 
     def fail(self, error: BackendError) -> None:
-        """The broker has not, or nobody knows."""
+        """The broker does not have it, or it is in doubt."""
         if self._sends.remove(self):
             self._sends.report(self._message, error)
 
@@ -182,7 +182,7 @@ class TransactedSend:
         self._sends.remove(self)
 
     def fail(self, error: BackendError) -> None:
-        """The broker has not, or nobody knows."""
+        """The broker does not have it, or it is in doubt."""
         if self._sends.remove(self):
             self._transaction.mark_rollback_only(error)
 
