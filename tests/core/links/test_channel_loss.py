@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -232,6 +233,23 @@ def test_a_link_that_dies_while_a_channel_is_remade(backend: ScriptedBackend, co
     backend.subscription.deliver(text_envelope(ADDRESS, "again"))
     assert receive_texts(consumer, 1) == ["again"]
     send_texts(session, QUEUE, "sent")
+
+
+def test_a_session_that_closes_as_its_channel_is_put_to_use(
+    backend: ScriptedBackend, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the moment: the new channel is closed with the session."""
+    session = connect().create_session()
+    channel = session._core.channel
+    put_to_use = channel._attach
+
+    def attach(*arguments: Any) -> None:
+        run_thread(session.close).result(LONG)
+        put_to_use(*arguments)
+
+    monkeypatch.setattr(channel, "_attach", attach)
+    _lose(backend)
+    eventually(lambda: backend.script.count("close-channel") == 1)
 
 
 @pytest.mark.parametrize("verb", ["channel", "subscribe"])
