@@ -188,7 +188,7 @@ def _tls(host: str, port: int, options: TlsOptions, timeout: float, doubts: list
             "the host name for which it was issued"
         )
         by = options.ca_file or "this machine's own authorities"
-        return f"?the certificate was not accepted by {by}: {error.verify_message}"
+        return f"?the certificate was not accepted: {error.verify_message.rstrip('.')} (checked with {by})"
     except ssl.SSLError as error:
         raise _Stop(
             f"no TLS at port {port}: {error.reason or error}",

@@ -1,7 +1,8 @@
-"""What a test of jmsbridge, or of a backend for it, needs: harness, marks, scripted backend and the compliance suite.
+"""Tools for testing jmsbridge and its backends: harness, marks, scripted backend and the compliance suite.
 
-Load the plugin with ``-p jmsbridge.testing.plugin``. A backend's author subclasses ``Harness``, offers it as a fixture
-named ``harness`` and star-imports ``jmsbridge.testing.suite`` in one test module: see ``docs/backend-authors.md``.
+Load the plugin with ``-p jmsbridge.testing.plugin``. The author of a backend subclasses ``Harness``, provides it as a
+fixture named ``harness``, and star-imports ``jmsbridge.testing.suite`` in one test module: see
+``docs/backend-authors.md``.
 """
 
 from jmsbridge.testing.harness import Harness

@@ -1,8 +1,8 @@
 """The pytest fixture ``jms_broker``: a real broker for the tests of an application, without a server.
 
-``pytest_plugins = ["jmsbridge.testing.broker"]`` in a ``conftest.py`` makes it known. Each test that asks for it has an
-empty embedded broker of its own, in the memory of the test's process: queues, topics, transactions, redelivery and
-selectors are the real ones. Nothing of it is left when the test has ended.
+Enable it by ``pytest_plugins = ["jmsbridge.testing.broker"]`` in a ``conftest.py``. Each test that uses it gets its own
+empty embedded broker, in the memory of the test's process, with real queues, topics, transactions, redelivery and
+selectors. The broker is removed when the test ends.
 """
 
 import contextlib
@@ -29,10 +29,10 @@ _numbers = itertools.count(1)
 
 
 class JMSBroker:
-    """An embedded broker of one test; made by the fixture ``jms_broker``.
+    """The embedded broker of one test; created by the fixture ``jms_broker``.
 
-    ``url`` is where it is, and what ``JMSBRIDGE_URL`` says during the test, so that an application which connects to
-    its default target finds it.
+    ``url`` is its URL. During the test ``JMSBRIDGE_URL`` has the same value, so that an application that connects to
+    its default target reaches this broker.
     """
 
     def __init__(self, name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,42 +56,42 @@ class JMSBroker:
         return jmsbridge.context(self.url, session_mode=session_mode, **options)
 
     def queue(self, name: str = "queue") -> Queue:
-        """A queue with a name that no other call gets."""
+        """A queue with a new name."""
         return Queue(f"{name}-{next(self._names)}")
 
     def topic(self, name: str = "topic") -> Topic:
-        """A topic with a name that no other call gets."""
+        """A topic with a new name."""
         return Topic(f"{name}-{next(self._names)}")
 
     def profile(self, name: str, **options: Any) -> None:
-        """Make the broker the target of a profile, for an application that names one: ``jmsbridge.connect("orders")``.
+        """Make the broker the target of a profile, for an application that uses one: ``jmsbridge.connect("orders")``.
 
-        For the length of the test, no other configuration file is seen.
+        Other configuration files are ignored until the test ends.
         """
         path = self._folder / "jmsbridge.toml"
         write_profile(path, name, {"url": self.url, **options}, force=True)
         self._monkeypatch.setenv("JMSBRIDGE_CONFIG", str(path))
 
     def send(self, destination: Queue | Topic | str, *bodies: Any) -> None:
-        """Send messages with these bodies; a text names a queue."""
+        """Send messages with these bodies; a str is the name of a queue."""
         with self._session() as session:
             producer = session.create_producer(_where(destination))
             for body in bodies:
                 producer.send(body)
 
     def messages(self, queue: Queue | str) -> list[Message]:
-        """The messages that wait in a queue, which stay there."""
+        """The messages in a queue; they stay there."""
         where = _where(queue)
-        assert isinstance(where, Queue), "a topic holds no messages"
+        assert isinstance(where, Queue), "a topic does not store messages"
         with self._session() as session:
             return list(session.create_browser(where))
 
     def cut(self) -> None:
-        """Break every connection as a broken network would; messages stay, and connections come back by themselves."""
+        """Cut every connection, like a broken network; messages are kept, and connections reconnect by themselves."""
         self._module.cut(self._name)
 
     def close(self) -> None:
-        """Close every connection to the broker that is still open, and drop it with everything in it. Idempotent."""
+        """Close all open connections to the broker, and remove the broker with its messages. Idempotent."""
         made, self._made = self._made, []
         try:
             with contextlib.ExitStack() as closing:
@@ -101,9 +101,9 @@ class JMSBroker:
             self._module.discard(self._name)
 
     def _watch(self) -> None:
-        """Remember every connection to this broker, also those that the application opens and forgets to close.
+        """Record every connection to this broker, also those that the application opens and does not close.
 
-        Such a one would connect again after the end of the test, and so bring the broker back.
+        Such a connection would reconnect after the end of the test and so create the broker again.
         """
         initialise = Connection.__init__
 
@@ -130,7 +130,7 @@ def _where(destination: Queue | Topic | str) -> Queue | Topic:
 
 @pytest.fixture
 def jms_broker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[JMSBroker]:
-    """An empty JMS broker of this test alone; see ``JMSBroker``."""
+    """An empty JMS broker for this test only; see ``JMSBroker``."""
     broker = JMSBroker(f"test-{os.getpid()}-{next(_numbers)}", tmp_path, monkeypatch)
     monkeypatch.setenv("JMSBRIDGE_URL", broker.url)
     try:

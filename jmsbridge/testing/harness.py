@@ -1,4 +1,4 @@
-"""How the suite reaches one broker: subclass, say the URL and how its links are cut, and every case can run."""
+"""How the suite reaches a broker: subclass ``Harness``, set the URL and implement ``cut``, and every case can run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _numbers = itertools.count(1)
 
 
 class LinkLog:
-    """``LinkEvents`` that only remember what a link said, in order."""
+    """``LinkEvents`` that record the events of a link, in order."""
 
     def __init__(self) -> None:
         self.losses: list[BackendError] = []
@@ -37,38 +37,38 @@ class LinkLog:
         self.throttles: list[bool] = []
 
     def lost(self, error: BackendError) -> None:
-        """The link died."""
+        """The link is lost."""
         self.losses.append(error)
 
     def channel_lost(self, channel: Channel, error: BackendError) -> None:
-        """One channel died alone."""
+        """One channel is lost."""
         self.channels.append((channel, error))
 
     def subscription_lost(self, subscription: Subscription, error: BackendError) -> None:
-        """One subscription was ended by the broker."""
+        """The broker ended one subscription."""
         self.subscriptions.append((subscription, error))
 
     def throttled(self, active: bool) -> None:
-        """The broker asked to pause or to go on."""
+        """The broker asks senders to pause or to continue."""
         self.throttles.append(active)
 
 
 class Harness(Closing, ABC):
-    """One broker under test; make a fresh one per test and close it at the end (it is a context manager).
+    """One broker under test; create one per test and close it at the end (it is a context manager).
 
-    A subclass sets ``url`` and implements ``cut``. Everything that the other methods opened is closed by ``close``.
+    A subclass sets ``url`` and implements ``cut``. ``close`` closes everything that the other methods opened.
     """
 
     url: str
-    """Where the broker is; an option of the backend or of the facade may stand in its query."""
+    """The URL of the broker; its query may have options of the backend and of the facade."""
     emulation: ClassVar[Any] = "default"
-    """What ``connect`` passes on, and the plan that ``@requires`` reads."""
+    """The option ``emulation`` for ``connect`` and for the plan that ``@requires`` uses."""
     facade_options: ClassVar[dict[str, Any]] = {}
-    """Options that every connection of this harness gets, below those that a case asks for."""
+    """Options for every connection of this harness; those of a case take precedence."""
     dead_letters: str = "DLQ"
-    """The queue to which the backend moves what is REJECTED when the interest names none.
+    """The queue to which the backend moves REJECTED messages if the interest does not name one.
 
-    It is not among the names that are new for each case: give each harness one of its own, by an option of the backend.
+    Its name is not new for each case: give each harness its own queue, by an option of the backend.
     """
 
     def __init__(self, url: str | None = None) -> None:
@@ -79,20 +79,19 @@ class Harness(Closing, ABC):
 
     @abstractmethod
     def cut(self) -> None:
-        """Let every link of this harness die as if the network had failed, and let new ones connect."""
+        """Break every link of this harness as if the network had failed; new links can connect."""
 
     def freeze(self, direction: Direction | None = None) -> None:
-        """Nothing passes any more in this direction, or in both, on the links that are open; a case cuts them next.
+        """Stop all traffic of the open links in this direction, or in both; the case cuts the links next.
 
-        New links are not concerned. With it the suite knows what the broker can have heard when a link dies. A harness
-        that does nothing here, as by default, is right where answers are there before a verb returns.
+        New links are not affected. It lets the suite decide what the broker has received when a link is lost. The
+        default does nothing, which is right for backends that answer before a verb returns.
         """
 
     def aside(self) -> Self | None:
-        """Another harness of the same broker, whose ``cut`` spares the links of this one; ``close`` closes it too.
+        """Another harness of the same broker, whose ``cut`` does not affect the links of this one; ``close`` closes it.
 
-        None where that cannot be had: what becomes of the messages of one dead link while others live is not tested
-        then.
+        None if that is impossible: the case about one lost link while others live is then skipped.
         """
         return None
 
@@ -104,7 +103,7 @@ class Harness(Closing, ABC):
         return False
 
     def stored(self) -> int | None:
-        """How many messages the broker stores for this harness, wherever they are; None where that is not known."""
+        """How many messages the broker stores for this harness, in all places; None if that is not known."""
         return None
 
     # -- through the facade ------------------------------------------------------------------------------------------
@@ -120,14 +119,14 @@ class Harness(Closing, ABC):
         return connection
 
     def allowing(self, feature: str) -> dict[str, Any]:
-        """Options for a connection that may emulate this feature of the plan, whatever the default is."""
+        """Options for a connection that may emulate this feature of the plan, whatever its default."""
         if self.emulation == "allow":
             return {}
         settings = {"default": self.emulation} if isinstance(self.emulation, str) else dict(self.emulation)
         return {"emulation": {**settings, feature: "allow"}}
 
     def context(self, session_mode: int = 1, **options: Any) -> JMSContext:
-        """A JMSContext in this session mode (automatic acknowledgement unless said)."""
+        """A JMSContext in this session mode; the default is automatic acknowledgement."""
         import jmsbridge
 
         context = jmsbridge.context(self.url, session_mode=session_mode, **self._options(options))
@@ -135,13 +134,13 @@ class Harness(Closing, ABC):
         return context
 
     def factory(self, **options: Any) -> ConnectionFactory:
-        """A ConnectionFactory; close what it makes, or hand it to ``closing``."""
+        """A ConnectionFactory; close the connections that it creates, or pass them to ``closing``."""
         import jmsbridge
 
         return jmsbridge.ConnectionFactory(self.url, **self._options(options))
 
     def closing(self, close: Callable[[], None]) -> None:
-        """Call ``close`` when the test is over."""
+        """Call ``close`` when the test ends."""
         self._opened.append(close)
 
     def _options(self, options: dict[str, Any]) -> dict[str, Any]:
@@ -153,23 +152,23 @@ class Harness(Closing, ABC):
     # -- names -------------------------------------------------------------------------------------------------------
 
     def name(self, label: str) -> str:
-        """A name that nobody used before, for subscriptions and client ids."""
+        """A new name, for subscriptions and client ids."""
         return f"jb-{label}-{os.getpid()}-{os.urandom(3).hex()}-{next(_numbers)}"
 
     def queue(self, label: str = "q") -> Queue:
-        """A queue that nobody used before."""
+        """A queue with a new name."""
         from jmsbridge.destinations import Queue
 
         return Queue(self.name(label))
 
     def topic(self, label: str = "t") -> Topic:
-        """A topic that nobody used before."""
+        """A topic with a new name."""
         from jmsbridge.destinations import Topic
 
         return Topic(self.name(label))
 
     def address(self, label: str = "q", *, topic: bool = False) -> Address:
-        """A fresh destination as the SPI sees it."""
+        """The address of a new destination, for the SPI."""
         return (self.topic(label) if topic else self.queue(label)).address
 
     # -- through the SPI ---------------------------------------------------------------------------------------------
@@ -181,7 +180,7 @@ class Harness(Closing, ABC):
 
     @property
     def label(self) -> str:
-        """What the summary and skipped cases call this broker: the scheme, unless a subclass says more."""
+        """The name of this broker in the summary and in skipped cases; by default the scheme."""
         return self.scheme
 
     @property
@@ -204,14 +203,14 @@ class Harness(Closing, ABC):
 
     @property
     def options(self) -> Any:
-        """The backend's own options, as far as the query of ``url`` sets them."""
+        """The backend's own options, from the query of ``url``."""
         kind = self.backend.options
         wanted = {field.encode_name for field in msgspec.structs.fields(kind)}
         query = {key: value for key, value in parse_qsl(urlsplit(self.url).query) if key in wanted}
         return msgspec.convert(query, kind, strict=False)
 
     def open_link(self, events: LinkEvents | None = None, *, client_id: str | None = None) -> Link:
-        """A link of its own, closed at the end; ``events`` hears what it says."""
+        """A new link, closed at the end; ``events`` gets its events."""
         endpoint = msgspec.structs.replace(self.endpoint, client_id=client_id)
         link = self.backend.open(endpoint, self.options, LinkLog() if events is None else events)
         self._opened.append(link.close)
@@ -219,7 +218,7 @@ class Harness(Closing, ABC):
 
     @property
     def native(self) -> Native:
-        """What a link to this broker offers, asked once."""
+        """The capabilities of a link to this broker, asked once."""
         if self._native is None:
             link = self.backend.open(self.endpoint, self.options, LinkLog())
             self._native = link.native
@@ -229,12 +228,12 @@ class Harness(Closing, ABC):
     # -- the end -----------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Close all that was opened, newest first; errors come together at the end."""
+        """Close everything that was opened, newest first; all errors are raised together at the end."""
         errors: list[Exception] = []
         while self._opened:
             try:
                 self._opened.pop()()
-            except Exception as error:  # every object gets its chance; the group below reports each failure
+            except Exception as error:  # close the other objects, too; the group below reports each failure
                 errors.append(error)
         if errors:
             raise ExceptionGroup("closing what the test opened failed", errors)

@@ -1,4 +1,4 @@
-"""Marks that say what a case proves (rules, known pitfalls), what it needs, and which side of the border it tests."""
+"""Marks of cases: which rules, promises and pitfalls a case tests, what it requires, and its level."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from jmsbridge.testing.promises import Promise
 __all__ = ["MOST_RULES", "level", "pitfall", "promise", "requires", "rule"]
 
 MOST_RULES = 3
-"""A case that proves more rules than this proves none of them clearly."""
+"""The most rules that one case may name; more are not tested clearly."""
 
 
 def rule(*ids: str) -> pytest.MarkDecorator:
@@ -19,29 +19,30 @@ def rule(*ids: str) -> pytest.MarkDecorator:
 
 
 def pitfall(*numbers: int) -> pytest.MarkDecorator:
-    """This case catches one of the forty mistakes that other implementations made."""
+    """This case detects one of the forty known mistakes of other implementations."""
     return pytest.mark.pitfall(*numbers)
 
 
 def promise(*promises: Promise) -> pytest.MarkDecorator:
-    """This case fails when one of these promises of the border is broken.
+    """This case fails when one of these promises of the SPI is broken.
 
-    The report of a failure quotes them, and those of the capabilities that the case ``requires``.
+    The report of a failure quotes them, and the promises of the capabilities that the case ``requires``.
     """
     return pytest.mark.promise.with_args(*promises)
 
 
 def requires(feature: Native, *, native: bool = False) -> pytest.MarkDecorator:
-    """This case needs what ``feature`` (one flag or several) promises.
+    """This case requires ``feature`` (one flag or several).
 
-    Native or emulated: it runs and must pass. Refused: it runs and must end in ``UnsupportedFeature``. With ``native``
-    it tests what no emulation can give, such as an exact count over links: emulated, it does not apply.
+    If the feature is native or emulated, the case must pass. If it is refused, the case must end in
+    ``UnsupportedFeature``. With ``native`` the case tests something that cannot be emulated, such as an exact count
+    across links: if the feature is emulated, the case does not apply.
     """
     return pytest.mark.requires(feature, native=native)
 
 
 def level(name: str) -> pytest.MarkDecorator:
-    """``"contract"``: this case talks to the SPI alone; unmarked cases go through the facade (``"semantics"``)."""
+    """``"contract"``: this case uses only the SPI. Unmarked cases use the facade (``"semantics"``)."""
     if name not in ("contract", "semantics"):
-        raise ValueError(f"a level is 'contract' or 'semantics', not {name!r}")
+        raise ValueError(f"a level must be 'contract' or 'semantics', not {name!r}")
     return pytest.mark.level(name)

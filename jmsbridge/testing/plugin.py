@@ -1,7 +1,7 @@
 """The pytest plugin of the compliance suite: ``-p jmsbridge.testing.plugin``.
 
-It registers the marks, gives each ``@requires`` case its outcome from the plan that production uses, and prints at the
-end what ran natively, what was emulated, what was refused, and what does not apply, with its reason.
+It registers the marks, determines from the plan that production uses what each ``@requires`` case must do, and prints a
+summary of the cases that ran natively, were emulated, were refused, or do not apply, with the reasons.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _MARKS = (
 )
 _PROPERTY = "jmsbridge"
 REFUSABLE = Native.TRANSACTIONS | Native.BROWSE | Native.DURABLE | Native.SHARED | Native.SHARED_DURABLE
-"""What a backend without it must refuse with ``NotSupported``; lacking another one breaks no promise of the SPI."""
+"""Features that a backend must refuse with ``NotSupported`` if it lacks them; the SPI promises nothing for others."""
 
 
 @pytest.fixture
 def fault_proxy() -> Iterator[Callable[..., FaultProxy]]:
-    """``fault_proxy(url)`` makes a ``FaultProxy`` in front of that broker, which ends with the test."""
+    """``fault_proxy(url)`` creates a ``FaultProxy`` in front of that broker, closed when the test ends."""
     with ExitStack() as proxies:
         yield lambda url, **settings: proxies.enter_context(FaultProxy.to(url, **settings))
 
@@ -67,19 +67,19 @@ class _Tally:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--level`` picks one half of the suite."""
+    """Add ``--level``, which selects one level of the suite."""
     group = parser.getgroup("jmsbridge")
     group.addoption("--level", choices=("contract", "semantics"), help="run only this level of the compliance suite")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marks known to ``--strict-markers``."""
+    """Register the marks."""
     for line in _MARKS:
         config.addinivalue_line("markers", line)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Apply ``--level``; let an emulation warn where the project turns warnings into errors."""
+    """Apply ``--level``; keep an EmulationWarning a warning where the project turns warnings into errors."""
     wanted = config.getoption("--level")
     kept: list[pytest.Item] = []
     dropped: list[pytest.Item] = []
@@ -96,7 +96,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """Run a case of the suite and turn "refused" into its inverse: it must end in ``UnsupportedFeature``."""
+    """Run a case of the suite; if its feature is refused, it must end in ``UnsupportedFeature``."""
     harness = pyfuncitem.funcargs.get("harness")
     if not isinstance(harness, Harness):
         return (yield)
@@ -117,7 +117,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Let a failed case say which promise is broken, and where it is written."""
+    """Add to the report of a failed case which promise is broken, and where it is written."""
     report = yield
     broken = list(_promised(item))
     if report.failed and broken and "harness" in getattr(item, "fixturenames", ()):
@@ -128,7 +128,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 def _promised(item: pytest.Item) -> Iterator[str]:
-    """What the case tests, in words."""
+    """The rules and promises that the case tests, in words."""
     for mark in item.iter_markers("promise"):
         yield from map(quoted, mark.args)
     yield from map(quoted, _required(item))
@@ -151,7 +151,7 @@ def _level(item: pytest.Item) -> str:
 
 
 def _outcome(harness: Harness, item: pytest.Item) -> tuple[str, Native]:
-    """What becomes of the case, and the features that make it so."""
+    """The outcome that the case must have, and the features that decide it."""
     required = _required(item)
     missing = required & ~harness.native if required else Native.NONE
     if not missing:
@@ -176,7 +176,7 @@ def _names(features: Native) -> str:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """One line per backend: native, emulated, refused; then what is behind the last two."""
+    """Print a line per backend with the numbers of native, emulated and refused cases, then the reasons."""
     tally = _Tally()
     for backend, outcome, reason in _reported(terminalreporter.stats):
         tally.add(backend, outcome, reason)

@@ -1,4 +1,4 @@
-"""What a contract case tests, in the words in which the border promises it."""
+"""The promises that contract cases test, quoted from the SPI."""
 
 import inspect
 import re
@@ -14,11 +14,11 @@ from jmsbridge.spi.native import Native
 __all__ = ["Promise", "capabilities", "promises", "quoted"]
 
 Promise = int | Outcome | Native | Callable[..., Any]
-"""A number of the list in ``jmsbridge.spi.backend``, an outcome, a capability, or what the docstring of a verb says."""
+"""A number in the list of ``jmsbridge.spi.backend``, an outcome, a capability, or a verb (for its docstring)."""
 
 
 def quoted(promise: Promise) -> str:
-    """Where the promise is written, and what it says."""
+    """The place and text of a promise."""
     if isinstance(promise, int):
         return f"promise {promise} of jmsbridge.spi.backend: {promises()[promise]}"
     if isinstance(promise, Native):

@@ -1,7 +1,7 @@
-"""Which test proves which rule: ``python -m jmsbridge.testing.rules [PATH…]`` prints the list and fails on a gap.
+"""Lists which tests cover which rule: ``python -m jmsbridge.testing.rules [PATH…]`` fails if a rule has no test.
 
-Tests are found in their source text, without importing them: in the suite of this package and in the given paths, or in
-``./tests`` when none is given. ``--markdown`` writes the list as a page.
+Tests are found in their source text, without importing them: in the suite of this package and in the given paths, by
+default in ``./tests``. ``--markdown`` writes the list as a page.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["CHOICES", "PITFALLS", "RULES", "Evidence", "collect", "main", "markd
 
 @dataclass
 class Evidence:
-    """What the tests claim: rule or pitfall to the tests that name it, and claims that make no sense."""
+    """The tests of each rule and pitfall, and the marks that are wrong."""
 
     rules: dict[str, list[str]] = field(default_factory=lambda: {name: [] for name in RULES})
     pitfalls: dict[int, list[str]] = field(default_factory=lambda: {number: [] for number in PITFALLS})
@@ -34,7 +34,7 @@ class Evidence:
 
     @property
     def summary(self) -> str:
-        """The one line that matters."""
+        """The summary in one line."""
         rules = sum(map(bool, self.rules.values()))
         pitfalls = sum(map(bool, self.pitfalls.values()))
         return f"{rules} of {len(RULES)} rules tested, {pitfalls} of {len(PITFALLS)} pitfalls"
@@ -51,7 +51,7 @@ def collect(paths: Iterable[Path]) -> Evidence:
 
 
 def _sources(paths: Iterable[Path]) -> Iterator[tuple[Path, str]]:
-    """Each file once, and its path below the folder that was given, without the ending."""
+    """Each file once, with its path below the given folder, without the suffix."""
     seen: set[Path] = set()
     for path in paths:
         for source in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
@@ -93,7 +93,7 @@ def _marks(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[str, 
 
 
 def report(evidence: Evidence) -> Iterator[str]:
-    """The list as text: each rule, its choice where it is free, and its tests."""
+    """The list as text: each rule, the choice made where the specification leaves one, and its tests."""
     for name, statement in RULES.items():
         yield f"{name:6} {statement}"
         if name in CHOICES:
@@ -126,7 +126,7 @@ def _cell(tests: Sequence[str]) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the list; 1 when a rule or pitfall has no test or a test claims nonsense."""
+    """Print the list; return 1 if a rule or pitfall has no test or a mark is wrong."""
     paths = [Path(argument) for argument in arguments if not argument.startswith("-")]
     if not paths:
         paths = [path for path in (Path("tests"),) if path.is_dir()]

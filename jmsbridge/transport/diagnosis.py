@@ -13,7 +13,7 @@ def unreachable(chain: list[BaseException], product: str, tls_port: int) -> str:
         if isinstance(each, ssl.SSLCertVerificationError):
             return (
                 f"its certificate is not trusted: {each.verify_message}; set ca_file to the authority that signed it, "
-                "server_name to the host name in it"
+                "or server_name to the host name in it"
             )
         if isinstance(each, ssl.SSLError):
             reason = getattr(each, "reason", None) or each

@@ -206,7 +206,7 @@ def test_an_authority_that_cannot_be_read(secured: str) -> None:
 def test_a_refused_password_is_no_matter_of_certificates(secured: str, options: str) -> None:
     *_, tls, login = steps(secured + options)
     assert (tls.doubtful, login.name) == (True, "login")
-    assert ("by ca.pem" in tls.text) == bool(options)
+    assert ("with ca.pem" in tls.text) == bool(options)
     assert "check user and password" in login.advice
     assert "certificate" not in login.advice
 

@@ -21,7 +21,7 @@ def loss(error: BaseException | None, where: str) -> LinkLost:
     elif code is not None:
         reason = f"the broker closed it ({code} {text})"
     elif isinstance(error, pika_errors.AMQPHeartbeatTimeout):
-        reason = "the broker sent nothing for two heart-beats"
+        reason = "the broker was silent for longer than the heart-beat time-out (option heartbeat)"
     else:
         reason = f"the connection broke ({describe(error)})"
     lost = LinkLost(f"the link to {where} is lost: {reason}")

@@ -36,7 +36,8 @@ class RabbitOptions(TlsOptions, frozen=True, kw_only=True):
     dead_letter_queue: str = "jms.dlq"
     """The queue for messages that were redelivered too often; empty for none."""
     heartbeat: _Seconds = 30
-    """Seconds between heart-beats; the link is lost if the broker is silent for 5 to 10 seconds longer than that."""
+    """Heart-beat time-out in seconds; the link is lost when the broker is silent for once to twice this plus 5 seconds:
+    35 to 70 seconds by default."""
     login: Literal["plain", "external"] = "plain"
     """``external`` logs in with the client certificate instead of a password (plugin rabbitmq_auth_mechanism_ssl)."""
 

@@ -7,9 +7,9 @@
         proxy.delay = 0.02  # 20 ms there and back
         proxy.cut()
 
-It knows nothing of what passes, so it stands in front of any broker, TLS included. One thread carries all connections.
-The pytest fixture ``fault_proxy`` makes one that ends with the test, and ``ProxiedHarness`` runs the compliance suite
-through one.
+It does not interpret the traffic, so it works with any broker and with TLS. One thread serves all connections. The
+pytest fixture ``fault_proxy`` creates a proxy for one test, and ``ProxiedHarness`` runs the compliance suite through
+one.
 """
 
 from jmsbridge.testing.proxy.fault_proxy import FaultProxy

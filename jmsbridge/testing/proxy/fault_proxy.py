@@ -61,7 +61,7 @@ class FaultProxy(Closing):
         return cls(parts.hostname, parts.port, **settings)
 
     def through(self, url: str) -> str:
-        """The same URL, but by way of this proxy."""
+        """The URL with this proxy's host and port."""
         parts = urlsplit(url)
         user, at, _ = parts.netloc.rpartition("@")
         return parts._replace(netloc=f"{user}{at}{self.host}:{self.port}").geturl()
@@ -69,7 +69,7 @@ class FaultProxy(Closing):
     # -- what happens to the network ---------------------------------------------------------------------------------
 
     def cut(self, how: End = End.RESET) -> int:
-        """End every connection now, and say how many there were; new ones are let through."""
+        """End every connection now and return their number; new ones pass."""
         return self._do(lambda: self._loop.cut_all(how))
 
     def cut_after(
@@ -80,20 +80,21 @@ class FaultProxy(Closing):
         connection: int | None = None,
         how: End = End.RESET,
     ) -> None:
-        """Cut the first connection that has passed exactly ``count`` bytes in a direction, once.
+        """Cut the first connection that has forwarded exactly ``count`` bytes in a direction, once.
 
-        A connection that exists counts from now. ``connection`` is a number as ``watch`` gets it: only that one.
+        Existing connections count from now. ``connection`` limits it to one connection, by the number that ``watch``
+        gets.
         """
         self._do(lambda: self._loop.limit(Cut(count, direction, connection, how)))
 
     def stall(self) -> None:
-        """Half-open from now: connections are accepted and stay, and nothing is passed on, until ``resume``."""
+        """Accept and keep connections but forward nothing, until ``resume``."""
         self._do(self._loop.stall)
 
     def freeze(self, direction: Direction | None = None) -> None:
-        """The connections that there are pass nothing on any more in this direction, or in both; new ones are free.
+        """Stop forwarding on the existing connections, in this direction or in both; new ones are not affected.
 
-        They stay until they are cut; ``resume`` lets what was held go on.
+        They stay open until they are cut; ``resume`` forwards what was held.
         """
         self._do(lambda: self._loop.freeze(direction))
 
@@ -102,12 +103,12 @@ class FaultProxy(Closing):
         self._do(self._loop.refuse)
 
     def resume(self) -> None:
-        """Be an ordinary network again: what stalled goes on, connections are accepted, no cut is pending."""
+        """Be an ordinary network again: forward everything, accept connections, forget a pending cut."""
         self._do(self._loop.resume)
 
     @property
     def delay(self) -> float:
-        """Seconds there and back."""
+        """The round-trip delay in seconds."""
         return self._loop.delay
 
     @delay.setter
@@ -125,21 +126,21 @@ class FaultProxy(Closing):
 
     @property
     def connections(self) -> int:
-        """How many connections there are."""
+        """The number of open connections."""
         return len(self._loop.pairs)
 
     @property
     def accepted(self) -> int:
-        """How many connections there have been: the number of the newest."""
+        """How many connections were accepted so far: the number of the newest."""
         return self._loop.accepted
 
     @property
     def cuts(self) -> int:
-        """How many connections it has cut, now or after so many bytes."""
+        """How many connections were cut, by ``cut`` or ``cut_after``."""
         return self._loop.cuts
 
     def passed(self, direction: Direction) -> int:
-        """How many bytes have come from that side, over the connections that there are."""
+        """How many bytes the open connections have forwarded in this direction."""
         return self._do(lambda: sum(pair.stream(direction).passed for pair in self._loop.pairs))
 
     def close(self) -> None:
@@ -148,7 +149,7 @@ class FaultProxy(Closing):
         self._wake()
         self._thread.join(_PATIENCE)
         if self._thread.is_alive():
-            raise RuntimeError(f"{self!r} does not stop: its watch has not returned")
+            raise RuntimeError(f"{self!r} does not stop: its ``watch`` has not returned")
 
     def __repr__(self) -> str:
         return f"<FaultProxy {self.host}:{self.port} to {self._target}>"
@@ -156,7 +157,7 @@ class FaultProxy(Closing):
     # -- from other threads to the proxy's ---------------------------------------------------------------------------
 
     def _do(self, command: Callable[[], T]) -> T:
-        if threading.current_thread() is self._thread:  # a watch that cuts
+        if threading.current_thread() is self._thread:  # called by ``watch``
             return command()
         done: Future[T] = Future()
 
@@ -173,7 +174,7 @@ class FaultProxy(Closing):
         return done.result(_PATIENCE)
 
     def _wake(self) -> None:
-        with contextlib.suppress(OSError):  # full: it is awake anyway; closed: nobody listens
+        with contextlib.suppress(OSError):  # full: the loop wakes anyway; closed: the loop has ended
             self._wakeup.send(b"!")
 
     # -- on the proxy's thread ---------------------------------------------------------------------------------------
@@ -183,7 +184,7 @@ class FaultProxy(Closing):
             self._loop.run(self._wakeup_reader, self._run_commands)
 
     def _run_commands(self) -> bool:
-        with contextlib.suppress(BlockingIOError):  # nobody rang: it was a socket's turn
+        with contextlib.suppress(BlockingIOError):  # no wake-up: the loop woke for another socket
             self._wakeup_reader.recv(4096)
         while self._commands:
             self._commands.popleft()()

@@ -11,9 +11,9 @@ __all__ = ["ProxiedHarness"]
 
 
 class ProxiedHarness(Harness):
-    """The harness of a networked broker: all of it goes through a fault proxy, ``proxy``, and ``cut`` cuts there.
+    """A harness that reaches a networked broker through a fault proxy, ``proxy``, and cuts links there.
 
-    ``url`` is the broker's own, with its port.
+    ``url`` is the URL of the broker itself, with its port.
     """
 
     def __init__(self, url: str) -> None:
@@ -22,15 +22,15 @@ class ProxiedHarness(Harness):
         super().__init__(self.proxy.through(url))
 
     def cut(self) -> None:
-        """Reset every connection; new ones are let through."""
+        """Reset every connection; new ones pass."""
         self.proxy.cut()
 
     def freeze(self, direction: Direction | None = None) -> None:
-        """The connections that there are pass nothing on any more, and stay until they are cut."""
+        """Stop forwarding on the existing connections, in this direction or in both; they stay open until cut."""
         self.proxy.freeze(direction)
 
     def aside(self) -> Self:
-        """The same broker by way of a proxy of its own."""
+        """A harness of the same broker through another proxy."""
         other = copy.copy(self)
         ProxiedHarness.__init__(other, self._direct)
         self.closing(other.close)

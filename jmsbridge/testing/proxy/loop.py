@@ -1,4 +1,4 @@
-"""The proxy's loop: accepts, connects, waits for what each socket can do, and ends what has to end.
+"""The proxy's event loop: accepts, connects, forwards and ends connections.
 
 Everything here runs on the proxy's own thread.
 """
@@ -18,7 +18,7 @@ __all__ = ["Cut", "Loop"]
 
 
 class Cut(NamedTuple):
-    """Where a connection is to be cut: after so many bytes in a direction, this connection or the first to do so."""
+    """Where to cut: after so many bytes in a direction, on this connection or on the first that reaches them."""
 
     after: int
     direction: Direction
@@ -50,7 +50,7 @@ class Loop:
         self._stalled = False
         self._cut: Cut | None = None
         found = socket.getaddrinfo(*target, type=socket.SOCK_STREAM)
-        # what is called localhost often listens on IPv4 alone
+        # prefer IPv4: many servers on localhost listen only there
         chosen = min(found, key=lambda one: one[0] != socket.AF_INET)
         self._family, self._address = chosen[0], chosen[4]
         self._selector = selectors.DefaultSelector()
@@ -58,7 +58,7 @@ class Loop:
         self.host, self.port = self._listener.getsockname()[:2]
 
     def run(self, wakeup: socket.socket, run_commands: Callable[[], bool]) -> None:
-        """Carry bytes until ``run_commands``, called whenever ``wakeup`` can be read, says False."""
+        """Run until ``run_commands``, called in each turn, returns False; data on ``wakeup`` starts a turn."""
         self._selector.register(wakeup, selectors.EVENT_READ, lambda mask: None)
         try:
             while run_commands():
@@ -79,7 +79,7 @@ class Loop:
         return len(ended)
 
     def limit(self, cut: Cut | None) -> None:
-        """Cut there, and nowhere else."""
+        """Replace the pending cut."""
         self._cut = cut
         for pair in list(self.pairs):
             for stream in pair.streams:
@@ -88,23 +88,23 @@ class Loop:
                 self._apply(cut, pair)
             self._look_after(pair)
             if self._cut is not cut:
-                break  # that was the one
+                break  # the cut has just been made
 
     def stall(self) -> None:
-        """Pass nothing on."""
+        """Forward nothing."""
         self._stalled = True
         for pair in list(self.pairs):
             self._look_after(pair)
 
     def freeze(self, direction: Direction | None) -> None:
-        """The connections that there are pass nothing on in this direction, or in both."""
+        """Stop forwarding on the existing connections, in this direction or in both."""
         for pair in list(self.pairs):
             for stream in pair.streams:
                 stream.frozen |= direction in (None, stream.direction)
             self._look_after(pair)
 
     def resume(self) -> None:
-        """Pass everything on, accept connections, forget the cut."""
+        """Forward everything, accept connections, forget the cut."""
         self._stalled = False
         for pair in self.pairs:
             for stream in pair.streams:
@@ -113,13 +113,13 @@ class Loop:
         self.accept()
 
     def accept(self) -> None:
-        """Let connections in."""
+        """Accept connections."""
         self._listener.listen(128)
         if self._selector.get_map().get(self._listener) is None:
             self._selector.register(self._listener, selectors.EVENT_READ, self._on_connection)
 
     def refuse(self) -> None:
-        """Let no connection in; those that the kernel let in already exist."""
+        """Refuse connections, after accepting those that the kernel has already accepted."""
         if self._selector.get_map().get(self._listener) is not None:
             before = -1
             while before != self.accepted:
@@ -132,7 +132,7 @@ class Loop:
     # -- connections -------------------------------------------------------------------------------------------------
 
     def _pass_on(self) -> float | None:
-        """Pass on what is due; the seconds until there is more to do."""
+        """Forward what is due; return the seconds until there is more to do."""
         if self._stalled:
             return None
         now, soonest = time.monotonic(), None
@@ -149,7 +149,7 @@ class Loop:
     def _on_connection(self, mask: int) -> None:
         try:
             client, _ = self._listener.accept()
-        except OSError:  # the client has left already, or a watch has shut the listener
+        except OSError:  # the client has left already, or ``watch`` has closed the listener
             return
         broker = socket.socket(self._family, socket.SOCK_STREAM)
         for one in (client, broker):
@@ -160,7 +160,7 @@ class Loop:
         self.pairs.add(pair)
         if self._cut is not None:
             self._apply(self._cut, pair)
-        broker.connect_ex(self._address)  # what comes of it is asked when the socket says that it is ready
+        broker.connect_ex(self._address)  # the result is read when the socket becomes writable
         self._look_after(pair)
 
     def _on_client(self, pair: Pair, mask: int) -> None:
@@ -176,17 +176,17 @@ class Loop:
 
     def _on_socket(self, pair: Pair, as_source: Stream, as_sink: Stream, mask: int) -> None:
         if pair not in self.pairs or self._stalled:
-            return  # ended or stalled by what the same turn of the loop did before
+            return  # ended or stalled earlier in the same turn of the loop
         if mask & selectors.EVENT_WRITE and as_sink.blocked:
             as_sink.blocked = False
             as_sink.pass_on(time.monotonic())
         if mask & selectors.EVENT_READ and as_source.wants_more(self):
             as_source.read(self, self._buffer)
-        if pair in self.pairs:  # a watch may have cut it
+        if pair in self.pairs:  # ``watch`` may have cut it
             self._look_after(pair)
 
     def _look_after(self, pair: Pair) -> None:
-        """End the connection if it is over, else wait for what it can do next."""
+        """End the connection if it is over, otherwise wait for its next events."""
         if pair.is_connected and not self._stalled:
             at_limit = End.RESET if self._cut is None else self._cut.how
             end = pair.due_end(at_limit)

@@ -1,6 +1,6 @@
-"""The bytes of one connection through the fault proxy: what is read, held back, passed on, and how it ends.
+"""One connection through the fault proxy: reads, delays and forwards its bytes, and ends it.
 
-Everything here runs on the proxy's own thread, on non-blocking sockets; nothing waits and nothing is locked.
+Everything here runs on the proxy's own thread, on non-blocking sockets, without waits and locks.
 """
 
 import contextlib
@@ -15,29 +15,29 @@ from typing import Protocol
 __all__ = ["CHUNK", "Direction", "End", "NetworkConditions", "Pair", "Stream"]
 
 CHUNK = 256 * 1024
-"""The most that one read takes."""
+"""The most bytes that one read takes."""
 _HELD = 16 * 1024 * 1024
-"""The most that one direction holds back: at 20 ms of round trip this still carries more than a gigabyte a second."""
+"""The most bytes held in one direction: enough for more than a gigabyte per second at a round trip of 20 ms."""
 _SMOOTH = 50
-"""Under a bandwidth, one read takes at most this fraction of a second's worth."""
+"""With limited bandwidth, one read takes at most the bytes of this fraction of a second."""
 
 
 class Direction(enum.StrEnum):
-    """Which way bytes go, as the client sees it."""
+    """The direction of bytes, as seen by the client."""
 
     OUT = "out"
     IN = "in"
 
 
 class End(enum.StrEnum):
-    """How a connection ends: as a crashed host or a firewall ends it, or as a program that closes its socket."""
+    """How a connection ends: RESET as by a crashed host or a firewall, CLOSE as by a program that closes its socket."""
 
     RESET = "reset"
     CLOSE = "close"
 
 
 class NetworkConditions(Protocol):
-    """What the network is like now; read for every piece that passes."""
+    """The simulated network conditions; read for every piece of data."""
 
     delay: float
     bandwidth: float | None
@@ -53,24 +53,24 @@ class Stream:
         self.source = source
         self.sink = sink
         self.passed = 0
-        self.limit: int | None = None  # where ``passed`` ends, and the connection with it
-        self.blocked = False  # the sink takes no more at the moment
-        self.frozen = False  # nothing is read or passed on
-        self.end: End | None = None  # nothing more comes; how to tell the sink, once all that is held is passed on
-        self.told = False  # the sink has been told
+        self.limit: int | None = None  # the connection is cut when ``passed`` reaches it
+        self.blocked = False  # the sink accepts no more bytes at the moment
+        self.frozen = False  # nothing is read or forwarded
+        self.end: End | None = None  # how the source ended; passed to the sink after all held bytes
+        self.told = False  # the end has been passed to the sink
         self._queue: deque[tuple[float, memoryview]] = deque()
         self._held = 0
-        self._free = 0.0  # when a line of limited bandwidth has sent what it took
-        self._last = 0.0  # when the last piece held is due: a shorter delay overtakes nothing
+        self._free = 0.0  # when a line of limited bandwidth has sent all that was read
+        self._last = 0.0  # when the last held piece is due, so that a shorter delay does not reorder pieces
 
     @property
     def due(self) -> float | None:
-        """When the next piece may be passed on; None when nothing is held, or nothing can be passed on now."""
+        """When the next piece may be forwarded; None if there is none or it cannot be forwarded now."""
         return self._queue[0][0] if self._queue and not self.blocked and not self.frozen else None
 
     @property
     def is_empty(self) -> bool:
-        """Whether all that was read was passed on."""
+        """Whether everything that was read has been forwarded."""
         return not self._queue
 
     def wants_more(self, conditions: NetworkConditions) -> bool:
@@ -84,11 +84,11 @@ class Stream:
             on_the_way = int(conditions.bandwidth * conditions.delay) + 2 * piece
             room = min(room, piece, on_the_way - self._held)
         elif not conditions.delay and self._queue:
-            return 0  # the sink is the slow one: let the source feel it
+            return 0  # the sink is slow: slow down the source, too
         return room if self.limit is None else min(room, self.limit - self.passed)
 
     def read(self, conditions: NetworkConditions, buffer: memoryview) -> None:
-        """Take what the source has, by way of the buffer; pass it on at once when nothing holds it back."""
+        """Read from the source into ``buffer``; forward at once if nothing has to be delayed."""
         piece = buffer[: self._room(conditions)]
         try:
             count = self.source.recv_into(piece)
@@ -122,7 +122,7 @@ class Stream:
         self._held += len(piece)
 
     def pass_on(self, now: float) -> None:
-        """Pass on what is due."""
+        """Forward the pieces that are due."""
         while self._queue and self._queue[0][0] <= now and not self.blocked and not self.frozen:
             due, piece = self._queue.popleft()
             sent = self._send(piece)
@@ -132,7 +132,7 @@ class Stream:
 
     def _send(self, piece: memoryview) -> int:
         if self.end is End.RESET:
-            return len(piece)  # the sink is gone: what is held has nowhere to go
+            return len(piece)  # the sink is closed: drop it
         try:
             sent = self.sink.send(piece)
         except (BlockingIOError, InterruptedError):
@@ -157,11 +157,11 @@ class Pair:
         self.streams = (self.out, self.into)
 
     def stream(self, direction: Direction) -> Stream:
-        """The way in that direction."""
+        """The stream in that direction."""
         return self.out if direction is Direction.OUT else self.into
 
     def due_end(self, at_limit: End) -> End | None:
-        """How the connection has to end now, or None; a half-close is passed on."""
+        """How the connection must end now, or None; passes a half-close on."""
         for stream in self.streams:
             if stream.limit is not None and stream.passed >= stream.limit and stream.is_empty:
                 return at_limit
@@ -180,7 +180,7 @@ class Pair:
 
 
 def _end_socket(one: socket.socket, end: End) -> None:
-    """Close a socket: with a reset, which throws away what was not sent, or in the ordinary way."""
+    """Close a socket: with a reset, which discards unsent bytes, or in the ordinary way."""
     if end is End.RESET:
         with contextlib.suppress(OSError):  # already dead: then closing is enough
             one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

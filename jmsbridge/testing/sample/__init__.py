@@ -1,7 +1,7 @@
-"""A complete, small backend to begin one's own with: ``python -m jmsbridge.testing.sample FOLDER`` copies it.
+"""A complete, small backend as a starting point for your own: ``python -m jmsbridge.testing.sample FOLDER`` copies it.
 
-It connects jmsbridge to a broker that is a dictionary, and passes the whole compliance suite.
-``docs/backend-authors.md`` explains it step by step.
+It connects jmsbridge to a broker in memory and passes the whole compliance suite. ``docs/backend-authors.md`` explains
+it step by step.
 """
 
 import shutil
@@ -10,11 +10,11 @@ from pathlib import Path
 __all__ = ["FOLDER", "copy"]
 
 FOLDER = Path(__file__).parent
-"""Where the sample is."""
+"""The folder of the sample."""
 
 
 def copy(target: Path) -> list[Path]:
-    """Copy the sample into a folder that does not exist or is empty; the files of it."""
+    """Copy the sample into a new or empty folder; return its files."""
     if target.exists() and any(target.iterdir()):
         raise FileExistsError(f"{target} is not empty")
     own = {"__init__.py", "__main__.py"}

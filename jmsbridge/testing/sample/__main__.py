@@ -1,4 +1,4 @@
-"""Begin a backend: ``python -m jmsbridge.testing.sample FOLDER``."""
+"""Copy the sample backend: ``python -m jmsbridge.testing.sample FOLDER``."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,11 +9,11 @@ from jmsbridge.testing.sample import copy
 
 
 def main(folder: Annotated[Path, typer.Argument(help="A new folder, or an empty one.")]) -> None:
-    """Copy the sample backend, with its tests, as the beginning of one of your own."""
+    """Copy the sample backend and its tests, as a starting point for your own."""
     try:
         made = copy(folder)
     except FileExistsError as error:
-        raise typer.BadParameter(f"{error}: the sample is not mixed with other files") from None
+        raise typer.BadParameter(f"{error}: the sample is only copied into a new or empty folder") from None
     for path in made:
         print(path)
     print(f"\nNow run in {folder}:\n  pip install -e '.[testing]'\n  pytest --level contract")

@@ -15,14 +15,14 @@ registry.register("sample", acme_jms.backend)  # so that it is found before it i
 
 
 class SampleHarness(Harness):
-    """A broker of its own for each test."""
+    """A new broker for each test."""
 
     def __init__(self, scheme: str = "sample") -> None:
         self._broker = f"suite-{next(_numbers)}"
         super().__init__(f"{scheme}:?broker={self._broker}")
 
     def cut(self) -> None:
-        """All links of this test's broker die."""
+        """End all links of this test's broker."""
         acme_jms.backend.broker(self._broker).cut()
 
     def lose_channel(self, channel: Channel) -> bool:
@@ -32,12 +32,12 @@ class SampleHarness(Harness):
         return True
 
     def stored(self) -> int:
-        """What waits in the broker, or is delivered and not settled."""
+        """The number of messages in the broker, including those delivered and not settled."""
         return acme_jms.backend.broker(self._broker).stored
 
 
 @pytest.fixture
 def harness() -> Iterator[Harness]:
-    """What every case of the suite asks for."""
+    """The harness that every case of the suite uses."""
     with SampleHarness() as made:
         yield made

@@ -1,4 +1,4 @@
-"""A backend without a broker, for tests of the facade: the script holds answers back, reorders, fails and cuts.
+"""A backend without a broker, for tests of the facade: the test delays, reorders and fails answers, and cuts links.
 
 ::
 
@@ -10,8 +10,8 @@
         backend.release("send", order=reversed)
         backend.links[-1].cut()
 
-``ScriptedBackend(auto=True)`` answers everything at once and makes arrivals out of credit: what remains to be measured
-is the facade.
+``ScriptedBackend(auto=True)`` answers everything at once and delivers a message for each credit, to measure the facade
+alone.
 """
 
 from jmsbridge.testing.scripted.auto import AutoChannel, AutoLink, AutoSubscription

@@ -1,4 +1,4 @@
-"""The fast half: every answer is yes, before the verb returns, and credit turns into arrivals of one message."""
+"""The fast variant: every call succeeds before the verb returns, and each credit brings one message."""
 
 import itertools
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ __all__ = ["AutoChannel", "AutoLink", "AutoSubscription"]
 
 
 class AutoLink:
-    """A link that never fails; ``supply`` limits the arrivals of each subscription, None is no limit."""
+    """A link that never fails; ``supply`` limits the arrivals of each subscription, None means without limit."""
 
     broker = "Scripted 1.0 (auto)"
 
@@ -54,7 +54,7 @@ class AutoChannel:
             ticket.succeed()
 
     def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
-        """A flow of the template message."""
+        """Deliver copies of the template message."""
         template = self._template or Envelope(interest.address, BodyKind.TEXT, "auto", {}, "ID:auto-1", 1)
         return AutoSubscription(self._native, template, inbox, self._supply)
 
@@ -71,7 +71,7 @@ class AutoChannel:
 
 
 class AutoSubscription:
-    """Arrivals as fast as credit comes."""
+    """Delivers a message as soon as there is credit."""
 
     def __init__(self, native: Native, template: Envelope, inbox: Inbox, supply: int | None) -> None:
         self.native = native
@@ -81,7 +81,7 @@ class AutoSubscription:
         self._next = 0
 
     def grant(self, count: int) -> None:
-        """So many arrive, before this returns."""
+        """Deliver so many messages before returning."""
         if self._left is not None:
             count = min(count, self._left)
             self._left -= count
@@ -97,7 +97,7 @@ class AutoSubscription:
             ticket.succeed()
 
     def drain(self, ticket: Ticket) -> None:
-        """Nothing is owed, because everything arrived at once."""
+        """Succeed at once, because everything has already arrived."""
         ticket.succeed()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The backend itself: opens links as the script allows and keeps what a broker would."""
+"""The backend: opens links as the script allows, and stores messages like a broker."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ from jmsbridge.testing.scripted.script import Call, Question, Script
 __all__ = ["FULL", "ScriptedBackend", "ScriptedOptions"]
 
 FULL = ~Native.NONE
-"""All that a broker can do."""
+"""All capabilities."""
 
 
 class ScriptedOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -26,7 +26,7 @@ class ScriptedOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ScriptedBackend:
-    """A backend whose broker is a test."""
+    """A backend whose broker is played by a test."""
 
     options: type[msgspec.Struct] = ScriptedOptions
 
@@ -47,9 +47,9 @@ class ScriptedBackend:
         self.script = Script()
         self.links: list[ScriptedLink] = []
         self.accepted: list[Envelope] = []
-        """What the broker is responsible for, in the order in which it became so."""
+        """The messages that the broker has accepted, in that order."""
         self.settled: list[tuple[Any, Outcome]] = []
-        """Tokens and what became of them, in the order in which it took effect."""
+        """Tokens with their outcomes, in the order in which these took effect."""
         self._refusals = 0
         self._refusal: BackendError | None = None
 
@@ -70,7 +70,7 @@ class ScriptedBackend:
 
     @contextlib.contextmanager
     def installed(self) -> Iterator["ScriptedBackend"]:
-        """Be the backend of scheme ``name`` for a while."""
+        """Be the backend of scheme ``name`` inside a with statement."""
         registry.register(self.name, self)
         try:
             yield self
@@ -83,7 +83,7 @@ class ScriptedBackend:
         self._refusals, self._refusal = times, error
 
     def lower(self, features: Native) -> None:
-        """Later links lack these features."""
+        """Remove these capabilities from later links."""
         self.native &= ~features
 
     @property
@@ -97,9 +97,9 @@ class ScriptedBackend:
         return self.link.subscriptions[-1]
 
     def hold(self, *verbs: str) -> None:
-        """Keep answers back: see ``Script.hold``."""
+        """Hold answers: see ``Script.hold``."""
         self.script.hold(*verbs)
 
     def release(self, verb: str, count: int | None = None, *, order: Callable[[list[Question]], Any] = iter) -> int:
-        """Answer what is held: see ``Script.release``."""
+        """Send held answers: see ``Script.release``."""
         return self.script.release(verb, count, order=order)

@@ -1,4 +1,4 @@
-"""Link, channel and subscription that do what the script says."""
+"""Link, channel and subscription that follow the script."""
 
 import itertools
 import threading
@@ -33,7 +33,7 @@ class ScriptedLink:
         self.channels: list[ScriptedChannel] = []
         self.subscriptions: list[ScriptedSubscription] = []
         self.error: BackendError | None = None
-        self._lock = threading.Lock()  # guards error: a link dies once
+        self._lock = threading.Lock()  # guards error: a link is lost once
 
     # -- the verbs ---------------------------------------------------------------------------------------------------
 
@@ -68,9 +68,9 @@ class ScriptedLink:
     # -- what the script does ----------------------------------------------------------------------------------------
 
     def cut(self, error: BackendError | None = None, *, applied: int = 0) -> None:
-        """The network fails: open questions are in doubt, then ``lost`` is said.
+        """The network fails: open questions fail in doubt, then ``lost`` is called.
 
-        The broker had already done the first ``applied`` of the open questions; only their answers are lost.
+        The broker has already done the first ``applied`` of the open questions; only their answers are lost.
         """
         if self._die(error or LinkLost(f"link {self.number} was cut")):
             self._answer_open(applied)
@@ -78,7 +78,7 @@ class ScriptedLink:
             self.events.lost(self.error)
 
     def throttle(self, active: bool) -> None:
-        """The broker asks senders to pause, or to go on."""
+        """The broker asks senders to pause or to continue."""
         self.events.throttled(active)
 
     def _die(self, error: BackendError) -> bool:
@@ -106,7 +106,7 @@ class ScriptedLink:
             raise ChannelLost(str(channel.error))
 
     def path(self, question: Question) -> None:
-        """Record a verb with a ticket and ask its question; a dead link or channel answers at once."""
+        """Record a verb with a ticket and open its question; if the link or channel is lost, fail it at once."""
         script = self.backend.script
         try:
             script.record(Call(self.number, question.verb, question.detail))
@@ -117,14 +117,14 @@ class ScriptedLink:
             question.ticket.fail(error)
             return
         script.ask(question)
-        if self.error is not None:  # cut between the check and the question: nobody else would answer it
+        if self.error is not None:  # cut between the check and the question, so ``cut`` missed it
             question.fail(LinkLost(str(self.error), in_doubt=True))
         elif question.channel.error is not None:
             question.fail(ChannelLost(str(question.channel.error), in_doubt=True))
 
 
 class ScriptedChannel:
-    """An order domain; what the broker took is in ``backend.accepted``."""
+    """A channel; accepted messages are in ``backend.accepted``."""
 
     def __init__(self, link: ScriptedLink, transacted: bool) -> None:
         self.link = link
@@ -134,7 +134,7 @@ class ScriptedChannel:
         self.enlisted: list[Any] = []
 
     def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
-        """Take the message when the answer is yes; without a ticket at once."""
+        """Accept the message when its question succeeds; without a ticket at once."""
         store = self.pending if self.transacted else self.link.backend.accepted
         question = Question(self.link.number, "send", ticket, lambda: store.append(envelope), envelope, self)
         self.link.path(question)
@@ -142,7 +142,7 @@ class ScriptedChannel:
             question.succeed()
 
     def cancel(self, tickets: Sequence[Ticket]) -> None:
-        """Take back what the script keeps from being written."""
+        """Cancel the sends that the script keeps from being written."""
         self.link.blocking("cancel", len(tickets), self)
         for question in self.link.backend.script.held("send", channel=self):
             if question.ticket in tickets and not question.is_written:
@@ -156,7 +156,7 @@ class ScriptedChannel:
         return subscription
 
     def commit(self, ticket: Ticket) -> None:
-        """Make what is pending accepted."""
+        """Accept what is pending."""
         self.link.path(Question(self.link.number, "commit", ticket, self._commit, channel=self))
 
     def _commit(self) -> None:
@@ -165,7 +165,7 @@ class ScriptedChannel:
         self._forget()
 
     def rollback(self, ticket: Ticket) -> None:
-        """Forget what is pending."""
+        """Drop what is pending."""
         self.link.path(Question(self.link.number, "rollback", ticket, self._forget, channel=self))
 
     def _forget(self) -> None:
@@ -177,7 +177,7 @@ class ScriptedChannel:
         self.link.backend.script.record(Call(self.link.number, "close-channel"))
 
     def lose(self, error: BackendError) -> None:
-        """The broker ends this channel alone: open questions are in doubt, then ``channel_lost`` is said."""
+        """The broker ends this channel alone: open questions fail in doubt, then ``channel_lost`` is called."""
         self.error = error
         for question in self.link.backend.script.held(channel=self):
             question.fail(ChannelLost(f"{question.verb}: {error}", in_doubt=True))
@@ -185,7 +185,7 @@ class ScriptedChannel:
 
 
 class ScriptedSubscription:
-    """A flow of what the script delivers, within the credit that the facade granted."""
+    """Delivers the script's messages, within the credit that the facade granted."""
 
     def __init__(self, channel: ScriptedChannel, interest: Interest, inbox: Inbox) -> None:
         self.channel = channel
@@ -199,7 +199,7 @@ class ScriptedSubscription:
         self._lock = threading.Lock()  # guards credit and _waiting, and keeps puts in order
 
     def grant(self, count: int) -> None:
-        """More credit; what the script has ready arrives."""
+        """Add credit, and deliver waiting messages of the script."""
         self.link.blocking("grant", count, self.channel)
         with self._lock:
             self.credit += count
@@ -222,7 +222,7 @@ class ScriptedSubscription:
             question.succeed()
 
     def drain(self, ticket: Ticket) -> None:
-        """Credit to zero."""
+        """Take the credit to zero."""
         self.link.path(Question(self.link.number, "drain", ticket, self._drained, channel=self.channel))
 
     def _drained(self) -> None:
@@ -239,7 +239,7 @@ class ScriptedSubscription:
     # -- what the script does ----------------------------------------------------------------------------------------
 
     def deliver(self, *envelopes: Envelope, redelivered: bool = False, delivery_count: int | None = None) -> list[int]:
-        """Let messages arrive, now or as soon as there is credit; their tokens come back."""
+        """Deliver messages, now or as soon as there is credit; return their tokens."""
         count = delivery_count or (2 if redelivered else 1)
         arrivals = [Arrival(next(_tokens), envelope, redelivered, count) for envelope in envelopes]
         with self._lock:

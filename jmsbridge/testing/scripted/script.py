@@ -1,4 +1,4 @@
-"""What a test says should happen, and what it sees happening."""
+"""The script: what a test wants to happen, and a record of what happened."""
 
 import queue
 import threading
@@ -24,7 +24,7 @@ class Call:
 
 @dataclass(eq=False)
 class Question:
-    """A ticket whose answer the script holds back; ``effect`` is what the broker does when the answer is yes."""
+    """A ticket that the script answers; ``effect`` is what the broker does on success."""
 
     link: int
     verb: str
@@ -36,14 +36,14 @@ class Question:
     _owner: "Script | None" = field(default=None, repr=False)
 
     def succeed(self) -> None:
-        """The broker does it and says so; nothing when the question was answered already."""
+        """The broker does it and answers; no effect if the question was already answered."""
         if self._take():
             self.effect()
             if self.ticket is not None:
                 self.ticket.succeed()
 
     def fail(self, error: BackendError, *, done: bool = False) -> None:
-        """The answer is no; with ``done`` the broker has nevertheless done it."""
+        """Fail it; with ``done`` the broker has nevertheless done it."""
         if self._take():
             if done:
                 self.effect()
@@ -55,25 +55,25 @@ class Question:
 
 
 class Script:
-    """Policy per verb, open questions, and the record of calls; safe from every thread."""
+    """Policy per verb, open questions, and the record of calls; thread-safe."""
 
     def __init__(self) -> None:
         self.calls: list[Call] = []
         self.before: dict[str, Callable[[Call], None]] = {}
-        """Runs when the facade calls the verb, before it has any effect; may cut links, or raise a BackendError."""
+        """Called when the facade calls the verb, before its effect; may cut links or raise a BackendError."""
         self._open: list[Question] = []
         self._policy: dict[str, str] = {}
         self._changed = threading.Condition()  # guards calls, _open and _policy
         self._io: queue.SimpleQueue[Callable[[], None] | None] | None = None
 
-    # -- what the test says ------------------------------------------------------------------------------------------
+    # -- called by the test --------------------------------------------------------------------------------------------
 
     def hold(self, *verbs: str) -> None:
-        """Keep answers of these verbs until ``release``."""
+        """Hold the answers of these verbs until ``release``."""
         self._set("held", verbs)
 
     def keep(self, *verbs: str) -> None:
-        """The same for a backend that has not even written them: they can still be taken back."""
+        """Hold these verbs as if not written yet, so that sends can still be cancelled."""
         self._set("kept", verbs)
 
     def answer_later(self, *verbs: str) -> None:
@@ -81,7 +81,7 @@ class Script:
         self._set("io", verbs)
 
     def answer_inline(self, *verbs: str) -> None:
-        """Answer these verbs before they return, which is how a script begins."""
+        """Answer these verbs before they return, which is the default."""
         self._set("inline", verbs)
 
     def _set(self, policy: str, verbs: Iterable[str]) -> None:
@@ -89,7 +89,7 @@ class Script:
             self._policy.update(dict.fromkeys(verbs, policy))
 
     def held(self, verb: str | None = None, link: int | None = None, channel: Any = None) -> list[Question]:
-        """Open questions in the order of asking."""
+        """Open questions in the order of the calls."""
         with self._changed:
             return [
                 question
@@ -107,13 +107,13 @@ class Script:
         order: Callable[[list[Question]], Iterable[Question]] = iter,
         error: BackendError | None = None,
     ) -> int:
-        """Answer up to ``count`` held questions, in this ``order`` (no to all with ``error``); their number."""
+        """Answer up to ``count`` held questions, in this ``order``, with ``error`` if given; return their number."""
         chosen = list(order(self.held(verb)))[:count]
         for question in chosen:
             question.succeed() if error is None else question.fail(error)
         return len(chosen)
 
-    # -- what the test sees ------------------------------------------------------------------------------------------
+    # -- inspected by the test -----------------------------------------------------------------------------------------
 
     def verbs(self, link: int | None = None) -> list[str]:
         """The verbs called so far, in order."""
@@ -125,14 +125,14 @@ class Script:
         return self.verbs().count(verb)
 
     def wait_call(self, verb: str, count: int = 1, timeout: float = 5.0) -> Call:
-        """The ``count``-th call of ``verb``, once it is made; an assertion when it is not."""
+        """Wait for the ``count``-th call of ``verb``; AssertionError if it is not made."""
         with self._changed:
             made = self._changed.wait_for(lambda: len(self._made(verb)) >= count, timeout)
             assert made, f"{verb} was called {len(self._made(verb))} of {count} times; calls: {self.calls[-20:]}"
             return self._made(verb)[count - 1]
 
     def wait_held(self, verb: str, count: int = 1, timeout: float = 5.0) -> list[Question]:
-        """The open questions of ``verb``, once there are ``count``."""
+        """Wait until ``verb`` has ``count`` open questions, and return them."""
         with self._changed:
             made = self._changed.wait_for(lambda: sum(q.verb == verb for q in self._open) >= count, timeout)
             assert made, f"fewer than {count} open questions of {verb}"
@@ -141,7 +141,7 @@ class Script:
     def _made(self, verb: str) -> list[Call]:
         return [call for call in self.calls if call.verb == verb]
 
-    # -- what links use ----------------------------------------------------------------------------------------------
+    # -- called by links -----------------------------------------------------------------------------------------------
 
     def record(self, call: Call) -> None:
         """Keep a call and run its hook."""
@@ -153,7 +153,7 @@ class Script:
             hook(call)
 
     def ask(self, question: Question) -> None:
-        """Open a question and, unless it is held, have it answered."""
+        """Open a question and, unless it is held, answer it."""
         question._owner = self
         with self._changed:
             self._open.append(question)
@@ -166,7 +166,7 @@ class Script:
             self.post(question.succeed)
 
     def take(self, question: Question) -> bool:
-        """Whether the caller is the one who may answer."""
+        """Whether the caller may answer: true only for the first one."""
         with self._changed:
             if question not in self._open:
                 return False
@@ -182,7 +182,7 @@ class Script:
             self._io.put(work)
 
     def stop(self) -> None:
-        """End the I/O thread after what it has to do."""
+        """End the I/O thread after its queued tasks."""
         with self._changed:
             if self._io is not None:
                 self._io.put(None)
@@ -195,7 +195,8 @@ def _run(tasks: "queue.SimpleQueue[Callable[[], None] | None]") -> None:
 
 
 def text_envelope(address: Address, text: str, *, properties: dict[str, Any] | None = None, **headers: Any) -> Envelope:
-    """A text message as a backend would hand it up."""
+    """A text message as a backend passes it to the facade."""
+
     return Envelope(
         address=address,
         kind=BodyKind.TEXT,

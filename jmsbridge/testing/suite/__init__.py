@@ -1,7 +1,7 @@
 """The compliance suite: ``from jmsbridge.testing.suite import *`` in one test module runs every case on your broker.
 
-Each folder of this package is a subject, each function ``test_…`` in it a case; a new one is found by itself. Names are
-unique over the whole suite, because they all land in that one test module.
+Each folder of this package is a subject, and each function ``test_…`` in it is a case; new cases are found by
+themselves. Names are unique in the whole suite, because all cases are imported into that one test module.
 """
 
 import importlib

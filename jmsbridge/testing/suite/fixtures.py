@@ -1,4 +1,4 @@
-"""What most cases start from; all of it hangs on the ``harness`` fixture that the backend's author writes."""
+"""Fixtures that most cases use; they are built on the fixture ``harness``, which the backend's author writes."""
 
 import pytest
 
@@ -40,13 +40,13 @@ def session(connection: Connection) -> Session:
 
 @pytest.fixture
 def queue(harness: Harness) -> Queue:
-    """A queue of this test alone."""
+    """A new queue."""
     return harness.queue()
 
 
 @pytest.fixture
 def topic(harness: Harness) -> Topic:
-    """A topic of this test alone."""
+    """A new topic."""
     return harness.topic()
 
 

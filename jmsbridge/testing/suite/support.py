@@ -1,4 +1,4 @@
-"""Helpers of the cases: sending and receiving in bulk, listeners that remember, waits that end."""
+"""Helpers of the cases: sending and receiving several messages, recording listeners, waits with time-outs."""
 
 import threading
 import time
@@ -26,15 +26,15 @@ __all__ = [
 ]
 
 SHORT = 0.2
-"""Seconds after which "nothing comes" is believed."""
+"""Seconds without a message after which a case concludes that none will come."""
 LONG = 5.0
-"""Seconds within which what must come has come."""
+"""Seconds within which an expected message or event must come."""
 
 T = TypeVar("T")
 
 
 def send_texts(session: Session, destination: Destination, *texts: str, **send_options: Any) -> list[TextMessage]:
-    """Send one text message per text, in this order, and hand back the messages."""
+    """Send one text message per text, in this order, and return the messages."""
     messages = [session.create_text_message(text) for text in texts]
     with session.create_producer(destination) as producer:
         for message in messages:
@@ -43,7 +43,7 @@ def send_texts(session: Session, destination: Destination, *texts: str, **send_o
 
 
 def send_surely(session: Session, destination: Destination, text: str, timeout: float = LONG) -> None:
-    """Send until it is confirmed: right after a cut a send may be left in doubt, and then comes twice."""
+    """Send until it is confirmed: right after a cut a send may be in doubt, and the message may then come twice."""
 
     def sent() -> bool:
         try:
@@ -66,25 +66,25 @@ def receive_texts(consumer: MessageConsumer | JMSConsumer, count: int, timeout: 
 
 
 def assert_empty(consumer: MessageConsumer | JMSConsumer, timeout: float = SHORT) -> None:
-    """Nothing comes within ``timeout``."""
+    """Check that no message comes within ``timeout``."""
     message = consumer.receive(timeout=timeout)
     assert message is None, f"unexpected message {message!r}"
 
 
 def grouping(harness: Harness) -> Session:
-    """A session that may send the properties of groups, also where the broker has no groups."""
+    """A session that may send the group properties even if the broker does not support groups."""
     return harness.connect(**harness.allowing("message_groups")).create_session()
 
 
 def text_of(message: Message | None) -> str:
-    """The text of a message that has come, and has one."""
+    """The text of a received message, which must have one."""
     assert isinstance(message, TextMessage), message
     assert message.text is not None
     return message.text
 
 
 class Collector:
-    """A message listener that keeps what it got; ``on`` runs for each message, after it was kept."""
+    """A message listener that records its messages; ``on`` is called for each message, after it was recorded."""
 
     def __init__(self, on: Callable[[Message], None] | None = None) -> None:
         self.messages: list[Message] = []
@@ -104,7 +104,7 @@ class Collector:
         return [message.text for message in list(self.messages) if isinstance(message, TextMessage)]
 
     def wait(self, count: int, timeout: float = LONG) -> list[Message]:
-        """The messages so far, once there are ``count``; an assertion when they do not come."""
+        """Wait until there are ``count`` messages, and return all so far; AssertionError after ``timeout``."""
         with self._more:
             arrived = self._more.wait_for(lambda: len(self.messages) >= count, timeout)
             assert arrived, f"{len(self.messages)} of {count} messages came within {timeout} s"
@@ -112,7 +112,7 @@ class Collector:
 
 
 class Completions:
-    """A completion listener that keeps what it was told; ``on`` runs for each message, after the event was kept.
+    """A completion listener that records its events; ``on`` is called for each message, after it was recorded.
 
     ``events`` holds ``("completed", message)`` and ``("failed", message, error)`` in callback order.
     """
@@ -128,7 +128,7 @@ class Completions:
         self._keep(("completed", message), message)
 
     def on_exception(self, message: Message, error: Exception) -> None:
-        """The broker has it not, or nobody knows."""
+        """The broker does not have it, or it is in doubt."""
         self._keep(("failed", message, error), message)
 
     def _keep(self, event: tuple[Any, ...], message: Message) -> None:
@@ -141,11 +141,11 @@ class Completions:
 
     @property
     def messages(self) -> list[Message]:
-        """The messages in callback order, whatever became of them."""
+        """The messages in callback order, completed or failed."""
         return [event[1] for event in list(self.events)]
 
     def wait(self, count: int, timeout: float = LONG) -> list[tuple[Any, ...]]:
-        """The events so far, once there are ``count``; an assertion when they do not come."""
+        """Wait until there are ``count`` events, and return all so far; AssertionError after ``timeout``."""
         with self._more:
             arrived = self._more.wait_for(lambda: len(self.events) >= count, timeout)
             assert arrived, f"{len(self.events)} of {count} completions came within {timeout} s"
@@ -167,7 +167,7 @@ def run_thread(work: Callable[[], T]) -> Future[T]:
 
 
 def eventually(predicate: Callable[[], object], timeout: float = LONG) -> None:
-    """Wait until ``predicate`` is true; an assertion when it does not become so in time."""
+    """Wait until ``predicate`` is true; AssertionError if it does not become true in time."""
     pause = threading.Event()
     deadline = time.monotonic() + timeout
     while not predicate():
@@ -176,6 +176,6 @@ def eventually(predicate: Callable[[], object], timeout: float = LONG) -> None:
 
 
 def options(harness: Harness) -> dict[str, Any]:
-    """What the harness gives to each of its connections."""
+    """The options that the harness gives to each of its connections."""
     emulation = {} if harness.emulation == "default" else {"emulation": harness.emulation}
     return {**harness.facade_options, **emulation}

@@ -1,6 +1,6 @@
-"""The smallest honest backend: queues and topics in memory, and little else.
+"""A minimal backend: queues and topics in memory, and little else.
 
-What it cannot do is missing from ``NATIVE``; the facade emulates or refuses it.
+The facade emulates or refuses the features that are missing from ``NATIVE``.
 """
 
 import threading
@@ -27,14 +27,14 @@ NATIVE = (
 
 
 class AcmeOptions(msgspec.Struct, frozen=True):
-    """What may stand in the query of a ``sample:`` URL."""
+    """The options in the query of a ``sample:`` URL."""
 
     broker: str = "default"
-    """Which broker of this process."""
+    """The name of the broker within this process."""
 
 
 class AcmeBackend:
-    """Found through the entry point ``sample``."""
+    """The backend; its entry point is named ``sample``."""
 
     name = "sample"
     native = NATIVE
@@ -51,7 +51,7 @@ class AcmeBackend:
         return Link(self.broker(options.broker), NATIVE, events)
 
     def broker(self, name: str) -> Broker:
-        """The broker of this name, made on first use."""
+        """The broker of this name, created on first use."""
         with self._lock:
             return self._brokers.setdefault(name, Broker())
 

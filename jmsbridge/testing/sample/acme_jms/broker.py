@@ -1,4 +1,4 @@
-"""The broker: what waits where, and who gets it. Everything runs under its one lock."""
+"""The broker: stores messages and dispatches them to subscriptions. Everything runs under its one lock."""
 
 import bisect
 import itertools
@@ -23,18 +23,18 @@ class Entry:
 
 
 class Store:
-    """Messages in order, and the subscriptions that take them by turns."""
+    """Messages in order, and the subscriptions that take turns in getting them."""
 
     def __init__(self) -> None:
         self.waiting: list[Entry] = []
         self.subscriptions: list[Subscription] = []
 
     def put(self, entry: Entry) -> None:
-        """Add a message, or give one back: its number says where it stands."""
+        """Add or return a message, at the position given by its number."""
         bisect.insort(self.waiting, entry, key=lambda each: each.number)
 
     def dispatch(self) -> None:
-        """Hand out what credit allows."""
+        """Deliver as many messages as the credit allows."""
         while self.waiting:
             ready = next((each for each in self.subscriptions if each.credit), None)
             if ready is None:
@@ -48,7 +48,7 @@ class Store:
             ready.inbox.put(Arrival(entry, entry.envelope, entry.redelivered, 2 if entry.redelivered else 1))
 
     def settle(self, subscription: "Subscription", entries: list[Entry], outcome: Outcome) -> None:
-        """Forget what is accepted, take back the rest; one step for all."""
+        """Drop accepted messages and return the others, in one step."""
         for entry in entries:
             del subscription.unsettled[entry]
             if outcome is not Outcome.ACCEPTED:
@@ -61,7 +61,7 @@ class Broker:
     """Queues by name, and for each topic the stores of its subscriptions."""
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()  # guards everything here and below; inboxes and tickets may be told under it
+        self.lock = threading.RLock()  # guards all of the broker; inboxes and tickets may be called under it
         self.links: list[Link] = []
         self._queues: dict[str, Store] = {}
         self._topics: dict[str, list[Store]] = {}
@@ -79,7 +79,7 @@ class Broker:
         return self._queues.setdefault(name, Store())
 
     def attach(self, address: Address, subscription: "Subscription") -> Store:
-        """Where a new subscription takes its messages from: its queue, or a store of its own on a topic."""
+        """The store of a new subscription: that of its queue, or a new one on its topic."""
         store = Store() if address.topic else self._queue(address.name)
         if address.topic:
             self._topics.setdefault(address.name, []).append(store)
@@ -87,7 +87,7 @@ class Broker:
         return store
 
     def detach(self, address: Address, subscription: "Subscription") -> None:
-        """End a subscription; what it had not settled comes again."""
+        """End a subscription; its unsettled messages return to the store."""
         store = subscription.store
         if subscription in store.subscriptions:
             store.subscriptions.remove(subscription)
@@ -97,14 +97,14 @@ class Broker:
 
     @property
     def stored(self) -> int:
-        """How many messages there are, in queues and subscriptions."""
+        """The number of messages in queues and subscriptions."""
         with self.lock:
             stores = [*self._queues.values(), *itertools.chain.from_iterable(self._topics.values())]
             held = [each.unsettled for store in stores for each in store.subscriptions]
             return sum(map(len, [*(store.waiting for store in stores), *held]))
 
     def cut(self) -> None:
-        """All links die, as when the network fails."""
+        """End all links, as when the network fails."""
         with self.lock:
             for link in list(self.links):
                 link.die("the network failed")

@@ -64,7 +64,7 @@ class Link:
         self._end("the link was closed")
 
     def die(self, reason: str) -> None:
-        """End as a broken connection does, and say so; once."""
+        """End like a broken connection, and report it; once."""
         if self._end(reason):
             self.events.lost(LinkLost(reason))
 
@@ -79,7 +79,7 @@ class Link:
             return True
 
     def check(self) -> None:
-        """Promise 7: after death every verb fails at once."""
+        """Promise 7: after the link is lost every verb fails at once."""
         if self._dead is not None:
             raise LinkLost(self._dead)
 

@@ -1,3 +1,3 @@
-"""How everything ends."""
+"""Closing connections, sessions, contexts, producers, consumers and browsers."""
 
 __all__: list[str] = []

@@ -28,7 +28,7 @@ from jmsbridge.testing.suite.support import assert_empty, receive_texts, send_te
 @rule("CL-1")
 @pitfall(15)
 def test_close_twice_at_every_level(harness: Harness, queue: Queue) -> None:
-    """close() of what is closed does nothing: itself, after its parent, and the parent again."""
+    """close() of a closed object does nothing: after its own close, after its parent's, and for the parent, too."""
     connection = harness.connect()
     session = connection.create_session()
     children: list[MessageProducer | MessageConsumer] = [session.create_producer(queue), session.create_consumer(queue)]
@@ -81,7 +81,7 @@ def test_close_twice_of_a_browser(harness: Harness, session: Session, queue: Que
 
 @rule("CL-1")
 def test_close_with_statement_closes(harness: Harness, queue: Queue) -> None:
-    """Leaving a with statement closes; closing inside of it is fine."""
+    """Leaving a with statement closes the object; it may also be closed inside."""
     with harness.connect() as connection, connection.create_session() as session:
         with session.create_consumer(queue) as consumer:
             pass
@@ -99,7 +99,7 @@ def test_close_with_statement_closes(harness: Harness, queue: Queue) -> None:
 
 @rule("CL-3")
 def test_close_leaves_messages_usable(harness: Harness, queue: Queue) -> None:
-    """Sent and received messages live on after their connection: readable, clearable, sendable elsewhere."""
+    """Sent and received messages can be read, cleared and sent elsewhere after their connection was closed."""
     connection = harness.connect()
     session = connection.create_session()
     sent = send_texts(session, queue, "text")[0]
@@ -123,7 +123,7 @@ def test_close_leaves_messages_usable(harness: Harness, queue: Queue) -> None:
 def test_close_leaves_messages_usable_except_acknowledge(
     harness: Harness, session: Session, queue: Queue, what: str, mode: int
 ) -> None:
-    """A received message cannot be acknowledged when its session is gone; in client mode it comes again."""
+    """A received message cannot be acknowledged after its session was closed; in client mode it is delivered again."""
     send_texts(session, queue, "text")
     connection = harness.connect()
     own = connection.create_session(session_mode=mode)
@@ -141,7 +141,7 @@ def test_close_leaves_messages_usable_except_acknowledge(
 
 @rule("CL-3")
 def test_close_of_a_context_leaves_messages_usable_except_acknowledge(harness: Harness, queue: Queue) -> None:
-    """Messages are classic API, so acknowledge raises the checked class also after a JMSContext."""
+    """acknowledge of a message belongs to the classic API and raises the checked class, also with a JMSContext."""
     context = harness.context(CLIENT_ACKNOWLEDGE)
     context.create_producer().send(queue, "text")
     received = context.create_consumer(queue).receive(timeout=5)
@@ -196,7 +196,7 @@ def test_close_session_closes_all_below(harness: Harness, session: Session, queu
 
 @rule("CL-4")
 def test_close_session_leaves_its_siblings(harness: Harness, queue: Queue) -> None:
-    """Closing one session of a connection stops nothing of another."""
+    """Closing one session of a connection does not affect another one."""
     connection = harness.connect()
     first, second = connection.create_session(), connection.create_session()
     consumer = second.create_consumer(queue)
@@ -239,7 +239,7 @@ def test_close_connection_rolls_back(harness: Harness, session: Session, queue: 
 @requires(Native.TEMPORARY)
 @pytest.mark.parametrize("kind", ["queue", "topic"])
 def test_close_connection_deletes_temporary_destinations(harness: Harness, session: Session, kind: str) -> None:
-    """Temporary destinations die with their connection, not with the session that made them."""
+    """Temporary destinations are deleted with their connection, not with the session that created them."""
     connection = harness.connect()
     maker = connection.create_session()
     temporary = maker.create_temporary_queue() if kind == "queue" else maker.create_temporary_topic()
@@ -266,7 +266,7 @@ def deliver_unacknowledged(session: Session, own: Session, queue: Queue) -> Mess
 
 @rule("CL-6")
 def test_close_consumer_keeps_client_acknowledgement(harness: Harness, session: Session, queue: Queue) -> None:
-    """What a closed consumer had delivered is neither lost nor acknowledged: acknowledge does that."""
+    """Messages that a closed consumer delivered are neither lost nor acknowledged; acknowledge still works for them."""
     connection = harness.connect()
     own = connection.create_session(acknowledge_mode=CLIENT_ACKNOWLEDGE)
     message = deliver_unacknowledged(session, own, queue)
@@ -291,7 +291,7 @@ def test_close_consumer_then_recover_redelivers(harness: Harness, session: Sessi
 @rule("CL-6")
 @requires(Native.TRANSACTIONS)
 def test_close_consumer_keeps_the_transaction(harness: Harness, session: Session, queue: Queue) -> None:
-    """A commit covers what a consumer received that is closed by then."""
+    """A commit includes messages of a consumer that was closed before."""
     connection = harness.connect()
     own = connection.create_session(session_mode=SESSION_TRANSACTED)
     deliver_unacknowledged(session, own, queue)
@@ -303,7 +303,7 @@ def test_close_consumer_keeps_the_transaction(harness: Harness, session: Session
 @rule("CL-6")
 @requires(Native.TRANSACTIONS)
 def test_close_consumer_then_roll_back_redelivers(harness: Harness, session: Session, queue: Queue) -> None:
-    """A rollback gives back what a closed consumer received, flagged."""
+    """After a rollback the messages that a closed consumer received are delivered again, marked as redelivered."""
     own = harness.connect().create_session(session_mode=SESSION_TRANSACTED)
     message = deliver_unacknowledged(session, own, queue)
     own.rollback()
@@ -316,7 +316,7 @@ def test_close_consumer_then_roll_back_redelivers(harness: Harness, session: Ses
 @rule("CL-10")
 @requires(Native.CLIENT_ID)
 def test_close_context_keeps_the_connection_for_its_siblings(harness: Harness, queue: Queue, topic: Topic) -> None:
-    """The connection lives until its last context is closed: its id stays taken, then is free."""
+    """The connection is closed with its last context; until then its client id is in use."""
     name = harness.name("client")
     first = harness.context(client_id=name)
     second = first.create_context(AUTO_ACKNOWLEDGE)
@@ -336,7 +336,7 @@ def test_close_context_keeps_the_connection_for_its_siblings(harness: Harness, q
 
 @rule("CL-10", "CL-4")
 def test_close_context_closes_its_consumers(harness: Harness, queue: Queue) -> None:
-    """A context closes what it made and nothing of its sibling."""
+    """A context closes its own objects, not those of another context of the connection."""
     first = harness.context()
     second = first.create_context(AUTO_ACKNOWLEDGE)
     mine, theirs = first.create_consumer(queue), second.create_consumer(queue)

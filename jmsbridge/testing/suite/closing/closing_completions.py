@@ -26,7 +26,7 @@ IN_TRANSACTION = [pytest.param(action, marks=requires(Native.TRANSACTIONS)) for 
 
 
 class Setting:
-    """A session, or a context, with everything that a callback might want to close."""
+    """A session or context, with the objects that a callback tries to close."""
 
     def __init__(self, harness: Harness, queue: Queue, api: str, mode: int) -> None:
         self.queue = queue
@@ -64,7 +64,7 @@ def mode_for(action: str) -> int:
 
 
 def waits_for_completions(harness: Harness, session: Session, queue: Queue, api: str, action: str) -> None:
-    """Hold the first of three callbacks, act, and see the action wait until the third has returned."""
+    """Hold the first of three callbacks, start the action, and check that it waits until the third has returned."""
     setting = Setting(harness, queue, api, mode_for(action))
     inside, leave = threading.Event(), threading.Event()
 
@@ -92,7 +92,7 @@ def waits_for_completions(harness: Harness, session: Session, queue: Queue, api:
 @rule("CL-8")
 @pytest.mark.parametrize("action", ["close-producer", "close-session", "close-connection", *IN_TRANSACTION])
 def test_close_waits_for_completions(harness: Harness, session: Session, queue: Queue, action: str) -> None:
-    """Outstanding asynchronous sends and their callbacks come to their end first."""
+    """close, commit and rollback wait for pending asynchronous sends and their callbacks."""
     waits_for_completions(harness, session, queue, "session", action)
 
 
@@ -108,7 +108,7 @@ def test_close_waits_for_completions_of_a_context(
 def refused_in_callback(
     harness: Harness, session: Session, queue: Queue, api: str, action: str, expected: type[IllegalState]
 ) -> None:
-    """Act inside the callback: IllegalState; the session is unharmed, and the same from outside succeeds."""
+    """The action in the callback raises IllegalState and has no effect; the same action outside succeeds."""
     setting = Setting(harness, queue, api, mode_for(action))
     errors: list[BaseException | None] = []
     returned = threading.Event()
@@ -143,7 +143,7 @@ def refused_in_callback(
 def test_close_from_a_completion_listener_is_refused(
     harness: Harness, session: Session, queue: Queue, action: str
 ) -> None:
-    """A completion listener cannot end what it reports on: its own producer, session, connection, transaction."""
+    """A completion listener cannot close its own producer, session or connection, or end its transaction."""
     refused_in_callback(harness, session, queue, "session", action, IllegalStateException)
 
 
@@ -162,7 +162,7 @@ def test_close_from_a_completion_listener_of_a_context_is_refused(
 def test_close_inside_a_completion_listener_does_not_bind_other_threads(
     harness: Harness, session: Session, queue: Queue
 ) -> None:
-    """While a callback runs, the application's thread may close: it waits, and is not refused."""
+    """While a callback runs, another thread may close the session: it waits and is not refused."""
     setting = Setting(harness, queue, "session", AUTO_ACKNOWLEDGE)
     inside, leave = threading.Event(), threading.Event()
     refused: list[type[BaseException]] = []
@@ -189,7 +189,7 @@ def test_close_inside_a_completion_listener_does_not_bind_other_threads(
 def test_close_of_another_producer_from_a_completion_listener_succeeds(
     harness: Harness, session: Session, queue: Queue
 ) -> None:
-    """The rule is about the callback's own: another session's producer, and that session, may be closed."""
+    """A callback may close another session and its producer."""
     other = harness.connect().create_session()
     other_producer = other.create_producer(queue)
     outcome: list[str] = []

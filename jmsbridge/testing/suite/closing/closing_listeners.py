@@ -38,7 +38,7 @@ from jmsbridge.testing.suite.support import (
 
 
 class Held:
-    """A listener that stays inside until it is let go, then runs ``work`` and remembers how that ended."""
+    """A listener that blocks until it is released, then runs ``work`` and records its result."""
 
     def __init__(self, work: Callable[[Message], object]) -> None:
         self.work = work
@@ -72,7 +72,7 @@ CLOSED_BY = ["consumer", "session", "connection"]
 def held_session(
     harness: Harness, session: Session, queue: Queue, mode: int, work: Callable[[Session, Message], object]
 ) -> tuple[Held, dict[str, Callable[[], None]]]:
-    """A session whose listener is held inside its first of two messages, and what may close it."""
+    """A session whose listener is blocked in the first of two messages, and the objects to close."""
     connection = harness.connect()
     own = connection.create_session(session_mode=mode)
     consumer = own.create_consumer(queue)
@@ -163,7 +163,7 @@ def test_close_waits_for_a_context_s_running_listener(
 @pytest.mark.parametrize("timeout", [None, LONG], ids=["for-ever", "timed"])
 @pytest.mark.parametrize("what", CLOSED_BY)
 def test_close_ends_a_blocked_receive(harness: Harness, queue: Queue, what: str, timeout: float | None) -> None:
-    """A receive that waits in another thread returns None, at once, and close() returns."""
+    """close() returns, and a receive that waits in another thread returns None at once."""
     connection = harness.connect()
     session = connection.create_session()
     consumer = session.create_consumer(queue)
@@ -197,7 +197,7 @@ def test_close_ends_a_blocked_receive_of_a_context(harness: Harness, queue: Queu
 def test_close_consumer_from_another_thread_waits_for_its_listener(
     harness: Harness, session: Session, queue: Queue
 ) -> None:
-    """Closing a consumer waits for its listener; the session goes on, with the rest left for its next consumer."""
+    """Closing a consumer waits for its listener; other messages stay for the next consumer of the session."""
     sessions: list[Session] = []
     held, close = held_session(harness, session, queue, AUTO_ACKNOWLEDGE, lambda own, message: sessions.append(own))
     held.close_meanwhile(close["consumer"])
@@ -218,7 +218,7 @@ def consumer_of(
 
 
 def run_in_listener(consumer: MessageConsumer | JMSConsumer, work: Callable[[Message], object]) -> Collector:
-    """Run ``work`` for each message and remember the messages for which it came to its end."""
+    """Run ``work`` for each message and record the messages for which it returned."""
     finished = Collector()
 
     def on_message(message: Message) -> None:
@@ -233,7 +233,7 @@ def run_in_listener(consumer: MessageConsumer | JMSConsumer, work: Callable[[Mes
 @pitfall(13)
 @pytest.mark.parametrize("api", ["session", "context"])
 def test_close_consumer_from_own_listener_succeeds(harness: Harness, session: Session, queue: Queue, api: str) -> None:
-    """A listener may close its consumer and goes on to its end; its message is acknowledged, the next not taken."""
+    """A listener may close its own consumer: its message is acknowledged, and it gets no further message."""
     consumer, own = consumer_of(harness, api, AUTO_ACKNOWLEDGE, queue)
     send_texts(session, queue, "first", "second", "third")
     finished = run_in_listener(consumer, lambda message: consumer.close())
@@ -307,7 +307,7 @@ def test_close_consumer_from_own_listener_may_be_followed_by_rollback(
 
 @rule("CL-6")
 def test_close_consumer_from_the_listener_of_a_sibling(harness: Harness, session: Session, queue: Queue) -> None:
-    """A listener may close another consumer of its session; its own goes on to hear."""
+    """A listener may close another consumer of its session, and continues to get messages."""
     own = harness.connect().create_session()
     silenced_queue = harness.queue()
     silenced, silent = own.create_consumer(silenced_queue), Collector()
@@ -326,7 +326,7 @@ def test_close_consumer_from_the_listener_of_a_sibling(harness: Harness, session
 @pitfall(12)
 @pytest.mark.parametrize("what", ["session", "connection", "context"])
 def test_close_from_own_listener_is_refused(harness: Harness, session: Session, queue: Queue, what: str) -> None:
-    """Closing session, connection or context from their own listener is IllegalState, and leaves all as it was."""
+    """Closing a session, connection or context from its own listener raises IllegalState and has no effect."""
     errors: list[IllegalState] = []
     target: Session | Connection | JMSContext
     consumer: MessageConsumer | JMSConsumer
@@ -356,7 +356,7 @@ def test_close_from_own_listener_is_refused(harness: Harness, session: Session, 
 
 @rule("CL-7")
 def test_close_of_another_session_inside_a_listener_succeeds(harness: Harness, session: Session, queue: Queue) -> None:
-    """The rule is about the listener's own: another session and another connection may be closed."""
+    """A listener may close another session and another connection."""
     connection, other_connection = harness.connect(), harness.connect()
     other_session = connection.create_session()
     closed: list[str] = []

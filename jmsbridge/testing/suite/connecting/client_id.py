@@ -22,7 +22,7 @@ from jmsbridge.testing.suite.support import LONG, SHORT, receive_texts, send_tex
 
 
 def client_id_users() -> dict[str, Callable[[Connection], object]]:
-    """First actions after which a client id comes too late."""
+    """The actions after which a client id can no longer be set."""
     return {
         "create_session": lambda connection: connection.create_session(),
         "start": lambda connection: connection.start(),
@@ -34,7 +34,7 @@ def client_id_users() -> dict[str, Callable[[Connection], object]]:
 @pitfall(30)
 @pytest.mark.parametrize("use", client_id_users())
 def test_connect_client_id_only_before_use(harness: Harness, use: str) -> None:
-    """A client id is the first thing that a connection is told."""
+    """A client id can be set only before the connection is used."""
     connection = harness.connect(start=False)
     client_id_users()[use](connection)
     with pytest.raises(IllegalStateException):
@@ -45,7 +45,7 @@ def test_connect_client_id_only_before_use(harness: Harness, use: str) -> None:
 @rule("CI-1")
 @pitfall(30)
 def test_connect_client_id_reading_is_no_use(harness: Harness, queue: Queue) -> None:
-    """Asking for the id, or for the metadata, does not use the connection; it works with the id that follows."""
+    """Reading the client id or the metadata does not count as use: the id can be set afterwards."""
     connection = harness.connect(start=False)
     assert connection.client_id is None
     assert connection.meta_data.jms_version == "3.1"
@@ -61,7 +61,7 @@ def test_connect_client_id_reading_is_no_use(harness: Harness, queue: Queue) -> 
 
 @rule("CI-2")
 def test_connect_client_id_of_the_administrator_stays(harness: Harness) -> None:
-    """A configured id can be read and not replaced, in both APIs."""
+    """A configured client id can be read but not replaced, in both APIs."""
     name = harness.name("client")
     connection = harness.connect(start=False, client_id=name)
     assert connection.client_id == name
@@ -90,7 +90,7 @@ def test_connect_client_id_cannot_be_set_twice(harness: Harness) -> None:
 @rule("CI-3")
 @pytest.mark.parametrize("invalid", [None, ""], ids=["null", "empty"])
 def test_connect_client_id_invalid_is_refused_by_the_setter(harness: Harness, invalid: Any) -> None:
-    """No id and the empty id are no ids, in both APIs."""
+    """None and the empty string are refused as client ids, in both APIs."""
     connection = harness.connect(start=False)
     with pytest.raises(InvalidClientIDException):
         connection.client_id = invalid
@@ -103,7 +103,7 @@ def test_connect_client_id_invalid_is_refused_by_the_setter(harness: Harness, in
 @pitfall(30)
 @requires(Native.CLIENT_ID)
 def test_connect_client_id_duplicate_is_refused_by_the_setter(harness: Harness) -> None:
-    """The call that sets an id in use raises, not a later one; another id can still be chosen."""
+    """Setting a client id that is in use raises at once; another id can still be set."""
     name = harness.name("client")
     first = harness.connect(client_id=name)
     second = harness.connect(start=False)
@@ -119,7 +119,7 @@ def test_connect_client_id_duplicate_is_refused_by_the_setter(harness: Harness) 
 @rule("CI-4")
 @requires(Native.CLIENT_ID)
 def test_connect_client_id_is_free_after_close(harness: Harness) -> None:
-    """One connection at a time has an id; the next may have it when the first is closed."""
+    """When a connection is closed, another one may use its client id."""
     name = harness.name("client")
     first = harness.connect(client_id=name)
     second = harness.connect(start=False)
@@ -134,7 +134,7 @@ def test_connect_client_id_is_free_after_close(harness: Harness) -> None:
 
 @rule("CI-5")
 def test_connect_client_id_is_none_until_set(harness: Harness) -> None:
-    """A connection without an id says None, also while it is used."""
+    """The client id of a connection is None until it is set, also while the connection is used."""
     connection = harness.connect()
     connection.create_session()
     assert connection.client_id is None
@@ -160,7 +160,7 @@ def test_connect_client_id_not_needed_for_shared_subscriptions(harness: Harness,
 
 @rule("CI-1", "CI-3")
 def test_connect_client_id_of_the_context_follows_the_same_rules(harness: Harness, queue: Queue) -> None:
-    """A JMSContext takes an id before its first use, once."""
+    """The client id of a JMSContext can be set once, before its first use."""
     context = harness.context()
     name = harness.name("client")
     context.client_id = name

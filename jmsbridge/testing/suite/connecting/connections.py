@@ -39,7 +39,7 @@ from jmsbridge.testing.suite.support import (
 
 @rule("CN-1")
 def test_connect_created_connection_is_stopped(harness: Harness, session: Session, queue: Queue) -> None:
-    """Nothing is delivered before start, not even to a receive that does not wait; afterwards it comes."""
+    """Messages are delivered only after start, also to receive_no_wait."""
     send_texts(session, queue, "early")
     stopped = harness.connect(start=False)
     own = stopped.create_session()
@@ -56,7 +56,7 @@ def test_connect_created_connection_is_stopped(harness: Harness, session: Sessio
 def test_connect_never_started_consumer_takes_nothing_from_others(
     harness: Harness, session: Session, queue: Queue
 ) -> None:
-    """A consumer that may not deliver holds nothing back from one that may."""
+    """A consumer of a stopped connection does not keep messages from a started one."""
     stopped = harness.connect(start=False)
     idle = stopped.create_session().create_consumer(queue)
     send_texts(session, queue, "a", "b", "c")
@@ -108,7 +108,7 @@ def test_connect_context_starts_with_any_consumer(harness: Harness, topic: Topic
 
 @rule("CN-3")
 def test_connect_context_without_auto_start_stays_stopped(harness: Harness, queue: Queue) -> None:
-    """With auto_start off only start() starts; setting it starts and stops nothing."""
+    """With auto_start off only start() starts the connection; setting auto_start neither starts nor stops it."""
     context = harness.context()
     assert context.auto_start is True
     context.auto_start = False
@@ -154,7 +154,7 @@ def test_connect_context_browser_does_not_start(harness: Harness, queue: Queue) 
 
 @rule("CN-4")
 def test_connect_start_and_stop_twice(connection: Connection, session: Session, queue: Queue) -> None:
-    """Starting what runs and stopping what stands changes nothing."""
+    """start on a started and stop on a stopped connection have no effect."""
     connection.start()
     send_texts(session, queue, "one", "two")
     consumer = session.create_consumer(queue)
@@ -170,7 +170,7 @@ def test_connect_start_and_stop_twice(connection: Connection, session: Session, 
 
 @rule("CN-4")
 def test_connect_stop_lets_timed_receives_end(connection: Connection, session: Session, queue: Queue) -> None:
-    """A receive that stop caught waiting returns None in its time, though a message has come; start brings it."""
+    """A receive that waits during stop returns None at its time-out, although a message arrived; start delivers it."""
     consumer = session.create_consumer(queue)
     waiting = run_thread(lambda: consumer.receive(timeout=3 * SHORT))
     assert not wait([waiting], timeout=SHORT / 2).done
@@ -185,7 +185,7 @@ def test_connect_stop_lets_timed_receives_end(connection: Connection, session: S
 @rule("CN-4")
 @pitfall(14)
 def test_connect_stop_waits_for_the_running_listener(harness: Harness, session: Session, queue: Queue) -> None:
-    """stop() in another thread returns after the listener did, and the listener has full service until then."""
+    """stop() in another thread waits for the running listener, which can use the session meanwhile."""
     answers = harness.queue()
     connection = harness.connect()
     own = connection.create_session()
@@ -302,7 +302,7 @@ def test_connect_receive_timeouts(session: Session, queue: Queue) -> None:
 
 @rule("CN-6")
 def test_connect_receive_for_ever_ends_with_the_consumer(session: Session, queue: Queue) -> None:
-    """A receive without a timeout waits past any short while, and close ends it with None."""
+    """A receive without a time-out keeps waiting, and returns None when the consumer is closed."""
     consumer = session.create_consumer(queue)
     waiting = run_thread(consumer.receive)
     assert not wait([waiting], timeout=SHORT).done
@@ -312,7 +312,7 @@ def test_connect_receive_for_ever_ends_with_the_consumer(session: Session, queue
 
 @rule("CN-7")
 def test_connect_receive_no_wait_sees_what_the_broker_has(session: Session, queue: Queue) -> None:
-    """The first call on a fresh consumer finds the messages that were confirmed before it."""
+    """The first call on a new consumer returns a message that was confirmed before."""
     send_texts(session, queue, "one", "two")
     consumer = session.create_consumer(queue)
     found = [consumer.receive_no_wait() for _ in range(3)]
@@ -339,7 +339,7 @@ def test_connect_exception_listener_is_kept(harness: Harness) -> None:
 
 @rule("CN-8")
 def test_connect_exception_listener_hears_of_the_lost_connection(harness: Harness) -> None:
-    """After recovery is given up the listener hears it, once, and may close the connection itself."""
+    """When reconnecting is given up the listener is called, once, and may close the connection."""
     connection = harness.connect(reconnect_attempts=0)
     connection.create_session()
     heard: list[BaseException] = []
@@ -360,7 +360,7 @@ def test_connect_exception_listener_hears_of_the_lost_connection(harness: Harnes
 
 @rule("QU-1")
 def test_connect_destinations_touch_no_broker(harness: Harness) -> None:
-    """A session whose link is down makes destinations at once; name and kind decide what they equal."""
+    """Destinations are created without the broker, also while the link is down; they compare by name and kind."""
     session = harness.connect(start=False).create_session()
     harness.cut()
     name = harness.name("destination")

@@ -88,7 +88,7 @@ BAD_ARGUMENTS: dict[str, Callable[[Any], object]] = {
 @rule("DF-2")
 @pytest.mark.parametrize("name", QUEUE_SESSION_REFUSES)
 def test_domain_queue_session_refuses_topics(queue_session: QueueSession, queue: Queue, name: str) -> None:
-    """What belongs to topics is IllegalState on a QueueSession, which works on."""
+    """The topic methods raise IllegalState on a QueueSession, which stays usable."""
     with pytest.raises(IllegalStateException):
         QUEUE_SESSION_REFUSES[name](queue_session)
     send_texts(queue_session, queue, "on")
@@ -98,7 +98,7 @@ def test_domain_queue_session_refuses_topics(queue_session: QueueSession, queue:
 @rule("DF-3")
 @pytest.mark.parametrize("name", TOPIC_SESSION_REFUSES)
 def test_domain_topic_session_refuses_queues(topic_session: TopicSession, topic: Topic, name: str) -> None:
-    """What belongs to queues is IllegalState on a TopicSession, which works on."""
+    """The queue methods raise IllegalState on a TopicSession, which stays usable."""
     subscriber = topic_session.create_subscriber(topic)
     with pytest.raises(IllegalStateException):
         TOPIC_SESSION_REFUSES[name](topic_session)
@@ -111,7 +111,7 @@ def test_domain_topic_session_refuses_queues(topic_session: TopicSession, topic:
 def test_domain_wrong_domain_goes_before_bad_arguments(
     queue_session: QueueSession, topic_session: TopicSession
 ) -> None:
-    """With otherwise bad arguments too, the wrong domain is what is wrong."""
+    """The wrong domain is reported even if the arguments are wrong, too."""
     for name, run in BAD_ARGUMENTS.items():
         with pytest.raises(IllegalStateException):
             run(queue_session)
@@ -142,7 +142,7 @@ def test_domain_null_destination_of_a_producer_is_legal(
 def test_domain_null_destination_of_a_consumer_is_invalid(
     session: Session, queue_session: QueueSession, topic_session: TopicSession
 ) -> None:
-    """A consumer, receiver, subscriber or browser needs a destination, and that is checked with its own class."""
+    """A consumer, receiver, subscriber or browser without a destination is refused with InvalidDestination."""
     calls: list[Callable[..., object]] = [
         session.create_consumer,
         session.create_browser,

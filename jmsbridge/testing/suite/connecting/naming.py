@@ -1,4 +1,4 @@
-"""What the name of a destination means: itself, the same on every broker (section 4.1; rules QU-1 and SU-10)."""
+"""Names of destinations mean the same on every broker (section 4.1; rules QU-1 and SU-10)."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ ODD = [
     "topic://{0}",
     "temp-queue://{0}",
 ]
-"""Each means more than a name to one client or another; 0 and 1 are names that nobody used before."""
+"""Names that have a special meaning in some other client; {0} and {1} are new names."""
 
 
 @rule("QU-1")
@@ -35,7 +35,7 @@ def test_naming_prefix_of_the_own_kind_is_taken_off(harness: Harness, session: S
 @rule("QU-1")
 @pytest.mark.parametrize("form", ODD)
 def test_naming_other_syntax_is_refused(harness: Harness, session: Session, form: str) -> None:
-    """A name that means more in another client is refused, with the way to say that nothing more is meant."""
+    """A name with a special meaning in another client is refused; the error says how to use it literally."""
     name = form.format(harness.name("a"), harness.name("b"))
     with pytest.raises(InvalidDestinationException, match="literal=True"):
         session.create_queue(name)
@@ -44,7 +44,7 @@ def test_naming_other_syntax_is_refused(harness: Harness, session: Session, form
 @rule("SU-10")
 @pytest.mark.parametrize("form", ["{0}.*", "{0}.#", "*", ">", "{0}.*.x"])
 def test_naming_topics_called_as_patterns_are_refused(harness: Harness, session: Session, form: str) -> None:
-    """No topic is called as a pattern, whether or not the broker has patterns."""
+    """A topic name that is a pattern on some broker is refused, on every broker."""
     name = form.format(harness.name("t"))
     creates: tuple[Callable[[], Topic], ...] = (
         lambda: session.create_topic(name),
@@ -56,7 +56,7 @@ def test_naming_topics_called_as_patterns_are_refused(harness: Harness, session:
 
 
 def literal(session: Session, name: str) -> Queue | None:
-    """A queue with a message; None where the broker has no queue of that name, and says so."""
+    """A queue with this literal name that has a message; None if the broker refuses the name."""
     try:
         queue = session.create_queue(name, literal=True)
         send_texts(session, queue, name)
@@ -68,7 +68,7 @@ def literal(session: Session, name: str) -> Queue | None:
 @rule("QU-1")
 @pytest.mark.parametrize("form", ODD)
 def test_naming_literal_names_are_names_or_refused(harness: Harness, connection: Connection, form: str) -> None:
-    """The queue that is called exactly so has the message, and no other; or the broker cannot have it, and says so."""
+    """A literal name is the exact name of the queue, or the broker refuses it."""
     session = connection.create_session()
     names = harness.name("a"), harness.name("b")
     queue = literal(session, form.format(*names))
@@ -85,7 +85,7 @@ def test_naming_literal_names_are_names_or_refused(harness: Harness, connection:
 @rule("QU-1", "HD-7")
 @pytest.mark.parametrize("form", ODD)
 def test_naming_literal_reply_to_arrives(harness: Harness, session: Session, queue: Queue, form: str) -> None:
-    """A receiver gets a reply-to as it is called, whatever it is called."""
+    """A reply-to with a literal name arrives with the same name."""
     reply = Queue(form.format(harness.name("a"), harness.name("b")), literal=True)
     message = session.create_message()
     message.jms_reply_to = reply

@@ -1,4 +1,4 @@
-"""Asking for a session: the forms of JMS 2.0 and of JMS 1.1 mean what they say (sections 6.2.7 and 6.2.10)."""
+"""Creating sessions by the forms of JMS 2.0 and of JMS 1.1 (sections 6.2.7 and 6.2.10)."""
 
 from collections.abc import Callable
 
@@ -39,7 +39,7 @@ CLIENT: dict[str, Create] = {
 def test_mode_transacted_by_one_argument_is_transacted(
     connection: Connection, session: Session, queue: Queue, form: str
 ) -> None:
-    """What it sends goes with it, unless it is committed."""
+    """Messages that were sent and not committed are dropped when the session closes."""
     transacted = TRANSACTED[form](connection)
     assert (transacted.transacted, transacted.acknowledge_mode) == (True, SESSION_TRANSACTED)
     send_texts(transacted, queue, "committed")
@@ -69,7 +69,7 @@ def test_mode_client_by_one_argument_acknowledges_nothing(
 def test_mode_without_transaction_sends_at_once(
     connection: Connection, session: Session, queue: Queue, mode: int
 ) -> None:
-    """No mode of acknowledgement makes a session transacted."""
+    """A session with an acknowledgement mode is not transacted: its sends are visible at once."""
     with connection.create_session(mode) as made:
         assert (made.transacted, made.acknowledge_mode) == (False, mode)
         send_texts(made, queue, "sent")
@@ -79,7 +79,7 @@ def test_mode_without_transaction_sends_at_once(
 @rule("TX-1")
 @pytest.mark.parametrize("mode", [AUTO_ACKNOWLEDGE, CLIENT_ACKNOWLEDGE, DUPS_OK_ACKNOWLEDGE])
 def test_mode_of_a_context_is_the_one_asked_for(harness: Harness, mode: int) -> None:
-    """By the factory and by a context alike."""
+    """Contexts created by a factory and by another context have the requested mode."""
     with harness.factory().create_context(mode) as context, context.create_context(mode) as sibling:
         assert [each.session_mode for each in (context, sibling)] == [mode, mode]
         assert not sibling.transacted
@@ -87,7 +87,7 @@ def test_mode_of_a_context_is_the_one_asked_for(harness: Harness, mode: int) -> 
 
 @rule("TX-1")
 def test_mode_between_the_forms_is_refused(connection: Connection, session: Session, queue: Queue) -> None:
-    """A mode and something else is neither form, and the connection goes on."""
+    """Arguments that are neither form are refused; the connection stays usable."""
     with pytest.raises(InvalidCall, match="session mode alone"):
         connection.create_session(AUTO_ACKNOWLEDGE, CLIENT_ACKNOWLEDGE)  # type: ignore[call-overload]
     send_texts(session, queue, "usable")

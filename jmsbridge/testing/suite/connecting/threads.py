@@ -1,4 +1,4 @@
-"""Who may call what from which thread (sections 2.14, 6.2.5, 6.2.6 and 6.2.13; rules TH-1 to TH-4)."""
+"""Which methods may be called from which threads (sections 2.14, 6.2.5, 6.2.6 and 6.2.13; rules TH-1 to TH-4)."""
 
 import pickle
 import threading
@@ -31,7 +31,7 @@ from jmsbridge.testing.suite.support import (
 
 @rule("TH-1")
 def test_thread_connection_serves_many_threads(harness: Harness, session: Session, queue: Queue) -> None:
-    """Threads may make sessions of one connection at the same time, and use each its own."""
+    """Several threads may create sessions of one connection at the same time and use one session each."""
     connection = harness.connect()
     gate = threading.Barrier(4)
 
@@ -69,7 +69,7 @@ def test_thread_factory_and_destination_serve_many_threads(harness: Harness, ses
 @rule("TH-2")
 @pitfall(18)
 def test_thread_listeners_of_one_session_take_turns(harness: Harness, session: Session) -> None:
-    """While one consumer's listener runs, the session's other has to wait; then it gets its message."""
+    """While one listener of a session runs, its other listener waits; then it gets its message."""
     connection = harness.connect(start=False)
     own = connection.create_session()
     first, second = harness.queue(), harness.queue()
@@ -159,7 +159,7 @@ def test_thread_listener_and_completion_run_off_the_caller(harness: Harness, ses
 @rule("TH-3")
 @pitfall(18)
 def test_thread_receive_beside_a_listener_is_refused(harness: Harness, session: Session, queue: Queue) -> None:
-    """A session whose messages go to a listener is not asked for messages; the listener is unharmed."""
+    """receive on a session with a listener is refused; the listener is not affected."""
     own = harness.connect().create_session()
     collector = Collector()
     listening = own.create_consumer(queue)
@@ -206,7 +206,7 @@ def test_thread_two_receives_at_once_are_refused(harness: Harness, session: Sess
 
 @rule("TH-3")
 def test_thread_context_may_get_a_second_listener(harness: Harness, session: Session) -> None:
-    """A running JMSContext may get another consumer with another listener; both hear theirs."""
+    """A started JMSContext may get another consumer with another listener; both get their messages."""
     context = harness.context()
     collectors: list[Collector] = []
     for label in ("first", "second"):
@@ -261,7 +261,8 @@ def test_thread_listener_may_receive_from_another_session(harness: Harness, sess
 
 @rule("TH-4")
 def test_thread_listener_is_unset_by_none(harness: Harness, session: Session, queue: Queue) -> None:
-    """None takes the listener away: what comes then waits for receive."""
+    """Setting None removes the listener; later messages wait for receive."""
+
     consumer = harness.connect().create_session().create_consumer(queue)
     assert consumer.message_listener is None
     collector = Collector()

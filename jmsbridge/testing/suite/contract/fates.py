@@ -132,7 +132,7 @@ def test_contract_fate_of_a_commit(harness: Harness, direction: Direction) -> No
         _, box = subscribe(onlooker.channel(False), step.one, 1)
         with contextlib.suppress(AssertionError):  # a commit of several round trips does not get that far
             box.wait(1)
-        onlooker.close()  # gives back what it took; after a cut that may take the broker a while
+        onlooker.close()  # requeues the messages it took; after a cut the broker may need a while
     else:
         answered([answer], SHORT)
     harness.cut()

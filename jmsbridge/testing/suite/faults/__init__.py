@@ -1,3 +1,3 @@
-"""Links that break."""
+"""Lost links: what continues, what is delivered again, what is reported."""
 
 __all__: list[str] = []

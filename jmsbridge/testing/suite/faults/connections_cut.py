@@ -1,4 +1,4 @@
-"""The network fails in the middle of things: what goes on, what comes back, and what is reported."""
+"""The network fails under a connection: what continues, what is delivered again, and what is reported."""
 
 import contextlib
 import threading
@@ -37,12 +37,12 @@ from jmsbridge.testing.suite.support import (
 
 
 def connect(harness: Harness, **options: Any) -> Connection:
-    """A started connection that loses no time over reconnecting, and gives up before the test is killed."""
+    """A started connection that reconnects quickly, and gives up before the test times out."""
     return harness.connect(**{"reconnect_delay": 0.01, "send_timeout": 2 * LONG, **options})
 
 
 def send_elsewhere(harness: Harness, destination: Destination, *texts: str) -> None:
-    """Send through a connection made after the cut, whose link is certainly alive."""
+    """Send through a connection opened after the cut, whose link is certainly usable."""
     connection = connect(harness)
     send_texts(connection.create_session(), destination, *texts)
     connection.close()
@@ -75,7 +75,7 @@ def receive_messages(consumer: MessageConsumer, count: int) -> list[Message]:
 
 
 def receive_until(consumer: MessageConsumer, last: str) -> list[str]:
-    """The texts up to and including ``last``: an acknowledgement that the cut overtook lets a message come twice."""
+    """The texts up to and including ``last``: a message whose acknowledgement was lost with the link comes twice."""
     texts: list[str] = []
     while last not in texts:
         texts += receive_texts(consumer, 1)
@@ -101,7 +101,7 @@ def test_fault_consumer_goes_on(harness: Harness, queue: Queue) -> None:
 
 
 def test_fault_producer_goes_on(harness: Harness, queue: Queue) -> None:
-    """The same producer sends on with its settings; what it sends in between waits for the new link or is in doubt."""
+    """The same producer continues with its settings; its sends meanwhile wait for the new link or are in doubt."""
     connection = connect(harness)
     session = connection.create_session()
     producer = session.create_producer(queue)
@@ -122,7 +122,7 @@ def test_fault_producer_goes_on(harness: Harness, queue: Queue) -> None:
 
 
 def test_fault_several_in_a_row(harness: Harness, queue: Queue) -> None:
-    """With confirmed acknowledgements only the message that was received last comes again; otherwise it may be any."""
+    """With confirmed acknowledgements only the last received message may be redelivered; without, any of them."""
     confirmed = Native.SETTLE_CONFIRM in harness.native
     consumer = connect(harness, block_on_acknowledge=confirmed).create_session().create_consumer(queue)
     for number in range(4):
@@ -134,7 +134,7 @@ def test_fault_several_in_a_row(harness: Harness, queue: Queue) -> None:
 
 
 def test_fault_topic_consumer_goes_on(harness: Harness, topic: Topic) -> None:
-    """A plain topic consumer may miss what was sent meanwhile, and hears what is sent once it is back."""
+    """A non-durable topic consumer may miss messages sent meanwhile, and gets those sent after the reconnect."""
     connection = connect(harness)
     session = connection.create_session()
     consumer = session.create_consumer(topic)
@@ -146,7 +146,7 @@ def test_fault_topic_consumer_goes_on(harness: Harness, topic: Topic) -> None:
 
 @requires(Native.DURABLE)
 def test_fault_durable_subscription_resumes(harness: Harness, topic: Topic) -> None:
-    """Also what was published while the connection was away arrives."""
+    """Messages published while the connection was down arrive, too."""
     session = connect(harness, client_id=harness.name("client")).create_session()
     name = harness.name("sub")
     consumer = session.create_durable_consumer(topic, name)
@@ -188,7 +188,7 @@ def _is_unsubscribed(session: Session, name: str) -> bool:
 @rule("TD-1")
 @requires(Native.TEMPORARY)
 def test_fault_temporary_queue_is_usable_again(harness: Harness) -> None:
-    """The same object, with its consumer, goes on working for the same connection and for others."""
+    """The same queue object and its consumer work after a reconnect, for this connection and for others."""
     connection = connect(harness)
     session = connection.create_session()
     temporary = session.create_temporary_queue()
@@ -228,7 +228,7 @@ def test_fault_timed_receive_keeps_its_time(harness: Harness, queue: Queue) -> N
 
 
 def test_fault_listener_goes_on(harness: Harness, queue: Queue) -> None:
-    """The listener needs nothing done to it, and gets what comes afterwards in order."""
+    """The listener stays set, and gets later messages in order."""
     listener = Collector()
     connect(harness).create_session().create_consumer(queue).message_listener = listener
     send_elsewhere(harness, queue, "1")
@@ -241,7 +241,7 @@ def test_fault_listener_goes_on(harness: Harness, queue: Queue) -> None:
 
 @rule("CN-8")
 def test_fault_exception_listener_is_spared(harness: Harness, queue: Queue) -> None:
-    """What the provider repaired is nobody's problem."""
+    """A reconnect is not reported to the exception listener."""
     connection = connect(harness)
     reported: list[Exception] = []
     connection.exception_listener = reported.append
@@ -255,7 +255,7 @@ def test_fault_exception_listener_is_spared(harness: Harness, queue: Queue) -> N
 
 @rule("CN-8")
 def test_fault_exception_listener_hears_the_end_once(harness: Harness, queue: Queue) -> None:
-    """Without reconnection the connection ends: told once, and every later use fails promptly."""
+    """Without reconnection the connection is lost for good: reported once, and every later call fails at once."""
     connection = connect(harness, reconnect_attempts=0)
     reported: list[Exception] = []
     told = threading.Event()
@@ -306,7 +306,7 @@ def test_fault_stopped_stays_stopped(harness: Harness, queue: Queue) -> None:
 @rule("CI-4")
 @requires(Native.CLIENT_ID)
 def test_fault_client_id_is_kept(harness: Harness) -> None:
-    """After the reconnection the id is still this connection's own, and refused to another."""
+    """After a reconnect the client id still belongs to this connection, and another one cannot use it."""
     client_id = harness.name("client")
     connection = connect(harness, client_id=client_id)
     connection.create_session()

@@ -1,4 +1,4 @@
-"""The network fails under sessions: what each acknowledgement mode and a transaction keep, repeat and report."""
+"""The network fails under sessions: what acknowledgement modes and transactions keep, redeliver and report."""
 
 import threading
 from collections import Counter
@@ -36,7 +36,7 @@ from jmsbridge.testing.suite.support import (
 )
 
 _NOT_COMMITTED = (TransactionRolledBackException, InDoubtException)
-"""In doubt is a commit that was written before its link noticed that it is dead."""
+"""InDoubt, because the commit may be written before the link notices its loss."""
 
 
 @rule("AC-1", "AC-5")
@@ -60,7 +60,7 @@ def test_fault_auto_leaves_one_message_in_doubt(harness: Harness, queue: Queue) 
 @rule("AC-5")
 @requires(Native.SETTLE_CONFIRM)
 def test_fault_client_acknowledged_do_not_return(harness: Harness, queue: Queue) -> None:
-    """A confirmed acknowledgement outlives the link; what came later returns."""
+    """After a confirmed acknowledgement only messages received later are delivered again."""
     session = connect(harness, block_on_acknowledge=True).create_session(acknowledge_mode=CLIENT_ACKNOWLEDGE)
     consumer = session.create_consumer(queue)
     send_texts(session, queue, "1", "2", "3")
@@ -74,7 +74,7 @@ def test_fault_client_acknowledged_do_not_return(harness: Harness, queue: Queue)
 
 @rule("AC-1", "JX-1")
 def test_fault_auto_message_in_listener_returns(harness: Harness, queue: Queue) -> None:
-    """The cut hits while the listener works: the message was not acknowledged, so it comes again, flagged."""
+    """After a cut during a listener its message, not acknowledged, is delivered again, marked as redelivered."""
     entered, go_on = threading.Event(), threading.Event()
 
     def hold_first(message: Message) -> None:
@@ -120,7 +120,7 @@ def test_fault_client_unacknowledged_return(harness: Harness, queue: Queue) -> N
 
 @rule("AC-10")
 def test_fault_client_acknowledge_of_old_messages_is_harmless(harness: Harness, queue: Queue) -> None:
-    """Acknowledging what came over the lost link neither fails nor takes anything from the queue."""
+    """Acknowledging messages of the lost link neither fails nor removes anything from the queue."""
     connection = connect(harness)
     session = connection.create_session(acknowledge_mode=CLIENT_ACKNOWLEDGE)
     consumer = session.create_consumer(queue)
@@ -136,7 +136,7 @@ def test_fault_client_acknowledge_of_old_messages_is_harmless(harness: Harness, 
 
 @rule("AC-2")
 def test_fault_dups_ok_loses_nothing(harness: Harness, queue: Queue) -> None:
-    """Duplicates are allowed here, a gap is not."""
+    """Messages may be duplicated, but not lost."""
     session = connect(harness).create_session(acknowledge_mode=DUPS_OK_ACKNOWLEDGE)
     consumer = session.create_consumer(queue)
     texts = [f"{number:02}" for number in range(12)]
@@ -169,7 +169,7 @@ def test_fault_prefetched_are_not_lost(harness: Harness, queue: Queue) -> None:
 @rule("TX-4")
 @requires(Native.TRANSACTIONS, native=True)
 def test_fault_commit_rolls_back_consumption(harness: Harness, queue: Queue) -> None:
-    """commit after a cut says that it did not commit, and the messages come again; the next transaction is fine."""
+    """commit after a cut raises, its messages are delivered again, and the next transaction works."""
     connection = connect(harness)
     session = connection.create_session(transacted=True)
     consumer = session.create_consumer(queue)
@@ -190,7 +190,7 @@ def test_fault_commit_rolls_back_consumption(harness: Harness, queue: Queue) -> 
 @rule("TX-2", "TX-4")
 @requires(Native.TRANSACTIONS)
 def test_fault_commit_rolls_back_sends(harness: Harness, queue: Queue) -> None:
-    """Nothing of the broken transaction is visible, everything of the next one is."""
+    """No message of the lost transaction is visible, all of the next one are."""
     connection = connect(harness)
     session = connection.create_session(transacted=True)
     send_texts(session, queue, "lost with its transaction")
@@ -206,7 +206,7 @@ def test_fault_commit_rolls_back_sends(harness: Harness, queue: Queue) -> None:
 @rule("TX-2")
 @requires(Native.TRANSACTIONS)
 def test_fault_rollback_is_quiet(harness: Harness, queue: Queue) -> None:
-    """A rollback after a cut succeeds: what it asks for has happened."""
+    """A rollback after a cut succeeds, because the transaction is rolled back anyway."""
     connection = connect(harness)
     session = connection.create_session(transacted=True)
     consumer = session.create_consumer(queue)
@@ -262,7 +262,7 @@ def test_fault_nothing_confirmed_is_lost(harness: Harness, queue: Queue) -> None
 
 @rule("AS-2")
 def test_fault_async_sends_are_each_answered_once(harness: Harness, queue: Queue) -> None:
-    """In send order; completed means that the broker has it; one that raised from send has no callback."""
+    """Callbacks come in sending order; a completed message is at the broker; a send that raises has no callback."""
     session = connect(harness).create_session()
     completions = Completions()
     sent: list[str] = []

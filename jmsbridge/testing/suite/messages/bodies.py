@@ -230,7 +230,7 @@ def test_body_kind_survives_the_wire(session: Session, queue: Queue, kind: str) 
 
 
 def assert_no_body(message: Message) -> None:
-    """Nothing in it, whatever it is."""
+    """The body of a new message is empty, of each kind."""
     if isinstance(message, TextMessage):
         assert message.text is None
     elif isinstance(message, ObjectMessage):
@@ -293,7 +293,7 @@ def test_body_get_body_and_assignability(session: Session, queue: Queue, kind: s
 @pitfall(37)
 @pytest.mark.parametrize("kind", BODIES)
 def test_body_unassignable_types_are_refused(session: Session, queue: Queue, kind: str) -> None:
-    """As anything else the body is a format error; a stream is so for every type."""
+    """get_body with any other type is a format error, and with every type for a stream."""
     bad = BODIES[kind][1]
     received = round_trip(session, queue, written(session, kind))
     for wanted in bad:
@@ -371,7 +371,7 @@ REFUSED: dict[str, tuple[Callable[[Session], Message], type]] = {
 @pitfall(37)
 @pytest.mark.parametrize("case", REFUSED)
 def test_body_receive_body_refuses_and_puts_back(harness: Harness, session: Session, queue: Queue, case: str) -> None:
-    """No body, or another: a format error, and the message is the next again, as if it had not been received."""
+    """receive_body of a message without a fitting body is a format error, and the message stays first in the queue."""
     create, wanted = REFUSED[case]
     message = create(session)
     session.create_producer(queue).send(message)
@@ -399,7 +399,7 @@ def test_body_receive_body_refuses_and_puts_back(harness: Harness, session: Sess
 def test_body_receive_body_in_client_mode_counts_as_received(
     harness: Harness, session: Session, queue: Queue, mode: int
 ) -> None:
-    """In the deferred modes a refused body was received: the next message follows, recovery brings it again."""
+    """Under CLIENT and in transactions a message with a refused body counts as received; recover redelivers it."""
     send_texts(session, queue, "first", "second")
     context = harness.context(mode)
     consumer = context.create_consumer(queue)

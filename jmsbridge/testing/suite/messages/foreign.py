@@ -1,4 +1,4 @@
-"""Messages that jmsbridge did not make: another implementation's, and of senders without JMS (rules BO-7, BO-8)."""
+"""Messages of other implementations, and of senders that do not use JMS (rules BO-7, BO-8)."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ from jmsbridge.testing.suite.support import LONG, Completions, assert_empty
 
 
 class Foreign:
-    """Another implementation's message: the same names, nothing of ours beneath."""
+    """A message of another implementation: the same public names, no class of jmsbridge."""
 
     def __init__(self) -> None:
         self.jms_message_id: str | None = "ID:foreign"
@@ -104,7 +104,7 @@ class ForeignStream(Foreign):
         return values[self._position - 1]
 
     def read_bytes(self, buffer: bytearray, length: int | None = None) -> int:
-        """Not what a copy needs; there because streams have it."""
+        """Not called by a send; here because stream messages have it."""
         raise AssertionError("values are copied as objects")
 
 
@@ -182,7 +182,7 @@ def test_body_foreign_messages_are_sent(session: Session, queue: Queue, kind: st
 @pitfall(36)
 @pytest.mark.parametrize("kind", ["text", "plain"])
 def test_body_foreign_provider_headers_are_ignored_and_written_back(session: Session, queue: Queue, kind: str) -> None:
-    """The provider's headers of a foreign message are the send's, set through the foreign object's own setters."""
+    """A send sets the provider's headers of a foreign message by the object's own setters."""
     message = Foreign() if kind == "plain" else ForeignText()
     session.create_producer(queue).send(message, delivery_mode=DeliveryMode.NON_PERSISTENT, priority=7, time_to_live=60)
     received = receive_message(session.create_consumer(queue))
@@ -197,7 +197,7 @@ def test_body_foreign_provider_headers_are_ignored_and_written_back(session: Ses
 @rule("BO-8")
 @pitfall(24, 36)
 def test_body_foreign_message_through_a_completion_listener(session: Session, queue: Queue) -> None:
-    """The completion listener gets the foreign object itself, its headers written back before."""
+    """The completion listener gets the foreign object itself, with its headers set."""
     seen: list[tuple[object, ...]] = []
     completions = Completions(on=lambda message: seen.append(headers(message)))
     message = ForeignText()
@@ -288,7 +288,7 @@ class Refusing(ForeignText):
 @rule("BO-8")
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_body_foreign_error_of_a_getter_surfaces(session: Session, queue: Queue, asynchronous: bool) -> None:
-    """What a foreign getter raises comes out of send, once, and nothing is sent."""
+    """An exception of a foreign getter is raised by send, and nothing is sent."""
     completions = Completions()
     options: dict[str, Any] = {"completion_listener": completions} if asynchronous else {}
     producer = session.create_producer(queue)
@@ -302,7 +302,7 @@ def test_body_foreign_error_of_a_getter_surfaces(session: Session, queue: Queue,
 @rule("BO-8", "CL-2")
 @pitfall(40)
 def test_body_foreign_message_closed_producer(session: Session, queue: Queue) -> None:
-    """A closed producer says so before it looks at the foreign message."""
+    """A closed producer raises IllegalState before it reads the foreign message."""
     producer = session.create_producer(queue)
     producer.close()
     message = Refusing()
@@ -315,7 +315,7 @@ def test_body_foreign_message_closed_producer(session: Session, queue: Queue) ->
 @pitfall(25)
 @pytest.mark.parametrize("thing", [object(), 5, [1]], ids=["object", "int", "list"])
 def test_body_no_message_at_all_is_refused(session: Session, queue: Queue, thing: Any) -> None:
-    """What offers none of a message's names, and is no plain body, is a format error at the call."""
+    """Sending an object that is neither a message nor a body is a format error."""
     with pytest.raises(MessageFormatException):
         session.create_producer(queue).send(thing)
     assert_empty(session.create_consumer(queue))

@@ -35,7 +35,7 @@ class TheirQueue:
 
 
 def spoil(message: Message) -> None:
-    """Fill in everything that belongs to the provider, with values that no send of these tests produces."""
+    """Set all provider headers to values that no send of these cases produces."""
     message.jms_message_id = "ID:bogus"
     message.jms_timestamp = 1111
     message.jms_destination = TheirQueue()
@@ -78,7 +78,7 @@ def assert_sent_headers(message: Message, queue: Queue, before: int, after: int)
 @rule("HD-1")
 @pitfall(36)
 def test_headers_set_by_the_client_for_the_provider_are_overwritten(session: Session, queue: Queue) -> None:
-    """The values win that the producer says, on the caller's own object and at the consumer."""
+    """The producer's values override the message's, on the caller's object and at the consumer."""
     message = session.create_text_message("body")
     spoil(message)
     before = now()
@@ -126,7 +126,7 @@ def test_headers_set_by_the_client_travel(session: Session, queue: Queue, topic:
 
 @rule("HD-2")
 def test_headers_context_producer_overrides_the_message(harness: Harness, queue: Queue, topic: Topic) -> None:
-    """What a JMSProducer says beats what the message says, on both sides."""
+    """The values of a JMSProducer override the message's, on both sides."""
     context = harness.context()
     message = context.create_text_message("body")
     message.jms_correlation_id = "message's"
@@ -146,7 +146,7 @@ def test_headers_context_producer_overrides_the_message(harness: Harness, queue:
 def test_headers_context_producer_without_values_leaves_the_message_alone(
     harness: Harness, queue: Queue, topic: Topic
 ) -> None:
-    """A JMSProducer that says nothing overrides nothing."""
+    """A JMSProducer without own values overrides nothing."""
     context = harness.context()
     message = context.create_message()
     message.jms_correlation_id = "message's"
@@ -160,7 +160,7 @@ def test_headers_context_producer_without_values_leaves_the_message_alone(
 
 @rule("HD-3")
 def test_headers_message_ids_are_prefixed_and_unique(harness: Harness, queue: Queue) -> None:
-    """No two sends share an id: not of one object, not of two sessions, not of two connections."""
+    """Each send has its own message id: of the same object, of different sessions and of different connections."""
     ids: list[str | None] = []
     first = harness.connect()
     for session in (first.create_session(), first.create_session(), harness.connect().create_session()):
@@ -236,7 +236,7 @@ def test_headers_expiration_is_send_time_plus_ttl(session: Session, queue: Queue
 
 @rule("HD-5")
 def test_headers_expiration_is_zero_without_ttl(session: Session, queue: Queue) -> None:
-    """A message that lives for ever says 0, whatever the client wrote."""
+    """The expiration of a message without time to live is 0, whatever the client set."""
     message = session.create_message()
     message.jms_expiration = 1
     received = round_trip(session, queue, message)
@@ -281,7 +281,7 @@ def test_headers_expiration_and_delivery_time_count_from_send_in_a_transaction(
 
 @rule("HD-5", "HD-6")
 def test_headers_async_sends_fix_times_at_the_call(session: Session, queue: Queue) -> None:
-    """The confirmation's time is no header's base."""
+    """Headers are computed from the time of the send call, not of the confirmation."""
     completions = Completions()
     message = session.create_text_message("later")
     before = now()
@@ -322,7 +322,7 @@ REPLY_KINDS: dict[str, tuple[type[Destination], Callable[[Harness, Session], Des
     ],
 )
 def test_headers_reply_to_keeps_its_kind(harness: Harness, session: Session, queue: Queue, kind: str) -> None:
-    """A reply destination comes back as what it was, and replies through it arrive."""
+    """A reply-to arrives with its kind of destination, and replies to it arrive."""
     expected, create = REPLY_KINDS[kind]
     reply_to = create(harness, session)
     replies = session.create_consumer(reply_to)
@@ -339,7 +339,7 @@ def test_headers_reply_to_keeps_its_kind(harness: Harness, session: Session, que
 @rule("HD-8")
 @requires(Native.TRANSACTIONS)
 def test_headers_redelivered_is_false_first_then_true(harness: Harness, session: Session, queue: Queue) -> None:
-    """The sender's value means nothing; a rollback sets the flag for good."""
+    """JMSRedelivered is false at first, whatever the sender set, and true after a rollback."""
     message = session.create_message()
     message.jms_redelivered = True
     session.create_producer(queue).send(message)
@@ -381,7 +381,7 @@ def test_headers_of_a_received_message_stay_writable(session: Session, queue: Qu
 
 @rule("HD-10")
 def test_headers_show_the_effective_priority(session: Session, queue: Queue) -> None:
-    """What counted for the delivery is what both sides read: the argument, not the producer's, not the message's."""
+    """Both sides read the arguments of the send, not the values of the producer or the message."""
     producer = session.create_producer(queue)
     producer.priority = 3
     message = session.create_message()
@@ -405,7 +405,7 @@ def test_headers_show_the_effective_delivery_mode(session: Session, queue: Queue
 
 @rule("HD-11")
 def test_headers_sent_message_may_be_changed_and_sent_again(session: Session, queue: Queue) -> None:
-    """Each send takes a copy; a message object is a form to fill in again."""
+    """Each send takes a copy; the message object can be changed and sent again."""
     producer = session.create_producer(queue)
     message = session.create_text_message("first")
     message.set_int_property("number", 1)
@@ -429,7 +429,7 @@ def test_headers_sent_message_may_be_changed_and_sent_again(session: Session, qu
 @rule("HD-12")
 @requires(Native.TRANSACTIONS)
 def test_headers_redelivery_brings_the_original(harness: Harness, session: Session, queue: Queue) -> None:
-    """What a consumer did to its copy is gone after a rollback."""
+    """After a rollback the original message is redelivered, whatever the consumer changed in its copy."""
     message = session.create_text_message("original")
     message.set_string_property("colour", "red")
     message.jms_correlation_id = "original"

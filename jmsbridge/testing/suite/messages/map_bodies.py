@@ -137,7 +137,7 @@ NULLS: dict[str, Any] = {
 @pitfall(35)
 @pytest.mark.parametrize("kind", [*NULLS, "bytes"])
 def test_body_field_null_of_a_map(session: Session, queue: Queue, kind: str) -> None:
-    """A null field and an unknown name read alike: each getter has its own answer."""
+    """A null field and an unknown name read the same: None, False, or the error of the getter's type."""
     message = session.create_map_message()
     message.set_object("null", None)
     expected = NULLS.get(kind)
@@ -179,7 +179,7 @@ SETTERS: dict[str, Any] = {**{kind: value for kind, (value, _) in TYPED.items()}
 @pytest.mark.parametrize("name", [None, ""], ids=["null", "empty"])
 @pytest.mark.parametrize("kind", SETTERS)
 def test_body_map_missing_name_is_refused(session: Session, kind: str, name: Any) -> None:
-    """Every setter of a map wants a name."""
+    """Every setter of a map refuses an empty or missing name."""
     message = session.create_map_message()
     with pytest.raises(ValueError):
         getattr(message, f"set_{kind}")(name, SETTERS[kind])

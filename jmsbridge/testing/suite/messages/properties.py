@@ -87,7 +87,7 @@ def test_properties_object_takes_the_boxed_types(session: Session, queue: Queue,
 @pitfall(34)
 @pytest.mark.parametrize("kind", FOREIGN)
 def test_properties_object_of_a_foreign_type_is_refused(session: Session, kind: str) -> None:
-    """A character, a list, a map and bytes are no property values; nothing is set."""
+    """A character, a list, a map and bytes are refused as property values, and nothing is set."""
     message = session.create_message()
     with pytest.raises(MessageFormatException):
         message.set_object_property("p", FOREIGN[kind])
@@ -121,7 +121,7 @@ def test_properties_none_is_a_value(session: Session, queue: Queue) -> None:
 @pytest.mark.parametrize("name", [None, ""], ids=["null", "empty"])
 @pytest.mark.parametrize("kind", SETTERS)
 def test_properties_missing_name_is_refused(session: Session, kind: str, name: str | None) -> None:
-    """Every setter wants a name."""
+    """Every setter refuses an empty or missing name."""
     message = session.create_message()
     with pytest.raises(ValueError):
         set_property(message, kind, name, SETTERS[kind])
@@ -131,7 +131,7 @@ def test_properties_missing_name_is_refused(session: Session, kind: str, name: s
 @rule("PR-2")
 @pytest.mark.parametrize("name", [None, ""], ids=["null", "empty"])
 def test_properties_context_producer_refuses_a_missing_name(harness: Harness, name: Any) -> None:
-    """A JMSProducer wants a name too."""
+    """A JMSProducer refuses an empty or missing name, too."""
     producer = harness.context().create_producer()
     with pytest.raises(ValueError):
         producer.set_property(name, "value")
@@ -141,7 +141,7 @@ def test_properties_context_producer_refuses_a_missing_name(harness: Harness, na
 @rule("PR-2")
 @pytest.mark.parametrize("name", ["1x", "a-b", "a.b", "a b", "%", "NULL", "LIKE", "BETWEEN", "JMSThing"])
 def test_properties_name_is_an_identifier(harness: Harness, session: Session, name: str) -> None:
-    """A name that no selector could say, or that belongs to a header, is refused by message and JMSProducer."""
+    """A name that is not an identifier, or that is a header's, is refused by message and JMSProducer."""
     message = session.create_message()
     with pytest.raises(ValueError):
         message.set_int_property(name, 1)
@@ -309,7 +309,7 @@ def test_properties_wrong_type_stays_wrong_at_the_receiver(session: Session, que
 
 @rule("PR-10")
 def test_properties_context_producer_cannot_change_a_forwarded_message(harness: Harness, queue: Queue) -> None:
-    """Properties of a JMSProducer do not fit onto a received message; the send says so and sends nothing."""
+    """A JMSProducer with properties cannot send a received message, whose properties are read-only: the send fails."""
     context = harness.context()
     onward = harness.queue()
     context.create_producer().send(queue, "body")
@@ -385,7 +385,7 @@ def test_properties_jmsx_names_are_listed(harness: Harness, connection: Connecti
 
 @rule("JX-3")
 def test_properties_jmsx_names_are_case_sensitive(harness: Harness, queue: Queue) -> None:
-    """jmsxgroupid is some other property."""
+    """jmsxgroupid is not JMSXGroupID, but an ordinary property."""
     session = grouping(harness)
     message = session.create_message()
     message.set_string_property("JMSXGroupID", "upper")
@@ -424,7 +424,7 @@ def test_properties_jmsx_optional_names_only_as_listed(session: Session, connect
 
 @rule("JX-5")
 def test_properties_delivery_count_of_the_client_is_overwritten(session: Session, queue: Queue) -> None:
-    """Whatever a client writes into the provider's count, the receiver reads the provider's."""
+    """The receiver reads the provider's delivery count, whatever the sender wrote."""
     message = session.create_message()
     message.set_int_property("JMSXDeliveryCount", 99)
     received = round_trip(session, queue, message)

@@ -1,7 +1,4 @@
-"""One message to the broker and back, for the cases that look at both ends.
-
-Helpers, not cases: nothing of this module belongs into the namespace of the test module that imports the suite.
-"""
+"""Helpers that send one message to the broker and receive it, for cases that compare both sides."""
 
 from typing import TypeVar
 

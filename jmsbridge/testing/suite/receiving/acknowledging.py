@@ -1,7 +1,7 @@
 """When a message counts as acknowledged, in the modes of Jakarta Messaging: rules AC-1 to AC-5 and AC-10 to AC-13.
 
-Acknowledgement is observed where it matters: the network is cut or the session closed, and another connection looks at
-what is left. After a cut only the texts are compared, since a broker cannot know what the application had seen.
+To observe acknowledgements, a case cuts the network or closes the session, and another connection receives what is
+left. After a cut only the texts are compared, because a broker cannot know which messages the application had seen.
 """
 
 import threading
@@ -43,7 +43,7 @@ from jmsbridge.testing.suite.support import LONG, Collector, assert_empty, recei
 @requires(Native.SETTLE_CONFIRM)
 @pitfall(8)
 def test_ack_auto_receive_settles_before_returning(harness: Harness, session: Session, queue: Queue) -> None:
-    """What receive returned is acknowledged, what waits behind it is not."""
+    """A message that receive returned is acknowledged; messages behind it are not."""
     consumer = lossy_session(harness, AUTO_ACKNOWLEDGE).create_consumer(queue)
     send_texts(session, queue, "a", "b")
     assert receive_texts(consumer, 1) == ["a"]
@@ -53,7 +53,7 @@ def test_ack_auto_receive_settles_before_returning(harness: Harness, session: Se
 @rule("AC-1")
 @requires(Native.SETTLE_CONFIRM)
 def test_ack_auto_listener_settles_after_return(harness: Harness, session: Session, queue: Queue) -> None:
-    """While the listener runs, the message is not acknowledged: the network dies and somebody else gets it."""
+    """While the listener runs, its message is not acknowledged: after a cut another consumer gets it."""
     entered, leave = threading.Event(), threading.Event()
 
     def listen(_: Message) -> None:
@@ -120,7 +120,7 @@ def test_ack_client_leaves_what_comes_after_it(harness: Harness, session: Sessio
 @rule("AC-12")
 @pitfall(4)
 def test_ack_client_leaves_what_was_not_received(harness: Harness, session: Session, queue: Queue) -> None:
-    """Messages that only waited in the client go back in order, and are no redeliveries."""
+    """Messages that were only prefetched are released in order, not marked as redelivered."""
     client = deferred_session(harness, CLIENT_ACKNOWLEDGE)
     consumer = client.create_consumer(queue)
     send_texts(session, queue, "a", "b", "c")
@@ -132,7 +132,7 @@ def test_ack_client_leaves_what_was_not_received(harness: Harness, session: Sess
 @rule("AC-12")
 @pitfall(1, 4)
 def test_ack_client_spares_other_consumers_unseen(harness: Harness, session: Session, queue: Queue) -> None:
-    """What another consumer of the session has not handed over yet is not acknowledged with the rest."""
+    """Messages that another consumer of the session has only prefetched are not acknowledged."""
     other = harness.queue("other")
     client = deferred_session(harness, CLIENT_ACKNOWLEDGE)
     first, second = client.create_consumer(queue), client.create_consumer(other)
@@ -165,7 +165,7 @@ def test_ack_client_inside_listener(harness: Harness, session: Session, queue: Q
 
 @rule("AC-3")
 def test_ack_context_acknowledges_the_session(harness: Harness, session: Session, queue: Queue) -> None:
-    """JMSContext.acknowledge is Message.acknowledge without a message at hand."""
+    """JMSContext.acknowledge acknowledges everything that the session consumed, like Message.acknowledge."""
     context = harness.context(CLIENT_ACKNOWLEDGE)
     consumer = context.create_consumer(queue)
     send_texts(session, queue, "a", "b", "c")
@@ -191,7 +191,7 @@ def test_ack_context_acknowledge_is_ignored_elsewhere(harness: Harness, session:
 @rule("AC-10")
 @pytest.mark.parametrize("closed", ["session", "connection"])
 def test_ack_client_is_never_forced_by_close(harness: Harness, session: Session, queue: Queue, closed: str) -> None:
-    """Closing keeps what was not acknowledged; it comes again flagged, before what nobody saw."""
+    """After a close unacknowledged messages are redelivered, marked so, before those that were not delivered."""
     connection = harness.connect()
     client = connection.create_session(acknowledge_mode=CLIENT_ACKNOWLEDGE)
     consumer = client.create_consumer(queue)
@@ -235,7 +235,7 @@ def test_ack_is_final(harness: Harness, session: Session, queue: Queue) -> None:
 @rule("AC-4")
 @pytest.mark.parametrize("mode", [AUTO_ACKNOWLEDGE, DUPS_OK_ACKNOWLEDGE], ids=["auto", "dups_ok"])
 def test_ack_is_ignored_in_automatic_modes(harness: Harness, session: Session, queue: Queue, mode: int) -> None:
-    """acknowledge does nothing, and no harm either."""
+    """acknowledge has no effect in automatic modes."""
     automatic = deferred_session(harness, mode)
     consumer = automatic.create_consumer(queue)
     send_texts(session, queue, "a", "b")
@@ -247,7 +247,7 @@ def test_ack_is_ignored_in_automatic_modes(harness: Harness, session: Session, q
 @rule("AC-4")
 @requires(Native.TRANSACTIONS)
 def test_ack_is_ignored_in_transactions(harness: Harness, session: Session, queue: Queue) -> None:
-    """acknowledge takes nothing out of the transaction's hands."""
+    """acknowledge has no effect in a transaction."""
     transacted = deferred_session(harness, SESSION_TRANSACTED)
     consumer = transacted.create_consumer(queue)
     send_texts(session, queue, "a")
@@ -292,7 +292,7 @@ def test_ack_closed_consumer_can_still_acknowledge(harness: Harness, session: Se
 @rule("AC-11")
 @pitfall(5)
 def test_ack_closed_consumer_can_still_recover(harness: Harness, session: Session, queue: Queue) -> None:
-    """Recover after the consumer is gone gives its messages to whoever consumes next."""
+    """Recover redelivers the messages of a closed consumer to the next consumer."""
     client = deferred_session(harness, CLIENT_ACKNOWLEDGE)
     consumer = client.create_consumer(queue)
     send_texts(session, queue, "a", "b")
@@ -326,7 +326,7 @@ def test_ack_closed_consumer_can_still_finish_transaction(
 @rule("AC-12")
 @pitfall(4)
 def test_ack_closed_consumer_returns_unseen(harness: Harness, session: Session, queue: Queue) -> None:
-    """Closing a consumer gives back what it had not handed over, unflagged and in order, and keeps the rest."""
+    """Closing a consumer releases messages that it had only prefetched, in order; delivered ones stay unsettled."""
     client = deferred_session(harness, CLIENT_ACKNOWLEDGE)
     consumer = client.create_consumer(queue)
     send_texts(session, queue, "a", "b", "c")

@@ -27,7 +27,7 @@ def texts_of(browser: QueueBrowser) -> list[str]:
 
 
 def wait_until_expired(message: Message) -> None:
-    """Return when the clock has passed the message's expiration."""
+    """Wait until the message has expired."""
     assert message.jms_expiration > 0
     eventually(lambda: time.time() * 1000 > message.jms_expiration + 5)
 
@@ -48,7 +48,7 @@ def test_browse_shows_order_and_takes_nothing(harness: Harness, session: Session
 @requires(Native.BROWSE)
 @pytest.mark.parametrize("count", [100, 250])
 def test_browse_long_queue_to_its_end(session: Session, queue: Queue, count: int) -> None:
-    """However many messages there are: a browser may fetch them in steps, and shows them all."""
+    """A browser shows all messages of a long queue, also if it fetches them in steps."""
     texts = [str(number) for number in range(count)]
     send_texts(session, queue, *texts)
     with session.create_browser(queue) as browser:
@@ -118,7 +118,7 @@ def test_browse_hides_what_is_not_due(session: Session, queue: Queue) -> None:
 @rule("BR-2")
 @requires(Native.BROWSE)
 def test_browse_on_a_stopped_connection(harness: Harness, session: Session, queue: Queue) -> None:
-    """Browsing delivers nothing, so it needs no start."""
+    """A browser works on a connection that is not started."""
     send_texts(session, queue, "1", "2")
     stopped = harness.connect(start=False)
     browser = stopped.create_session().create_browser(queue)
@@ -138,7 +138,7 @@ def test_browse_not_in_a_topic_session(harness: Harness, queue: Queue) -> None:
 @pitfall(11)
 @requires(Native.BROWSE)
 def test_browse_closed_consumer_hides_nothing(harness: Harness, session: Session, queue: Queue) -> None:
-    """What a consumer had fetched ahead is visible again the moment its close returns, in its old place."""
+    """Messages that a consumer had prefetched are visible in their old place as soon as its close returns."""
     send_texts(session, queue, "1", "2", "3", "4")
     other = harness.connect().create_session(acknowledge_mode=CLIENT_ACKNOWLEDGE)
     with other.create_consumer(queue) as consumer:
@@ -166,7 +166,7 @@ def test_browse_closed_selector_consumer_hides_nothing(session: Session, queue: 
 @rule("EX-1")
 @requires(Native.BROWSE | Native.EXPIRY)
 def test_browse_hides_expired_messages(session: Session, queue: Queue) -> None:
-    """An expired message is not shown, wherever in the queue it stands; time to live 0 never ends."""
+    """An expired message is not shown, at any position; messages with time to live 0 do not expire."""
     send_texts(session, queue, "first", time_to_live=0)
     (doomed,) = send_texts(session, queue, "doomed", time_to_live=0.05)
     send_texts(session, queue, "last", time_to_live=60)
@@ -177,7 +177,7 @@ def test_browse_hides_expired_messages(session: Session, queue: Queue) -> None:
 @rule("EX-1")
 @requires(Native.EXPIRY)
 def test_browse_expired_messages_are_not_delivered(session: Session, queue: Queue) -> None:
-    """Neither when it expired before the consumer came, nor while it waited in a consumer's prefetch."""
+    """A message that expired before the consumer was created, or while it was prefetched, is not delivered."""
     (doomed,) = send_texts(session, queue, "doomed", time_to_live=0.05)
     send_texts(session, queue, "lasting")
     wait_until_expired(doomed)

@@ -32,7 +32,7 @@ from jmsbridge.testing.suite.support import (
 
 
 def text_of(message: Message | None) -> str | None:
-    """The text of a message, None where there is no message."""
+    """The text of a message; None for None."""
     return None if message is None else str(message.get_body(str))
 
 
@@ -47,7 +47,7 @@ def send_coloured(session: Session, topic: Topic, *colours: str) -> None:
 
 @rule("CN-6")
 def test_recv_timeout_ends_with_none(session: Session, queue: Queue) -> None:
-    """None after the time asked for, not earlier; seconds as a float or as a timedelta."""
+    """receive returns None after the time-out, not earlier; it is a float of seconds or a timedelta."""
     consumer = session.create_consumer(queue)
     for timeout in (0.1, timedelta(milliseconds=100)):
         begin = time.monotonic()
@@ -57,7 +57,7 @@ def test_recv_timeout_ends_with_none(session: Session, queue: Queue) -> None:
 
 @rule("CN-6", "CN-7")
 def test_recv_zero_timeout_is_no_wait(session: Session, queue: Queue) -> None:
-    """Seconds, not Java's milliseconds: 0 returns at once."""
+    """A time-out of 0 returns at once; in Java it would wait for ever."""
     consumer = session.create_consumer(queue)
     assert run_thread(lambda: consumer.receive(timeout=0)).result(LONG) is None
     send_texts(session, queue, "there")
@@ -98,7 +98,7 @@ def test_recv_close_from_elsewhere_ends_receive(harness: Harness, queue: Queue, 
 
 @rule("CN-6")
 def test_recv_close_from_elsewhere_ends_iteration(harness: Harness, session: Session, queue: Queue) -> None:
-    """``for message in consumer`` is over when the consumer is closed; no exception, nothing lost."""
+    """``for message in consumer`` ends when the consumer is closed, without exception and without losing a message."""
     consumer = harness.connect().create_session().create_consumer(queue)
     seen = Collector()
 
@@ -155,7 +155,7 @@ def test_recv_closed_context_consumer_is_illegal(harness: Harness, queue: Queue)
 @pitfall(9)
 @requires(Native.DRAIN)
 def test_recv_no_wait_sees_the_backlog(session: Session, queue: Queue) -> None:
-    """The very first call of a new consumer finds what is on the broker: its own buffer is not the question."""
+    """The first call of a new consumer returns a message that is at the broker, although none is prefetched yet."""
     for text in ("first", "second", "third"):
         send_texts(session, queue, text)
         with session.create_consumer(queue) as consumer:
@@ -166,7 +166,7 @@ def test_recv_no_wait_sees_the_backlog(session: Session, queue: Queue) -> None:
 @requires(Native.DRAIN)
 @pytest.mark.parametrize("prefetch", [0, 1, 250])
 def test_recv_no_wait_takes_all_then_none(harness: Harness, session: Session, queue: Queue, prefetch: int) -> None:
-    """Whatever the prefetch, in order; None when the queue is empty, and again a message when one was sent."""
+    """With any prefetch: all messages in order, None when the queue is empty, and later messages when they are sent."""
     send_texts(session, queue, "1", "2", "3")
     consumer = harness.connect().create_session().create_consumer(queue, prefetch=prefetch)
     assert [text_of(consumer.receive_no_wait()) for _ in range(5)] == ["1", "2", "3", None, None]
@@ -176,7 +176,7 @@ def test_recv_no_wait_takes_all_then_none(harness: Harness, session: Session, qu
 
 @rule("OR-4")
 def test_recv_one_message_each(harness: Harness, session: Session, queue: Queue) -> None:
-    """Two consumers of a queue never get the same message; how many each gets is the broker's affair."""
+    """Two consumers of a queue never get the same message; the broker decides how many each gets."""
     consumers = [harness.connect().create_session().create_consumer(queue, prefetch=1) for _ in range(2)]
     texts = [str(number) for number in range(8)]
     send_texts(session, queue, *texts)
@@ -194,7 +194,7 @@ def test_recv_one_message_each(harness: Harness, session: Session, queue: Queue)
 
 @rule("AC-13")
 def test_recv_prefetch_zero_fetches_singly(harness: Harness, session: Session, queue: Queue) -> None:
-    """With prefetch 0 a consumer has what it was given and nothing else; the others see the rest at once."""
+    """With prefetch 0 a consumer takes only the message that it receives; others get the rest at once."""
     send_texts(session, queue, "1", "2", "3")
     frugal = harness.connect().create_session().create_consumer(queue, prefetch=0)
     assert receive_texts(frugal, 1) == ["1"]
@@ -204,7 +204,7 @@ def test_recv_prefetch_zero_fetches_singly(harness: Harness, session: Session, q
 
 @rule("AC-13")
 def test_recv_prefetch_zero_leaves_no_credit_behind(harness: Harness, session: Session, queue: Queue) -> None:
-    """A receive that timed out asks for nothing any more: a later message goes to somebody who waits."""
+    """After a receive with prefetch 0 has timed out, a later message goes to a consumer that waits."""
     frugal = harness.connect().create_session().create_consumer(queue, prefetch=0)
     assert frugal.receive(timeout=0.05) is None
     assert frugal.receive_no_wait() is None
@@ -231,7 +231,7 @@ def test_recv_prefetch_bounds_what_a_consumer_holds(harness: Harness, session: S
     send_texts(session, queue, *texts)
     assert receive_texts(bounded, 1) == ["0"]
     with session.create_consumer(queue) as other:
-        # Which messages these are depends on when the bounded consumer is granted more; there are five at least.
+        # which messages these are depends on when the bounded consumer grants credit; there are at least five
         taken = receive_texts(other, 5)
     assert taken == sorted(taken)
     assert sorted([*taken, *receive_texts(bounded, 2)]) == texts[1:]
@@ -249,7 +249,7 @@ def test_recv_stopped_connection_takes_nothing(harness: Harness, session: Sessio
 
 @rule("CN-1")
 def test_recv_stopped_connection_delivers_nothing(harness: Harness, session: Session, queue: Queue) -> None:
-    """Not to receive, not to receive_no_wait; the message waits for start."""
+    """On a stopped connection neither receive nor receive_no_wait returns a message, until start."""
     send_texts(session, queue, "waiting")
     connection = harness.connect(start=False)
     consumer = connection.create_session().create_consumer(queue)
@@ -262,7 +262,7 @@ def test_recv_stopped_connection_delivers_nothing(harness: Harness, session: Ses
 
 @rule("CN-4", "CN-6")
 def test_recv_stopping_ends_delivery(connection: Connection, session: Session, queue: Queue) -> None:
-    """After stop no receive returns a message, fetched ahead or not; timers run on, and start brings everything."""
+    """After stop no receive returns a message, prefetched or not; time-outs continue, and start delivers all."""
     consumer = session.create_consumer(queue)
     send_texts(session, queue, "1", "2", "3")
     assert receive_texts(consumer, 1) == ["1"]
@@ -278,7 +278,7 @@ def test_recv_stopping_ends_delivery(connection: Connection, session: Session, q
 @pitfall(11)
 @requires(Native.DRAIN)
 def test_recv_closed_consumer_gives_messages_back_in_order(harness: Harness, session: Session, queue: Queue) -> None:
-    """What it had fetched and nobody saw is there at once for another connection: unflagged, in its old order."""
+    """Messages that a closed consumer had prefetched are at once available to others, unmarked and in order."""
     send_texts(session, queue, "1", "2", "3", "4")
     with session.create_consumer(queue) as consumer:
         assert receive_texts(consumer, 1) == ["1"]
@@ -295,7 +295,7 @@ def test_recv_closed_consumer_gives_messages_back_in_order(harness: Harness, ses
 def test_recv_no_local_hides_the_own_connection(
     harness: Harness, connection: Connection, topic: Topic, selector: str | None
 ) -> None:
-    """Not the session but the connection is local: what any of its sessions sends stays hidden."""
+    """With no_local a consumer does not get messages sent by any session of its connection."""
     session, sibling = connection.create_session(), connection.create_session()
     consumer = session.create_consumer(topic, selector, True)
     everything = session.create_consumer(topic, selector, False)

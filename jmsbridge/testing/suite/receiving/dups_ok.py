@@ -36,7 +36,7 @@ from jmsbridge.testing.suite.support import SHORT, assert_empty, receive_texts, 
 def test_ack_dups_ok_acknowledges_by_number(
     harness: Harness, session: Session, queue: Queue, where: str, number: int, interval: float, remaining: list[str]
 ) -> None:
-    """Every n-th received message acknowledges; three were received when the network died."""
+    """Every n-th received message acknowledges all before it; here the network fails after three."""
     strategy: dict[str, Any] = {"dups_ok_messages": number, "dups_ok_interval": interval}
     options = strategy if where == "connection" else {}
     lossy = harness.connect(reconnect_attempts=0, block_on_acknowledge=True, **options)
@@ -50,7 +50,7 @@ def test_ack_dups_ok_acknowledges_by_number(
 @rule("AC-2")
 @requires(Native.SETTLE_CONFIRM)
 def test_ack_dups_ok_acknowledges_by_interval(harness: Harness, session: Session, queue: Queue) -> None:
-    """After k seconds what was received is acknowledged without another message coming."""
+    """After k seconds received messages are acknowledged, without a further message."""
     send_texts(session, queue, "a", "b")
     for patience in (0.4, 2.0, 10.0):  # a busy machine may be late
         consumer = lossy_session(
@@ -59,7 +59,7 @@ def test_ack_dups_ok_acknowledges_by_interval(harness: Harness, session: Session
         assert receive_texts(consumer, 2) == ["a", "b"]
         assert_empty(consumer, timeout=patience)
         harness.cut()
-        with harness.connect() as connection:  # closing gives back what it finds
+        with harness.connect() as connection:  # closing returns the messages that it received
             found = connection.create_session(False, CLIENT_ACKNOWLEDGE).create_consumer(queue).receive(timeout=SHORT)
         if found is None:
             break
@@ -68,7 +68,7 @@ def test_ack_dups_ok_acknowledges_by_interval(harness: Harness, session: Session
 
 @rule("AC-2")
 def test_ack_dups_ok_of_one_is_auto(harness: Harness, session: Session, queue: Queue) -> None:
-    """n = 1 and k = 0 behave as AUTO_ACKNOWLEDGE: nothing to recover, acknowledge means nothing."""
+    """n = 1 and k = 0 behave as AUTO_ACKNOWLEDGE: recover and acknowledge have no effect."""
     lazy = deferred_session(harness, DUPS_OK_ACKNOWLEDGE, dups_ok_messages=1, dups_ok_interval=0)
     consumer = lazy.create_consumer(queue)
     send_texts(session, queue, "a", "b")
@@ -81,7 +81,7 @@ def test_ack_dups_ok_of_one_is_auto(harness: Harness, session: Session, queue: Q
 
 @rule("AC-2", "AC-3", "AC-10")
 def test_ack_dups_ok_of_zero_is_client(harness: Harness, session: Session, queue: Queue) -> None:
-    """n = 0 and k = 0 behave as CLIENT_ACKNOWLEDGE: acknowledge counts, recover brings back, close forces nothing."""
+    """n = 0 and k = 0 behave as CLIENT_ACKNOWLEDGE: acknowledge and recover work, and close acknowledges nothing."""
     lazy = deferred_session(harness, DUPS_OK_ACKNOWLEDGE, dups_ok_messages=0, dups_ok_interval=0)
     consumer = lazy.create_consumer(queue)
     send_texts(session, queue, "a", "b", "c")
@@ -96,7 +96,7 @@ def test_ack_dups_ok_of_zero_is_client(harness: Harness, session: Session, queue
 
 @rule("AC-2")
 def test_ack_dups_ok_is_complete_after_close(harness: Harness, session: Session, queue: Queue) -> None:
-    """Laziness never shows without a failure: after an orderly close nothing comes twice, and nothing is lost."""
+    """Without a failure, after an orderly close no message is duplicated or lost."""
     lazy = deferred_session(harness, DUPS_OK_ACKNOWLEDGE, dups_ok_messages=100, dups_ok_interval=60)
     consumer = lazy.create_consumer(queue)
     send_texts(session, queue, "a", "b", "c")

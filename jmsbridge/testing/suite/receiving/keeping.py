@@ -1,7 +1,7 @@
-"""Nothing vanishes without a failure: consumers, sessions, connections and links come and go, and no message is lost.
+"""No message is lost or dead-lettered because consumers, sessions, connections and links come and go.
 
-Some brokers count what is handed back, whether an application has seen it or not, and drop or move a message that came
-back too often. The numbers here are above the limits that brokers have by default.
+Some brokers count how often a message is returned, even if no application has seen it, and drop or move it after too
+many times. The numbers here exceed the default limits of brokers.
 """
 
 import threading
@@ -63,7 +63,7 @@ class _Place:
         send_texts(session, self._queue if self._kind == "queue" else self._topic, *texts)
 
     def end(self, session: Session) -> None:
-        """Nothing is left behind, and nothing has become a dead letter."""
+        """Check that no message is left, and none has become a dead letter."""
         assert_no_letters(self._harness, session)
         if self._kind != "queue":
             session.unsubscribe(self._name)
@@ -99,7 +99,7 @@ def test_keeping_what_short_lived_consumers_leave(harness: Harness, kind: str) -
 @rule("AC-12")
 @every_kind
 def test_keeping_what_consumers_had_not_seen(harness: Harness, kind: str) -> None:
-    """Consumers that ask, and leave before they have received anything; then everything comes, in its order."""
+    """Consumers prefetch and are closed before they receive; then all messages are delivered in order."""
     place = _Place(harness, kind)
     session = place.connect().create_session()
     place.fill(session, TEXTS)
@@ -114,7 +114,7 @@ def test_keeping_what_consumers_had_not_seen(harness: Harness, kind: str) -> Non
 @rule("AC-12")
 @every_kind
 def test_keeping_what_restarted_listeners_had_not_seen(harness: Harness, kind: str) -> None:
-    """A worker that is stopped and started in an orderly way, connection and all, and handles two messages a time."""
+    """A worker that is restarted with its connection after every two messages."""
     place = _Place(harness, kind)
     texts = [f"{number:03}" for number in range(8 * ROUNDS)]
     with place.connect() as connection:
@@ -145,7 +145,7 @@ def test_keeping_what_restarted_listeners_had_not_seen(harness: Harness, kind: s
 @rule("AC-10")
 @pytest.mark.parametrize("mode", DEFERRED)
 def test_keeping_what_closed_sessions_had_not_acknowledged(harness: Harness, queue: Queue, mode: int) -> None:
-    """Sessions that receive everything and are closed: nobody has said that a message failed."""
+    """Sessions that receive all messages and are closed: that does not count as a failure of a message."""
     texts = TEXTS[:30]
     session = harness.connect().create_session()
     forget_letters(harness, session)
@@ -163,7 +163,7 @@ def test_keeping_what_closed_sessions_had_not_acknowledged(harness: Harness, que
 @rule("AC-9")
 @pytest.mark.parametrize("mode", DEFERRED)
 def test_keeping_closed_sessions_are_no_failures(harness: Harness, queue: Queue, mode: int) -> None:
-    """The limit of redeliveries begins with the first failure, however often the message was delivered before."""
+    """Only failures count towards the limit of redeliveries, not earlier deliveries."""
     send_texts(harness.connect().create_session(), queue, "held")
     for _ in range(10):
         holding = deferred_session(harness, mode)
@@ -229,7 +229,7 @@ def test_contract_keeping_what_closed_links_held(harness: Harness) -> None:
 @level("contract")
 @promise(Outcome.REQUEUED)
 def test_contract_keeping_count_of_what_was_requeued(harness: Harness) -> None:
-    """A delivery that did not fail counts as a delivery; where the backend knows failures, they are told exactly."""
+    """A requeued message counts as delivered; if the backend counts failures, their number is exact."""
     address = harness.address()
     link = harness.open_link()
     send_texts_to(link, address, "a")

@@ -32,7 +32,7 @@ from jmsbridge.testing.suite.support import LONG, SHORT, Collector, assert_empty
 
 
 class _Refusal(Exception):
-    """What the listeners of these cases raise."""
+    """The exception that the listeners of these cases raise."""
 
 
 # -- recover ---------------------------------------------------------------------------------------------------------
@@ -41,7 +41,7 @@ class _Refusal(Exception):
 @rule("AC-6")
 @pitfall(3)
 def test_redelivery_recover_restarts_at_the_oldest(harness: Harness, session: Session, queue: Queue) -> None:
-    """What was delivered comes again, flagged and in order, before what was not yet seen and what is newer."""
+    """Delivered messages are redelivered, marked and in order, before prefetched and newer ones."""
     client = deferred_session(harness, CLIENT_ACKNOWLEDGE)
     consumer = client.create_consumer(queue)
     send_texts(session, queue, "a", "b", "c", "d")
@@ -55,7 +55,7 @@ def test_redelivery_recover_restarts_at_the_oldest(harness: Harness, session: Se
 @rule("AC-6", "OR-3")
 @pitfall(3)
 def test_redelivery_recover_covers_all_consumers(harness: Harness, session: Session, queue: Queue) -> None:
-    """Recover is of the session: each of its consumers gets its own messages again, in its own order."""
+    """Recover affects the whole session: each of its consumers gets its messages again, in order."""
     other = harness.queue("other")
     client = deferred_session(harness, CLIENT_ACKNOWLEDGE)
     first, second = client.create_consumer(queue), client.create_consumer(other)
@@ -69,7 +69,7 @@ def test_redelivery_recover_covers_all_consumers(harness: Harness, session: Sess
 
 @rule("AC-6", "AC-5")
 def test_redelivery_recover_leaves_acknowledged_alone(harness: Harness, session: Session, queue: Queue) -> None:
-    """Only what is not acknowledged starts again."""
+    """Recover redelivers only unacknowledged messages."""
     client = deferred_session(harness, CLIENT_ACKNOWLEDGE)
     consumer = client.create_consumer(queue)
     send_texts(session, queue, "a", "b", "c")
@@ -97,7 +97,7 @@ def test_redelivery_recover_again_counts_again(harness: Harness, session: Sessio
 def test_redelivery_recovered_then_closed(
     harness: Harness, session: Session, queue: Queue, mode: int, closed: str
 ) -> None:
-    """What waits to come again goes back in its place when its consumer closes, counted as often as it was seen."""
+    """Messages waiting for redelivery when their consumer closes return to their place, with the right count."""
     deferred = deferred_session(harness, mode)
     consumer = deferred.create_consumer(queue)
     send_texts(session, queue, "a", "b", "c")
@@ -113,7 +113,7 @@ def test_redelivery_recovered_then_closed(
 @pytest.mark.parametrize("mode", DEFERRED)
 @requires(Native.DELIVERY_COUNT, native=True)
 def test_redelivery_count_goes_on_elsewhere(harness: Harness, session: Session, queue: Queue, mode: int) -> None:
-    """Deliveries of this session and of the next one are counted on, whoever counted the earlier ones."""
+    """The delivery count continues across sessions, whether client or broker counted the earlier deliveries."""
     deferred = deferred_session(harness, mode, redelivery_delay=0.01)
     consumer = deferred.create_consumer(queue)
     send_texts(session, queue, "a")
@@ -149,7 +149,7 @@ def test_redelivery_recover_after_automatic_acknowledgement(session: Session, qu
 @pitfall(2)
 @pytest.mark.parametrize("mode", [AUTO_ACKNOWLEDGE, DUPS_OK_ACKNOWLEDGE], ids=["auto", "dups_ok"])
 def test_redelivery_recover_inside_listener(harness: Harness, session: Session, queue: Queue, mode: int) -> None:
-    """The message in progress counts as not acknowledged; returning afterwards does not acknowledge it away."""
+    """After recover in a listener its message is redelivered; returning does not acknowledge it."""
     listening = deferred_session(harness, mode)
 
     def recover_once(message: Message) -> None:
@@ -168,7 +168,7 @@ def test_redelivery_recover_inside_listener(harness: Harness, session: Session, 
 @rule("AC-8")
 @pitfall(2, 3)
 def test_redelivery_recover_inside_listener_keeps_order(harness: Harness, session: Session, queue: Queue) -> None:
-    """The recovered message comes before the one that waited behind it, which is no redelivery."""
+    """The recovered message comes before the next one, which is not marked as redelivered."""
     listening = deferred_session(harness, AUTO_ACKNOWLEDGE)
 
     def recover_once(message: Message) -> None:
@@ -185,7 +185,7 @@ def test_redelivery_recover_inside_listener_keeps_order(harness: Harness, sessio
 @rule("AC-6")
 @pitfall(2)
 def test_redelivery_recover_inside_client_listener(harness: Harness, session: Session, queue: Queue) -> None:
-    """Recover from a listener under CLIENT brings back all that the session holds unacknowledged."""
+    """Recover in a listener under CLIENT redelivers all unacknowledged messages of the session."""
     listening = deferred_session(harness, CLIENT_ACKNOWLEDGE)
 
     def recover_at_b(message: Message) -> None:
@@ -206,7 +206,7 @@ def test_redelivery_recover_inside_client_listener(harness: Harness, session: Se
 @pitfall(7)
 @pytest.mark.parametrize("mode", [AUTO_ACKNOWLEDGE, DUPS_OK_ACKNOWLEDGE], ids=["auto", "dups_ok"])
 def test_redelivery_listener_that_raises(harness: Harness, session: Session, queue: Queue, mode: int) -> None:
-    """The message comes again at once, flagged; the listener lives on and the next message follows."""
+    """The message is redelivered at once, marked; then the listener gets the next message."""
     listening = deferred_session(harness, mode)
 
     def refuse_first(message: Message) -> None:
@@ -229,7 +229,7 @@ def test_redelivery_listener_that_raises(harness: Harness, session: Session, que
 def test_redelivery_deferred_listener_that_raises_goes_on(
     harness: Harness, session: Session, queue: Queue, mode: int
 ) -> None:
-    """The next message is delivered; nothing comes again until the listener recovers or rolls back."""
+    """The next message is delivered; the failed one is redelivered only after recover or rollback."""
     listening = deferred_session(harness, mode)
 
     def listen(message: Message) -> None:
@@ -253,7 +253,7 @@ def test_redelivery_deferred_listener_that_raises_goes_on(
 @pitfall(7)
 @requires(Native.TRANSACTIONS)
 def test_redelivery_raising_listener_is_no_rollback(harness: Harness, session: Session, queue: Queue) -> None:
-    """A transaction survives the exception of a listener: what it consumed is part of the next commit."""
+    """An exception of a listener does not end its transaction: the next commit includes its message."""
     listening = deferred_session(harness, SESSION_TRANSACTED)
 
     def listen(message: Message) -> None:
@@ -277,7 +277,7 @@ def test_redelivery_raising_listener_is_no_rollback(harness: Harness, session: S
 @pitfall(7)
 @requires(Native.REJECT, native=True)
 def test_redelivery_limit_of_a_listener_that_always_raises(harness: Harness, session: Session, queue: Queue) -> None:
-    """It gets a message once and max_redeliveries times again, no endless loop, and then the next message."""
+    """It gets a message once and max_redeliveries times again, and then the next message."""
     listening = deferred_session(harness, AUTO_ACKNOWLEDGE, max_redeliveries=2, redelivery_delay=0.01)
 
     def refuse_bad(message: Message) -> None:
@@ -299,7 +299,7 @@ def test_redelivery_limit_of_a_listener_that_always_raises(harness: Harness, ses
 @rule("AC-9")
 @requires(Native.REJECT, native=True)
 def test_redelivery_after_the_limit_goes_to_dead_letters(harness: Harness, session: Session, queue: Queue) -> None:
-    """After the limit the message is in the dead-letter queue with everything it was sent with, not lost."""
+    """After the limit the message is in the dead-letter queue, with body, headers and properties as sent."""
     transacted = deferred_session(harness, SESSION_TRANSACTED, max_redeliveries=1, redelivery_delay=0.01)
     forget_letters(harness, session)
     consumer = transacted.create_consumer(queue)
@@ -358,7 +358,7 @@ def test_redelivery_rollback_is_delayed_from_the_second_on(harness: Harness, ses
 @pitfall(6)
 @pytest.mark.parametrize("mode", DEFERRED)
 def test_redelivery_count_and_flag_agree(harness: Harness, session: Session, queue: Queue, mode: int) -> None:
-    """JMSXDeliveryCount is there from the first delivery on: 1, and 2 with JMSRedelivered, also in another session."""
+    """JMSXDeliveryCount is 1 at first, and 2 with JMSRedelivered at the second delivery, also in another session."""
     deferred = deferred_session(harness, mode)
     consumer = deferred.create_consumer(queue)
     send_texts(session, queue, "a")
@@ -377,7 +377,7 @@ def test_redelivery_count_and_flag_agree(harness: Harness, session: Session, que
 @pitfall(8)
 @pytest.mark.parametrize("mode", [AUTO_ACKNOWLEDGE, DUPS_OK_ACKNOWLEDGE], ids=["auto", "dups_ok"])
 def test_redelivery_put_back_by_receive_body(harness: Harness, session: Session, queue: Queue, mode: int) -> None:
-    """A body of another type leaves the message first in the queue, as if it had not been received."""
+    """If receive_body asks for another type, the message stays first in the queue, as if not received."""
     context = harness.context(mode)
     consumer = context.create_consumer(queue)
     send_texts(session, queue, "a", "b")
@@ -391,7 +391,7 @@ def test_redelivery_put_back_by_receive_body(harness: Harness, session: Session,
 @rule("BO-18")
 @pitfall(8)
 def test_redelivery_put_back_is_never_counted(harness: Harness, session: Session, queue: Queue) -> None:
-    """However often receive_body fails, the message stays, also for another consumer, and never nears the limit."""
+    """A failed receive_body does not count towards the limit of redeliveries, also for another consumer."""
     context = harness.context(AUTO_ACKNOWLEDGE, max_redeliveries=1)
     consumer = context.create_consumer(queue)
     send_texts(session, queue, "a")
@@ -408,7 +408,7 @@ def test_redelivery_put_back_is_never_counted(harness: Harness, session: Session
 def test_redelivery_receive_body_consumes_in_deferred_modes(
     harness: Harness, session: Session, queue: Queue, mode: int
 ) -> None:
-    """Under CLIENT and in transactions a failed receive_body counts as received: the next one is the next message."""
+    """Under CLIENT and in transactions a message counts as received although receive_body failed."""
     context = harness.context(mode)
     consumer = context.create_consumer(queue)
     send_texts(session, queue, "a", "b")
@@ -425,7 +425,7 @@ def test_redelivery_receive_body_consumes_in_deferred_modes(
 @rule("AC-12")
 @pitfall(4)
 def test_redelivery_unseen_is_never_dead(harness: Harness, session: Session, queue: Queue) -> None:
-    """With no redelivery allowed, what was only prefetched elsewhere is still a first delivery."""
+    """With no redelivery allowed, a message that was only prefetched elsewhere is still delivered."""
     send_texts(session, queue, "a", "b")
     strict = harness.connect(max_redeliveries=0)
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""Order and counts over many recoveries, rollbacks and closings, against a plain list: rules AC-6, AC-12 and TX-3."""
+"""Order and counts after many recoveries, rollbacks and closings, compared with a list: rules AC-6, AC-12 and TX-3."""
 
 import random
 
@@ -16,7 +16,7 @@ _OPTIONS = {"max_redeliveries": 1000, "redelivery_delay": 0}
 
 
 class _Line:
-    """A queue, its one consumer, and what should be in it: texts in order, with how often each was seen."""
+    """A queue, its one consumer, and its expected content: texts in order, with how often each was delivered."""
 
     def __init__(self, harness: Harness, sender: Session, prefetch: int | None) -> None:
         self.queue = harness.queue()
@@ -25,7 +25,7 @@ class _Line:
         self.seen: dict[str, int] = {}
         self._sender = sender
         self._prefetch = prefetch
-        # Elsewhere who gives a message back unseen cannot say so, and who takes it cannot know how often it was seen.
+        # on other brokers the count after a release, or after a change of the consumer, is not exact
         self._counted = Native.DELIVERY_COUNT in harness.native and Native.RELEASE in harness.native
 
     def consume(self, session: Session) -> None:
@@ -50,7 +50,7 @@ class _Line:
             assert got[0] == text
 
     def end(self, kept: bool) -> None:
-        """What was held is acknowledged, or comes again before everything else."""
+        """Delivered messages are acknowledged, or redelivered before all others."""
         if not kept:
             self.waiting = self.held + self.waiting
         self.held = []
@@ -113,7 +113,7 @@ class _Run:
 def test_redelivery_order_follows_a_plain_list(
     harness: Harness, session: Session, mode: int, prefetch: int | None, seed: int
 ) -> None:
-    """Whatever is recovered, given back and taken elsewhere, messages come in the order in which they were sent."""
+    """After any recoveries, releases and changes of the consumer, messages come in sending order."""
     run = _Run(harness, session, mode, prefetch, seed)
     for _ in range(_STEPS):
         run.step()
@@ -125,7 +125,7 @@ def test_redelivery_order_follows_a_plain_list(
 @pitfall(3)
 @pytest.mark.parametrize("mode", DEFERRED)
 def test_redelivery_order_over_two_queues(harness: Harness, session: Session, mode: int) -> None:
-    """What was received from two queues in turns comes again from each in its order, time after time."""
+    """Messages received from two queues in turns are redelivered in the order of each queue, repeatedly."""
     run = _Run(harness, session, mode, None, 0)
     for line in run.lines:
         line.send(4)

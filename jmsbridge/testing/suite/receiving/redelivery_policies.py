@@ -1,4 +1,4 @@
-"""A redelivery policy per destination: pauses, the limit, the queues for dead letters and for what has expired."""
+"""A redelivery policy per destination: pauses, limit, dead-letter queue and expiry queue."""
 
 import time
 from typing import Any
@@ -30,7 +30,7 @@ def _session(harness: Harness, queue: Queue, mode: int = CLIENT_ACKNOWLEDGE, **p
 def test_redelivery_policy_names_the_queue_for_dead_letters(
     harness: Harness, session: Session, queue: Queue, mode: int
 ) -> None:
-    """What failed too often is in the queue that the policy names, and says why, whence, when and how often."""
+    """A message that failed too often is in the policy's dead-letter queue, with reason, origin, time and count."""
     dead = Queue(f"{queue.queue_name}.dead")
     failing = _session(harness, queue, mode, max_redeliveries=1, dead_letter_queue=dead.queue_name)
     consumer = failing.create_consumer(queue)
@@ -54,7 +54,7 @@ def test_redelivery_policy_names_the_queue_for_dead_letters(
 def test_redelivery_policy_names_the_queue_for_expired_messages(
     harness: Harness, session: Session, queue: Queue, mode: int
 ) -> None:
-    """What expires before a consumer has seen it is in the queue that the policy names, and says so."""
+    """A message that expires before delivery is in the policy's expiry queue, with the reason."""
     gone = Queue(f"{queue.queue_name}.expired")
     consumer = _session(harness, queue, mode, expiry_queue=gone.queue_name).create_consumer(queue)
     with session.create_producer(queue) as producer:
@@ -75,7 +75,7 @@ def test_redelivery_policy_names_the_queue_for_expired_messages(
 
 @rule("AC-9")
 def test_redelivery_policy_without_limit(harness: Harness, session: Session, queue: Queue) -> None:
-    """With *unlimited* a message comes again as often as it fails."""
+    """With *unlimited* a message is redelivered as often as it fails."""
     failing = _session(harness, queue, max_redeliveries="unlimited", delay=0.001, delay_max=0.001)
     consumer = failing.create_consumer(queue)
     send_texts(session, queue, "bad")
@@ -100,7 +100,7 @@ def test_redelivery_policy_first_pause(harness: Harness, session: Session, queue
 
 @rule("AC-9")
 def test_redelivery_policy_of_another_destination(harness: Harness, session: Session, queue: Queue) -> None:
-    """A policy is for its destination; others have what the options for all say."""
+    """A policy applies only to its destination; others use the connection's options."""
     other = Queue(f"{queue.queue_name}-other")
     connection = harness.connect(redelivery={queue.queue_name: {"first_delay": 3600}}, redelivery_delay_first=0)
     failing = connection.create_session(session_mode=CLIENT_ACKNOWLEDGE)

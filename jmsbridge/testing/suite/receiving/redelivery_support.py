@@ -1,4 +1,4 @@
-"""Helpers of the cases about redelivery: messages as text, flag and count, and what is left at a destination."""
+"""Helpers of the cases about redelivery: messages as text, mark and count, and the messages left at a destination."""
 
 from typing import Any
 from unittest.mock import ANY
@@ -42,13 +42,13 @@ DEFERRED = [
     pytest.param(CLIENT_ACKNOWLEDGE, id="client"),
     pytest.param(SESSION_TRANSACTED, id="transacted", marks=requires(Native.TRANSACTIONS)),
 ]
-"""The modes in which the application says when."""
+"""The modes in which the application decides when to acknowledge."""
 Delivery = tuple[str | None, bool, int]
 """Text, JMSRedelivered, JMSXDeliveryCount."""
 
 
 def delivery(message: Message) -> Delivery:
-    """What these cases compare of a received text message."""
+    """Text, mark and count of a received text message."""
     assert isinstance(message, TextMessage), message
     return message.text, message.jms_redelivered, message.get_int_property("JMSXDeliveryCount")
 
@@ -66,7 +66,7 @@ def deliveries(consumer: MessageConsumer | JMSConsumer, count: int) -> list[Deli
 
 
 def left(harness: Harness, destination: Destination, count: int) -> list[Delivery]:
-    """What a new connection finds at ``destination``: exactly ``count`` messages, taken away by this call."""
+    """Receive and acknowledge exactly ``count`` messages at ``destination`` over a new connection."""
     with harness.connect() as connection:
         consumer = connection.create_session().create_consumer(destination)
         found = deliveries(consumer, count)
@@ -75,8 +75,7 @@ def left(harness: Harness, destination: Destination, count: int) -> list[Deliver
 
 
 def unseen(harness: Harness, text: str) -> tuple[str, Any, Any]:
-    """How a message looks that was given back before anybody saw it; where that is emulated, flag and count may say
-    more."""
+    """How a message looks that was released unseen; where release is emulated, mark and count may be higher."""
     return (text, False, 1) if Native.RELEASE in harness.native else (text, ANY, ANY)
 
 
@@ -97,7 +96,7 @@ def texts_after_cut(harness: Harness, queue: Queue, count: int) -> list[str | No
 
 
 def gone_queue(harness: Harness) -> TemporaryQueue:
-    """A temporary queue that its creator deleted; the sender cannot know, only the broker can refuse."""
+    """A temporary queue that its creator has deleted: a send to it is refused by the broker."""
     with harness.connect() as creator:
         temporary = creator.create_session().create_temporary_queue()
         temporary.delete()
@@ -105,7 +104,7 @@ def gone_queue(harness: Harness) -> TemporaryQueue:
 
 
 def forget_letters(harness: Harness, session: Session) -> None:
-    """Take away what other cases left in the dead-letter queue, which may be that of all of them."""
+    """Remove dead letters of other cases, which may share the dead-letter queue."""
     if Native.REJECT in harness.native:
         with session.create_consumer(Queue(harness.dead_letters)) as consumer:
             while consumer.receive_no_wait() is not None:
@@ -113,7 +112,7 @@ def forget_letters(harness: Harness, session: Session) -> None:
 
 
 def assert_no_letters(harness: Harness, session: Session) -> None:
-    """Nothing was put aside."""
+    """Check that there is no dead letter."""
     if Native.REJECT in harness.native:
         with session.create_consumer(Queue(harness.dead_letters)) as consumer:
             assert_empty(consumer)

@@ -1,3 +1,3 @@
-"""The selector language, and who gets what."""
+"""The selector language, and which consumers get which messages."""
 
 __all__: list[str] = []

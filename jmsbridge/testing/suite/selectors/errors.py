@@ -32,7 +32,7 @@ def accepted(session: Session, destination: Destination, *selectors: str) -> lis
         try:
             session.create_consumer(destination, selector).close()
         except InvalidSelectorException:
-            continue  # What is left out of the answer.
+            continue  # refused, as expected
         taken.append(selector)
     return taken
 
@@ -80,7 +80,7 @@ def test_selerr_checked_at_creation_by_context(
 
 @rule("SE-2")
 def test_selerr_trailing_or_missing_text(session: Session, queue: Queue) -> None:
-    """What follows a complete expression is an error, not ignored; so is an unfinished one."""
+    """Text after a complete expression is an error, and so is an incomplete expression."""
     wrong = ("a = 1 b", "a = 1)", "a = 1 = 2", "(a = 1", "a = 1;", "a =", "AND a = 1", "a = 'x", "   =")
     assert accepted(session, queue, *wrong) == []
 

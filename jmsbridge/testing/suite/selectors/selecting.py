@@ -1,4 +1,4 @@
-"""Which messages a selector lets through (section 3.8), on a queue and on a topic."""
+"""Which messages a selector matches (section 3.8), on a queue and on a topic."""
 
 from collections.abc import Callable
 from typing import Any
@@ -268,7 +268,7 @@ def test_sel_never_looks_into_the_body(harness: Harness, kind: str) -> None:
 @rule("SE-23")
 @requires(Native.QUEUE_SELECTORS)
 def test_sel_queue_keeps_what_does_not_match(harness: Harness, session: Session, queue: Queue) -> None:
-    """What one consumer does not select stays for the others, in order where nobody has to emulate it."""
+    """Messages that one consumer does not select stay for others, in order unless selectors are emulated."""
     with session.create_producer(queue) as producer:
         for number, colour in enumerate(("red", "green", "red", "green")):
             message = session.create_text_message(f"{colour}-{number}")
@@ -284,7 +284,7 @@ def test_sel_queue_keeps_what_does_not_match(harness: Harness, session: Session,
 @rule("SE-23")
 @requires(Native.TOPIC_SELECTORS | Native.DURABLE)
 def test_sel_topic_never_had_what_does_not_match(harness: Harness) -> None:
-    """The filter decides when the message is published, so a wider selector later brings nothing back."""
+    """A message is matched when it is published; a wider selector later does not bring earlier messages."""
     topic, name = harness.topic(), harness.name("sub")
     session = harness.connect(client_id=harness.name("client")).create_session()
     session.create_durable_consumer(topic, name, "colour = 'red'").close()

@@ -25,7 +25,7 @@ from jmsbridge.testing.suite.support import (
 
 
 class Holding(Completions):
-    """Completions whose first callback stays inside until ``release``; ``inside`` runs in it, at its end."""
+    """Completions whose first callback blocks until ``release``; ``inside`` is called at its end."""
 
     def __init__(self, inside: Callable[[Message], object] | None = None) -> None:
         super().__init__(self._hold)
@@ -50,7 +50,7 @@ class Holding(Completions):
         assert self.entered.wait(LONG)
 
     def release(self) -> None:
-        """Let the first callback go on."""
+        """Let the first callback return."""
         self.leave.set()
 
 
@@ -98,7 +98,7 @@ def test_callbacks_come_one_at_a_time(harness: Harness, session: Session, queue:
 
 @rule("AS-3")
 def test_callbacks_of_sessions_are_independent(harness: Harness, queue: Queue) -> None:
-    """A callback that stays inside holds up its own session only."""
+    """A callback that blocks delays only its own session."""
     connection = harness.connect()
     slow, quick = connection.create_session(), connection.create_session()
     listener, other = Holding(), Completions()
@@ -116,7 +116,7 @@ def test_callbacks_of_sessions_are_independent(harness: Harness, queue: Queue) -
 
 
 def assert_waits(work: Callable[[], object], listener: Holding, count: int) -> None:
-    """``work`` returns only after the held callback and all behind it, ``count`` in all, have returned."""
+    """Check that ``work`` returns only after all ``count`` callbacks, the first of which is blocked, have returned."""
     ending = run_thread(work)
     try:
         with pytest.raises(TimeoutError):
@@ -201,7 +201,7 @@ def test_callback_may_not_end_its_own(
     queue: Queue,
     ending: Callable[[Session, MessageProducer, Callable[[], None]], Callable[[], None]],
 ) -> None:
-    """close, commit and rollback of what the callback belongs to are refused, and everything goes on working."""
+    """A callback cannot close its own producer, session or connection, commit or roll back; all keep working."""
     connection = harness.connect()
     session = connection.create_session(transacted=True)
     producer = session.create_producer(queue)
@@ -243,7 +243,7 @@ def test_callback_of_context_may_not_end_it(
 @pitfall(23)
 @pytest.mark.parametrize("closed", ["producer", "session", "connection"])
 def test_close_from_application_while_callback_is_refused(harness: Harness, queue: Queue, closed: str) -> None:
-    """At the same moment the application's close waits and succeeds, while the callback's own is refused."""
+    """While the application's close waits, the callback's own close is refused; then the application's succeeds."""
     connection = harness.connect()
     session = connection.create_session()
     producer = session.create_producer(queue)
@@ -259,7 +259,7 @@ def test_close_from_application_while_callback_is_refused(harness: Harness, queu
 @pitfall(23)
 @requires(Native.TRANSACTIONS)
 def test_commit_from_application_while_callback_is_refused(harness: Harness, queue: Queue) -> None:
-    """The same for commit: the thread decides, not the moment."""
+    """The same for commit: only the calling thread matters."""
     transacted = deferred_session(harness, SESSION_TRANSACTED)
     listener = Holding(lambda _: transacted.commit())
     send_async(transacted, transacted.create_producer(queue), listener, "a", "b")
@@ -417,7 +417,7 @@ def test_callback_sends_while_commit_waits(harness: Harness, queue: Queue) -> No
 
 @rule("AS-6")
 def test_callback_window_holds_the_sender_back(harness: Harness, queue: Queue) -> None:
-    """With send_window incomplete sends the next one waits for room."""
+    """When send_window sends are pending, the next one waits for room."""
     session = harness.connect(send_window=3).create_session()
     producer = session.create_producer(queue)
     listener = Holding()
@@ -436,7 +436,7 @@ def test_callback_window_holds_the_sender_back(harness: Harness, queue: Queue) -
 
 @rule("AS-2")
 def test_callback_window_wait_ends_with_send_timeout(harness: Harness, queue: Queue) -> None:
-    """No wait without a deadline: a sender that found no room for send_timeout gets an error, and no callback."""
+    """A sender that finds no room within send_timeout gets an error, and no callback follows."""
     session = harness.connect(send_window=1, send_timeout=0.3).create_session()
     producer = session.create_producer(queue)
     listener = Holding()

@@ -39,9 +39,9 @@ from jmsbridge.testing.suite.support import LONG, Completions, assert_empty, rec
 
 
 def outcome(send: Callable[[Completions], object]) -> BaseException | None:
-    """The one outcome of an asynchronous send: None when completed, else the error, by whichever channel it came.
+    """The outcome of an asynchronous send: None when completed, else the error, raised or given to the listener.
 
-    Fails when there are two.
+    Fails if there are two outcomes.
     """
     listener = Completions()
     try:
@@ -117,7 +117,7 @@ def test_async_listener_of_context_is_readable(harness: Harness, queue: Queue) -
 
 @rule("AS-7")
 def test_async_null_listener(session: Session, queue: Queue) -> None:
-    """An explicit None is no listener and no synchronous send either: it is refused, and nothing is sent."""
+    """None as completion listener is refused, and nothing is sent."""
     producer = session.create_producer(queue)
     with pytest.raises(ValueError, match=r".+"):
         producer.send(session.create_text_message("a"), completion_listener=None)  # type: ignore[call-overload]
@@ -150,7 +150,7 @@ def test_async_completed_message_is_with_the_broker(harness: Harness, session: S
 @rule("AS-1")
 @pitfall(22)
 def test_async_completed_message_survives_a_cut(harness: Harness, queue: Queue) -> None:
-    """What was completed is there, though the network dies at that very moment."""
+    """A completed message is at the broker, even if the network fails at that moment."""
     sending = harness.connect(reconnect_attempts=0).create_session()
     producer = sending.create_producer(queue)
     cut = threading.Event()
@@ -210,7 +210,7 @@ def test_async_context_failure_is_unchecked(harness: Harness) -> None:
 @rule("AS-2")
 @pitfall(21)
 def test_async_one_outcome_after_link_loss(harness: Harness, queue: Queue) -> None:
-    """On a dead connection every send has one outcome, an error; none is completed that the broker does not have."""
+    """On a lost connection every send has one outcome, an error; a completed message is always at the broker."""
     sending = harness.connect(reconnect_attempts=0, send_timeout=1).create_session()
     producer = sending.create_producer(queue)
     harness.cut()
@@ -223,7 +223,7 @@ def test_async_one_outcome_after_link_loss(harness: Harness, queue: Queue) -> No
 @rule("AS-2")
 @pitfall(21, 25)
 def test_async_null_message(session: Session, queue: Queue) -> None:
-    """No message is a MessageFormatException from send itself, and no callback."""
+    """Sending None raises MessageFormatException from send, without a callback."""
     producer = session.create_producer(queue)
     listener = Completions()
     with pytest.raises(MessageFormatException):
@@ -269,7 +269,7 @@ def test_async_bad_arguments_have_one_outcome(session: Session, queue: Queue, ba
 @rule("AS-2")
 @pitfall(21)
 def test_async_listener_that_raises(session: Session, queue: Queue) -> None:
-    """An error of the callback is nobody else's: no second callback for its message, and the next ones follow."""
+    """An exception of a callback causes no second callback for its message, and the next callbacks follow."""
 
     def refuse(message: Message) -> None:
         if isinstance(message, TextMessage) and message.text == "a":
@@ -349,7 +349,7 @@ def test_async_stream_is_readable_in_callback(session: Session, queue: Queue) ->
 
 
 class InFlight:
-    """Two sends: the first callback stays inside until ``release``, so the second message is in flight."""
+    """Two sends: the first callback blocks until ``release``, so the second message has no callback yet."""
 
     def __init__(self, session: Session, queue: Queue) -> None:
         self.entered, self.leave = threading.Event(), threading.Event()
@@ -406,7 +406,7 @@ def test_async_message_in_flight_is_inaccessible(
 
 @rule("AS-5")
 def test_async_message_is_accessible_afterwards(session: Session, queue: Queue) -> None:
-    """A message whose callback has begun is the application's again, while later ones still are not."""
+    """A message can be accessed again from its callback on, while later messages still cannot."""
     flight = InFlight(session, queue)
     assert flight.entered.wait(LONG)
     try:

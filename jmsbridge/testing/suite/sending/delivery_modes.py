@@ -1,4 +1,4 @@
-"""Beyond Jakarta Messaging: more acknowledgement modes, grouped confirmation, how far a send is waited for.
+"""Beyond Jakarta Messaging: more acknowledgement modes, grouped confirmation, which calls wait for the broker.
 
 The modes follow Qpid's acknowledgement modes, the guarantees of sends and acknowledgements those of Artemis.
 """
@@ -65,7 +65,7 @@ GROUPED = DeliveryMode.PERSISTENT_GROUPACK
 
 @pytest.mark.parametrize("mode", ALL_MODES.values(), ids=ALL_MODES)
 def test_modes_acknowledge_mode_reads_back(harness: Harness, queue: Queue, mode: int) -> None:
-    """A session, and a context, says the mode that it was made with."""
+    """A session and a context return the mode with which they were created."""
     connection = harness.connect()
     made = [connection.create_session(session_mode=mode), connection.create_session(False, mode)]
     assert [(session.acknowledge_mode, session.transacted) for session in made] == [(mode, False)] * 2
@@ -85,7 +85,7 @@ def test_modes_individual_covers_one_message(harness: Harness, session: Session,
 
 
 def test_modes_individual_recover_brings_back_the_rest(harness: Harness, session: Session, queue: Queue) -> None:
-    """INDIVIDUAL: recover restarts with what was not acknowledged, in order."""
+    """INDIVIDUAL: recover redelivers the messages that were not acknowledged, in order."""
     individual = deferred_session(harness, INDIVIDUAL_ACKNOWLEDGE)
     consumer = individual.create_consumer(queue)
     send_texts(session, queue, "a", "b", "c", "d")
@@ -96,7 +96,7 @@ def test_modes_individual_recover_brings_back_the_rest(harness: Harness, session
 
 
 def test_modes_individual_in_listener(harness: Harness, session: Session, queue: Queue) -> None:
-    """INDIVIDUAL: a listener acknowledges what it likes and leaves the rest."""
+    """INDIVIDUAL: a listener may acknowledge some messages and leave others."""
     individual = deferred_session(harness, INDIVIDUAL_ACKNOWLEDGE)
 
     def listen(message: Message) -> None:
@@ -113,7 +113,7 @@ def test_modes_individual_in_listener(harness: Harness, session: Session, queue:
 
 @requires(Native.SETTLE_CONFIRM)
 def test_modes_pre_acknowledge_precedes_listener(harness: Harness, session: Session, queue: Queue) -> None:
-    """PRE: the message is acknowledged before the listener sees it, so a failure loses it and never doubles it."""
+    """PRE: a message is acknowledged before the listener gets it; after a failure it is lost, never duplicated."""
     entered, leave = threading.Event(), threading.Event()
 
     def listen(_: Message) -> None:
@@ -132,7 +132,7 @@ def test_modes_pre_acknowledge_precedes_listener(harness: Harness, session: Sess
 
 
 def test_modes_pre_acknowledge_keeps_unseen(harness: Harness, session: Session, queue: Queue) -> None:
-    """PRE: what was not handed over is not acknowledged and goes back unflagged."""
+    """PRE: messages that the application did not get are not acknowledged, and are released."""
     eager = deferred_session(harness, PRE_ACKNOWLEDGE)
     consumer = eager.create_consumer(queue)
     send_texts(session, queue, "a", "b", "c")
@@ -160,7 +160,7 @@ def test_modes_unacknowledged_listener_that_raises(harness: Harness, session: Se
 
 
 def test_modes_no_acknowledge_never_redelivers(harness: Harness, session: Session, queue: Queue) -> None:
-    """NO: what reached the client is gone; acknowledge and recover do nothing, a failure brings nothing back."""
+    """NO: a message that reached the client is never redelivered; acknowledge and recover do nothing."""
     careless = deferred_session(harness, NO_ACKNOWLEDGE, reconnect_attempts=0)
     consumer = careless.create_consumer(queue)
     send_texts(session, queue, "a")
@@ -177,7 +177,7 @@ def test_modes_no_acknowledge_never_redelivers(harness: Harness, session: Sessio
 
 @rule("DM-1")
 def test_modes_delivery_mode_default_and_header(session: Session, queue: Queue) -> None:
-    """PERSISTENT unless said; the producer's mode and that of the send show in the header on both sides."""
+    """The default is PERSISTENT; the mode of the producer or of the send is in the header on both sides."""
     producer = session.create_producer(queue)
     assert producer.delivery_mode == DeliveryMode.PERSISTENT
     producer.send(session.create_text_message("a"))
@@ -200,7 +200,7 @@ def grouping(connection: Connection, threshold: int) -> Session:
 
 
 def test_modes_group_is_persistent_on_the_wire(harness: Harness, session: Session, queue: Queue) -> None:
-    """PERSISTENT_GROUPACK is a matter between producer and broker: the receiver reads PERSISTENT."""
+    """PERSISTENT_GROUPACK concerns only producer and broker: the receiver sees PERSISTENT."""
     consumer = session.create_consumer(queue)
     send_texts(grouping(harness.connect(), 5), queue, "a", delivery_mode=GROUPED)
     assert take(consumer).jms_delivery_mode == DeliveryMode.PERSISTENT
@@ -213,7 +213,7 @@ def ids(messages: Iterable[Any]) -> list[str | None]:
 
 @pytest.mark.parametrize("where", ["connection", "session"])
 def test_modes_group_is_confirmed_at_threshold(harness: Harness, queue: Queue, where: str) -> None:
-    """The send that fills the group returns when all of it is confirmed; before, none but its own is open."""
+    """The send that completes a group returns when the whole group is confirmed."""
     if where == "session":
         sending = grouping(harness.connect(), 3)
     else:
@@ -250,7 +250,7 @@ def test_modes_group_is_delivered_before_confirmation(harness: Harness, session:
 
 @pytest.mark.parametrize("closed", ["producer", "session", "connection"])
 def test_modes_group_survives_close_of_producer(harness: Harness, queue: Queue, closed: str) -> None:
-    """Closing asks for the confirmation of an incomplete group: its messages are with the broker."""
+    """Closing the producer waits for the confirmation of an incomplete group."""
     connection = harness.connect()
     sending = grouping(connection, 100)
     producer = sending.create_producer(queue)
@@ -263,7 +263,7 @@ def test_modes_group_survives_close_of_producer(harness: Harness, queue: Queue, 
 
 @requires(Native.TEMPORARY, native=True)
 def test_modes_group_unacknowledged_after_refusal(harness: Harness, session: Session, queue: Queue) -> None:
-    """What the broker refused stays in unacknowledged, alone, and the group's next send says so once."""
+    """Only refused messages are in unacknowledged, and the group's next send raises, once."""
     gone, sending = gone_queue(harness), grouping(harness.connect(), 100)
     producer = sending.create_producer(None)
     good, bad, late, again = (sending.create_text_message(text) for text in ("good", "bad", "late", "again"))
@@ -280,7 +280,7 @@ def test_modes_group_unacknowledged_after_refusal(harness: Harness, session: Ses
 
 
 def test_modes_group_unacknowledged_after_failure(harness: Harness, queue: Queue) -> None:
-    """After a failure every message is with the broker or in unacknowledged: none is silently lost."""
+    """After a failure every message is at the broker or in unacknowledged."""
     sending = grouping(harness.connect(reconnect_attempts=0), 100)
     producer = sending.create_producer(queue)
     messages = [sending.create_text_message(str(number)) for number in range(20)]
@@ -293,11 +293,11 @@ def test_modes_group_unacknowledged_after_failure(harness: Harness, queue: Queue
         arrived = [message.jms_message_id for message in iter(lambda: consumer.receive(timeout=SHORT), None)]
     assert [one for one in ids(messages) if one in arrived or one in doubtful] == ids(messages)
     assert set(doubtful) <= set(ids(messages))
-    with contextlib.suppress(InDoubt):  # closing tells once more what is in doubt
+    with contextlib.suppress(InDoubt):  # closing reports once more which sends are in doubt
         sending.close()
 
 
-# -- how far send and acknowledge wait -------------------------------------------------------------------------------
+# -- whether send and acknowledge wait ---------------------------------------------------------------------------------
 
 WAITING = [
     pytest.param(DeliveryMode.PERSISTENT, {}, id="durable-default"),
@@ -314,7 +314,7 @@ NOT_WAITING = [
 @pytest.mark.parametrize(("mode", "options"), WAITING)
 @requires(Native.TEMPORARY, native=True)
 def test_modes_blocking_send_raises(harness: Harness, mode: int, options: dict[str, Any]) -> None:
-    """A send that waits for the broker raises the broker's refusal, and nothing is reported twice."""
+    """A send that waits raises the broker's refusal, which is not reported again."""
     connection = harness.connect(**options)
     heard: list[Exception] = []
     connection.exception_listener = heard.append
@@ -345,7 +345,7 @@ def failed_messages(session: Session) -> list[Any]:
 
 @requires(Native.TEMPORARY, native=True)
 def test_modes_failed_send_reaches_exception_listener(harness: Harness) -> None:
-    """The connection's exception listener hears of a send that failed after it returned, not on the sender's thread."""
+    """A send that fails after it returned is reported to the exception listener, not on the sender's thread."""
     connection = harness.connect()
     heard: list[tuple[Exception, threading.Thread]] = []
     connection.exception_listener = lambda error: heard.append((error, threading.current_thread()))
@@ -360,7 +360,7 @@ def test_modes_failed_send_reaches_exception_listener(harness: Harness) -> None:
 
 @requires(Native.SETTLE_CONFIRM)
 def test_modes_blocking_acknowledge_is_confirmed(harness: Harness, session: Session, queue: Queue) -> None:
-    """With block_on_acknowledge nothing is left open when acknowledge returned, whatever happens next."""
+    """With block_on_acknowledge the acknowledgement is confirmed when acknowledge returns."""
     client = deferred_session(harness, CLIENT_ACKNOWLEDGE, block_on_acknowledge=True, reconnect_attempts=0)
     consumer = client.create_consumer(queue)
     send_texts(session, queue, "a", "b")
@@ -372,7 +372,7 @@ def test_modes_blocking_acknowledge_is_confirmed(harness: Harness, session: Sess
 
 @requires(Native.SETTLE_CONFIRM)
 def test_modes_blocking_acknowledge_reports_failure(harness: Harness, session: Session, queue: Queue) -> None:
-    """With block_on_acknowledge an acknowledgement that cannot reach the broker raises instead of pretending."""
+    """With block_on_acknowledge, acknowledge raises if the broker cannot be reached."""
     client = deferred_session(harness, CLIENT_ACKNOWLEDGE, block_on_acknowledge=True, reconnect_attempts=0)
     consumer = client.create_consumer(queue)
     send_texts(session, queue, "a")
@@ -385,7 +385,7 @@ def test_modes_blocking_acknowledge_reports_failure(harness: Harness, session: S
 
 @pytest.mark.parametrize("mode", [DeliveryMode.PERSISTENT, DeliveryMode.NON_PERSISTENT], ids=["durable", "non-durable"])
 def test_modes_send_acknowledgement_handler(harness: Harness, queue: Queue, mode: int) -> None:
-    """The handler hears of every message that reached the broker, in send order, never on the sender's thread."""
+    """The handler is called for every message that reached the broker, in sending order, not on the sender's thread."""
     connection = harness.connect(confirmation_window_size=1 << 20, block_on_durable_send=False)
     sending = connection.create_session()
     heard: list[Message] = []
@@ -405,7 +405,7 @@ def test_modes_send_acknowledgement_handler(harness: Harness, queue: Queue, mode
 
 
 def test_modes_send_acknowledgement_handler_unset(harness: Harness, queue: Queue) -> None:
-    """Without a handler nobody is told; setting None ends it."""
+    """The handler can be removed by setting None; then it is no longer called."""
     sending = harness.connect(confirmation_window_size=1 << 20).create_session()
     heard: list[Message] = []
     sending.send_acknowledgement_handler = heard.append
@@ -418,7 +418,7 @@ def test_modes_send_acknowledgement_handler_unset(harness: Harness, queue: Queue
 
 
 def test_modes_confirmation_window_counts_bytes(harness: Harness, queue: Queue) -> None:
-    """With the window's bytes unconfirmed the next asynchronous send waits until there is room."""
+    """When the bytes of unconfirmed messages fill the window, the next asynchronous send waits for room."""
     sending = harness.connect(confirmation_window_size=1000).create_session()
     producer = sending.create_producer(queue)
     entered, leave = threading.Event(), threading.Event()

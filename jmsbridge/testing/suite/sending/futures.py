@@ -1,4 +1,4 @@
-"""Asynchronous send with a future in the listener's place: rules AS-1, AS-2, AS-4 (section 7.3)."""
+"""Asynchronous send with a future instead of a listener: rules AS-1, AS-2, AS-4 (section 7.3)."""
 
 from concurrent.futures import Future
 
@@ -15,7 +15,7 @@ from jmsbridge.testing.suite.support import LONG
 
 @rule("AS-1", "AS-4")
 def test_async_future_carries_the_message(session: Session, queue: Queue) -> None:
-    """The future of send_async ends with the message itself, headers set."""
+    """The result of send_async's future is the message itself, with its headers set."""
     message = session.create_text_message("a")
     future = session.create_producer(queue).send_async(message, priority=6)
     assert isinstance(future, Future)
@@ -35,7 +35,7 @@ def test_async_future_fails(harness: Harness, session: Session) -> None:
 
 @rule("AS-1")
 def test_async_future_of_anonymous_producer(session: Session, queue: Queue) -> None:
-    """An anonymous producer names the destination; the wrong form is refused at once."""
+    """With an anonymous producer the destination is an argument; the wrong form is refused at once."""
     producer = session.create_producer(None)
     assert producer.send_async(queue, session.create_text_message("a")).result(LONG).jms_destination == queue
     with pytest.raises(UnsupportedOperationError):

@@ -70,7 +70,7 @@ def test_group_selects_like_any_property(harness: Harness, queue: Queue) -> None
 @rule("JX-2")
 @requires(Native.GROUPS)
 def test_group_is_asked_for_by_its_property(session: Session, queue: Queue) -> None:
-    """Where the broker keeps no groups, the send is refused: the message is not there."""
+    """If the broker does not support groups, the send is refused, and nothing is sent."""
     try:
         send_grouped(session, queue, ("g", "1"))
     except UnsupportedFeature:
@@ -99,7 +99,7 @@ def test_group_stays_with_one_consumer(harness: Harness, session: Session, queue
 @rule("JX-2")
 @requires(Native.GROUPS, native=True)
 def test_group_waits_for_its_consumer(harness: Harness, session: Session, queue: Queue) -> None:
-    """A message of a group whose consumer is busy is not given to an idle one."""
+    """A message of a group whose consumer is busy is not delivered to an idle one."""
     consumers = [harness.connect().create_session().create_consumer(queue, prefetch=1) for _ in range(2)]
     send_grouped(session, queue, ("g", "1"))
     owner = next(consumer for _ in range(500) for consumer in consumers if consumer.receive(timeout=0.01) is not None)
@@ -113,7 +113,7 @@ def test_group_waits_for_its_consumer(harness: Harness, session: Session, queue:
 @rule("JX-2")
 @requires(Native.GROUPS, native=True)
 def test_group_moves_when_its_consumer_closes(harness: Harness, session: Session, queue: Queue) -> None:
-    """The group's next messages go to a consumer that lives, those fetched by the closed one included."""
+    """After its consumer was closed, a group's messages go to another one, prefetched messages included."""
     sessions = [harness.connect().create_session() for _ in range(2)]
     owner = sessions[0].create_consumer(queue)
     send_grouped(session, queue, ("g", "1"), ("g", "2"))

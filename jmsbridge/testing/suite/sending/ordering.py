@@ -35,7 +35,7 @@ def test_order_of_one_producer(session: Session, queue: Queue) -> None:
 @pitfall(17)
 @pytest.mark.parametrize("kind", ["queue", "topic"])
 def test_order_across_producers_of_a_session(session: Session, queue: Queue, topic: Topic, kind: str) -> None:
-    """Order is the session's: two producers and an anonymous one take turns, and nothing overtakes."""
+    """The session's order is kept when two producers and an anonymous one take turns."""
     destination = queue if kind == "queue" else topic
     consumer = session.create_consumer(destination)
     first, second = session.create_producer(destination), session.create_producer(destination)
@@ -51,7 +51,7 @@ def test_order_across_producers_of_a_session(session: Session, queue: Queue, top
 
 @rule("OR-1", "OR-3")
 def test_order_per_destination_when_interleaved(harness: Harness, session: Session, queue: Queue) -> None:
-    """One producer, three destinations: each of them gets its own part in order."""
+    """One producer and three destinations: each destination gets its messages in order."""
     queues = [queue, harness.queue("second"), harness.queue("third")]
     producer = session.create_producer(None)
     for number, text in enumerate(TEXTS):
@@ -135,7 +135,7 @@ def test_order_mixes_sync_and_async(session: Session, queue: Queue) -> None:
 @rule("OR-2", "OR-1")
 @pitfall(17)
 def test_order_mixes_sync_and_async_across_producers(session: Session, queue: Queue) -> None:
-    """One producer that waits and one that does not: the session's order holds."""
+    """The session's order is kept between a producer that waits and one that does not."""
     waiting, hasty = session.create_producer(queue), session.create_producer(queue)
     listener = Completions()
     for number, text in enumerate(TEXTS):
@@ -150,7 +150,7 @@ def test_order_mixes_sync_and_async_across_producers(session: Session, queue: Qu
 @rule("OR-2")
 @pitfall(17)
 def test_order_context_mixes_sync_and_async(harness: Harness, queue: Queue) -> None:
-    """The same for the producers of a JMSContext, switched to and fro with set_async."""
+    """The same for the producers of a JMSContext that are switched back and forth with set_async."""
     context = harness.context()
     first, second = context.create_producer(), context.create_producer()
     listener = Completions()
@@ -198,7 +198,7 @@ def test_order_each_message_to_one_consumer(harness: Harness, session: Session, 
 def test_order_each_message_to_one_of_two_selections(
     harness: Harness, session: Session, queue: Queue, first: str
 ) -> None:
-    """What two selectors both match goes to one of their consumers, and nothing is lost between them."""
+    """A message that the selectors of two consumers match goes to one of them, and none is lost."""
     collectors = {"n < 40": Collector(), "n >= 20": Collector()}
 
     def consume() -> None:
@@ -241,7 +241,7 @@ def test_order_each_message_to_one_shared_consumer(harness: Harness, session: Se
 
 @rule("PY-1")
 def test_order_priority_default_and_header(session: Session, queue: Queue) -> None:
-    """Priority is 4 unless said; 0 to 9 reach the receiver; that of the send beats the producer's."""
+    """The default priority is 4; 0 to 9 reach the receiver; that of the send overrides the producer's."""
     producer = session.create_producer(queue)
     consumer = session.create_consumer(queue)
     assert producer.priority == 4
@@ -257,7 +257,7 @@ def test_order_priority_default_and_header(session: Session, queue: Queue) -> No
 @rule("PY-1")
 @requires(Native.PRIORITY, native=True)
 def test_order_priority_high_first(session: Session, queue: Queue) -> None:
-    """Waiting expedited messages (5 to 9) pass the normal ones (0 to 4)."""
+    """Among waiting messages, priorities 5 to 9 are delivered before 0 to 4."""
     producer = session.create_producer(queue)
     for priority in (4, 1, 9, 0, 6, 4):
         producer.send(session.create_text_message(f"p{priority}"), priority=priority)

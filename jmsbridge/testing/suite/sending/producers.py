@@ -51,7 +51,7 @@ def test_send_exactly_once_in_each_mode(harness: Harness, session: Session, mode
 
 @rule("DM-2", "HD-1")
 def test_send_defaults(harness: Harness, session: Session, queue: Queue) -> None:
-    """A fresh producer sends PERSISTENT, at priority 4, for ever and at once, in both APIs."""
+    """A new producer sends PERSISTENT, with priority 4, without expiration and delay, in both APIs."""
     for producer in (session.create_producer(queue), harness.context().create_producer()):
         assert producer.delivery_mode == DeliveryMode.PERSISTENT
         assert producer.priority == 4
@@ -77,7 +77,7 @@ OUT_OF_RANGE: list[tuple[str, int]] = [
 @rule("DM-2")
 @pytest.mark.parametrize(("name", "value"), OUT_OF_RANGE)
 def test_send_out_of_range_is_refused(session: Session, queue: Queue, name: str, value: int) -> None:
-    """A MessageProducer refuses a mode or priority that there is not; what it had stays and still sends."""
+    """A MessageProducer refuses an invalid mode or priority, keeps its settings and still sends."""
     producer = session.create_producer(queue)
     producer.priority = 6
     producer.delivery_mode = DeliveryMode.NON_PERSISTENT
@@ -174,7 +174,7 @@ def test_send_async_callback_reads_stream_without_reset(session: Session, queue:
 def test_send_async_callback_reads_from_the_start_what_was_read_before(
     session: Session, queue: Queue, kind: str
 ) -> None:
-    """A body that its sender has reset and half read goes whole, and begins anew in the callback and on arrival."""
+    """A body of which its sender has read a part is sent whole, and is read from its start in callback and receiver."""
     read: list[int] = []
 
     def take_two(message: object) -> None:
@@ -199,7 +199,7 @@ NO_MESSAGE: Any = None
 @rule("DF-5")
 @pitfall(25)
 def test_send_missing_message_fails_at_the_call(session: Session, queue: Queue) -> None:
-    """No message is a format error of the call, on either kind of producer."""
+    """Sending None raises MessageFormat, on either kind of producer."""
     with pytest.raises(MessageFormatException):
         session.create_producer(queue).send(NO_MESSAGE)
     with pytest.raises(MessageFormatException):
@@ -210,7 +210,7 @@ def test_send_missing_message_fails_at_the_call(session: Session, queue: Queue) 
 @rule("DF-5")
 @pitfall(25)
 def test_send_missing_message_async_fails_at_the_call(session: Session, queue: Queue) -> None:
-    """An asynchronous send of no message raises, and the listener never hears of it."""
+    """An asynchronous send of None raises, and the listener is not called."""
     completions = Completions()
     producer = session.create_producer(queue)
     with pytest.raises(MessageFormatException):
@@ -242,7 +242,7 @@ def test_send_missing_message_of_a_context_fails_at_the_call(
 @rule("DF-5")
 @pitfall(40)
 def test_send_identified_producer_refuses_a_destination(harness: Harness, session: Session, queue: Queue) -> None:
-    """An identified producer has its destination: naming one is unsupported, even its own."""
+    """An identified producer refuses a destination argument, even its own destination."""
     producer = session.create_producer(queue)
     for destination in (queue, harness.queue(), harness.topic()):
         with pytest.raises(UnsupportedOperationError):
@@ -257,7 +257,7 @@ def test_send_identified_producer_refuses_a_destination(harness: Harness, sessio
 @rule("DF-5")
 @pitfall(40)
 def test_send_anonymous_producer_wants_a_destination(session: Session, queue: Queue) -> None:
-    """An anonymous producer without a destination is the wrong form; with None it is a missing destination."""
+    """An anonymous producer refuses a send without a destination; with None the error is InvalidDestination."""
     producer = session.create_producer(None)
     assert producer.destination is None
     with pytest.raises(UnsupportedOperationError):
@@ -272,7 +272,7 @@ def test_send_anonymous_producer_wants_a_destination(session: Session, queue: Qu
 @rule("DF-5")
 @pitfall(40)
 def test_send_context_producer_missing_destination(harness: Harness) -> None:
-    """A JMSProducer says the unchecked class, for a message and for a body."""
+    """A JMSProducer raises the unchecked class, for a message and for a body."""
     context = harness.context()
     nowhere: Any = None
     for body in (context.create_message(), "text", b"bytes", {"k": 1}):
@@ -293,7 +293,7 @@ WRONG_SENDS: dict[str, Callable[[MessageProducer, Queue], object]] = {
 @pitfall(40)
 @pytest.mark.parametrize("wrong", WRONG_SENDS)
 def test_send_checks_closed_before_everything(session: Session, queue: Queue, wrong: str) -> None:
-    """A closed producer says so first, whatever else is wrong with the call."""
+    """A closed producer raises IllegalState before it checks the arguments."""
     producer = session.create_producer(queue)
     producer.close()
     with pytest.raises(IllegalStateException):
@@ -303,7 +303,7 @@ def test_send_checks_closed_before_everything(session: Session, queue: Queue, wr
 @rule("CL-2")
 @pitfall(40)
 def test_send_closed_context_producer_before_everything(harness: Harness, queue: Queue) -> None:
-    """A JMSProducer of a closed context says so first, too."""
+    """A JMSProducer of a closed context raises IllegalState before it checks the arguments."""
     context = harness.context()
     producer = context.create_producer().send(queue, "before")
     assert receive_texts(context.create_consumer(queue), 1) == ["before"]

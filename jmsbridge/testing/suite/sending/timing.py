@@ -15,7 +15,7 @@ from jmsbridge.testing.suite.receiving.redelivery_support import left, take
 from jmsbridge.testing.suite.support import Collector, assert_empty, eventually, receive_texts, send_texts
 
 DELAY = 0.4
-"""Seconds a delayed message of these cases is delayed."""
+"""The delay of messages in these cases, in seconds."""
 
 
 def send_delayed(
@@ -129,7 +129,7 @@ def test_timing_expired_in_durable_subscription(harness: Harness, session: Sessi
 @pitfall(19, 20)
 @requires(Native.DELAY)
 def test_timing_delay_hides_from_consumer(session: Session, queue: Queue) -> None:
-    """Nothing before JMSDeliveryTime, which is the time of the send plus the delay and the same on both sides."""
+    """A message is not delivered before JMSDeliveryTime: time of the send plus delay, the same on both sides."""
     consumer = session.create_consumer(queue)
     before = now()
     sent = send_delayed(session, queue, "a")
@@ -233,7 +233,7 @@ def test_timing_delay_accepts_timedelta(session: Session, queue: Queue) -> None:
 @rule("DD-1")
 @requires(Native.DELAY, native=True)
 def test_timing_delay_survives_its_sender(harness: Harness, session: Session, queue: Queue) -> None:
-    """The delayed message is with the broker: it comes although its sender is gone."""
+    """A delayed message is delivered although its sender was closed."""
     sender = harness.connect()
     sent = send_delayed(sender.create_session(), queue, "a", 0.3)
     sender.close()
@@ -244,7 +244,7 @@ def test_timing_delay_survives_its_sender(harness: Harness, session: Session, qu
 @pitfall(20)
 @requires(Native.DELAY, native=True)
 def test_timing_delay_on_topic_goes_to_present_subscribers(session: Session, topic: Topic) -> None:
-    """Subscriptions that exist at the send get the message, one made later but before the due time does not."""
+    """Subscriptions that exist at the send get the message; one created before the delivery time does not."""
     present = session.create_consumer(topic)
     sent = send_delayed(session, topic, "a", 2 * DELAY)
     late = session.create_consumer(topic)
@@ -257,7 +257,7 @@ def test_timing_delay_on_topic_goes_to_present_subscribers(session: Session, top
 @requires(Native.DELAY, native=True)
 @requires(Native.DURABLE)
 def test_timing_delay_of_durable_subscription(harness: Harness, session: Session, topic: Topic) -> None:
-    """A durable subscription gets the delayed message, though nobody consumes it when it is due."""
+    """A durable subscription without a consumer keeps a delayed message that becomes due."""
     subscribing = harness.connect(client_id=harness.name("id")).create_session()
     name = harness.name("sub")
     subscribing.create_durable_consumer(topic, name).close()

@@ -1,4 +1,4 @@
-"""Durable and plain subscriptions, their names, their ends, and no_local on them (sections 4.2 and 8.3)."""
+"""Durable and non-durable subscriptions: copies, names, unsubscribing, no_local (sections 4.2 and 8.3)."""
 
 from collections.abc import Callable
 
@@ -24,7 +24,7 @@ from jmsbridge.testing.suite.support import assert_empty, receive_texts, send_te
 
 
 def identified(harness: Harness, client_id: str | None = None) -> Connection:
-    """A started connection with this client id, or one of its own."""
+    """A started connection with this client id, or with a new one."""
     return harness.connect(client_id=client_id or harness.name("client"))
 
 
@@ -40,7 +40,7 @@ def send_coloured(session: Session, topic: Topic, *colours: str) -> None:
 @rule("SU-1")
 @requires(Native.DURABLE)
 def test_dur_each_subscription_gets_its_own_copy(harness: Harness, session: Session, topic: Topic) -> None:
-    """Durable and plain subscriptions each get every matching message, and taking one copy leaves the others."""
+    """Each durable or non-durable subscription gets its own copy of every matching message."""
     owner = identified(harness).create_session()
     first = owner.create_durable_consumer(topic, harness.name("a"))
     second = owner.create_durable_consumer(topic, harness.name("b"), "colour = 'red'")
@@ -73,7 +73,7 @@ def test_dur_each_plain_consumer_is_a_subscription_of_its_own(session: Session, 
 
 @rule("SU-8")
 def test_dur_plain_subscription_ends_with_its_consumer(session: Session, topic: Topic) -> None:
-    """What waited, and what was sent in between, is not there for the next consumer."""
+    """After a non-durable consumer was closed, the next one does not get its messages, nor those sent meanwhile."""
     send_first = session.create_consumer(topic)
     send_texts(session, topic, "waiting")
     send_first.close()
@@ -87,7 +87,7 @@ def test_dur_plain_subscription_ends_with_its_consumer(session: Session, topic: 
 @rule("SU-1")
 @requires(Native.DURABLE)
 def test_dur_backlog_outlives_its_connection(harness: Harness, session: Session, topic: Topic) -> None:
-    """Messages sent while nobody is there wait, in order, for the next connection with the same client id."""
+    """Messages sent while there is no consumer wait, in order, for the next connection with the same client id."""
     client_id, name = harness.name("client"), harness.name("sub")
     owner = identified(harness, client_id)
     before = owner.create_session().create_durable_consumer(topic, name)
@@ -123,7 +123,7 @@ def test_dur_names_may_be_long(harness: Harness, topic: Topic) -> None:
 @pitfall(28)
 @pytest.mark.parametrize("form", ["consumer", "subscriber", "context"])
 def test_dur_needs_a_client_id(harness: Harness, session: Session, topic: Topic, form: str) -> None:
-    """An unshared durable subscription without a client id is IllegalState, not a plain error and not a success."""
+    """Creating an unshared durable subscription without a client id raises IllegalState."""
     if form == "context":
         context = harness.context()
         with pytest.raises(IllegalStateRuntimeException):
@@ -140,7 +140,7 @@ def test_dur_needs_a_client_id(harness: Harness, session: Session, topic: Topic,
 @pitfall(28)
 @requires(Native.DURABLE)
 def test_dur_unsubscribe_unknown_name(harness: Harness, session: Session) -> None:
-    """With and without a client id, checked and unchecked: the broker's refusal arrives as InvalidDestination."""
+    """Unsubscribing an unknown name raises InvalidDestination, with and without a client id, in both APIs."""
     unknown = harness.name("unknown")
     with pytest.raises(InvalidDestinationException):
         session.unsubscribe(unknown)
@@ -153,7 +153,7 @@ def test_dur_unsubscribe_unknown_name(harness: Harness, session: Session) -> Non
 @rule("SU-5")
 @requires(Native.DURABLE)
 def test_dur_unsubscribe_needs_inactivity(harness: Harness, topic: Topic) -> None:
-    """Refused under an active consumer, which goes on; granted after its close; unknown from then on."""
+    """unsubscribe is refused while there is a consumer, which is not affected, and works after its close, once."""
     session = identified(harness).create_session()
     name = harness.name("sub")
     consumer = session.create_durable_consumer(topic, name)
@@ -170,7 +170,7 @@ def test_dur_unsubscribe_needs_inactivity(harness: Harness, topic: Topic) -> Non
 @rule("SU-5")
 @requires(Native.DURABLE)
 def test_dur_unsubscribe_needs_acknowledged_messages(harness: Harness, topic: Topic) -> None:
-    """A closed consumer's unacknowledged message still holds the subscription."""
+    """unsubscribe is refused while a closed consumer's message is unacknowledged."""
     session = identified(harness).create_session(acknowledge_mode=CLIENT_ACKNOWLEDGE)
     name = harness.name("sub")
     consumer = session.create_durable_consumer(topic, name)
@@ -202,7 +202,7 @@ def test_dur_unsubscribe_needs_committed_messages(harness: Harness, session: Ses
 @rule("SU-5", "SU-8")
 @requires(Native.DURABLE)
 def test_dur_unsubscribe_forgets_the_backlog(harness: Harness, topic: Topic) -> None:
-    """The next subscription of that name is a new one."""
+    """After unsubscribe, a subscription of the same name is new and empty."""
     session = identified(harness).create_session()
     name = harness.name("sub")
     session.create_durable_consumer(topic, name).close()
@@ -220,7 +220,7 @@ def test_dur_unsubscribe_forgets_the_backlog(harness: Harness, topic: Topic) -> 
 @requires(Native.DURABLE)
 @pytest.mark.parametrize("change", ["nothing", "selector", "no_local"])
 def test_dur_active_consumer_excludes_a_second(harness: Harness, topic: Topic, change: str) -> None:
-    """A second consumer of an unshared durable subscription fails, alike or not, and leaves the first one alone."""
+    """A second consumer of an unshared durable subscription is refused, and the first one is not affected."""
     session = identified(harness).create_session()
     name = harness.name("sub")
     active = session.create_durable_consumer(topic, name)
@@ -237,7 +237,7 @@ def test_dur_active_consumer_excludes_a_second(harness: Harness, topic: Topic, c
 @pitfall(27)
 @requires(Native.DURABLE)
 def test_dur_other_topic_while_active_clashes(harness: Harness, topic: Topic) -> None:
-    """A name is global over topics: the same name on another topic is the same subscription, and in use."""
+    """The same name on another topic is the same subscription, so it is refused while it has a consumer."""
     session = identified(harness).create_session()
     name = harness.name("sub")
     active = session.create_durable_consumer(topic, name)
@@ -252,7 +252,7 @@ def test_dur_other_topic_while_active_clashes(harness: Harness, topic: Topic) ->
 @requires(Native.DURABLE)
 @pytest.mark.parametrize("change", ["topic", "selector", pytest.param("no_local", marks=requires(Native.NO_LOCAL))])
 def test_dur_change_while_inactive_starts_afresh(harness: Harness, session: Session, topic: Topic, change: str) -> None:
-    """Another topic, selector or no_local is unsubscribe and create: the backlog is gone, also for the old form."""
+    """Another topic, selector or no_local replaces the subscription: its messages are gone, also for the old form."""
     owner = identified(harness).create_session()
     name = harness.name("sub")
     owner.create_durable_consumer(topic, name).close()
@@ -272,7 +272,7 @@ def test_dur_change_while_inactive_starts_afresh(harness: Harness, session: Sess
 @rule("SU-7")
 @requires(Native.DURABLE)
 def test_dur_wider_selector_brings_nothing_back(harness: Harness, topic: Topic) -> None:
-    """A message that an earlier selector left out does not appear under a wider one."""
+    """A message that an earlier selector did not match is not delivered after changing to a wider one."""
     session = identified(harness).create_session()
     name = harness.name("sub")
     session.create_durable_consumer(topic, name, "colour = 'red'").close()
@@ -287,7 +287,7 @@ def test_dur_wider_selector_brings_nothing_back(harness: Harness, topic: Topic) 
 @rule("SU-7")
 @requires(Native.DURABLE)
 def test_dur_resubscribing_alike_keeps_the_backlog(harness: Harness, session: Session, topic: Topic) -> None:
-    """The same selector and no_local are no change, however often."""
+    """Resubscribing with the same selector and no_local keeps the messages."""
     no_local = Native.NO_LOCAL in harness.native
     owner = identified(harness).create_session()
     name = harness.name("sub")
@@ -339,7 +339,7 @@ def test_dur_on_a_temporary_topic(harness: Harness) -> None:
 
 @rule("SU-10")
 def test_dur_topic_names_have_no_patterns(harness: Harness, session: Session) -> None:
-    """jmsbridge itself gives dots in a topic's name no meaning: a parent does not hear its children."""
+    """Dots in a topic's name have no meaning: a consumer of ``a`` does not get messages to ``a.b``."""
     stem = harness.name("tree")
     parent, child, sibling = (session.create_topic(stem + suffix) for suffix in ("", ".a", ".b"))
     consumers = {str(topic): session.create_consumer(topic) for topic in (parent, child, sibling)}
@@ -353,7 +353,7 @@ def test_dur_topic_names_have_no_patterns(harness: Harness, session: Session) ->
 @pitfall(31)
 @requires(Native.DURABLE | Native.NO_LOCAL)
 def test_dur_no_local_hides_the_own_connection(harness: Harness, session: Session, topic: Topic) -> None:
-    """All sessions of the consumer's own connection are local; another connection is not."""
+    """With no_local a consumer does not get messages sent by any session of its connection, but those of others."""
     connection = identified(harness)
     owner, sibling = connection.create_session(), connection.create_session()
     name = harness.name("sub")
@@ -369,7 +369,7 @@ def test_dur_no_local_hides_the_own_connection(harness: Harness, session: Sessio
 @pitfall(31)
 @requires(Native.DURABLE | Native.NO_LOCAL)
 def test_dur_no_local_covers_the_client_id(harness: Harness, session: Session, topic: Topic) -> None:
-    """What an earlier connection with the same client id sent stays hidden from the later one."""
+    """With no_local a consumer does not get messages that an earlier connection with its client id sent."""
     client_id, name = harness.name("client"), harness.name("sub")
     earlier = identified(harness, client_id)
     earlier_session = earlier.create_session()

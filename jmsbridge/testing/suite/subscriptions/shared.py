@@ -1,4 +1,4 @@
-"""Shared subscriptions, durable and not: who joins, who clashes, who gets what (sections 8.3.2 and 8.3.4)."""
+"""Shared subscriptions, durable and non-durable: joining, conflicts, distribution (sections 8.3.2 and 8.3.4)."""
 
 from collections.abc import Callable
 
@@ -45,7 +45,7 @@ def share(session: Session, durable: bool, topic: Topic, name: str, selector: st
 
 
 def take_turns(consumers: list[MessageConsumer], count: int) -> list[list[str]]:
-    """What each consumer gets when they ask one after the other until ``count`` messages have come."""
+    """The messages of each consumer when they receive in turns until ``count`` messages have come."""
     taken: list[list[str]] = [[] for _ in consumers]
 
     def one_round() -> bool:
@@ -62,7 +62,7 @@ def take_turns(consumers: list[MessageConsumer], count: int) -> list[list[str]]:
 @rule("SU-1")
 @either_kind
 def test_shared_gives_each_message_to_one(harness: Harness, session: Session, topic: Topic, durable: bool) -> None:
-    """Consumers of one name split the messages; a plain consumer and another name get their own copies."""
+    """Consumers of one name divide the messages; an unshared consumer and another name get their own copies."""
     name, other = harness.name("sub"), harness.name("sub")
     pair = [share(session, durable, topic, name) for _ in range(2)]
     alone = share(session, durable, topic, other)
@@ -79,7 +79,7 @@ def test_shared_gives_each_message_to_one(harness: Harness, session: Session, to
 @rule("SU-4")
 @either_kind
 def test_shared_spans_connections(harness: Harness, topic: Topic, durable: bool) -> None:
-    """The second consumer, on another connection, joins; the subscription outlives the first one's connection."""
+    """A consumer on another connection joins; the subscription remains when the first connection is closed."""
     name = harness.name("sub")
     first, second = harness.connect(), harness.connect()
     share(first.create_session(), durable, topic, name)
@@ -94,7 +94,7 @@ def test_shared_spans_connections(harness: Harness, topic: Topic, durable: bool)
 @pitfall(29)
 @either_kind
 def test_shared_both_consumers_get_work(harness: Harness, session: Session, topic: Topic, durable: bool) -> None:
-    """With both waiting and the default prefetch, neither takes everything."""
+    """Two waiting consumers with the default prefetch both get messages."""
     name = harness.name("sub")
     consumers = [share(harness.connect().create_session(), durable, topic, name) for _ in range(2)]
     texts = [f"{number:02}" for number in range(20)]
@@ -126,7 +126,7 @@ def test_shared_both_listeners_get_work(harness: Harness, session: Session, topi
 @either_kind
 @pytest.mark.parametrize("change", ["topic", "selector"])
 def test_shared_clash_with_active_subscription(harness: Harness, topic: Topic, durable: bool, change: str) -> None:
-    """Under an active consumer the name cannot mean another topic or selector; the active one is undisturbed."""
+    """While there is a consumer, the name is refused with another topic or selector; the consumer is not affected."""
     name = harness.name("sub")
     active_session, session = harness.connect().create_session(), harness.connect().create_session()
     active = share(active_session, durable, topic, name)
@@ -140,7 +140,7 @@ def test_shared_clash_with_active_subscription(harness: Harness, topic: Topic, d
 @rule("SU-8")
 @requires(Native.SHARED)
 def test_shared_ends_with_its_last_consumer(session: Session, harness: Harness, topic: Topic) -> None:
-    """The non-durable one lives while any consumer does; after the last close its name is free and its backlog gone."""
+    """A non-durable shared subscription ends with its last consumer: its name is free, its messages are gone."""
     name = harness.name("sub")
     first, second = (session.create_shared_consumer(topic, name) for _ in range(2))
     first.close()
@@ -162,7 +162,7 @@ def test_shared_ends_with_its_last_consumer(session: Session, harness: Harness, 
 def test_shared_durable_and_unshared_durable_exclude_each_other(
     harness: Harness, topic: Topic, shared_first: bool, active: bool
 ) -> None:
-    """One namespace per client id: a durable name is shared or unshared, and the other way fails, active or not."""
+    """A durable name is either shared or unshared; using it the other way is refused, also without a consumer."""
     session = harness.connect(client_id=harness.name("client")).create_session()
     name = harness.name("sub")
     ways: list[Callable[[], MessageConsumer]] = [
@@ -188,7 +188,7 @@ def test_shared_durable_and_unshared_durable_exclude_each_other(
 @requires(Native.DURABLE | Native.SHARED | Native.SHARED_DURABLE)
 @pytest.mark.parametrize("shared_durable", [True, False])
 def test_shared_name_may_repeat_a_durable_name(harness: Harness, topic: Topic, shared_durable: bool) -> None:
-    """The names of non-durable shared subscriptions are a space of their own: both get their copies."""
+    """A non-durable shared and a durable subscription may have the same name; each gets its own copies."""
     session = harness.connect(client_id=harness.name("client")).create_session()
     name = harness.name("sub")
     make = session.create_shared_durable_consumer if shared_durable else session.create_durable_consumer
@@ -204,7 +204,7 @@ def test_shared_name_may_repeat_a_durable_name(harness: Harness, topic: Topic, s
 @rule("SU-4")
 @requires(Native.SHARED_DURABLE)
 def test_shared_durable_keeps_its_backlog_without_client_id(harness: Harness, topic: Topic) -> None:
-    """No client id is needed, and any connection without one resumes it."""
+    """A shared durable subscription created without a client id can be resumed by any connection without one."""
     name = harness.name("sub")
     creator = harness.connect()
     session = creator.create_session()
@@ -220,7 +220,7 @@ def test_shared_durable_keeps_its_backlog_without_client_id(harness: Harness, to
 @rule("SU-4")
 @requires(Native.SHARED_DURABLE)
 def test_shared_client_id_is_part_of_the_identity(harness: Harness, session: Session, topic: Topic) -> None:
-    """Created with a client id, it is reached only with that one; without, only by clients without."""
+    """A shared subscription created with a client id is only for that id; without, only for clients without one."""
     client_id, name = harness.name("client"), harness.name("sub")
     identified = harness.connect(client_id=client_id)
     identified.create_session().create_shared_durable_consumer(topic, name).close()
@@ -238,7 +238,7 @@ def test_shared_client_id_is_part_of_the_identity(harness: Harness, session: Ses
 @rule("SU-4")
 @requires(Native.SHARED)
 def test_shared_names_of_two_clients_do_not_meet(harness: Harness, session: Session, topic: Topic) -> None:
-    """Two client ids, or one and none, use one name at the same time for different subscriptions."""
+    """The same name under different client ids, or with and without one, means different subscriptions."""
     name = harness.name("sub")
     consumers = [
         harness.connect(client_id=harness.name("client")).create_session().create_shared_consumer(topic, name)
@@ -272,7 +272,7 @@ def test_shared_durable_change_while_inactive_starts_afresh(
 @pitfall(27)
 @requires(Native.SHARED_DURABLE)
 def test_shared_durable_unsubscribe(harness: Harness, session: Session, topic: Topic) -> None:
-    """Refused while one of two consumers is active; afterwards the subscription is really gone."""
+    """unsubscribe is refused while one of two consumers is open; afterwards the subscription is deleted."""
     name = harness.name("sub")
     first, second = (session.create_shared_durable_consumer(topic, name) for _ in range(2))
     first.close()
@@ -293,7 +293,7 @@ def test_shared_durable_unsubscribe(harness: Harness, session: Session, topic: T
 def test_shared_closed_consumer_leaves_its_messages_to_the_others(
     harness: Harness, session: Session, topic: Topic, durable: bool
 ) -> None:
-    """What a closed session had not acknowledged, and what waited in it unseen, goes to those who stay."""
+    """Unacknowledged and prefetched messages of a closed session go to the other consumers."""
     name = harness.name("sub")
     leaving = harness.connect().create_session(acknowledge_mode=CLIENT_ACKNOWLEDGE)
     consumer = share(leaving, durable, topic, name)

@@ -1,4 +1,4 @@
-"""Temporary destinations: whose they are, how long they live, who may use them (sections 4.1.3, 4.2.4 and 6.2.2)."""
+"""Temporary destinations: ownership, lifetime and use (sections 4.1.3, 4.2.4 and 6.2.2)."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def make(session: Session, kind: str) -> TemporaryQueue | TemporaryTopic:
 @requires(Native.TEMPORARY)
 @either_kind
 def test_temp_any_session_of_the_connection_consumes(connection: Connection, kind: str) -> None:
-    """It belongs to the connection, not to the session that made it."""
+    """Any session of the connection may consume a temporary destination, not only the one that created it."""
     maker, sibling = connection.create_session(), connection.create_session()
     destination = make(maker, kind)
     consumer = sibling.create_consumer(destination)
@@ -63,7 +63,7 @@ def test_temp_anybody_sends(harness: Harness, session: Session, kind: str) -> No
 @rule("TD-1")
 @requires(Native.TEMPORARY)
 def test_temp_fresh_ones_differ(connection: Connection) -> None:
-    """Every call makes another one; a message to the first is not in the second."""
+    """Every call creates a different destination."""
     session = connection.create_session()
     first, second = session.create_temporary_queue(), session.create_temporary_queue()
     assert first != second
@@ -100,7 +100,7 @@ def test_temp_request_and_reply(harness: Harness, session: Session, queue: Queue
 @requires(Native.TEMPORARY)
 @either_kind
 def test_temp_delete_with_consumer_is_refused(connection: Connection, kind: str) -> None:
-    """A consumer in any session of the connection protects it; its close frees it."""
+    """delete is refused while any session of the connection has a consumer of it, and works after its close."""
     session = connection.create_session()
     destination = make(session, kind)
     consumer = connection.create_session().create_consumer(destination)
@@ -115,7 +115,7 @@ def test_temp_delete_with_consumer_is_refused(connection: Connection, kind: str)
 @rule("TD-2")
 @requires(Native.TEMPORARY)
 def test_temp_delete_is_the_owners(harness: Harness, session: Session, queue: Queue) -> None:
-    """The copy of the name that travelled to another connection cannot delete it."""
+    """Another connection, which got the destination as a reply-to, cannot delete it."""
     destination = session.create_temporary_queue()
     message = session.create_message()
     message.jms_reply_to = destination
@@ -134,7 +134,7 @@ def test_temp_delete_is_the_owners(harness: Harness, session: Session, queue: Qu
 @pitfall(32)
 @requires(Native.TEMPORARY)
 def test_temp_outlives_its_session(connection: Connection) -> None:
-    """Messages and all: the lifetime is the connection's."""
+    """It remains, with its messages, until its connection is closed, not its session."""
     maker = connection.create_session()
     destination = maker.create_temporary_queue()
     send_texts(maker, destination, "kept")
@@ -160,7 +160,7 @@ def test_temp_delete_after_its_session_closed(connection: Connection, kind: str)
 @requires(Native.TEMPORARY, native=True)
 @either_kind
 def test_temp_deleted_cannot_be_used(session: Session, kind: str) -> None:
-    """Neither by its owner's consumers nor by its owner's producers."""
+    """After delete the owner can neither consume from it nor send to it."""
     destination = make(session, kind)
     producer = session.create_producer(None)
     producer.send(destination, session.create_text_message("while it lives"))
@@ -208,7 +208,7 @@ def test_temp_contexts_of_one_connection_share_it(harness: Harness) -> None:
 @rule("TD-3")
 @requires(Native.TEMPORARY)
 def test_temp_other_context_cannot_consume(harness: Harness) -> None:
-    """A context of its own is a connection of its own."""
+    """A context created by the factory has its own connection and cannot consume it."""
     destination = harness.context().create_temporary_topic()
     with pytest.raises(JMSRuntimeException):
         harness.context().create_consumer(destination)

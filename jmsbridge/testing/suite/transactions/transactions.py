@@ -39,7 +39,7 @@ def transacted_session(harness: Harness) -> Session:
 @rule("TX-1")
 @requires(Native.TRANSACTIONS)
 def test_tx_next_begins_at_once(harness: Harness, session: Session, queue: Queue) -> None:
-    """Commit and rollback end one transaction and begin the next; there is always one."""
+    """Commit and rollback end one transaction and begin the next."""
     transacted = transacted_session(harness)
     consumer = session.create_consumer(queue)
     send_texts(transacted, queue, "a")
@@ -58,7 +58,7 @@ def test_tx_next_begins_at_once(harness: Harness, session: Session, queue: Queue
 @rule("TX-1")
 @requires(Native.TRANSACTIONS)
 def test_tx_empty_ends_are_fine(harness: Harness, session: Session, queue: Queue) -> None:
-    """A transaction with nothing in it commits and rolls back without complaint, again and again."""
+    """An empty transaction can be committed and rolled back, repeatedly."""
     transacted = transacted_session(harness)
     assert transacted.transacted is True
     transacted.commit()
@@ -82,7 +82,7 @@ def test_tx_acknowledge_mode_is_ignored_when_transacted(harness: Harness) -> Non
 @rule("TX-2")
 @requires(Native.TRANSACTIONS)
 def test_tx_commit_makes_sends_visible(harness: Harness, session: Session, queue: Queue) -> None:
-    """Nobody sees a message before the commit, everybody after it, in order."""
+    """Messages are visible after the commit, in order, and not before."""
     transacted = transacted_session(harness)
     consumer = session.create_consumer(queue)
     send_texts(transacted, queue, "a", "b")
@@ -94,7 +94,7 @@ def test_tx_commit_makes_sends_visible(harness: Harness, session: Session, queue
 @rule("TX-2")
 @requires(Native.TRANSACTIONS)
 def test_tx_rollback_destroys_sends(harness: Harness, session: Session, queue: Queue) -> None:
-    """What was sent before a rollback never existed."""
+    """Messages sent before a rollback are never delivered."""
     transacted = transacted_session(harness)
     send_texts(transacted, queue, "a", "b")
     transacted.rollback()
@@ -105,7 +105,7 @@ def test_tx_rollback_destroys_sends(harness: Harness, session: Session, queue: Q
 @rule("TX-2")
 @requires(Native.TRANSACTIONS)
 def test_tx_commit_settles_received(harness: Harness, session: Session, queue: Queue) -> None:
-    """What was received before the commit is gone for good, what was not is untouched."""
+    """A commit acknowledges the messages received before it, and no others."""
     transacted = transacted_session(harness)
     consumer = transacted.create_consumer(queue)
     send_texts(session, queue, "a", "b", "c")
@@ -168,7 +168,7 @@ def test_tx_rollback_redelivers_in_order(harness: Harness, session: Session, que
 @pitfall(4)
 @requires(Native.TRANSACTIONS)
 def test_tx_rollback_keeps_unseen_unflagged(harness: Harness, session: Session, queue: Queue) -> None:
-    """Rollback raises the count of what was received, not of what only waited in the client."""
+    """Rollback raises the delivery count of received messages, not of those that were only prefetched."""
     transacted = transacted_session(harness)
     consumer = transacted.create_consumer(queue)
     send_texts(session, queue, "a", "b", "c")
@@ -233,7 +233,7 @@ def test_tx_not_transacted_context(harness: Harness) -> None:
 @rule("TX-4")
 @requires(Native.TRANSACTIONS)
 def test_tx_failed_commit_rolls_back(harness: Harness, session: Session, queue: Queue) -> None:
-    """A commit that ended in a rollback says so, and the session goes on with a new transaction."""
+    """A commit that ended in a rollback raises TransactionRolledBack, and the session has a new transaction."""
     transacted = deferred_session(harness, SESSION_TRANSACTED, reconnect_delay=0.01)
     consumer = transacted.create_consumer(queue)
     send_texts(session, queue, "in")
@@ -260,7 +260,7 @@ def test_tx_failed_commit_rolls_back(harness: Harness, session: Session, queue: 
 @pitfall(21)
 @requires(Native.TRANSACTIONS)
 def test_tx_failed_commit_completes_each_send_once(harness: Harness, queue: Queue) -> None:
-    """Asynchronous sends of a transaction that the network ended have one outcome each, and none of them is there."""
+    """Asynchronous sends of a lost transaction have one outcome each, and none of their messages is visible."""
     transacted = deferred_session(harness, SESSION_TRANSACTED, reconnect_attempts=0)
     producer = transacted.create_producer(queue)
     listener = Completions()
@@ -278,7 +278,7 @@ def test_tx_failed_commit_completes_each_send_once(harness: Harness, queue: Queu
 @requires(Native.TRANSACTIONS)
 @pytest.mark.parametrize("closed", ["session", "connection"])
 def test_tx_close_rolls_back(harness: Harness, session: Session, queue: Queue, closed: str) -> None:
-    """Closing the session or the connection rolls back: sends vanish, received messages come again."""
+    """Closing the session or connection rolls back: sends are dropped, received messages are delivered again."""
     results = harness.queue("results")
     connection = harness.connect()
     transacted = connection.create_session(transacted=True)
@@ -343,7 +343,7 @@ def test_tx_expiration_counts_from_send(harness: Harness, session: Session, queu
 @requires(Native.TRANSACTIONS)
 @requires(Native.DELAY)
 def test_tx_delay_counts_from_send(harness: Harness, session: Session, queue: Queue) -> None:
-    """A delay that ended before the commit delays nothing any more."""
+    """A message whose delay ended before the commit is delivered at once."""
     transacted = transacted_session(harness)
     producer = transacted.create_producer(queue)
     producer.delivery_delay = 1.0
@@ -363,7 +363,7 @@ def test_tx_delay_counts_from_send(harness: Harness, session: Session, queue: Qu
 @pitfall(16)
 @requires(Native.TRANSACTIONS)
 def test_tx_commit_inside_listener(harness: Harness, session: Session, queue: Queue) -> None:
-    """A listener may forward and commit message by message; nothing is lost, doubled or overtaken."""
+    """A listener may forward and commit each message; none is lost, duplicated or reordered."""
     results = harness.queue("results")
     transacted = transacted_session(harness)
     producer = transacted.create_producer(results)
@@ -386,7 +386,8 @@ def test_tx_commit_inside_listener(harness: Harness, session: Session, queue: Qu
 @pitfall(16)
 @requires(Native.TRANSACTIONS)
 def test_tx_rollback_inside_listener(harness: Harness, session: Session, queue: Queue) -> None:
-    """A listener may roll back: its sends vanish and its message comes again, flagged."""
+    """A listener may roll back: its sends are dropped, and its message is redelivered and marked so."""
+
     results = harness.queue("results")
     transacted = transacted_session(harness)
     producer = transacted.create_producer(results)
