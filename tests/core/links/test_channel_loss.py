@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import jmsbridge
 from jmsbridge import (
     CLIENT_ACKNOWLEDGE,
     Connection,
@@ -270,6 +271,21 @@ def test_a_channel_that_dies_while_its_link_is_recovered(backend: ScriptedBacken
     backend.subscription.deliver(text_envelope(ADDRESS, "again"))
     assert receive_texts(consumer, 1) == ["again"]
     send_texts(other, QUEUE, "goes on")
+    assert len(backend.links) == 2
+
+
+def test_a_channel_that_dies_while_the_client_id_is_set(backend: ScriptedBackend) -> None:
+    with jmsbridge.context("scripted:", reconnect_delay=0.001, send_timeout=2.0) as context:
+        deaths = iter([ERROR])
+
+        def die_once(call: Call) -> None:
+            for error in deaths:
+                raise error
+
+        backend.script.before["channel"] = die_once
+        context.client_id = "me"
+        context.create_producer().send(QUEUE, "sent")
+    assert [envelope.body for envelope in backend.accepted] == ["sent"]
     assert len(backend.links) == 2
 
 
