@@ -124,6 +124,7 @@ class ConnectionCore:
         self.client_id = client_id
         link, plan, epoch = self.wait_link()
         for session in self.sessions:  # the session of a context, not used yet
+            session.channel.interrupted()
             try:
                 session.recover_on(link, plan, epoch)
             except BackendError as error:

@@ -152,8 +152,9 @@ class SessionChannel:
         """Grant credit and let senders continue (supervisor's thread)."""
         with self._lock:
             recovered, self._recovered = self._recovered, None
-        if recovered is None:
-            return
+            if recovered is None:
+                return
+            self._channel = recovered[0]  # in the same step: a close finds it here or there
         self._attach(*recovered)
         if self._connection.delivery.on:
             self._incoming.start()

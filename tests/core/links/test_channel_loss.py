@@ -2,9 +2,11 @@
 
 import contextlib
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+import jmsbridge
 from jmsbridge import (
     CLIENT_ACKNOWLEDGE,
     Connection,
@@ -234,6 +236,23 @@ def test_a_link_that_dies_while_a_channel_is_remade(backend: ScriptedBackend, co
     send_texts(session, QUEUE, "sent")
 
 
+def test_a_session_that_closes_as_its_channel_is_put_to_use(
+    backend: ScriptedBackend, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the moment: the new channel is closed with the session."""
+    session = connect().create_session()
+    channel = session._core.channel
+    put_to_use = channel._attach
+
+    def attach(*arguments: Any) -> None:
+        run_thread(session.close).result(LONG)
+        put_to_use(*arguments)
+
+    monkeypatch.setattr(channel, "_attach", attach)
+    _lose(backend)
+    eventually(lambda: backend.script.count("close-channel") == 1)
+
+
 @pytest.mark.parametrize("verb", ["channel", "subscribe"])
 def test_a_channel_that_dies_while_its_link_is_recovered(backend: ScriptedBackend, connect: Connect, verb: str) -> None:
     """The link is not given up for one session: the others go on, and this one gets another channel."""
@@ -252,6 +271,21 @@ def test_a_channel_that_dies_while_its_link_is_recovered(backend: ScriptedBacken
     backend.subscription.deliver(text_envelope(ADDRESS, "again"))
     assert receive_texts(consumer, 1) == ["again"]
     send_texts(other, QUEUE, "goes on")
+    assert len(backend.links) == 2
+
+
+def test_a_channel_that_dies_while_the_client_id_is_set(backend: ScriptedBackend) -> None:
+    with jmsbridge.context("scripted:", reconnect_delay=0.001, send_timeout=2.0) as context:
+        deaths = iter([ERROR])
+
+        def die_once(call: Call) -> None:
+            for error in deaths:
+                raise error
+
+        backend.script.before["channel"] = die_once
+        context.client_id = "me"
+        context.create_producer().send(QUEUE, "sent")
+    assert [envelope.body for envelope in backend.accepted] == ["sent"]
     assert len(backend.links) == 2
 
 
