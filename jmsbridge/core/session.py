@@ -89,6 +89,7 @@ class SessionCore:
         self.channel = SessionChannel(connection, self.incoming, self.outgoing, self.transactions, self.failed)
         self._lock = ranked(Rank.SESSION)  # guards _children
         self._children: weakref.WeakSet[Child] = weakref.WeakSet()  # weak: the application may drop them unclosed
+        self._has_failed = False  # no link can bring it back
         self._acknowledge_any = functools.partial(self.acknowledge, None)
 
     def _new_incoming(self, settings: SessionSettings) -> Incoming:
@@ -181,7 +182,7 @@ class SessionCore:
 
     def recover_on(self, link: Link, plan: Plan, epoch: int, *, patient: bool = False) -> None:
         """Create channel and subscriptions on a new link, without credit (supervisor's thread); raises BackendError."""
-        if self.life.state is not State.OPEN:
+        if self.life.state is not State.OPEN or self._has_failed:
             return
         try:
             self.channel.recover_on(link, plan, epoch, patient)
@@ -192,7 +193,8 @@ class SessionCore:
             self.connection.report(error)
 
     def failed(self, error: JMSException) -> None:
-        """The connection is lost for good: waiting senders and receivers fail."""
+        """The session or its connection is lost for good: waiting senders and receivers fail."""
+        self._has_failed = True
         self.outgoing.shut(error)
         for receiver in self.incoming.receivers:
             receiver.end(error)

@@ -3,6 +3,7 @@
 The backend implements how to connect and what to close; this module decides when, and which errors callers get.
 """
 
+import logging
 import threading
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -11,6 +12,8 @@ from jmsbridge.spi import BackendError, ConnectFailed, Endpoint, LinkEvents, Lin
 from jmsbridge.transport.io_thread import IoThread
 
 __all__ = ["DEADLINE", "Done", "LinkLife", "Wire"]
+
+log = logging.getLogger("jmsbridge.transport")
 
 DEADLINE = 30.0
 """Seconds within which the broker must answer a request; otherwise the link is given up."""
@@ -157,7 +160,10 @@ class LinkLife:
                 self.thread.ended = LinkLost("the link was closed")
             else:
                 self.thread.ended = error if isinstance(error, LinkLost) else self._wire.explain(error)
-            self._wire.answer_all()
+            try:
+                self._wire.answer_all()
+            except Exception:  # a mistake in the backend must not hide the loss
+                log.exception("unexpected error while open requests were answered")
             for wait in list(self._waits):
                 wait.done(None, self.lost_late())
             if not self._closing and not self.is_private:

@@ -1,6 +1,7 @@
 """Credit for a broker that is polled and never pushes: one thread fetches as long as there is credit."""
 
 import contextlib
+import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -10,6 +11,8 @@ from jmsbridge.spi import Arrival, BackendError, ChannelLost, Inbox, Ticket
 from jmsbridge.transport.expiry import is_expired
 
 __all__ = ["CreditPump", "Source"]
+
+log = logging.getLogger("jmsbridge.transport")
 
 
 class Source(Protocol):
@@ -106,9 +109,12 @@ class CreditPump:
             self._work.clear()
             try:
                 self._fetch_all()
-            except BackendError as error:
-                self._end(error)
-                self._failed(error)
+            except Exception as error:  # a mistake in the source must not leave drains without an answer
+                if not isinstance(error, BackendError):
+                    log.exception("unexpected error while messages were fetched")
+                failure = error if isinstance(error, BackendError) else BackendError(f"fetching failed: {error!r}")
+                self._end(failure)
+                self._failed(failure)
 
     def _fetch_all(self) -> None:
         """Fetch until the credit is used up or the pump is closed."""

@@ -91,6 +91,18 @@ def test_it_dies_once_and_everything_is_answered_before_that_is_said(broker: Bro
     assert broker.order == ["answered", "broken off", "broken off"]
 
 
+def test_a_mistake_while_answering_does_not_hide_the_loss(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> None:
+        raise ValueError("a mistake")
+
+    monkeypatch.setattr(broker, "answer_all", fail)
+    broker.die(ConnectionError("cut"))
+    assert [str(error) for error in broker.log.losses] == ["explained: cut"]
+    assert "while open requests were answered" in caplog.text
+
+
 def test_after_death_every_question_fails_at_once(broker: Broker) -> None:
     broker.die(ConnectionError("cut"))
     for verb in (broker.life.check, lambda: broker.life.wait(lambda done: None, "asking")):

@@ -21,7 +21,7 @@ class Store:
         self.returned: list[int] = []
         self.expired: set[int] = set()
         self.asked: list[tuple[int, bool]] = []
-        self.error: BackendError | None = None
+        self.error: Exception | None = None
         self.in_between: Callable[[], None] = lambda: None
         self._changed = threading.Condition()
         self._woken = False
@@ -143,6 +143,16 @@ def test_a_broker_that_fails_is_told_once(world: World) -> None:
     eventually(lambda: world.failures)
     world.pump.close(timeout=5)
     assert [str(error) for error in world.failures] == ["gone"]
+
+
+def test_a_mistake_in_the_source_answers_drains_and_is_told(world: World) -> None:
+    drained = Answer()
+    world.store.error = ValueError("a mistake")
+    world.pump.grant(1)
+    eventually(lambda: world.failures)
+    world.pump.drain(drained)
+    assert isinstance(drained.outcome(), ChannelLost)
+    assert "ValueError('a mistake')" in str(world.failures[0])
 
 
 def test_what_is_presettled_is_accepted_just_before_it_is_handed_over() -> None:

@@ -215,8 +215,13 @@ def test_a_session_whose_channels_die_again_and_again_ends(backend: ScriptedBack
     assert "has ended" in str(heard[1])
     assert len(backend.link.channels) == 1 + 1 + channel_deaths._MOST
     send_texts(other, QUEUE, "goes on")
-    session.close()
     assert len(backend.links) == 1
+    del backend.script.before["grant"]
+    backend.link.cut()
+    send_texts(other, QUEUE, "goes on over the next link")
+    with pytest.raises(JMSException, match="an invalid selector"):
+        send_texts(session, QUEUE, "never")
+    session.close()
 
 
 def test_a_link_that_dies_while_a_channel_is_remade(backend: ScriptedBackend, connect: Connect) -> None:
