@@ -184,8 +184,8 @@ def _tls(host: str, port: int, options: TlsOptions, timeout: float, doubts: list
         return _handshake(context, host, port, options.server_name or host, timeout)
     except ssl.SSLCertVerificationError as error:
         doubts.append(
-            "This machine does not trust the certificate: give the backend the certificate of its authority, or use "
-            "the host name for which it was issued"
+            "The certificate was not accepted: set ca_file to the certificate of its authority, or server_name to the "
+            "host name for which it was issued"
         )
         by = options.ca_file or "this machine's own authorities"
         return f"?the certificate was not accepted: {error.verify_message.rstrip('.')} (checked with {by})"

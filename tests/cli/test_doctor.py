@@ -214,7 +214,7 @@ def test_a_refused_password_is_no_matter_of_certificates(secured: str, options: 
 def test_a_doubt_is_a_sentence_of_its_own(secured: str) -> None:
     registry.register("amqps", RefusingTls())
     *_, login = steps(secured)
-    assert "broker's log. This machine does not trust the certificate" in login.advice
+    assert "broker's log. The certificate was not accepted" in login.advice
 
 
 def test_the_message_is_told_of_the_broker_that_carried_it(run: Run, tmp_path: Path) -> None:

@@ -1,3 +1,3 @@
-"""The pair of connections to a broker: sockets, options, credentials, and why a connection fails."""
+"""The pair of connections to a broker: options, login, sockets, errors."""
 
 __all__: list[str] = []

@@ -184,7 +184,7 @@ class Subscription:
     def _hold(self, arrival: Arrival) -> None:
         self._gate.held.append(arrival)
         if self._retired and not self._draining:
-            self._return_held()
+            self._requeue_held()
         else:
             self._hand_up()
 
@@ -305,7 +305,7 @@ class Subscription:
         for task in waiting:
             task()
 
-    # -- without credit
+    # -- the end of the consumer
 
     def _retire(self, done: Done) -> None:
         if not self._channel.is_open:
@@ -318,7 +318,7 @@ class Subscription:
 
     def _leave(self, done: Done) -> None:
         """The consumer has ended: requeue held messages, and release the source."""
-        self._return_held()
+        self._requeue_held()
         if self._left:
             done(None, None)
         else:
@@ -333,9 +333,9 @@ class Subscription:
         if self._gate.credit > 0:
             self._grant(0)
         else:
-            self._return_held()
+            self._requeue_held()
 
-    def _return_held(self) -> None:
+    def _requeue_held(self) -> None:
         while self._gate.held:
             self._copies.requeue(self._gate.held.popleft().token)
 
@@ -369,7 +369,7 @@ class Subscription:
         for token in tokens:
             self._copies.requeue(token, failures)
         if cancel and self._gate.credit <= 0:
-            self._return_held()
+            self._requeue_held()
 
     # -- ends
 

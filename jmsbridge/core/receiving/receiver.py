@@ -99,7 +99,7 @@ class Receiver:
             subscription.close()
             raise NotSupported(
                 f"the broker has no selectors on queues, and requeueing messages to {self.interest.address} may drop "
-                "or move them, because it has a delivery limit; use a queue without one, or select in the application"
+                "or move them, because the queue has a delivery limit; use one without, or select in the application"
             )
         self.inbox.unmatched = self._new_buffer(compile_selector(text))
 
