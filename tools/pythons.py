@@ -29,6 +29,7 @@ ELSEWHERE = {
     "they run the compliance suite again and again, through the same modules": (
         "suites/faulty",
         "suites/masked",
+        "suites/repeated",
         "suites/sample",
         "suites/slow",
     ),
