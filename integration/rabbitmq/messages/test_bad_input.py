@@ -46,7 +46,7 @@ def test_a_wrong_password(broker: Broker, connect: Connect) -> None:
 
 
 def test_an_unknown_virtual_host(broker: Broker, connect: Connect) -> None:
-    with pytest.raises(JMSSecurityException, match="nowhere: the virtual host was refused: check"):
+    with pytest.raises(JMSSecurityException, match="nowhere: the virtual host was refused; check"):
         connect(broker.url(path="/nowhere"))
 
 
