@@ -20,8 +20,6 @@ What a broker lacks is emulated, with an ``EmulationWarning`` naming the price, 
 ``UnsupportedFeature``: never silently weaker.
 """
 
-from importlib.metadata import PackageNotFoundError, version
-
 from jmsbridge.administration import Administration, DestinationInfo
 from jmsbridge.browser import QueueBrowser
 from jmsbridge.codecs.javaserial import JavaObject
@@ -44,18 +42,13 @@ from jmsbridge.errors import __all__ as _errors
 from jmsbridge.factory import ConnectionFactory, connect, context
 from jmsbridge.listeners import CompletionListener, ExceptionListener, MessageListener
 from jmsbridge.message import BytesMessage, MapMessage, Message, ObjectMessage, StreamMessage, TextMessage
-from jmsbridge.metadata import ConnectionMetaData
+from jmsbridge.metadata import ConnectionMetaData, __version__
 from jmsbridge.producer import MessageProducer
 from jmsbridge.session import Session
 from jmsbridge.simplified.consumer import JMSConsumer
 from jmsbridge.simplified.context import JMSContext
 from jmsbridge.simplified.producer import JMSProducer
 from jmsbridge.values import Byte, Char, Double, FieldValue, Float, Int, JavaValue, Long, PropertyValue, Short
-
-try:
-    __version__ = version("jmsbridge")
-except PackageNotFoundError:  # run from a source tree without installation
-    __version__ = "0.0"
 
 __all__ = [
     "AUTO_ACKNOWLEDGE",

@@ -9,10 +9,10 @@ import msgspec
 from jmsbridge.core import arguments
 from jmsbridge.core.connection import ConnectionCore
 from jmsbridge.core.runtime.interrupts import wait_whole
-from jmsbridge.core.translate import translate
+from jmsbridge.core.translate import translated
 from jmsbridge.destinations import Destination, Queue, destination_of
 from jmsbridge.errors import JMSException, UnsupportedFeatureException, unchecked
-from jmsbridge.spi import Address, Admin, BackendError
+from jmsbridge.spi import Address, Admin
 from jmsbridge.strict import Strict
 
 __all__ = ["Administration", "DestinationInfo"]
@@ -64,10 +64,8 @@ class Administration(Strict):
             link, plan, _ = self._core.wait_link()
             if not isinstance(link, Admin):
                 raise UnsupportedFeatureException(f"the backend of {plan.broker} offers no administration", "admin")
-            try:
+            with translated:
                 return wait_whole(lambda: act(link))
-            except BackendError as error:
-                raise translate(error) from error
         except JMSException as error:
             if self._simplified:
                 raise unchecked(error) from error
@@ -83,17 +81,8 @@ class Administration(Strict):
 
     def list(self) -> "builtins.list[DestinationInfo]":
         """All queues, topics and subscriptions, temporary ones included, sorted by name."""
-        return [
-            DestinationInfo(
-                destination=destination_of(info.address),
-                depth=info.depth,
-                consumers=info.consumers,
-                oldest=info.oldest,
-                subscription=info.subscription,
-                client_id=info.client_id,
-            )
-            for info in self._with_admin(lambda admin: admin.list_destinations())
-        ]
+        found = [msgspec.structs.asdict(info) for info in self._with_admin(lambda admin: admin.list_destinations())]
+        return [DestinationInfo(destination=destination_of(each.pop("address")), **each) for each in found]
 
     def depth(self, queue: Destination | Address) -> int:
         """How many messages the broker says a queue holds; 0 if the queue does not exist."""

@@ -1,40 +1,23 @@
 """Browsing a queue without consuming its messages (Jakarta Messaging 3.1 section 4.1.6)."""
 
 import contextlib
-from collections import deque
 from collections.abc import Generator, Iterator
 
 from jmsbridge.closing import Closing
-from jmsbridge.core.emulation.browsing import look
-from jmsbridge.core.runtime.waiting import Waiter
+from jmsbridge.core.emulation.browsing import Page, look
+from jmsbridge.core.runtime.waiting import wait_answered
 from jmsbridge.core.session import SessionCore
-from jmsbridge.core.translate import translate
+from jmsbridge.core.translate import translated
 from jmsbridge.destinations import Queue
 from jmsbridge.errors import IllegalStateException
 from jmsbridge.message import Message, message_from_arrival
 from jmsbridge.selectors import optional_selector
-from jmsbridge.spi import Arrival, BackendError, Interest, LinkLost, Mode, Native, Subscription
+from jmsbridge.spi import Arrival, Interest, LinkLost, Mode, Native, Subscription
 from jmsbridge.strict import Strict
 
 __all__ = ["QueueBrowser"]
 
 _STEP = 100  # messages requested at a time, so that memory stays bounded on long queues
-
-
-class _Page:
-    """Collects the arrivals of one step."""
-
-    def __init__(self) -> None:
-        self.arrivals: deque[Arrival] = deque()  # appended by the backend's thread
-
-    def put(self, arrival: Arrival) -> None:
-        """One message to show."""
-        self.arrivals.append(arrival)
-
-    def put_again(self, arrival: Arrival) -> None:
-        """The same, unless the message is already here."""
-        if not any(each is arrival for each in self.arrivals):
-            self.arrivals.append(arrival)
 
 
 class QueueBrowser(Closing, Strict):
@@ -100,11 +83,9 @@ class QueueBrowser(Closing, Strict):
 
     def _browse_copies(self) -> Generator[Arrival, None, None]:
         options = self._core.connection.options
-        try:
+        with translated:
             link = self._core.connection.wait_link()[0]
             copies, self._is_truncated = look(link, self._queue.address, options.emulation_limit, options.send_timeout)
-        except BackendError as error:
-            raise translate(error) from error
         for arrival in copies:
             self._check()
             yield arrival
@@ -115,29 +96,24 @@ class QueueBrowser(Closing, Strict):
         interest = Interest(
             address=self._queue.address, mode=Mode.BROWSE, selector=self._selector, select=selects, window=_STEP
         )
-        page = _Page()
-        try:
+        page = Page()
+        with translated:
             subscription = self._core.channel.wait_current()[0].subscribe(interest, page)
-        except BackendError as error:
-            raise translate(error) from error
-        self._open.add(subscription)
-        try:
-            more = True
-            while more:
-                self._check()
-                waiter = Waiter()
-                subscription.grant(_STEP)
-                subscription.drain(waiter)
-                waiter.wait_answer(timeout, "a browser's drain")
-                more = len(page.arrivals) >= _STEP
-                while page.arrivals:
+            self._open.add(subscription)
+            try:
+                more = True
+                while more:
                     self._check()
-                    yield page.arrivals.popleft()
-        except BackendError as error:
-            raise translate(error) from error
-        finally:
-            self._open.discard(subscription)
-            _end(subscription)
+                    subscription.grant(_STEP)
+                    wait_answered(subscription.drain, timeout, "a browser's drain")
+                    more = len(page.arrivals) >= _STEP
+                    arrivals, page.arrivals = page.arrivals, []
+                    for arrival in arrivals:
+                        self._check()
+                        yield arrival
+            finally:
+                self._open.discard(subscription)
+                _end(subscription)
 
     def close(self) -> None:
         """End browsing, unfinished iterations included; idempotent."""

@@ -1,6 +1,5 @@
 """The base of everything with ``close``: a context manager."""
 
-from types import TracebackType
 from typing import Self
 
 __all__ = ["Closing"]
@@ -18,7 +17,5 @@ class Closing:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()

@@ -15,7 +15,7 @@ from jmsbridge.core.plan import Capability
 from jmsbridge.core.runtime.interrupts import Work, start_whole, wait_whole
 from jmsbridge.core.session import SessionSettings
 from jmsbridge.errors import UnsupportedFeatureException
-from jmsbridge.listeners import EXCEPTION_LISTENER_NAMES, AnyExceptionListener, as_exception
+from jmsbridge.listeners import EXCEPTION_LISTENER_NAMES, AnyExceptionListener, as_function
 from jmsbridge.metadata import ConnectionMetaData
 from jmsbridge.modes import MISSING, chosen_mode
 from jmsbridge.session import Session
@@ -82,7 +82,7 @@ class Connection(Closing, Strict):
     @exception_listener.setter
     def exception_listener(self, listener: AnyExceptionListener | None) -> None:
         self._core.check_open()
-        self._core.exception_listener = as_exception(listener)
+        self._core.exception_listener = as_function(listener, "on_exception", "an exception listener")
         self._exception_listener = listener
 
     @property

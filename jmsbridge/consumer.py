@@ -14,7 +14,7 @@ from jmsbridge.core.runtime.locks import Rank
 from jmsbridge.core.session import SessionCore
 from jmsbridge.destinations import Destination, Queue, Topic
 from jmsbridge.errors import IllegalStateException
-from jmsbridge.listeners import MESSAGE_LISTENER_NAMES, AnyMessageListener, as_message
+from jmsbridge.listeners import MESSAGE_LISTENER_NAMES, AnyMessageListener, as_function
 from jmsbridge.message import Message
 from jmsbridge.strict import Strict
 
@@ -74,7 +74,7 @@ class MessageConsumer(Closing, Strict):
     @message_listener.setter
     def message_listener(self, listener: AnyMessageListener | None) -> None:
         self._check()
-        self._core.listen(self._receiver, as_message(listener))
+        self._core.listen(self._receiver, as_function(listener, "on_message", "a message listener"))
         self._listener = listener
 
     # ---- receiving

@@ -72,40 +72,32 @@ class Topic(Destination):
         return self._address.name
 
 
-class TemporaryQueue(Queue):
+class _Temporary(Destination):
+    __slots__ = ("_delete",)
+    _temporary = True
+    _delete: Callable[[], None] | None
+
+    def __init__(self, name: str, delete: Callable[[], None] | None = None) -> None:
+        self._address = Address(name, self._topic, self._temporary)  # not checked: the broker may have chosen it
+        self._delete = delete
+
+    def delete(self) -> None:
+        """Remove it; IllegalState while it has consumers, JMSException if another connection created it."""
+        if self._delete is None:
+            raise JMSException(f"{self!r} was not created by this connection; only its creator may delete it")
+        self._delete()
+
+
+class TemporaryQueue(_Temporary, Queue):
     """A queue that lives as long as its connection (section 4.1.3)."""
 
-    __slots__ = ("_delete",)
-    _temporary = True
-
-    def __init__(self, name: str, delete: Callable[[], None] | None = None) -> None:
-        self._address = Address(name, self._topic, self._temporary)  # not checked: the broker may have chosen it
-        self._delete = delete
-
-    def delete(self) -> None:
-        """Remove it; IllegalState while it has consumers, JMSException if another connection created it."""
-        _delete_temporary(self, self._delete)
+    __slots__ = ()
 
 
-class TemporaryTopic(Topic):
+class TemporaryTopic(_Temporary, Topic):
     """A topic that lives as long as its connection (section 4.2.4)."""
 
-    __slots__ = ("_delete",)
-    _temporary = True
-
-    def __init__(self, name: str, delete: Callable[[], None] | None = None) -> None:
-        self._address = Address(name, self._topic, self._temporary)  # not checked: the broker may have chosen it
-        self._delete = delete
-
-    def delete(self) -> None:
-        """Remove it; IllegalState while it has consumers, JMSException if another connection created it."""
-        _delete_temporary(self, self._delete)
-
-
-def _delete_temporary(destination: Destination, delete: Callable[[], None] | None) -> None:
-    if delete is None:
-        raise JMSException(f"{destination!r} was not created by this connection; only its creator may delete it")
-    delete()
+    __slots__ = ()
 
 
 DESTINATION_KINDS = frozenset((Queue, Topic, TemporaryQueue, TemporaryTopic))
@@ -127,6 +119,6 @@ def destination_of(address: Address) -> Destination:
 def _rebuild(kind: type[Destination], address: Address) -> Destination:
     destination = kind.__new__(kind)
     destination._address = address
-    if isinstance(destination, TemporaryQueue | TemporaryTopic):
+    if isinstance(destination, _Temporary):
         destination._delete = None
     return destination

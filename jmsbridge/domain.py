@@ -3,12 +3,11 @@
 A method of the other domain raises IllegalState before it checks its arguments (rules DF-2, DF-3).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any, Never, NoReturn, overload
 
 from jmsbridge.closing import Closing
-from jmsbridge.config import Target
 from jmsbridge.connection import Connection
 from jmsbridge.consumer import QueueReceiver, TopicSubscriber
 from jmsbridge.core import arguments
@@ -22,7 +21,6 @@ from jmsbridge.modes import chosen_mode
 from jmsbridge.producer import MessageProducer
 from jmsbridge.sending import Sendable
 from jmsbridge.session import Session
-from jmsbridge.spi import Backend, registry
 from jmsbridge.strict import Strict
 
 __all__ = [
@@ -69,17 +67,18 @@ class TopicPublisher(MessageProducer):
     publish = MessageProducer.send  # the name in JMS 1.x
 
 
-class _DomainSession(Session):
-    """A session that refuses the methods of the other domain."""
+def _refused(what: str) -> Callable[..., NoReturn]:
+    """A method of the other domain."""
 
-    __slots__ = ()
-
-    def _forbidden(self, what: str) -> NoReturn:
-        self._check_open()
+    def refuse(session: Session, *_: Any, **__: Any) -> NoReturn:
+        """Raises IllegalState: belongs to the other messaging domain."""
+        session._check_open()
         _wrong_domain(what)
 
+    return refuse
 
-class QueueSession(_DomainSession):
+
+class QueueSession(Session):
     """A session for queues only."""
 
     __slots__ = ()
@@ -92,39 +91,18 @@ class QueueSession(_DomainSession):
     def create_receiver(self, queue: Queue, message_selector: str | None = None) -> QueueReceiver:
         """A consumer of a queue."""
         self._check_open()
-        target = arguments.queue(queue)
-        return self._attach(self._core.consume(self._interest(target, message_selector, None), QueueReceiver, target))
+        return self._consume(QueueReceiver, arguments.queue(queue), message_selector)
 
-    def create_durable_subscriber(self, *_: Any, **__: Any) -> NoReturn:
-        """Raises IllegalState: for topics only."""
-        self._forbidden("create_durable_subscriber")
-
-    def create_durable_consumer(self, *_: Any, **__: Any) -> NoReturn:
-        """Raises IllegalState: for topics only."""
-        self._forbidden("create_durable_consumer")
-
-    def create_shared_consumer(self, *_: Any, **__: Any) -> NoReturn:
-        """Raises IllegalState: for topics only."""
-        self._forbidden("create_shared_consumer")
-
-    def create_shared_durable_consumer(self, *_: Any, **__: Any) -> NoReturn:
-        """Raises IllegalState: for topics only."""
-        self._forbidden("create_shared_durable_consumer")
-
-    def create_temporary_topic(self) -> NoReturn:
-        """Raises IllegalState: for topics only."""
-        self._forbidden("create_temporary_topic")
-
-    def create_topic(self, name: str, *, literal: bool = False) -> NoReturn:
-        """Raises IllegalState: for topics only."""
-        self._forbidden("create_topic")
-
-    def unsubscribe(self, name: str) -> NoReturn:
-        """Raises IllegalState: for topics only."""
-        self._forbidden("unsubscribe")
+    create_durable_subscriber = _refused("create_durable_subscriber")
+    create_durable_consumer = _refused("create_durable_consumer")
+    create_shared_consumer = _refused("create_shared_consumer")
+    create_shared_durable_consumer = _refused("create_shared_durable_consumer")
+    create_temporary_topic = _refused("create_temporary_topic")
+    create_topic = _refused("create_topic")
+    unsubscribe = _refused("unsubscribe")
 
 
-class TopicSession(_DomainSession):
+class TopicSession(Session):
     """A session for topics only."""
 
     __slots__ = ()
@@ -139,21 +117,11 @@ class TopicSession(_DomainSession):
     ) -> TopicSubscriber:
         """A consumer of a new non-durable subscription."""
         self._check_open()
-        target = arguments.topic(topic)
-        interest = self._interest(target, message_selector, None, no_local=no_local)
-        return self._attach(self._core.consume(interest, TopicSubscriber, target))
+        return self._consume(TopicSubscriber, arguments.topic(topic), message_selector, no_local=no_local)
 
-    def create_browser(self, *_: Any, **__: Any) -> NoReturn:
-        """Raises IllegalState: for queues only."""
-        self._forbidden("create_browser")
-
-    def create_queue(self, name: str, *, literal: bool = False) -> NoReturn:
-        """Raises IllegalState: for queues only."""
-        self._forbidden("create_queue")
-
-    def create_temporary_queue(self) -> NoReturn:
-        """Raises IllegalState: for queues only."""
-        self._forbidden("create_temporary_queue")
+    create_browser = _refused("create_browser")
+    create_queue = _refused("create_queue")
+    create_temporary_queue = _refused("create_temporary_queue")
 
 
 class QueueConnection(Connection):
@@ -205,8 +173,7 @@ class QueueConnectionFactory(ConnectionFactory):
 
     def create_queue_connection(self, user_name: str | None = None, password: str | None = None) -> QueueConnection:
         """A new connection, stopped."""
-        target, backend = _open(self, user_name, password)
-        return QueueConnection(target, backend)
+        return self._connect(QueueConnection, user_name, password)
 
 
 class TopicConnectionFactory(ConnectionFactory):
@@ -216,13 +183,7 @@ class TopicConnectionFactory(ConnectionFactory):
 
     def create_topic_connection(self, user_name: str | None = None, password: str | None = None) -> TopicConnection:
         """A new connection, stopped."""
-        target, backend = _open(self, user_name, password)
-        return TopicConnection(target, backend)
-
-
-def _open(factory: ConnectionFactory, user_name: str | None, password: str | None) -> tuple[Target, Backend]:
-    target = factory._resolved(user_name, password)
-    return target, registry.load(target.scheme)
+        return self._connect(TopicConnection, user_name, password)
 
 
 class _Requestor(Closing, Strict):

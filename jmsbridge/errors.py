@@ -327,21 +327,11 @@ class DurationWarning(UserWarning):
     """A duration is a multiple of 1000: the unit is seconds here, but milliseconds in Java."""
 
 
-_TWINS: dict[type[JMSException], type[JMSRuntimeException]] = {
-    JMSException: JMSRuntimeException,
-    IllegalStateException: IllegalStateRuntimeException,
-    InvalidArgumentException: InvalidArgumentRuntimeException,
-    InvalidClientIDException: InvalidClientIDRuntimeException,
-    InvalidDestinationException: InvalidDestinationRuntimeException,
-    InvalidSelectorException: InvalidSelectorRuntimeException,
-    JMSSecurityException: JMSSecurityRuntimeException,
-    MessageFormatException: MessageFormatRuntimeException,
-    MessageNotWriteableException: MessageNotWriteableRuntimeException,
-    ResourceAllocationException: ResourceAllocationRuntimeException,
-    TransactionInProgressException: TransactionInProgressRuntimeException,
-    TransactionRolledBackException: TransactionRolledBackRuntimeException,
-    UnsupportedFeatureException: UnsupportedFeatureRuntimeException,
-    InDoubtException: InDoubtRuntimeException,
+_TWINS: dict[type[JMSException], type[JMSRuntimeException]] = {JMSException: JMSRuntimeException} | {
+    classic: simplified
+    for classic in JMSException.__subclasses__()
+    for simplified in JMSRuntimeException.__subclasses__()
+    if classic.__bases__[0] is simplified.__bases__[0]  # the same meaning
 }
 
 

@@ -1,7 +1,7 @@
 """Connection factories, ``connect`` and ``context`` (Jakarta Messaging 3.1 sections 4.3, 6.1)."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Never, NoReturn, overload
+from collections.abc import Sequence
+from typing import Any, Never, NoReturn, TypeVar, overload
 
 from jmsbridge.config import Target, resolve
 from jmsbridge.connection import Connection
@@ -13,6 +13,8 @@ from jmsbridge.spi import registry
 from jmsbridge.strict import Strict
 
 __all__ = ["ConnectionFactory", "connect", "context"]
+
+K = TypeVar("K", bound=Connection)
 
 
 class ConnectionFactory(Strict):
@@ -42,18 +44,21 @@ class ConnectionFactory(Strict):
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self._given, self._options)
 
-    def _resolved(self, user_name: str | None, password: str | None, more: Mapping[str, Any] | None = None) -> Target:
-        overrides = dict(self._options, **(more or {}))
+    def _resolved(self, user_name: str | None, password: str | None) -> Target:
+        overrides = dict(self._options)
         if user_name is not None:
             overrides["user"] = user_name
         if password is not None:
             overrides["password"] = password
         return resolve(self._given, overrides) if overrides != self._options else self._target
 
+    def _connect(self, kind: type[K], user_name: str | None, password: str | None) -> K:
+        target = self._resolved(user_name, password)
+        return kind(target, registry.load(target.scheme))
+
     def create_connection(self, user_name: str | None = None, password: str | None = None) -> Connection:
         """A new connection, stopped; JMSSecurityException when the broker refuses the credentials."""
-        target = self._resolved(user_name, password)
-        return Connection(target, registry.load(target.scheme))
+        return self._connect(Connection, user_name, password)
 
     @overload
     def create_context(

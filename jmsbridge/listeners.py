@@ -21,8 +21,7 @@ __all__ = [
     "SendAcknowledgementHandler",
     "SimplifiedCompletionListener",
     "as_completion",
-    "as_exception",
-    "as_message",
+    "as_function",
     "future_completion",
 ]
 
@@ -133,21 +132,9 @@ def future_completion(future: "Future[Any]") -> Any:
     return _FutureCompletion(future)
 
 
-def as_message(listener: Any) -> Callable[[Any], None] | None:
-    """The function that delivers a message to a listener; None for None."""
-    if listener is None:
-        return None
-    call: Callable[[Any], None] | None = getattr(listener, "on_message", listener)
-    if not callable(call):
-        raise ValueError(f"{listener!r} is not a message listener: an object with on_message, or a callable")
-    return call
-
-
-def as_exception(listener: Any) -> Callable[[Any], None] | None:
-    """The function that passes an error to a listener; None for None."""
-    if listener is None:
-        return None
-    call: Callable[[Any], None] | None = getattr(listener, "on_exception", listener)
-    if not callable(call):
-        raise ValueError(f"{listener!r} is not an exception listener: an object with on_exception, or a callable")
+def as_function(listener: Any, method: str, what: str) -> Callable[[Any], Any] | None:
+    """The function to call for a listener: its ``method``, or the listener itself; None for None."""
+    call: Callable[[Any], Any] | None = getattr(listener, method, listener)
+    if call is not None and not callable(call):
+        raise ValueError(f"{listener!r} is not {what}: an object with {method}, or a callable")
     return call

@@ -5,14 +5,13 @@ from importlib.metadata import PackageNotFoundError, version
 
 from jmsbridge.strict import Strict
 
-__all__ = ["ConnectionMetaData"]
+__all__ = ["ConnectionMetaData", "__version__"]
 
 
-def _version() -> str:
-    try:
-        return version("jmsbridge")
-    except PackageNotFoundError:
-        return "0.0"
+try:
+    __version__ = version("jmsbridge")
+except PackageNotFoundError:  # run from a source tree without installation
+    __version__ = "0.0"
 
 
 class ConnectionMetaData(Strict):
@@ -28,7 +27,7 @@ class ConnectionMetaData(Strict):
     def __init__(self, broker: str) -> None:
         self.broker = broker
         """Product and version of the broker behind this connection."""
-        self.provider_version = _version()
+        self.provider_version = __version__
 
     @property
     def provider_major_version(self) -> int:

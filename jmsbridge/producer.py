@@ -2,7 +2,7 @@
 
 from concurrent.futures import Future
 from datetime import timedelta
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar, Unpack, overload
 
 from jmsbridge.closing import Closing
 from jmsbridge.core import arguments
@@ -11,10 +11,19 @@ from jmsbridge.core.runtime.interrupts import wait_whole
 from jmsbridge.core.session import SessionCore
 from jmsbridge.destinations import DESTINATION_KINDS, Destination
 from jmsbridge.errors import IllegalStateException, UnsupportedOperationError
-from jmsbridge.listeners import AnyCompletionListener, as_completion, future_completion
+from jmsbridge.listeners import as_completion, future_completion
 from jmsbridge.message import MESSAGE_KINDS, Message
 from jmsbridge.modes import MISSING
-from jmsbridge.sending import Sendable, SendSettings, own_message, refuse_form
+from jmsbridge.sending import (
+    AsyncOptions,
+    Sendable,
+    SendOptions,
+    SendSettings,
+    in_seconds,
+    own_message,
+    refuse_form,
+    setting,
+)
 from jmsbridge.strict import Strict
 
 __all__ = ["MessageProducer"]
@@ -42,7 +51,7 @@ class MessageProducer(Closing, Strict):
         self._core = core
         self._destination = destination
         self._closed = False
-        self._settings = SendSettings(unchecked=False)
+        self._settings = SendSettings()
         core.add_child(self)
 
     def _check(self) -> None:
@@ -58,71 +67,25 @@ class MessageProducer(Closing, Strict):
         self._check()
         return self._destination
 
-    @property
-    def disable_message_id(self) -> bool:
-        """Whether messages are sent without JMSMessageID; always honoured."""
-        self._check()
-        return self._settings._no_id
-
-    @disable_message_id.setter
-    def disable_message_id(self, value: bool) -> None:
-        self._check()
-        self._settings._no_id = bool(value)
-
-    @property
-    def disable_message_timestamp(self) -> bool:
-        """Whether messages are sent without JMSTimestamp; always honoured."""
-        self._check()
-        return self._settings._no_timestamp
-
-    @disable_message_timestamp.setter
-    def disable_message_timestamp(self, value: bool) -> None:
-        self._check()
-        self._settings._no_timestamp = bool(value)
-
-    @property
-    def delivery_mode(self) -> int:
-        """PERSISTENT, NON_PERSISTENT or PERSISTENT_GROUPACK; JMSException for anything else."""
-        self._check()
-        return DeliveryMode(self._settings.mode)
-
-    @delivery_mode.setter
-    def delivery_mode(self, value: int) -> None:
-        self._check()
-        self._settings.mode = arguments.delivery_mode(value)
-
-    @property
-    def priority(self) -> int:
-        """0 to 9, by default 4; JMSException for anything else."""
-        self._check()
-        return self._settings.priority
-
-    @priority.setter
-    def priority(self, value: int) -> None:
-        self._check()
-        self._settings.priority = arguments.priority(value)
-
-    @property
-    def time_to_live(self) -> float:
-        """Seconds from ``send`` until a message expires; 0 for never."""
-        self._check()
-        return self._settings.ttl / 1000
-
-    @time_to_live.setter
-    def time_to_live(self, value: float | timedelta) -> None:
-        self._check()
-        self._settings.ttl = arguments.milliseconds(value)
-
-    @property
-    def delivery_delay(self) -> float:
-        """Seconds from ``send`` until a message may be delivered."""
-        self._check()
-        return self._settings.delay / 1000
-
-    @delivery_delay.setter
-    def delivery_delay(self, value: float | timedelta) -> None:
-        self._check()
-        self._settings.delay = arguments.milliseconds(value)
+    disable_message_id = setting(
+        "_no_id", bool, bool, "Whether messages are sent without JMSMessageID; always honoured."
+    )
+    disable_message_timestamp = setting(
+        "_no_timestamp", bool, bool, "Whether messages are sent without JMSTimestamp; always honoured."
+    )
+    delivery_mode = setting(
+        "mode",
+        DeliveryMode,
+        arguments.delivery_mode,
+        "PERSISTENT, NON_PERSISTENT or PERSISTENT_GROUPACK; JMSException for anything else.",
+    )
+    priority = setting("priority", int, arguments.priority, "0 to 9, by default 4; JMSException for anything else.")
+    time_to_live = setting(
+        "ttl", in_seconds, arguments.milliseconds, "Seconds from ``send`` until a message expires; 0 for never."
+    )
+    delivery_delay = setting(
+        "delay", in_seconds, arguments.milliseconds, "Seconds from ``send`` until a message may be delivered."
+    )
 
     @property
     def unacknowledged(self) -> tuple[Message, ...]:
@@ -132,30 +95,9 @@ class MessageProducer(Closing, Strict):
     # ---- sending
 
     @overload
-    def send(
-        self,
-        message: Sendable,
-        /,
-        *,
-        delivery_mode: int | None = None,
-        priority: int | None = None,
-        time_to_live: float | timedelta | None = None,
-        completion_listener: AnyCompletionListener = ...,
-        duplicate_id: str | None = None,
-    ) -> None: ...
+    def send(self, message: Sendable, /, **options: Unpack[SendOptions]) -> None: ...
     @overload
-    def send(
-        self,
-        destination: Destination,
-        message: Sendable,
-        /,
-        *,
-        delivery_mode: int | None = None,
-        priority: int | None = None,
-        time_to_live: float | timedelta | None = None,
-        completion_listener: AnyCompletionListener = ...,
-        duplicate_id: str | None = None,
-    ) -> None: ...
+    def send(self, destination: Destination, message: Sendable, /, **options: Unpack[SendOptions]) -> None: ...
     def send(  # size: every form of a send, without a call in between
         self,
         first: Any,
@@ -206,54 +148,18 @@ class MessageProducer(Closing, Strict):
         )
 
     @overload
-    def send_async(
-        self,
-        message: Sendable,
-        /,
-        *,
-        delivery_mode: int | None = None,
-        priority: int | None = None,
-        time_to_live: float | timedelta | None = None,
-        duplicate_id: str | None = None,
-    ) -> Future[Message]: ...
+    def send_async(self, message: Sendable, /, **options: Unpack[AsyncOptions]) -> Future[Message]: ...
     @overload
     def send_async(
-        self,
-        destination: Destination,
-        message: Sendable,
-        /,
-        *,
-        delivery_mode: int | None = None,
-        priority: int | None = None,
-        time_to_live: float | timedelta | None = None,
-        duplicate_id: str | None = None,
+        self, destination: Destination, message: Sendable, /, **options: Unpack[AsyncOptions]
     ) -> Future[Message]: ...
-    def send_async(
-        self,
-        first: Any,
-        second: Any = MISSING,
-        /,
-        *more: Any,
-        delivery_mode: int | None = None,
-        priority: int | None = None,
-        time_to_live: float | timedelta | None = None,
-        duplicate_id: str | None = None,
-    ) -> Future[Message]:
+    def send_async(self, *what: Any, **options: Any) -> Future[Message]:
         """``send`` with a future instead of a listener; completed in send order, on the completion thread.
 
         The future's result is the message, its exception what ``on_exception`` would get. Raises what ``send`` raises.
         """
         future: Future[Message] = Future()
-        self.send(
-            first,
-            second,
-            *more,
-            delivery_mode=delivery_mode,
-            priority=priority,
-            time_to_live=time_to_live,
-            completion_listener=future_completion(future),
-            duplicate_id=duplicate_id,
-        )
+        self.send(*what, completion_listener=future_completion(future), **options)
         return future
 
     # ---- end

@@ -1,16 +1,36 @@
 """What MessageProducer and JMSProducer share: settings, bodies, and the error for Java's forms of ``send``."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from typing import Any, NoReturn, Protocol, TypeAlias, TypedDict, TypeVar
+
+import msgspec
 
 from jmsbridge.codecs.javaserial import JavaObject
 from jmsbridge.core.sending.group import Group
 from jmsbridge.destinations import Destination
 from jmsbridge.errors import InvalidCall, MessageFormatException
+from jmsbridge.listeners import AnyCompletionListener
 from jmsbridge.message import ForeignMessage, Message, copy_foreign, message_for_body
 from jmsbridge.values import FieldValue
 
-__all__ = ["ObjectBody", "PlainBody", "SendSettings", "Sendable", "own_message", "refuse_form"]
+__all__ = [
+    "AsyncOptions",
+    "ObjectBody",
+    "PlainBody",
+    "SendOptions",
+    "SendSettings",
+    "Sendable",
+    "Shown",
+    "in_seconds",
+    "own_message",
+    "refuse_form",
+    "setting",
+    "shown_setting",
+]
+
+T_co = TypeVar("T_co", covariant=True)
+S_contra = TypeVar("S_contra", contravariant=True)
 
 PlainBody: TypeAlias = str | bytes | bytearray | memoryview | Mapping[str, FieldValue]
 """Bodies that every producer sends without a message being created for them."""
@@ -19,36 +39,80 @@ ObjectBody: TypeAlias = bool | int | float | Sequence[object] | JavaObject
 Sendable: TypeAlias = Message | ForeignMessage | PlainBody
 
 
-class SendSettings:
+class AsyncOptions(TypedDict, total=False):
+    """The keyword arguments of ``MessageProducer.send_async``."""
+
+    delivery_mode: int | None
+    priority: int | None
+    time_to_live: float | timedelta | None
+    duplicate_id: str | None
+
+
+class SendOptions(AsyncOptions, total=False):
+    """The keyword arguments of ``MessageProducer.send``."""
+
+    completion_listener: AnyCompletionListener
+
+
+class SendSettings(msgspec.Struct, kw_only=True):
     """How a producer sends; a separate object, since the core also keeps state of its sends here."""
 
-    __slots__ = (
-        "_group",
-        "_last_async",
-        "_no_id",
-        "_no_timestamp",
-        "_unchecked",
-        "delay",
-        "mode",
-        "priority",
-        "ttl",
-    )
-    _group: Group | None
-
-    def __init__(self, *, unchecked: bool) -> None:
-        self._unchecked = unchecked
-        self._group = None
-        self._last_async = 0
-        self._no_id = False
-        self._no_timestamp = False
-        self.mode = 2
-        self.priority = 4
-        self.ttl = 0
-        self.delay = 0
+    _unchecked: bool = False
+    _no_id: bool = False
+    _no_timestamp: bool = False
+    mode: int = 2
+    priority: int = 4
+    ttl: int = 0
+    delay: int = 0
+    _last_async: int = 0
+    _group: Group | None = None
 
     def unacknowledged(self) -> tuple[Message, ...]:
         """PERSISTENT_GROUPACK: copies, in send order, of exactly the messages not known to be safe."""
         return self._group.unacknowledged() if self._group is not None else ()
+
+
+class Shown(Protocol[T_co]):
+    """A property that can be read, as type checkers see it."""
+
+    def __get__(self, producer: object, owner: type | None = None) -> T_co: ...
+
+
+class _Setting(Shown[T_co], Protocol[T_co, S_contra]):
+    """A property that can also be set."""
+
+    def __set__(self, producer: object, value: S_contra) -> None: ...
+
+
+def shown_setting(attribute: str, show: Callable[[Any], T_co], doc: str) -> Shown[T_co]:
+    """A property of a producer for one of its ``SendSettings``."""
+
+    def read(producer: Any) -> T_co:
+        producer._check()
+        return show(getattr(producer._settings, attribute))
+
+    made: Any = property(read, doc=doc)
+    shown: Shown[T_co] = made
+    return shown
+
+
+def setting(
+    attribute: str, show: Callable[[Any], T_co], convert: Callable[[S_contra], Any], doc: str
+) -> _Setting[T_co, S_contra]:
+    """The same for one that can be set, after ``convert`` has checked the value."""
+
+    def write(producer: Any, value: S_contra) -> None:
+        producer._check()
+        setattr(producer._settings, attribute, convert(value))
+
+    made: Any = shown_setting(attribute, show, doc)
+    both: _Setting[T_co, S_contra] = made.setter(write)
+    return both
+
+
+def in_seconds(milliseconds: int) -> float:
+    """A duration as applications read it."""
+    return milliseconds / 1000
 
 
 def own_message(value: Any, *, objects: bool) -> tuple[Message, Any]:

@@ -7,15 +7,6 @@ from jmsbridge.browser import QueueBrowser
 from jmsbridge.closing import Closing
 from jmsbridge.consumer import MessageConsumer, TopicSubscriber
 from jmsbridge.core import arguments
-from jmsbridge.core.modes import (
-    AUTO_ACKNOWLEDGE,
-    CLIENT_ACKNOWLEDGE,
-    DUPS_OK_ACKNOWLEDGE,
-    INDIVIDUAL_ACKNOWLEDGE,
-    NO_ACKNOWLEDGE,
-    PRE_ACKNOWLEDGE,
-    SESSION_TRANSACTED,
-)
 from jmsbridge.core.session import SessionCore, SessionSettings
 from jmsbridge.creating import Creating
 from jmsbridge.destinations import Destination, Queue, TemporaryQueue, TemporaryTopic, Topic
@@ -26,7 +17,7 @@ from jmsbridge.errors import (
     JMSException,
     UnsupportedFeatureException,
 )
-from jmsbridge.listeners import AnySendAcknowledgementHandler
+from jmsbridge.listeners import AnySendAcknowledgementHandler, as_function
 from jmsbridge.message import Message
 from jmsbridge.modes import SessionModes
 from jmsbridge.producer import MessageProducer
@@ -36,18 +27,10 @@ from jmsbridge.strict import Strict
 if TYPE_CHECKING:
     from jmsbridge.connection import Connection
 
-__all__ = [
-    "AUTO_ACKNOWLEDGE",
-    "CLIENT_ACKNOWLEDGE",
-    "DUPS_OK_ACKNOWLEDGE",
-    "INDIVIDUAL_ACKNOWLEDGE",
-    "NO_ACKNOWLEDGE",
-    "PRE_ACKNOWLEDGE",
-    "SESSION_TRANSACTED",
-    "Session",
-]
+__all__ = ["Session"]
 
 C = TypeVar("C", bound=MessageProducer | MessageConsumer | QueueBrowser)
+K = TypeVar("K", bound=MessageConsumer)
 
 
 class Session(Closing, Creating, SessionModes, Strict):
@@ -97,10 +80,7 @@ class Session(Closing, Creating, SessionModes, Strict):
 
     @message_listener.setter
     def message_listener(self, listener: Any) -> None:
-        self._check_open()
-        raise UnsupportedFeatureException(
-            "session-level message listeners (application-server facilities) are not offered"
-        )
+        return self.message_listener  # raises, as reading it does
 
     def run(self) -> None:
         """Not offered: an application-server facility."""
@@ -134,11 +114,7 @@ class Session(Closing, Creating, SessionModes, Strict):
     @send_acknowledgement_handler.setter
     def send_acknowledgement_handler(self, handler: AnySendAcknowledgementHandler | None) -> None:
         self._check_open()
-        given: Any = handler
-        call: Callable[[Message], Any] | None = getattr(given, "send_acknowledged", given)
-        if call is not None and not callable(call):
-            raise ValueError(f"{handler!r} is not a handler: an object with send_acknowledged, or a callable")
-        self._core.outgoing.handler = call
+        self._core.outgoing.handler = as_function(handler, "send_acknowledged", "a handler")
 
     @property
     def failed_sends(self) -> tuple[JMSException, ...]:
@@ -196,17 +172,15 @@ class Session(Closing, Creating, SessionModes, Strict):
         """
         self._check_open()
         target = arguments.destination(destination)
-        interest = self._interest(target, message_selector, prefetch, no_local=no_local and isinstance(target, Topic))
-        return self._attach(self._core.consume(interest, MessageConsumer, target))
+        no_local = no_local and isinstance(target, Topic)
+        return self._consume(MessageConsumer, target, message_selector, prefetch, no_local=no_local)
 
     def create_shared_consumer(
         self, topic: Topic, name: str, message_selector: str | None = None, *, prefetch: int | None = None
     ) -> MessageConsumer:
         """A consumer of a shared non-durable subscription, which is created if missing (section 8.3.2)."""
         self._check_open()
-        target = arguments.topic(topic)
-        interest = self._interest(target, message_selector, prefetch, key=name, shared=True)
-        return self._attach(self._core.consume(interest, MessageConsumer, target))
+        return self._consume(MessageConsumer, arguments.topic(topic), message_selector, prefetch, key=name, shared=True)
 
     def create_durable_consumer(
         self,
@@ -230,25 +204,14 @@ class Session(Closing, Creating, SessionModes, Strict):
         prefetch: int | None = None,
     ) -> TopicSubscriber:
         """The same as ``create_durable_consumer``, with the interface of JMS 1.x."""
-        subscriber = self._durable(TopicSubscriber, topic, name, message_selector, no_local, prefetch)
-        assert isinstance(subscriber, TopicSubscriber)
-        return subscriber
+        return self._durable(TopicSubscriber, topic, name, message_selector, no_local, prefetch)
 
     def _durable(
-        self,
-        kind: type[MessageConsumer],
-        topic: Topic,
-        name: str,
-        message_selector: str | None,
-        no_local: bool,
-        prefetch: int | None,
-    ) -> MessageConsumer:
+        self, kind: type[K], topic: Topic, name: str, selector: str | None, no_local: bool, prefetch: int | None
+    ) -> K:
         self._check_open()
         target = arguments.topic(topic)
-        interest = self._interest(target, message_selector, prefetch, key=name, durable=True, no_local=no_local)
-        if not self._connection._core.client_id:
-            raise IllegalStateException("an unshared durable subscription needs a client id (connection.client_id)")
-        return self._attach(self._core.consume(interest, kind, target))
+        return self._consume(kind, target, selector, prefetch, key=name, durable=True, no_local=no_local)
 
     def create_shared_durable_consumer(
         self, topic: Topic, name: str, message_selector: str | None = None, *, prefetch: int | None = None
@@ -256,27 +219,27 @@ class Session(Closing, Creating, SessionModes, Strict):
         """A consumer of a shared durable subscription, which is created if missing (section 8.3.4)."""
         self._check_open()
         target = arguments.topic(topic)
-        interest = self._interest(target, message_selector, prefetch, key=name, durable=True, shared=True)
-        return self._attach(self._core.consume(interest, MessageConsumer, target))
+        return self._consume(MessageConsumer, target, message_selector, prefetch, key=name, durable=True, shared=True)
 
-    def _interest(
+    def _consume(
         self,
+        kind: type[K],
         target: Destination,
         message_selector: str | None,
-        prefetch: int | None,
+        prefetch: int | None = None,
         *,
         key: str | None = None,
         durable: bool = False,
         shared: bool = False,
         no_local: bool = False,
-    ) -> Interest:
+    ) -> K:
         text = arguments.selector(message_selector)
         if durable or shared:
             arguments.subscription_name(key)
             if target.address.temporary and durable:
                 raise InvalidDestinationException(f"no durable subscription on {target!r}: it would outlive the topic")
         policy = self._core.incoming.policy
-        return Interest(
+        interest = Interest(
             address=target.address,
             key=key,
             durable=durable,
@@ -287,6 +250,9 @@ class Session(Closing, Creating, SessionModes, Strict):
             deferred=policy.deferred,
             presettled=policy.presettled,
         )
+        if durable and not shared and not self._connection._core.client_id:
+            raise IllegalStateException("an unshared durable subscription needs a client id (connection.client_id)")
+        return self._attach(self._core.consume(interest, kind, target))
 
     def create_browser(self, queue: Queue, message_selector: str | None = None) -> QueueBrowser:
         """A browser, which shows a queue's messages without consuming them (section 4.1.6)."""

@@ -53,7 +53,7 @@ TABLE: tuple[Syntax, ...] = (
         "topic://news",
         "ActiveMQ, Qpid",
         "a destination of that kind, whichever method is called",
-        "refused: use the method for that kind, and the `jms_reply_to` of a request for a temporary destination",
+        "refused: use the method for that kind; send a reply to the `jms_reply_to` of its request",
         re.compile("(temp-)?(queue|topic)://").match,
     ),
     Syntax(

@@ -238,6 +238,12 @@ def _refuse(value: Any, target: str) -> NoReturn:
     raise MessageFormatException(f"a value of type {type(wrap(value)).__name__} cannot be read as {target}")
 
 
+def _refuse_null(value: Any, target: str) -> NoReturn:
+    if value is None:
+        raise NullValueError(f"there is no value to read as {target}")
+    _refuse(value, target)
+
+
 def _parsed(value: Any, bits: int, target: str) -> int:
     """The last step of the integer conversions: text is parsed, null is an error as in Java, all else is refused."""
     if type(value) is str:
@@ -295,9 +301,7 @@ def to_float(value: Any) -> Float:
         return value
     if type(value) is str:
         return Float(parse_float(value))
-    if value is None:
-        raise NullValueError("there is no value to read as float")
-    _refuse(value, "float")
+    _refuse_null(value, "float")
 
 
 def to_double(value: Any) -> float:
@@ -309,18 +313,14 @@ def to_double(value: Any) -> float:
         return float(value)
     if kind is str:
         return parse_double(value)
-    if value is None:
-        raise NullValueError("there is no value to read as double")
-    _refuse(value, "double")
+    _refuse_null(value, "double")
 
 
 def to_char(value: Any) -> Char:
     """Read a field as char: chars only; NullValueError for null."""
     if type(value) is Char:
         return value
-    if value is None:
-        raise NullValueError("there is no value to read as char")
-    _refuse(value, "char")
+    _refuse_null(value, "char")
 
 
 def to_bytes(value: Any) -> bytes | None:

@@ -4,8 +4,8 @@
 of this text is about the one in memory, in the package ``memory``.
 
 ``embedded:`` is one broker for the whole process; ``embedded:?broker=NAME`` is another one per name. Queues, topics
-and durable subscriptions are made on first use and live, with their messages, as long as the process does, whoever
-is connected; ``discard`` drops them. Sending, settling and granting run in the caller's thread, under the broker's one
+and durable subscriptions are created on first use and exist, with their messages, as long as the process, even without
+connections; ``discard`` drops them. Sending, settling and granting run in the caller's thread, under the broker's one
 lock, so every ticket is answered when the call returns; there is no I/O thread. A forked child starts with empty
 brokers, and its inherited links are lost.
 
@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import msgspec
 
 from jmsbridge.spi import AuthenticationFailed, Backend, Endpoint, Link, LinkEvents, Native, NotSupported
-from jmsbridge.transport.forking import at_fork
+from jmsbridge.transport.network.forking import at_fork
 from jmsbridge_embedded import file, memory
 from jmsbridge_embedded.memory import discard
 from jmsbridge_embedded.native import NATIVE

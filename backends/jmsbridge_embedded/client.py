@@ -3,7 +3,7 @@
 import sys
 from typing import Final
 
-from jmsbridge.spi import LinkLost
+from jmsbridge_embedded.rules import check_alive
 
 __all__ = ["UNLIMITED", "Client"]
 
@@ -28,5 +28,4 @@ class Client:
 
     def check(self) -> None:
         """Raise ``LinkLost`` if the link is dead."""
-        if self.lost is not None:
-            raise LinkLost(self.lost)
+        check_alive(self.lost)

@@ -1,6 +1,5 @@
 """Checks and error messages that the brokers in memory and in a file share, and the making of dead letters."""
 
-import time
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -22,6 +21,7 @@ from jmsbridge.spi import (
     Ticket,
     dead_letter_notes,
 )
+from jmsbridge.transport.tickets import Answer
 
 if TYPE_CHECKING:
     from jmsbridge.selectors import Selector
@@ -29,27 +29,23 @@ if TYPE_CHECKING:
 __all__ = [
     "DEAD_LETTERS",
     "answer",
+    "check_alive",
     "check_client_id",
     "check_creatable",
     "check_interest",
     "check_owner",
     "check_reusable",
+    "check_transacted",
     "check_unsubscribe",
     "check_unused",
     "compiled",
     "dead_letter",
     "full",
     "is_expired",
-    "now",
 ]
 
 DEAD_LETTERS: Final = Address("DLQ")
 """Where rejected messages go, unless their subscription names another queue."""
-
-
-def now() -> int:
-    """Milliseconds since the epoch."""
-    return time.time_ns() // 1_000_000
 
 
 def compiled(selector: str | None) -> "Selector | None":
@@ -69,13 +65,20 @@ def compiled(selector: str | None) -> "Selector | None":
 
 def answer(ticket: Ticket | None, lost: str | None) -> None:
     """Answer a verb: with success, or with ``LinkLost`` if its object is ``lost``; without a ticket, raise it."""
-    if lost is None:
-        if ticket is not None:
-            ticket.succeed()
-    elif ticket is not None:
-        ticket.fail(LinkLost(lost))
-    else:
+    with Answer(ticket):
+        check_alive(lost)
+
+
+def check_alive(lost: str | None) -> None:
+    """Raise ``LinkLost`` if there is a reason why something is lost."""
+    if lost is not None:
         raise LinkLost(lost)
+
+
+def check_transacted(transaction: object) -> None:
+    """Only a transacted channel can commit and roll back."""
+    if transaction is None:
+        raise NotSupported("this channel has no transaction: it was opened with transacted=False")
 
 
 def check_client_id(client_id: str | None, in_use: bool, where: str) -> None:

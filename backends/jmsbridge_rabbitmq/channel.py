@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jmsbridge.spi import BackendError, ChannelLost, Envelope, Inbox, Interest, LinkEvents, NotSupported, Ticket
-from jmsbridge.transport.link_life import Done, LinkLife
+from jmsbridge.transport.network.link_life import Done, LinkLife
 from jmsbridge_rabbitmq.consuming.subscription import Subscription
 from jmsbridge_rabbitmq.consuming.subscriptions import Subscriptions
 from jmsbridge_rabbitmq.publishing.publishers import Publishers

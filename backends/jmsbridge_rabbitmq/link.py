@@ -16,7 +16,7 @@ from jmsbridge.spi import (
     NotSupported,
     SubscriptionRefused,
 )
-from jmsbridge.transport.link_life import Done
+from jmsbridge.transport.network.link_life import Done
 from jmsbridge_rabbitmq.broker import selector_exchanges, topology
 from jmsbridge_rabbitmq.broker.admin import RabbitAdmin
 from jmsbridge_rabbitmq.broker.capabilities import native_with
@@ -37,7 +37,7 @@ _CLIENT_ID_PATIENCE = 2.0  # seconds for the broker to notice the death of the l
 
 
 class Link(RabbitAdmin):
-    """The SPI's Link and Admin; verbs from any thread. `RabbitBackend.open` makes it."""
+    """The SPI's Link and Admin; verbs from any thread."""
 
     def __init__(self, endpoint: Endpoint, options: RabbitOptions, events: LinkEvents) -> None:
         self.native: Native = native_with(options)

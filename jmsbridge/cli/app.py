@@ -1,7 +1,6 @@
 """Registers the commands."""
 
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated
 
 import typer
@@ -20,6 +19,8 @@ from jmsbridge.cli.receive import browse, receive
 from jmsbridge.cli.running import ERROR, complain, guarded
 from jmsbridge.cli.send import send
 from jmsbridge.cli.streams import replace_closed_streams
+from jmsbridge.cli.target import with_broker
+from jmsbridge.metadata import __version__
 
 __all__ = ["app", "main"]
 
@@ -44,17 +45,14 @@ _PANELS: dict[str, dict[str, Callable[..., int]]] = {
 }
 for _panel, _commands in _PANELS.items():
     for _name, _command in _commands.items():
-        app.command(_name, rich_help_panel=_panel, help=help_of(_command))(guarded(_command))
+        app.command(_name, rich_help_panel=_panel, help=help_of(_command))(guarded(with_broker(_command)))
 app.add_typer(dlq, name="dlq", rich_help_panel="Messages")
 app.add_typer(config, name="config", rich_help_panel="Brokers and configuration")
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        try:
-            print(version("jmsbridge"))
-        except PackageNotFoundError:
-            print("not installed")
+        print(__version__)
         raise typer.Exit
 
 

@@ -9,7 +9,7 @@ from jmsbridge.cli.printing import print_json
 from jmsbridge.cli.running import OK
 from jmsbridge.cli.tables import print_rows
 from jmsbridge.config.backends import EXTRAS, install_hint
-from jmsbridge.core.plan import Capability, resolve
+from jmsbridge.core.plan import Capability, Plan
 from jmsbridge.spi import registry
 
 __all__ = ["backends", "print_capabilities"]
@@ -48,7 +48,7 @@ def backends(
     missing: dict[str, str] = {}
     for scheme in registry.names():
         try:
-            found[scheme] = resolve(registry.load(scheme).native).capabilities()
+            found[scheme] = Plan(registry.load(scheme).native).capabilities()
         except ImportError:
             missing[scheme] = install_hint(scheme)
     for scheme in EXTRAS:

@@ -4,7 +4,7 @@ import statistics
 import threading
 import time
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -13,18 +13,7 @@ from jmsbridge.cli.printing import print_json
 from jmsbridge.cli.progress import counting
 from jmsbridge.cli.running import OK
 from jmsbridge.cli.tables import print_rows
-from jmsbridge.cli.target import (
-    OptionsArg,
-    PasswordArg,
-    PositionalTarget,
-    TargetArg,
-    UserArg,
-    connect,
-    destination,
-    one_target,
-    overrides,
-    seconds,
-)
+from jmsbridge.cli.target import Broker, PositionalTarget, queue_named, seconds
 from jmsbridge.errors import ConfigurationError
 
 __all__ = ["Bench", "bench"]
@@ -34,6 +23,7 @@ _TRIPS = 200
 
 
 def bench(
+    broker: Broker,
     target: PositionalTarget = None,
     messages: Annotated[
         int, typer.Option("--messages", "-n", min=1, help="At most this many messages per measurement.")
@@ -47,10 +37,6 @@ def bench(
         str | None, typer.Option("--queue", metavar="NAME", help="Use this empty queue instead of a temporary one.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    named_target: TargetArg = None,
-    user: UserArg = None,
-    password: PasswordArg = None,
-    options: OptionsArg = None,
 ) -> int:
     """Measure sending, receiving and round trips of messages, through the whole library.
 
@@ -64,33 +50,26 @@ def bench(
       jmsbridge bench -t embedded:orders.db --queue bench --json
     """
     deadline = seconds(duration, "--time")
-    target = one_target(target, named_target)
-    with connect(target, overrides(user, password, options)) as connection, counting("messages") as show:
+    with broker.at(target).connect() as connection, counting("messages") as show:
         where = None if queue is None else _own(connection, queue)
         run = Bench(connection, where, messages, deadline, "x" * size, non_persistent, show)
         figures = run.figures()
-        broker = connection.meta_data.broker
+        product = connection.meta_data.broker
     if as_json:
-        document = {"broker": broker, "size": size, "persistent": not non_persistent, "figures": figures}
+        document = {"broker": product, "size": size, "persistent": not non_persistent, "figures": figures}
         print_json(document, indent=2)
     else:
-        _print(broker, size, figures)
+        print_rows(("measurement", "figure"), list(figures.items()), title=f"{product}, {size} bytes")
     return OK
 
 
 def _own(connection: Connection, name: str) -> Queue:
-    where = destination(name)
-    if not isinstance(where, Queue):
-        raise ConfigurationError("--queue must be a queue")
+    where = queue_named(name, "--queue must be a queue")
     session = connection.create_session()
     if next(iter(session.create_browser(where)), None) is not None:
         raise ConfigurationError(f"{where.address} is not empty; its messages would be lost")
     session.close()
     return where
-
-
-def _print(broker: str, size: int, figures: dict[str, Any]) -> None:
-    print_rows(("measurement", "figure"), list(figures.items()), title=f"{broker}, {size} bytes")
 
 
 class _Answers:
@@ -101,13 +80,7 @@ class _Answers:
         self._answered = 0
         self.error: Exception | None = None
 
-    def on_completion(self, message: Message) -> None:
-        self._count(None)
-
-    def on_exception(self, message: Message, error: Exception) -> None:
-        self._count(error)
-
-    def _count(self, error: Exception | None) -> None:
+    def __call__(self, message: Message, error: Exception | None) -> None:
         with self._changed:
             self._answered += 1
             self.error = self.error or error

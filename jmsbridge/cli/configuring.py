@@ -8,7 +8,7 @@ from jmsbridge.cli.commandline import help_of
 from jmsbridge.cli.printing import print_json, shown
 from jmsbridge.cli.running import OK, USAGE, complain, guarded
 from jmsbridge.cli.tables import print_rows
-from jmsbridge.cli.target import OptionsArg, PasswordArg, PositionalTarget, TargetArg, UserArg, one_target, overrides
+from jmsbridge.cli.target import Broker, PositionalTarget, with_broker
 from jmsbridge.config import Target, config_files, profile_names, resolve
 from jmsbridge.config.profiles import candidate_files
 from jmsbridge.errors import ConfigurationError
@@ -33,7 +33,7 @@ def print_settings(resolved: Target, lead: str | None = None) -> None:
 
 
 def settings_document(resolved: Target) -> dict[str, Any]:
-    """The same as a JSON document."""
+    """Every option with its value and origin, as a JSON document; secrets are masked."""
     return {
         "target": [str(endpoint) for endpoint in resolved.endpoints],
         "target_from": resolved.origins["target"],
@@ -42,12 +42,9 @@ def settings_document(resolved: Target) -> dict[str, Any]:
 
 
 def show(
+    broker: Broker,
     target: PositionalTarget = None,
     as_json: _Json = False,
-    named_target: TargetArg = None,
-    user: UserArg = None,
-    password: PasswordArg = None,
-    options: OptionsArg = None,
 ) -> int:
     """Show every option of a target with its value and origin. Does not connect; secrets are masked.
 
@@ -59,7 +56,7 @@ def show(
 
       jmsbridge config show orders --json | jq .settings.prefetch
     """
-    resolved = resolve(one_target(target, named_target), overrides(user, password, options))
+    resolved = broker.at(target).resolve()
     if as_json:
         print_json(settings_document(resolved), indent=2)
         return OK
@@ -114,4 +111,4 @@ def check(as_json: _Json = False) -> int:
 
 
 for _command in (show, path, check):
-    config.command(help=help_of(_command))(guarded(_command))
+    config.command(help=help_of(_command))(guarded(with_broker(_command)))

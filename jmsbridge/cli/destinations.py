@@ -2,44 +2,31 @@
 
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
-from typing import Annotated, Any
+from typing import Annotated
 
+import msgspec
 import typer
 
-from jmsbridge import Queue
 from jmsbridge.administration import Administration, DestinationInfo
 from jmsbridge.cli.asking import YesArg, confirmed
 from jmsbridge.cli.printing import counted, print_json
 from jmsbridge.cli.progress import working
 from jmsbridge.cli.running import OK, note, reporting
 from jmsbridge.cli.tables import print_rows
-from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides
-from jmsbridge.errors import ConfigurationError
+from jmsbridge.cli.target import Broker, JsonArg, SelectorArg, destination, queue_named
 from jmsbridge.spi import Address
 
-__all__ = ["JsonArg", "create", "list_destinations", "purge", "queue_address", "remove"]
+__all__ = ["create", "list_destinations", "purge", "remove"]
 
-JsonArg = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
 _Names = Annotated[list[str], typer.Argument(metavar="DESTINATION...", help="queue:NAME, topic:NAME or NAME.")]
 
 
-def queue_address(text: str) -> Address:
-    """The address of a queue from the command line; a topic is refused."""
-    where = destination(text)
-    if not isinstance(where, Queue):
-        raise ConfigurationError(f"{where} is a topic; only queues hold messages")
-    return where.address
-
-
 def list_destinations(
+    broker: Broker,
     pattern: Annotated[
         str | None, typer.Argument(metavar="[PATTERN]", help="Only names that match, such as 'queue:order*'.")
     ] = None,
     as_json: JsonArg = False,
-    target: TargetArg = None,
-    user: UserArg = None,
-    password: PasswordArg = None,
-    options: OptionsArg = None,
 ) -> int:
     """List queues, topics and subscriptions with depth, consumers and oldest message.
 
@@ -52,11 +39,11 @@ def list_destinations(
 
       jmsbridge list 'queue:order*' --json -t embedded:orders.db
     """
-    with connect(target, overrides(user, password, options)) as connection:
+    with broker.connect() as connection:
         listed = [info for info in connection.admin.list() if _matches(info, pattern)]
     if as_json:
         for info in listed:
-            print_json(_document(info))
+            print_json({**msgspec.structs.asdict(info), "destination": str(info.address)})
     else:
         rows = [
             (str(info.address), info.depth, info.consumers, _time(info.oldest), _subscription(info)) for info in listed
@@ -67,17 +54,6 @@ def list_destinations(
 
 def _matches(info: DestinationInfo, pattern: str | None) -> bool:
     return pattern is None or fnmatchcase(str(info.address), pattern) or fnmatchcase(info.address.name, pattern)
-
-
-def _document(info: DestinationInfo) -> dict[str, Any]:
-    return {
-        "destination": str(info.address),
-        "depth": info.depth,
-        "consumers": info.consumers,
-        "oldest": info.oldest,
-        "subscription": info.subscription,
-        "client_id": info.client_id,
-    }
 
 
 def _time(milliseconds: int | None) -> str:
@@ -92,13 +68,7 @@ def _subscription(info: DestinationInfo) -> str:
     return f"{info.client_id}/{info.subscription}" if info.client_id else info.subscription
 
 
-def create(
-    names: _Names,
-    target: TargetArg = None,
-    user: UserArg = None,
-    password: PasswordArg = None,
-    options: OptionsArg = None,
-) -> int:
+def create(broker: Broker, names: _Names) -> int:
     """Create queues and topics; those that exist are not changed.
 
     Examples:
@@ -106,7 +76,7 @@ def create(
       jmsbridge create orders topic:news -t embedded:orders.db
     """
     addresses = [destination(name).address for name in names]
-    with connect(target, overrides(user, password, options)) as connection:
+    with broker.connect() as connection:
         admin = connection.admin
         for address in addresses:
             admin.create(address)
@@ -114,14 +84,7 @@ def create(
     return OK
 
 
-def remove(
-    names: _Names,
-    yes: Annotated[bool, YesArg] = False,
-    target: TargetArg = None,
-    user: UserArg = None,
-    password: PasswordArg = None,
-    options: OptionsArg = None,
-) -> int:
+def remove(broker: Broker, names: _Names, yes: Annotated[bool, YesArg] = False) -> int:
     """Remove queues and topics with all their messages, unless they have consumers.
 
     Examples:
@@ -129,7 +92,7 @@ def remove(
       jmsbridge remove orders --yes -t embedded:orders.db
     """
     addresses = [destination(name).address for name in names]
-    with connect(target, overrides(user, password, options)) as connection:
+    with broker.connect() as connection:
         admin = connection.admin
         for address in addresses:
             if confirmed(f"Remove {address} with its {counted(admin.depth(address), 'message')}?", yes):
@@ -140,16 +103,11 @@ def remove(
 
 
 def purge(
+    broker: Broker,
     names: _Names,
-    selector: Annotated[
-        str | None, typer.Option("--selector", "-s", help="Only messages that match.", show_default=False)
-    ] = None,
+    selector: SelectorArg = None,
     yes: Annotated[bool, YesArg] = False,
     as_json: JsonArg = False,
-    target: TargetArg = None,
-    user: UserArg = None,
-    password: PasswordArg = None,
-    options: OptionsArg = None,
 ) -> int:
     """Delete the messages of queues, except those that a consumer holds.
 
@@ -159,8 +117,8 @@ def purge(
 
       jmsbridge purge DLQ --yes --json
     """
-    addresses = [queue_address(name) for name in names]
-    with connect(target, overrides(user, password, options)) as connection:
+    addresses = [queue_named(name).address for name in names]
+    with broker.connect() as connection:
         admin = connection.admin
         for address in addresses:
             which = "the matching ones of " if selector else ""

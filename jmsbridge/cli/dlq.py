@@ -6,7 +6,6 @@ import typer
 
 from jmsbridge import Connection, Destination, Message, Queue, QueueBrowser
 from jmsbridge.cli.commandline import help_of
-from jmsbridge.cli.destinations import JsonArg
 from jmsbridge.cli.moving import transfer
 from jmsbridge.cli.output import Format, Writer
 from jmsbridge.cli.printing import counted, print_json
@@ -14,7 +13,7 @@ from jmsbridge.cli.progress import counting
 from jmsbridge.cli.receive import Tally, check_whole, print_browsed
 from jmsbridge.cli.running import EMPTY, OK, guarded, note, reporting
 from jmsbridge.cli.tables import print_rows
-from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides
+from jmsbridge.cli.target import Broker, JsonArg, LimitArg, SelectorArg, destination, queue_named, with_broker
 from jmsbridge.errors import ConfigurationError, UnsupportedFeature
 from jmsbridge.selectors import compile_selector
 from jmsbridge.spi import DEAD_LETTER_NOTES, DEAD_LETTER_ORIGIN, DEAD_LETTER_QUEUE, DEAD_LETTER_REASON
@@ -32,15 +31,11 @@ _Queue = Annotated[
 _Origin = Annotated[
     str | None, typer.Option("--origin", metavar="DESTINATION", help="Only messages from this destination.")
 ]
-_Selector = Annotated[str | None, typer.Option("--selector", "-s", help="Only messages that match.")]
 
 
 def _dead_letters(connection: Connection, name: str | None) -> Queue:
     if name is not None:
-        where = destination(name)
-        if not isinstance(where, Queue):
-            raise ConfigurationError("--queue must be a queue")
-        return where
+        return queue_named(name, "--queue must be a queue")
     try:
         queue = connection.admin.dead_letters
     except UnsupportedFeature:
@@ -63,12 +58,9 @@ def _selection(selector: str | None, origin: str | None, *more: str) -> str | No
 
 
 def _list(
+    broker: Broker,
     queue: _Queue = None,
     as_json: JsonArg = False,
-    target: TargetArg = None,
-    user: UserArg = None,
-    password: PasswordArg = None,
-    options: OptionsArg = None,
 ) -> int:
     """Count the dead letters by origin and reason.
 
@@ -80,7 +72,7 @@ def _list(
 
       jmsbridge dlq list --queue ActiveMQ.DLQ --json
     """
-    with connect(target, overrides(user, password, options)) as connection:
+    with broker.connect() as connection:
         where = _dead_letters(connection, queue)
         counts: dict[tuple[str | None, str | None], int] = {}
         with counting("browsed") as show:
@@ -109,17 +101,14 @@ def _print(where: Queue, counts: dict[tuple[str | None, str | None], int], as_js
 
 
 def _show(
+    broker: Broker,
     queue: _Queue = None,
     origin: _Origin = None,
-    selector: _Selector = None,
+    selector: SelectorArg = None,
     count: Annotated[int | None, typer.Option("--count", "-n", min=1, help="Stop after this many.")] = None,
     form: Annotated[Format, typer.Option("--format", "-f", help="As for `browse`.")] = Format.AUTO,
     as_json: JsonArg = False,
     fail_if_empty: Annotated[bool, typer.Option("--fail-if-empty", help="Exit with 3 if there was none.")] = False,
-    target: TargetArg = None,
-    user: UserArg = None,
-    password: PasswordArg = None,
-    options: OptionsArg = None,
 ) -> int:
     """Print the dead letters and leave them in the queue.
 
@@ -132,7 +121,7 @@ def _show(
       jmsbridge dlq show --json | jq -r .properties.JMS_jmsbridge_dead_letter_reason
     """
     writer = Writer(Format.JSON if as_json else form)
-    with connect(target, overrides(user, password, options)) as connection:
+    with broker.connect() as connection:
         where = _dead_letters(connection, queue)
         seen = print_browsed(connection, where, _selection(selector, origin), writer, count)
     if not seen:
@@ -141,18 +130,15 @@ def _show(
 
 
 def _return(
+    broker: Broker,
     queue: _Queue = None,
     origin: _Origin = None,
-    selector: _Selector = None,
-    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="At most this many.")] = None,
+    selector: SelectorArg = None,
+    limit: LimitArg = None,
     to: Annotated[
         str | None, typer.Option("--to", metavar="DESTINATION", help="Send them here instead of to their origin.")
     ] = None,
     as_json: JsonArg = False,
-    target: TargetArg = None,
-    user: UserArg = None,
-    password: PasswordArg = None,
-    options: OptionsArg = None,
 ) -> int:
     """Send dead letters back to the queues that they came from.
 
@@ -168,7 +154,7 @@ def _return(
       jmsbridge dlq return --selector "customer = 'c-17'" --to orders.repair --limit 1
     """
     elsewhere = None if to is None else destination(to)
-    with connect(target, overrides(user, password, options)) as connection:
+    with broker.connect() as connection:
         where = _dead_letters(connection, queue)
         if elsewhere == where:
             raise ConfigurationError("--to is the dead-letter queue itself")
@@ -223,4 +209,4 @@ def _report(returned: int, whole: bool, stay: int, as_json: bool) -> None:
 
 
 for _name, _command in (("list", _list), ("show", _show), ("return", _return)):
-    dlq.command(_name, help=help_of(_command))(guarded(_command))
+    dlq.command(_name, help=help_of(_command))(guarded(with_broker(_command)))

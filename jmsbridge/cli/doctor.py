@@ -12,18 +12,9 @@ from jmsbridge.cli.configuring import print_settings, settings_document
 from jmsbridge.cli.printing import plain, print_json, screen
 from jmsbridge.cli.probing import Step, probe, there_and_back
 from jmsbridge.cli.running import ERROR, OK
-from jmsbridge.cli.target import (
-    OptionsArg,
-    PasswordArg,
-    PositionalTarget,
-    TargetArg,
-    UserArg,
-    connect,
-    one_target,
-    overrides,
-)
-from jmsbridge.config import Target, config_files, resolve
-from jmsbridge.core import plan
+from jmsbridge.cli.target import Broker, PositionalTarget
+from jmsbridge.config import Target, config_files
+from jmsbridge.core.plan import Plan
 from jmsbridge.errors import JMSError
 from jmsbridge.spi import Native
 
@@ -31,12 +22,9 @@ __all__ = ["doctor"]
 
 
 def doctor(
+    broker: Broker,
     target: PositionalTarget = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print settings, steps and capabilities as JSON.")] = False,
-    named_target: TargetArg = None,
-    user: UserArg = None,
-    password: PasswordArg = None,
-    options: OptionsArg = None,
 ) -> int:
     """Show a target and every setting with its origin, and test the broker step by step.
 
@@ -52,9 +40,8 @@ def doctor(
 
       jmsbridge doctor rabbitmqs://broker-a,rabbitmqs://broker-b -o prefetch=10
     """
-    given = overrides(user, password, options)
-    target = one_target(target, named_target)
-    resolved = resolve(target, given)
+    broker = broker.at(target)
+    resolved = broker.resolve()
     report = _Report(resolved, as_json)
     reached: dict[str, Native] = {}
     for endpoint in resolved.endpoints:
@@ -65,7 +52,7 @@ def doctor(
         where, native = next(iter(reached.items()))  # the first one that works, as for a connection
         report.capabilities(native)
         try:
-            with connect(target, given) as connection:
+            with broker.connect() as connection:
                 report.broker(connection.meta_data.broker)
                 last = there_and_back(connection, where)
         except JMSError as error:
@@ -103,7 +90,7 @@ class _Report:
 
     def capabilities(self, native: Native) -> None:
         """Report what the first broker that answered supports."""
-        rows = plan.resolve(native, self._resolved.options.emulation).capabilities()
+        rows = Plan(native, self._resolved.options.emulation).capabilities()
         self._document["capabilities"] = {name: row.outcome for name, row in rows.items()}
         if self._console is not None:
             print_capabilities(rows.values(), "capabilities of this broker", "capability")

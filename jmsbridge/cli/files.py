@@ -1,22 +1,21 @@
 """``jmsbridge export | load``: queues to files of JSON lines and back."""
 
-import os
 import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated
 
 import typer
 
-from jmsbridge import Queue, Session
+from jmsbridge import Session
 from jmsbridge.cli.output import Format, Writer
 from jmsbridge.cli.parsing import Outgoing, from_line
 from jmsbridge.cli.receive import print_browsed
 from jmsbridge.cli.running import OK, note, reporting
 from jmsbridge.cli.send import Fixed, send_all
-from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides
+from jmsbridge.cli.target import Broker, SelectorArg, destination, queue_named
+from jmsbridge.config.writing import replacing
 from jmsbridge.errors import ConfigurationError
 
 __all__ = ["export", "load"]
@@ -25,16 +24,13 @@ _STDIN = Path("-")
 
 
 def export(
+    broker: Broker,
     names: Annotated[list[str], typer.Argument(metavar="QUEUE...", help="The queues to export.")],
     output: Annotated[
         Path | None, typer.Option("--output", "-O", metavar="FILE", help="Write here instead of standard output.")
     ] = None,
-    selector: Annotated[str | None, typer.Option("--selector", "-s", help="Only messages that match.")] = None,
+    selector: SelectorArg = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite FILE.")] = False,
-    target: TargetArg = None,
-    user: UserArg = None,
-    password: PasswordArg = None,
-    options: OptionsArg = None,
 ) -> int:
     """Write the messages of queues as JSON lines and leave them in the queues; `load` sends them.
 
@@ -48,15 +44,15 @@ def export(
 
       jmsbridge export orders | gzip > orders.jsonl.gz
     """
-    queues = [_queue(name) for name in names]
+    queues = [queue_named(name, "{} is a topic; only queues can be exported") for name in names]
     if output is not None and output.exists() and not force:
         raise ConfigurationError(f"{str(output)!r} exists; --force overwrites it")
     seen = 0
     left = "standard output is incomplete" if output is None else f"{output} is not written"
     with (
-        connect(target, overrides(user, password, options)) as connection,
+        broker.connect() as connection,
         reporting(lambda whole: note(left), always=False),
-        _opened(output) as stream,
+        nullcontext(sys.stdout.buffer) if output is None else replacing(output) as stream,
     ):
         writer = Writer(Format.JSON, stream)
         for queue in queues:
@@ -65,35 +61,8 @@ def export(
     return OK
 
 
-def _queue(name: str) -> Queue:
-    where = destination(name)
-    if not isinstance(where, Queue):
-        raise ConfigurationError(f"{where} is a topic; only queues can be exported")
-    return where
-
-
-@contextmanager
-def _opened(path: Path | None) -> Iterator[BinaryIO]:
-    """A file that appears under its name when it is complete; standard output without a path."""
-    if path is None:
-        yield sys.stdout.buffer
-        return
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise ConfigurationError(f"cannot write {str(path)!r}: {error.strerror}") from None
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
 def load(
+    broker: Broker,
     files: Annotated[
         list[Path] | None,
         typer.Argument(metavar="[FILE]...", help="Files of JSON lines. Default, or -: standard input."),
@@ -102,10 +71,6 @@ def load(
         str | None, typer.Option("--to", metavar="DESTINATION", help="Send all messages here, not to their origins.")
     ] = None,
     skip: Annotated[int, typer.Option("--skip", min=0, help="Skip this many messages, which were sent before.")] = 0,
-    target: TargetArg = None,
-    user: UserArg = None,
-    password: PasswordArg = None,
-    options: OptionsArg = None,
 ) -> int:
     """Send messages that `export`, `browse` or `receive` wrote to files back to their destinations.
 
@@ -128,8 +93,7 @@ def load(
         lambda session: _messages(session, files or [], skip),
         default,
         Fixed(),
-        target,
-        overrides(user, password, options),
+        broker,
         verb="loaded",
     )
 

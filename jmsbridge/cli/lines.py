@@ -15,7 +15,7 @@ from jmsbridge import (
 )
 from jmsbridge.cli.printing import json_text
 from jmsbridge.cli.values import to_base64, to_json
-from jmsbridge.errors import MessageEOF
+from jmsbridge.values import wrap
 
 __all__ = ["body_of", "headers_of", "kind_of", "to_line"]
 
@@ -76,29 +76,10 @@ def _correlation_id(message: Message) -> Any:
     return {"bytes": to_base64(value)} if isinstance(value, bytes) else value
 
 
-def _read_map(message: MapMessage) -> dict[str, Any]:
-    return {name: to_json(message.get_object(name)) for name in message.map_names}
-
-
-def _read_stream(message: StreamMessage) -> list[Any]:
-    message.reset()
-    fields = []
-    while True:
-        try:
-            fields.append(to_json(message.read_object()))
-        except MessageEOF:
-            message.reset()
-            return fields
-
-
-def _read_bytes(message: BytesMessage) -> str:
-    return to_base64(message.get_body(bytes) or b"")
-
-
 _KINDS: dict[str, tuple[type[Message], Callable[[Any], Any]]] = {
     "text": (TextMessage, lambda message: message.text),
-    "bytes": (BytesMessage, _read_bytes),
-    "map": (MapMessage, _read_map),
-    "stream": (StreamMessage, _read_stream),
+    "bytes": (BytesMessage, lambda message: to_base64(message.get_body(bytes) or b"")),
+    "map": (MapMessage, lambda message: {name: to_json(value) for name, value in message.body.items()}),
+    "stream": (StreamMessage, lambda message: [to_json(wrap(field)) for field in message._items]),
     "object": (ObjectMessage, lambda message: to_json(message.object)),
 }

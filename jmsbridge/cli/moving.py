@@ -7,12 +7,11 @@ from typing import Annotated
 import typer
 
 from jmsbridge import Connection, Destination, Message, Queue
-from jmsbridge.cli.destinations import JsonArg, queue_address
 from jmsbridge.cli.printing import print_json
 from jmsbridge.cli.progress import counting
 from jmsbridge.cli.receive import Tally, check_whole
 from jmsbridge.cli.running import OK, note, reporting
-from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides
+from jmsbridge.cli.target import Broker, JsonArg, LimitArg, SelectorArg, queue_named
 from jmsbridge.errors import ConfigurationError, UnsupportedFeature
 from jmsbridge.spi import NotSupported
 
@@ -24,17 +23,12 @@ _PATIENCE = 1.0
 
 
 def move(
+    broker: Broker,
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="The queue to move from.")],
     to: Annotated[str, typer.Argument(metavar="TARGET", help="The queue to move to.")],
-    selector: Annotated[
-        str | None, typer.Option("--selector", "-s", help="Only messages that match.", show_default=False)
-    ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="At most this many.")] = None,
+    selector: SelectorArg = None,
+    limit: LimitArg = None,
     as_json: JsonArg = False,
-    target: TargetArg = None,
-    user: UserArg = None,
-    password: PasswordArg = None,
-    options: OptionsArg = None,
 ) -> int:
     """Move messages from one queue to another, in order.
 
@@ -48,30 +42,34 @@ def move(
 
       jmsbridge move DLQ orders --limit 10 --json
     """
-    here, there = queue_address(source), queue_address(to)
+    here, there = queue_named(source), queue_named(to)
     if here == there:
         raise ConfigurationError("source and target are the same queue")
     tally = Tally()
 
     def report(whole: bool) -> None:
         if as_json:
-            print_json({"source": str(here), "target": str(there), "moved": tally.count})
+            print_json({"source": str(here.address), "target": str(there.address), "moved": tally.count})
         else:
-            note(f"{'' if whole else 'at least '}{tally.count} moved from {here} to {there}")
+            note(f"{'' if whole else 'at least '}{tally.count} moved from {here.address} to {there.address}")
 
     with (
-        connect(target, overrides(user, password, options)) as connection,
+        broker.connect() as connection,
         reporting(report),
         counting("moved", total=limit) as tally.show,
     ):
-        _move(connection, source, to, selector, limit, tally)
+        _move(connection, here, there, selector, limit, tally)
     return OK
 
 
 def _move(
-    connection: Connection, source: str, to: str, selector: str | None, limit: int | None, show: Callable[[int], None]
+    connection: Connection,
+    here: Queue,
+    there: Queue,
+    selector: str | None,
+    limit: int | None,
+    show: Callable[[int], None],
 ) -> None:
-    here, there = queue_address(source), queue_address(to)
     depth = None
     try:
         admin = connection.admin
@@ -87,9 +85,7 @@ def _move(
     except (UnsupportedFeature, NotSupported):
         if depth == 0:  # a consumer would create the queue, even if its name is mistyped
             return
-        queue, target = destination(source), destination(to)
-        assert isinstance(queue, Queue)
-        transfer(connection, queue, selector, limit, lambda message: target, show)
+        transfer(connection, here, selector, limit, lambda message: there, show)
 
 
 def transfer(

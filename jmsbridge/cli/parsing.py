@@ -113,17 +113,13 @@ def _stream_message(session: Session, body: Any) -> Message:
     return message
 
 
-def _object_message(session: Session, body: Any) -> Message:
-    return session.create_object_message(from_json(body))
-
-
 _MAKERS: dict[str, Callable[[Session, Any], Message]] = {
     "message": _plain_message,
     "text": _text_message,
     "bytes": _bytes_message,
     "map": _map_message,
     "stream": _stream_message,
-    "object": _object_message,
+    "object": lambda session, body: session.create_object_message(from_json(body)),
 }
 
 

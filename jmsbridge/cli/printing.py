@@ -54,7 +54,7 @@ def _escaped(character: str) -> str:
 
 
 def plain(value: object, style: str = "") -> Text:
-    """The same for a table or a line of rich."""
+    """``shown`` as a text of rich, for a table or a line."""
     return Text(shown(value), style=style)
 
 

@@ -27,7 +27,7 @@ from jmsbridge.spi import (
     registry,
 )
 from jmsbridge.transport.backend import Networked
-from jmsbridge.transport.tls import TlsOptions, client_context
+from jmsbridge.transport.network.tls import TlsOptions, client_context
 
 __all__ = ["Step", "probe", "there_and_back"]
 
@@ -47,7 +47,7 @@ _NO_ADVICE = "the text above is from the broker; its log may say more"
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One step: ``good``, or a text with an advice. ``doubtful`` steps do not end the probe."""
+    """One step; ``advice`` says what to do if it is not ``good``. A ``doubtful`` step does not end the probe."""
 
     endpoint: str
     name: str
@@ -86,7 +86,7 @@ def probe(resolved: Target, endpoint: Endpoint, tell: Callable[[Step], None]) ->
     endpoint = msgspec.structs.replace(endpoint, connect_timeout=resolved.options.connect_timeout)
     found: list[Native] = []
     doubts: list[str] = []
-    steps = _of_a_host if endpoint.host is not None else _of_a_path if endpoint.path else _of_nothing
+    steps = _of_a_host if endpoint.host is not None else _of_a_path
     name = ""
     try:
         for name, step in steps(resolved, endpoint, doubts):
@@ -104,11 +104,9 @@ def probe(resolved: Target, endpoint: Endpoint, tell: Callable[[Step], None]) ->
 _Steps = Iterator[tuple[str, Callable[[], str]]]
 
 
-def _of_nothing(resolved: Target, endpoint: Endpoint, doubts: list[str]) -> _Steps:
-    yield from ()
-
-
 def _of_a_path(resolved: Target, endpoint: Endpoint, doubts: list[str]) -> _Steps:
+    if not endpoint.path:
+        return
     path = Path(endpoint.path).expanduser()
     yield "folder", lambda: _folder(path.parent)
     yield "file", lambda: _file(path)
@@ -137,6 +135,9 @@ def _of_a_host(resolved: Target, endpoint: Endpoint, doubts: list[str]) -> _Step
     timeout = resolved.options.connect_timeout
     backend = registry.load(endpoint.scheme)
     port = endpoint.port or (backend.port if isinstance(backend, Networked) else None)
+    if isinstance(backend, Networked) and backend.limits:
+        limits = backend.limits
+        yield "client library", lambda: f"?{limits}"
     yield "name", lambda: _resolve(host)
     if port is not None:
         yield "TCP", lambda: _tcp(host, port, timeout)

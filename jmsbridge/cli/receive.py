@@ -11,7 +11,7 @@ from jmsbridge.cli.output import Format, Writer
 from jmsbridge.cli.printing import counted
 from jmsbridge.cli.progress import counting
 from jmsbridge.cli.running import EMPTY, OK, note, reporting
-from jmsbridge.cli.target import OptionsArg, PasswordArg, TargetArg, UserArg, connect, destination, overrides, seconds
+from jmsbridge.cli.target import Broker, destination, queue_named, seconds
 from jmsbridge.errors import ConfigurationError, JMSError
 
 __all__ = ["Tally", "browse", "check_whole", "print_browsed", "pump", "receive"]
@@ -30,6 +30,7 @@ _FailIfEmpty = Annotated[bool, typer.Option("--fail-if-empty", help="Exit with 3
 
 
 def receive(  # size: one parameter per option of the command line
+    broker: Broker,
     source: _Where,
     count: _Count = None,
     timeout: Annotated[
@@ -51,10 +52,6 @@ def receive(  # size: one parameter per option of the command line
     client_id: Annotated[str | None, typer.Option(help="The client identifier.", show_default=False)] = None,
     form: _Form = Format.AUTO,
     fail_if_empty: _FailIfEmpty = False,
-    target: TargetArg = None,
-    user: UserArg = None,
-    password: PasswordArg = None,
-    options: OptionsArg = None,
 ) -> int:
     """Receive messages and print them.
 
@@ -72,11 +69,10 @@ def receive(  # size: one parameter per option of the command line
 
       jmsbridge receive orders --format text | sort | uniq -c
     """
-    given = overrides(user, password, options)
     if client_id is not None:
-        given["client_id"] = client_id
+        broker.given["client_id"] = client_id
     writer = Writer(form)
-    with connect(target, given) as connection:
+    with broker.connect() as connection:
         session = connection.create_session(False, CLIENT_ACKNOWLEDGE)
         consumer = _consumer(session, source, selector, durable, shared, connection.client_id)
         wait = _wait(timeout, follow, lasting=isinstance(destination(source), Queue) or durable is not None)
@@ -175,15 +171,12 @@ def _consumer(
 
 
 def browse(
+    broker: Broker,
     source: _Where,
     count: _Count = None,
     selector: _Selector = None,
     form: _Form = Format.AUTO,
     fail_if_empty: _FailIfEmpty = False,
-    target: TargetArg = None,
-    user: UserArg = None,
-    password: PasswordArg = None,
-    options: OptionsArg = None,
 ) -> int:
     """Print the messages of a queue and leave them in it.
 
@@ -196,11 +189,9 @@ def browse(
 
       jmsbridge browse orders --selector "JMSPriority = 9" --format json | jq .properties
     """
-    where = destination(source)
-    if not isinstance(where, Queue):
-        raise ConfigurationError("only a queue can be browsed")
+    where = queue_named(source, "only a queue can be browsed")
     writer = Writer(form)
-    with connect(target, overrides(user, password, options)) as connection:
+    with broker.connect() as connection:
         seen = print_browsed(connection, where, selector, writer, count)
     if not seen:
         note(f"no {'matching ' if selector else ''}messages in {where.address}")

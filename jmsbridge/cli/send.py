@@ -6,25 +6,14 @@ from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
 from jmsbridge import DeliveryMode, Destination, JMSError, Message, MessageProducer, Session
 from jmsbridge.cli.parsing import BadLine, Outgoing, from_line
 from jmsbridge.cli.progress import counting
 from jmsbridge.cli.running import ERROR, OK, complain, note, reporting
-from jmsbridge.cli.target import (
-    OptionsArg,
-    PasswordArg,
-    TargetArg,
-    UserArg,
-    connect,
-    destination,
-    overrides,
-    seconds,
-    warn_if_fleeting,
-    warn_if_private,
-)
-from jmsbridge.config import resolve
+from jmsbridge.cli.target import Broker, destination, seconds, warn_if_fleeting, warn_if_private
 from jmsbridge.errors import ConfigurationError
 from jmsbridge.values import Byte, Double, Float, Int, Long, Short
 
@@ -73,6 +62,7 @@ class Sending:
 
 
 def send(  # size: one parameter per option of the command line
+    broker: Broker,
     to: Annotated[
         str | None,
         typer.Argument(metavar="[DESTINATION]", help="queue:NAME, topic:NAME or NAME. Default: the one in each line."),
@@ -99,10 +89,6 @@ def send(  # size: one parameter per option of the command line
     correlation_id: Annotated[str | None, typer.Option(help="JMSCorrelationID.", show_default=False)] = None,
     reply_to: Annotated[str | None, typer.Option(help="JMSReplyTo, a destination.", show_default=False)] = None,
     jms_type: Annotated[str | None, typer.Option("--type", help="JMSType.", show_default=False)] = None,
-    target: TargetArg = None,
-    user: UserArg = None,
-    password: PasswordArg = None,
-    options: OptionsArg = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
 ) -> int:
     """Send messages: the TEXTs, or standard input.
@@ -124,24 +110,16 @@ def send(  # size: one parameter per option of the command line
         delivery_delay=seconds(delivery_delay, "--delivery-delay") if delivery_delay else None,
         headers=_headers(correlation_id, reply_to, jms_type),
     )
-    given = overrides(user, password, options)
-    return send_all(lambda session: _inputs(session, texts, form), default, fixed, target, given, quiet=quiet)
+    return send_all(lambda session: _inputs(session, texts, form), default, fixed, broker, quiet=quiet)
 
 
-class Fixed:
+class Fixed(msgspec.Struct, frozen=True):
     """The settings of the command line, for every message."""
 
-    def __init__(
-        self,
-        properties: dict[str, Any] | None = None,
-        options: dict[str, Any] | None = None,
-        delivery_delay: float | None = None,
-        headers: dict[str, Any] | None = None,
-    ) -> None:
-        self.properties = properties or {}
-        self.options = options or {}
-        self.delivery_delay = delivery_delay
-        self.headers = headers or {}
+    properties: dict[str, Any] = {}
+    options: dict[str, Any] = {}
+    delivery_delay: float | None = None
+    headers: dict[str, Any] = {}
 
     def apply(self, message: Message) -> None:
         """Set properties and headers."""
@@ -155,18 +133,17 @@ def send_all(
     inputs: Callable[[Session], Iterator[Outgoing]],
     default: Destination | None,
     fixed: Fixed,
-    target: str | None,
-    given: dict[str, Any],
+    broker: Broker,
     *,
     quiet: bool = False,
     verb: str = "sent",
 ) -> int:
     """Send messages, pipelined, and print how many the broker has; returns the exit code."""
-    resolved = resolve(target, given)
+    resolved = broker.resolve()
     private, fleeting = warn_if_private(resolved), warn_if_fleeting(resolved)
     sending = Sending()
     problem: str | None = None
-    with connect(target, given) as connection:
+    with broker.connect() as connection:
         session = connection.create_session()
         producer = session.create_producer(None)
 

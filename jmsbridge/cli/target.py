@@ -1,12 +1,16 @@
 """Common arguments of the commands: the target, its options, and names of destinations."""
 
+import functools
+import inspect
+from collections.abc import Callable
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
 import jmsbridge
-from jmsbridge import Connection, Destination
-from jmsbridge.config import Target, mask_url, profile_names, to_seconds
+from jmsbridge import Connection, Destination, Queue
+from jmsbridge.config import Target, mask_url, profile_names, resolve, to_seconds
 from jmsbridge.config.backends import NETWORKED
 from jmsbridge.config.layers import nested, option_path
 from jmsbridge.destinations import destination_of
@@ -14,19 +18,18 @@ from jmsbridge.errors import ConfigurationError
 from jmsbridge.spi import Address, registry
 
 __all__ = [
-    "OptionsArg",
-    "PasswordArg",
+    "Broker",
+    "JsonArg",
+    "LimitArg",
     "PositionalTarget",
-    "TargetArg",
-    "UserArg",
+    "SelectorArg",
     "complete_target",
-    "connect",
     "destination",
-    "one_target",
-    "overrides",
+    "queue_named",
     "seconds",
     "warn_if_fleeting",
     "warn_if_private",
+    "with_broker",
 ]
 
 
@@ -40,49 +43,91 @@ def complete_target(incomplete: str) -> list[str]:
     return [name for name in (*names, *schemes) if name.startswith(incomplete)]
 
 
-TargetArg = Annotated[
-    str | None,
-    typer.Option(
-        "--target",
-        "-t",
-        metavar="URL|PROFILE",
-        help="Where to connect: a URL, a comma-separated failover list, or a profile of jmsbridge.toml. "
-        "Default: $JMSBRIDGE_URL, else 'embedded:'.",
-        show_default=False,
-        autocompletion=complete_target,
-    ),
-]
 PositionalTarget = Annotated[
     str | None,
     typer.Argument(metavar="[URL|PROFILE]", help="The same as --target.", autocompletion=complete_target),
 ]
-UserArg = Annotated[str | None, typer.Option("--user", "-u", help="User name.", show_default=False)]
-PasswordArg = Annotated[
-    str | None,
-    typer.Option(
-        envvar="JMSBRIDGE_PASSWORD",
-        help="Password; safer in the environment variable or a profile.",
-        show_envvar=True,
-        show_default=False,
-    ),
-]
-OptionsArg = Annotated[
-    list[str] | None,
-    typer.Option("--option", "-o", metavar="NAME=VALUE", help="Set an option of the connection; repeatable."),
-]
+SelectorArg = Annotated[str | None, typer.Option("--selector", "-s", help="Only messages that match.")]
+LimitArg = Annotated[int | None, typer.Option("--limit", "-n", min=1, help="At most this many.")]
+JsonArg = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
 
 _KINDS = ("queue", "topic", "temp-queue", "temp-topic")
 
 
-def one_target(positional: str | None, option: str | None) -> str | None:
-    """The target of a command that takes it as an argument or an option."""
-    if positional is not None and option is not None and positional != option:
-        raise ConfigurationError("the target is given twice: as an argument, and with --target")
-    return option if positional is None else positional
+class Broker(msgspec.Struct, frozen=True):
+    """The broker of a command, from its command line; ``given`` are the options for ``resolve`` and ``connect``."""
+
+    target: str | None
+    given: dict[str, Any]
+
+    def at(self, positional: str | None) -> "Broker":
+        """The broker of a command whose target may also be given as an argument."""
+        if positional is None:
+            return self
+        if self.target is not None and positional != self.target:
+            raise ConfigurationError("the target is given twice: as an argument, and with --target")
+        return Broker(positional, self.given)
+
+    def resolve(self) -> Target:
+        """The target with its options; does not connect."""
+        return resolve(self.target, self.given)
+
+    def connect(self) -> Connection:
+        """A connection, not started."""
+        return jmsbridge.connect(self.target, **self.given)
 
 
-def overrides(user: str | None, password: str | None, options: list[str] | None) -> dict[str, Any]:
-    """The options of the command line, for ``resolve`` and ``connect``; ``-`` in names becomes ``_``."""
+def _broker(
+    named_target: Annotated[
+        str | None,
+        typer.Option(
+            "--target",
+            "-t",
+            metavar="URL|PROFILE",
+            help="Where to connect: a URL, a comma-separated failover list, or a profile of jmsbridge.toml. "
+            "Default: $JMSBRIDGE_URL, else 'embedded:'.",
+            show_default=False,
+            autocompletion=complete_target,
+        ),
+    ] = None,
+    user: Annotated[str | None, typer.Option("--user", "-u", help="User name.", show_default=False)] = None,
+    password: Annotated[
+        str | None,
+        typer.Option(
+            envvar="JMSBRIDGE_PASSWORD",
+            help="Password; safer in the environment variable or a profile.",
+            show_envvar=True,
+            show_default=False,
+        ),
+    ] = None,
+    options: Annotated[
+        list[str] | None,
+        typer.Option("--option", "-o", metavar="NAME=VALUE", help="Set an option of the connection; repeatable."),
+    ] = None,
+) -> Broker:
+    return Broker(named_target, {"user": user, "password": password, **_overrides(options)})
+
+
+_BROKER_OPTIONS = inspect.signature(_broker).parameters
+
+
+def with_broker(command: Callable[..., int]) -> Callable[..., int]:
+    """The command as Typer registers it: the options of ``_broker`` instead of the parameter ``broker``."""
+    signature = inspect.signature(command)
+    if "broker" not in signature.parameters:
+        return command
+
+    @functools.wraps(command)
+    def run(**given: Any) -> int:
+        return command(_broker(**{name: given.pop(name) for name in _BROKER_OPTIONS}), **given)
+
+    own = [parameter for name, parameter in signature.parameters.items() if name != "broker"]
+    run.__signature__ = signature.replace(parameters=[*own, *_BROKER_OPTIONS.values()])  # type: ignore[attr-defined]
+    return run
+
+
+def _overrides(options: list[str] | None) -> dict[str, Any]:
+    """The options of ``--option``; ``-`` in names becomes ``_``."""
     given: list[tuple[str, str]] = []
     for option in options or []:
         name, equals, value = option.partition("=")
@@ -93,18 +138,13 @@ def overrides(user: str | None, password: str | None, options: list[str] | None)
             {0, len(path) - 1} if len(path) > 2 else set(range(len(path)))
         )  # the middle is the name of a destination
         given.append((".".join(part.replace("-", "_") if at in names else part for at, part in enumerate(path)), value))
-    return {"user": user, "password": password, **nested(given)}
+    return nested(given)
 
 
 def _name(option: str) -> str:
     """The name to show for an option without "=": if it may be a value, it is masked."""
     known = len(option) - len(option.lstrip("abcdefghijklmnopqrstuvwxyz_-."))
     return option[:known] + ("…" if known < len(option) else "")
-
-
-def connect(target: str | None, given: dict[str, Any]) -> Connection:
-    """A connection, not started."""
-    return jmsbridge.connect(target, **given)
 
 
 def destination(text: str) -> Destination:
@@ -116,6 +156,14 @@ def destination(text: str) -> Destination:
     if not name:
         raise ConfigurationError("a destination needs a name, such as 'orders' or 'topic:news'")
     return destination_of(Address(name, kind.endswith("topic"), kind.startswith("temp-")))  # as `list` shows it
+
+
+def queue_named(text: str, refusal: str = "{} is a topic; only queues hold messages") -> Queue:
+    """A queue from its text; a topic is refused."""
+    where = destination(text)
+    if not isinstance(where, Queue):
+        raise ConfigurationError(refusal.format(where))
+    return where
 
 
 def _refuse_url(text: str) -> None:

@@ -3,4 +3,4 @@
 Import the modules one by one (``from jmsbridge.codecs import mutf8``). None of them depends on messages or brokers.
 """
 
-__all__ = ["javaserial", "javatext", "mutf8"]
+__all__ = ["javaserial", "javastream", "javatext", "mutf8"]

@@ -8,7 +8,7 @@ import struct
 import unicodedata
 from decimal import Decimal
 from fractions import Fraction
-from math import copysign, inf, isfinite, isinf, nan
+from math import copysign, inf, isfinite, isinf, nan, nextafter
 
 from jmsbridge.errors import NumberFormatError
 
@@ -24,7 +24,10 @@ __all__ = [
 ]
 
 _FLOAT = struct.Struct(">f")
-_FLOAT_BITS = struct.Struct(">I")
+_DOUBLE = struct.Struct(">d")
+_DOUBLE_BITS = struct.Struct(">Q")
+_TAIL = (1 << 28) - 1
+"""The bits of a double that are zero if it is halfway between two 32-bit floats."""
 _PLAIN_INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 _DECIMAL = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[fFdD]?")
 _HEXADECIMAL = re.compile(r"([+-]?)0[xX](?:([0-9a-fA-F]+)\.?|([0-9a-fA-F]*)\.([0-9a-fA-F]+))[pP]([+-]?[0-9]+)[fFdD]?")
@@ -142,35 +145,14 @@ def parse_double(text: str) -> float:
 def parse_float(text: str) -> float:
     """Read a number by ``Float.parseFloat``; the result is a 32-bit float, rounded once, from the text."""
     value, trimmed = _parse_floating(text)
-    if value == 0.0 or not isfinite(value):
-        return value
-    rounded = round_to_float32(value)
-    low, high = _neighbours(value, rounded)
-    if value - low != high - value or low == high:
-        return rounded
-    # The double is exactly between two 32-bit floats: only the text tells on which side the number is.
-    exact = _exact(trimmed)
-    middle = Fraction(value)
-    if exact == middle:
-        return rounded
-    chosen = high if exact > middle else low
-    return round_to_float32(chosen)
-
-
-def _neighbours(value: float, rounded: float) -> tuple[float, float]:
-    """The 32-bit floats at or around ``value``; 2**128 stands for the infinity above the largest."""
-    if isinf(rounded):
-        largest, beyond = 3.4028234663852886e38, 2.0**128
-        return (largest, beyond) if rounded > 0 else (-beyond, -largest)
-    if rounded == value:
-        return value, value
-    bits: int = _FLOAT_BITS.unpack(_FLOAT.pack(abs(rounded)))[0]
-    outward = abs(value) > abs(rounded)
-    other: float = _FLOAT.unpack(_FLOAT_BITS.pack(bits + 1 if outward else bits - 1))[0]
-    if isinf(other):
-        other = 2.0**128
-    other = copysign(other, value)
-    return min(rounded, other), max(rounded, other)
+    bits: int = _DOUBLE_BITS.unpack(_DOUBLE.pack(value))[0]
+    # Halfway between two 32-bit floats, only the text tells on which side the number is. Such a double ends with zeros,
+    # as do a few others, for which the step towards the number changes nothing.
+    if value and isfinite(value) and not bits & _TAIL:
+        rest = _exact(trimmed) - Fraction(value)
+        if rest:
+            value = nextafter(value, inf if rest > 0 else -inf)
+    return round_to_float32(value)
 
 
 def _parse_floating(text: str) -> tuple[float, str]:

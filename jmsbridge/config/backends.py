@@ -10,12 +10,10 @@ from jmsbridge.spi.backend import Backend
 
 __all__ = ["COMING", "EXTRAS", "NETWORKED", "backend_for", "install_hint", "missing_backend", "refuse_java_url"]
 
-EXTRAS = {"rabbitmq": "rabbitmq", "rabbitmqs": "rabbitmq"}
+EXTRAS = {"amqp": "amqp", "amqps": "amqp", "rabbitmq": "rabbitmq", "rabbitmqs": "rabbitmq"}
 """The extra of the wheel that brings a scheme's client library."""
 
 COMING = {
-    "amqp": "AMQP 1.0",
-    "amqps": "AMQP 1.0",
     "stomp": "STOMP",
     "stomp+ssl": "STOMP",
     "pulsar": "Pulsar",

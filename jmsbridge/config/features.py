@@ -1,54 +1,51 @@
 """The table of features: for each, what the client emulates at which price, or refuses, if the broker lacks it.
 
-Production, ``Connection.capabilities``, ``jmsbridge backends``, the documentation and the compliance suite's marks read
+The facade, ``Connection.capabilities``, ``jmsbridge backends``, the documentation and the compliance suite's marks read
 it. The name of a row is its name in the option ``emulation``.
 """
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
 from jmsbridge.spi import Native
 
-__all__ = ["FEATURES", "Feature", "Outcome"]
+__all__ = ["FEATURES", "SEND_GROUPS", "Feature", "Outcome"]
 
 Outcome = Literal["native", "emulated", "refused"]
+
+SEND_GROUPS: Final = "send_groups"
+"""The name of a feature that needs the same capability as another one."""
 
 
 class Feature(msgspec.Struct, frozen=True):
     """One row: what happens when the broker lacks a capability.
 
     ``emulation`` says what the client does, which requires ``needs`` of the broker; None if it can do nothing.
-    ``default`` is the outcome unless an option changes it; ``warns`` is True if the price needs an EmulationWarning.
+    ``default`` is the outcome unless an option changes it; ``warns`` is True if the price needs an EmulationWarning;
+    ``called`` is the name of a row that is not the first one of its capability.
     """
 
     native: Native
-    name: str
     text: str
     emulation: str | None
     price: str
     default: Outcome
     warns: bool = False
     needs: Native = Native.NONE
+    called: str = ""
+
+    @property
+    def name(self) -> str:
+        """Its name in the option ``emulation``."""
+        return self.called or _NAMES.get(self.native) or str(self.native.name).lower()
 
 
-def _row(
-    native: Native,
-    text: str,
-    emulation: str | None,
-    price: str,
-    default: Outcome,
-    *,
-    warns: bool = False,
-    needs: Native = Native.NONE,
-    name: str | None = None,
-) -> Feature:
-    return Feature(native, name or str(native.name).lower(), text, emulation, price, default, warns, needs)
-
+_NAMES = {Native.GROUPS: "message_groups", Native.DELAY: "delivery_delay"}
 
 FEATURES: tuple[Feature, ...] = (
-    _row(Native.SEND_CONFIRM, "send confirmation", None, "a send that was only written is not confirmed", "refused"),
-    _row(
+    Feature(Native.SEND_CONFIRM, "send confirmation", None, "a send that was only written is not confirmed", "refused"),
+    Feature(
         Native.TRANSACTIONS,
         "local transaction",
         "sends are held back; commit sends them, waits for their confirmations, then acknowledges",
@@ -56,14 +53,22 @@ FEATURES: tuple[Feature, ...] = (
         "emulated",
         warns=True,
     ),
-    _row(
+    Feature(
+        Native.TRANSACTIONS,
+        "confirmation of sends in groups",
+        "each send is confirmed by itself",
+        'no gain in speed from send_confirmation = "group"',
+        "emulated",
+        called=SEND_GROUPS,
+    ),
+    Feature(
         Native.TOPIC_SELECTORS,
         "selector on a topic subscription",
         "the client filters on arrival and accepts what does not match",
         "traffic and backlog of messages that do not match",
         "emulated",
     ),
-    _row(
+    Feature(
         Native.QUEUE_SELECTORS,
         "selector on a queue",
         "messages that do not match are buffered, and requeued after a while",
@@ -73,7 +78,7 @@ FEATURES: tuple[Feature, ...] = (
         warns=True,
         needs=Native.UNLIMITED_REQUEUE,
     ),
-    _row(
+    Feature(
         Native.BROWSE,
         "queue browser",
         "messages are received, and all requeued at once",
@@ -83,10 +88,10 @@ FEATURES: tuple[Feature, ...] = (
         warns=True,
         needs=Native.UNLIMITED_REQUEUE,
     ),
-    _row(Native.DURABLE, "durable subscription", None, "messages are lost while the consumer is away", "refused"),
-    _row(Native.SHARED, "shared subscription", None, "processes cannot share", "refused"),
-    _row(Native.SHARED_DURABLE, "shared durable subscription", None, "processes cannot share", "refused"),
-    _row(
+    Feature(Native.DURABLE, "durable subscription", None, "messages are lost while the consumer is away", "refused"),
+    Feature(Native.SHARED, "shared subscription", None, "processes cannot share", "refused"),
+    Feature(Native.SHARED_DURABLE, "shared durable subscription", None, "processes cannot share", "refused"),
+    Feature(
         Native.CLIENT_ID,
         "unique client id",
         "checked within the process",
@@ -94,7 +99,7 @@ FEATURES: tuple[Feature, ...] = (
         "emulated",
         warns=True,
     ),
-    _row(
+    Feature(
         Native.EXCLUSIVE_DURABLE,
         "exclusive durable subscription",
         "checked within the process",
@@ -102,50 +107,50 @@ FEATURES: tuple[Feature, ...] = (
         "emulated",
         warns=True,
     ),
-    _row(
+    Feature(
         Native.GROUPS,
         "message groups",
         "JMSXGroupID is sent as a property",
         "several consumers may get messages of one group",
         "refused",
         warns=True,
-        name="message_groups",
     ),
-    _row(
+    Feature(
         Native.TEMPORARY, "temporary destination", "unique name, deleted on close", "remains after a crash", "emulated"
     ),
-    _row(
+    Feature(
         Native.DELAY,
         "delivery delay",
         "the message waits in the process until it is due",
         "send returns before the message is sent, and its completion comes later; it is lost with the process, or if "
         "close_timeout ends first",
         "refused",
-        name="delivery_delay",
     ),
-    _row(Native.PRIORITY, "priority", "arrived messages are ordered", "only among arrived messages", "emulated"),
-    _row(Native.EXPIRY, "expiry", "dropped on arrival", "the broker stores them until then", "emulated"),
-    _row(
+    Feature(Native.PRIORITY, "priority", "arrived messages are ordered", "only among arrived messages", "emulated"),
+    Feature(Native.EXPIRY, "expiry", "dropped on arrival", "the broker stores them until then", "emulated"),
+    Feature(
         Native.DELIVERY_COUNT, "delivery count", "counted locally, at least 2 when redelivered", "inexact", "emulated"
     ),
-    _row(Native.SETTLE_CONFIRM, "confirmed settlement", None, "an acknowledgement may be lost unnoticed", "refused"),
-    _row(Native.DUPLICATE_DETECTION, "duplicate detection", None, "a message sent again arrives again", "refused"),
-    _row(
+    Feature(Native.SETTLE_CONFIRM, "confirmed settlement", None, "an acknowledgement may be lost unnoticed", "refused"),
+    Feature(Native.DUPLICATE_DETECTION, "duplicate detection", None, "a message sent again arrives again", "refused"),
+    Feature(
         Native.DRAIN,
         "receive without waiting",
         "a short wait",
-        "a message that arrives later is missed once",
+        "a receive that does not wait may miss a message that arrives after that wait",
         "emulated",
     ),
-    _row(Native.CREDIT, "exact credit", "the broker's prefetch", "a bounded number of additional messages", "emulated"),
-    _row(
+    Feature(
+        Native.CREDIT, "exact credit", "the broker's prefetch", "a bounded number of additional messages", "emulated"
+    ),
+    Feature(
         Native.RELEASE,
         "release without counting",
         "requeued as failed",
         "messages that no consumer saw are marked redelivered",
         "emulated",
     ),
-    _row(
+    Feature(
         Native.REJECT,
         "dead-letter queue",
         "redelivered every 30 seconds",
@@ -153,7 +158,7 @@ FEATURES: tuple[Feature, ...] = (
         "emulated",
         warns=True,
     ),
-    _row(Native.NO_LOCAL, "no_local", None, "own messages come back", "refused"),
-    _row(Native.TYPED_PROPERTIES, "typed properties", None, "types are lost", "refused"),
-    _row(Native.BODY_KINDS, "body kinds", None, "kinds are lost", "refused"),
+    Feature(Native.NO_LOCAL, "no_local", None, "own messages come back", "refused"),
+    Feature(Native.TYPED_PROPERTIES, "typed properties", None, "types are lost", "refused"),
+    Feature(Native.BODY_KINDS, "body kinds", None, "kinds are lost", "refused"),
 )

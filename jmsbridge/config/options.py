@@ -20,6 +20,7 @@ from jmsbridge.config.redelivery import RedeliveryPolicy
 __all__ = ["Options"]
 
 _Emulation = Literal["default", "allow", "refuse"]
+_Confirmation = Literal["each", "group"]
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,8 +47,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     send_window: Positive = 1000
     """How many asynchronous sends of a session may be unconfirmed before the next one blocks; as many again for
     non-blocking sends without a completion listener."""
+    send_confirmation: _Confirmation = "each"
+    """Whether sends that no call waits for are confirmed one by one ("each"), or many by one commit ("group"), which is
+    faster where the broker writes to disk for every confirmation."""
     confirmation_window_size: PositiveOrNone = None
-    """The same limits in bytes of bodies and properties; None: unlimited."""
+    """The limits of ``send_window`` in bytes of bodies and properties, in addition; None: unlimited."""
     block_on_durable_send: bool = True
     """Whether a synchronous PERSISTENT send waits for the broker's confirmation."""
     block_on_non_durable_send: bool = False
@@ -70,9 +74,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     redelivery: dict[str, RedeliveryPolicy] = {}
     """Redelivery of single destinations, by name, each with its own dead-letter and expiry queue."""
     dups_ok_messages: Count = 100
-    """DUPS_OK acknowledges at the latest after this many messages, or an eighth of the prefetch; 0: no limit."""
+    """DUPS_OK acknowledges at the latest after this many messages, or after an eighth of the prefetch if that is less;
+    0: no limit."""
     dups_ok_interval: Seconds = 0.5
-    """DUPS_OK acknowledges at the latest after this time; 0: no limit. If both are 0, as CLIENT_ACKNOWLEDGE."""
+    """DUPS_OK acknowledges at the latest after this time; 0: no limit. If this and ``dups_ok_messages`` are both 0,
+    DUPS_OK acknowledges only when the application does, as CLIENT_ACKNOWLEDGE."""
     group_ack_threshold: Positive = 100
     """The number of PERSISTENT_GROUPACK messages after which a confirmation is requested."""
     emulation: _Emulation | dict[str, _Emulation] = "default"

@@ -33,7 +33,7 @@ def policy_for(options: Options, name: str, topic: bool) -> RedeliveryPolicy:
     Of several entries that match, the most specific one: the name itself, then the longest prefix. Callers keep the
     result, since each call searches again.
     """
-    key = _matching(options.redelivery, f"{_kind(topic)}{name}")
+    key = _matching(options.redelivery, f"{'topic' if topic else 'queue'}:{name}")
     return for_everything(options) if key is None else options.redelivery[key]
 
 
@@ -100,10 +100,6 @@ def _queue(value: str | None) -> str | None:
     if not name or value.startswith("topic:"):
         raise ValueError("expected the name of a queue")
     return name
-
-
-def _kind(topic: bool) -> str:
-    return "topic:" if topic else "queue:"
 
 
 def _pattern(name: str, origin: str) -> str:

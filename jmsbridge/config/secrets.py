@@ -23,7 +23,7 @@ def expand(text: str, where: str) -> str:
 
 
 def expand_url(text: str, where: str) -> str:
-    """The same in a URL: values are quoted, so that a password may contain any character.
+    """``expand`` for a URL: values are quoted, so that a password may contain any character.
 
     A reference that is the whole text stands for a whole URL and is not quoted.
     """

@@ -5,13 +5,14 @@ import os
 import stat
 import tempfile
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from jmsbridge.errors import ConfigurationError
 
-__all__ = ["profile_text", "with_profile", "write_profile"]
+__all__ = ["profile_text", "replacing", "with_profile", "write_profile"]
 
 _OWNER_ONLY = 0o600  # a profile may hold a password
 _BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
@@ -55,10 +56,20 @@ def write_profile(path: Path, name: str, profile: Mapping[str, Any], *, force: b
     made = with_profile(text, name, profile, force=force)
     path = path.resolve()
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else _OWNER_ONLY
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    with replacing(path, mode) as file:
+        file.write(made.encode("utf-8"))
+
+
+@contextmanager
+def replacing(path: Path, mode: int = _OWNER_ONLY) -> Iterator[BinaryIO]:
+    """A file that gets its name, and replaces another of that name, once it is complete and on disk."""
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(made)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise ConfigurationError(f"cannot write {str(path)!r}: {error.strerror}") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, mode)

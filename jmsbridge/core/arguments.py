@@ -105,10 +105,10 @@ def refuse_positional_timeout(call: str, given: tuple[object, ...]) -> NoReturn:
     if len(given) > 1 or isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidCall(f"the time-out is a keyword argument, in seconds: {call.format('timeout=2.5')}")
     wrong = call.format(value)
-    java = call.format(f"timeout={value / 1000:g}") if value else f"{call.format('')} (it waits for ever)"
+    java = call.format(f"timeout={value / 1000:g}") if value else f"{call.format('')}, which waits for ever,"
     here = call.format(f"timeout={value:g}")
     what = f"waits {value:g} s" if value else "does not wait"
-    raise InvalidCall(f"the time-out is a keyword argument, in seconds: {java} is Java's {wrong}, {here} {what}")
+    raise InvalidCall(f"the time-out is a keyword argument, in seconds: write {java} for Java's {wrong}; {here} {what}")
 
 
 def count(value: object, name: str) -> int:

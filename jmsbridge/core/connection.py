@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from jmsbridge.config import Target
-from jmsbridge.core.links.claims import claims
+from jmsbridge.core.links import claims
 from jmsbridge.core.links.supervisor import Supervisor
 from jmsbridge.core.links.temporaries import Temporaries
 from jmsbridge.core.naming import sequence
@@ -21,11 +21,11 @@ from jmsbridge.core.runtime.closing import CloseState, State
 from jmsbridge.core.runtime.executor import SerialExecutor
 from jmsbridge.core.runtime.interrupts import wait_whole
 from jmsbridge.core.runtime.locks import Rank, ranked
-from jmsbridge.core.translate import raise_first, translate
+from jmsbridge.core.translate import raise_first, translate, translated
 from jmsbridge.destinations import TemporaryQueue, TemporaryTopic
 from jmsbridge.errors import IllegalStateException, InvalidClientIDException, JMSException
 from jmsbridge.spi import Address, Backend, BackendError, Channel, Interest, Link, LinkLost, Native, Subscription
-from jmsbridge.transport.forking import at_fork
+from jmsbridge.transport.network.forking import at_fork
 
 if TYPE_CHECKING:
     from jmsbridge.core.session import SessionCore
@@ -65,10 +65,8 @@ class ConnectionCore:
         self.supervisor = Supervisor(
             self.name, backend, target.endpoints, target.options, target.backend_options, clock, self
         )
-        try:
+        with translated:
             self.supervisor.connect()
-        except BackendError as error:
-            raise translate(error) from error
         try:
             if self.client_id is not None:
                 self._claim_client_id(self.client_id)
@@ -117,19 +115,11 @@ class ConnectionCore:
     def _take_client_id(self, client_id: str) -> None:
         self._claim_client_id(client_id)
         try:
-            self.supervisor.reopen(client_id)
+            self.supervisor.wait_reopened(client_id, self.options.send_timeout)
         except BackendError as error:
             self._release_client_id()
             raise translate(error) from error
         self.client_id = client_id
-        link, plan, epoch = self.wait_link()
-        for session in self.sessions:  # the session of a context, not used yet
-            session.channel.interrupted()
-            try:
-                session.recover_on(link, plan, epoch)
-            except BackendError as error:
-                raise translate(error) from error
-            session.channel.restored()
 
     def _claim_client_id(self, client_id: str) -> None:
         plan = self.wait_link()[1]
@@ -144,7 +134,7 @@ class ConnectionCore:
     def _release_client_id(self) -> None:
         with self._lock:
             claim, self._claim = self._claim, None
-        self.release(claim)
+        claims.release(claim)
 
     def _broker_name(self) -> str:
         one = self.target.endpoints[0]
@@ -164,19 +154,12 @@ class ConnectionCore:
         if interest.durable and interest.key is not None:
             self._topics[interest.key] = interest.address
 
-    def release(self, claim: tuple[str, ...] | None) -> None:
-        """Release a claim, if not None."""
-        if claim is not None:
-            claims.release(claim)
-
     # ---- links
 
     def wait_link(self) -> tuple[Link, Plan, int]:
         """The link, its plan and its epoch; waits for a reconnect at most ``send_timeout``."""
-        try:
+        with translated:
             return self.supervisor.wait_link(self.options.send_timeout)
-        except BackendError as error:
-            raise translate(error) from error
 
     def wait_changed(self, epoch: int) -> None:
         """Wait until the link of ``epoch`` has been replaced."""
@@ -205,7 +188,7 @@ class ConnectionCore:
             self._sessions.pop(session, None)
 
     def start(self) -> None:
-        """See ``Connection.start``. A concurrent ``stop`` is not overruled: only the switch decides."""
+        """See ``Connection.start``. If ``stop`` is called meanwhile it wins: each delivery checks the switch."""
         self.check_open()
         self.use()
         self.delivery.on = True
@@ -241,26 +224,14 @@ class ConnectionCore:
         self.use()
         link, plan, _ = self.wait_link()
         plan.require(Native.TEMPORARY)
-
-        def create() -> Address:
-            try:
-                return self.temporaries.create(link, plan, topic=topic)
-            except BackendError as error:
-                raise translate(error) from error
-
-        return wait_whole(create, self._delete)
+        with translated:
+            return wait_whole(lambda: self.temporaries.create(link, plan, topic=topic), self._delete)
 
     def _delete(self, address: Address) -> None:
         self.check_open()
         link, plan, _ = self.wait_link()
-
-        def delete() -> None:
-            try:
-                self.temporaries.delete(link, plan, address)
-            except BackendError as error:
-                raise translate(error) from error
-
-        wait_whole(delete)
+        with translated:
+            wait_whole(lambda: self.temporaries.delete(link, plan, address))
 
     def _has_consumer(self, address: Address) -> bool:
         return any(one.interest.address == address for session in self.sessions for one in session.incoming.receivers)
@@ -273,25 +244,23 @@ class ConnectionCore:
             plan.require(Native.DURABLE)
 
         def unsubscribe() -> None:
-            try:
-                link.unsubscribe(name, self._topics.get(name))
-            except BackendError as error:
-                raise translate(error) from error
+            link.unsubscribe(name, self._topics.get(name))
             self._topics.pop(name, None)
 
-        wait_whole(unsubscribe)
+        with translated:
+            wait_whole(unsubscribe)
 
     # ---- called by the supervisor
 
     def on_lost(self) -> None:
         """Senders wait from now on."""
         for session in self.sessions:
-            session.outgoing.suspend()
+            session.outgoing.channel.suspend()
 
     def on_channel_lost(self, channel: Channel) -> None:
         """The senders of its session wait from now on."""
         for session in self.sessions:
-            session.outgoing.leave(channel)
+            session.outgoing.channel.leave(channel)
 
     def on_channel_ended(self, channel: Channel, error: BackendError) -> None:
         """Its session gets another channel; other sessions are not affected."""

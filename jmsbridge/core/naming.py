@@ -5,15 +5,10 @@ import os
 import uuid
 from collections.abc import Callable
 
-__all__ = ["message_ids", "sequence", "unique"]
+__all__ = ["message_ids", "sequence"]
 
 sequence = itertools.count(1)
 """Numbers connections and sessions within the process, for names in threads and logs."""
-
-
-def unique(label: str) -> str:
-    """A unique name with a readable beginning."""
-    return f"{label}-{uuid.uuid4().hex}"
 
 
 def message_ids() -> Callable[[], str]:

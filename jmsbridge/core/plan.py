@@ -8,14 +8,15 @@ import msgspec
 
 from jmsbridge.config.features import FEATURES, Feature, Outcome
 from jmsbridge.core.runtime.warning import warn
-from jmsbridge.errors import ConfigurationError, EmulationWarning, UnsupportedFeatureException
+from jmsbridge.errors import EmulationWarning, UnsupportedFeatureException
 from jmsbridge.spi import Native
 
-__all__ = ["Capability", "Plan", "resolve"]
+__all__ = ["Capability", "Plan"]
 
 log = logging.getLogger("jmsbridge.plan")
 
-_ROWS = {row.native: row for row in FEATURES}
+_ROWS: dict[Native | str, Feature] = {row.name: row for row in FEATURES}
+_ROWS |= {row.native: row for row in reversed(FEATURES)}  # by capability: the first row that needs it
 
 
 class Capability(msgspec.Struct, frozen=True):
@@ -33,26 +34,28 @@ class Capability(msgspec.Struct, frozen=True):
 
 
 class Plan:
-    """The outcome of each feature on one link; consulted before a feature is used. Thread-safe."""
+    """The outcome of each feature on one link that offers ``native``; consulted before a feature is used. Thread-safe.
 
-    def __init__(self, native: Native, settings: Mapping[str, str] | str, broker: str = "this broker") -> None:
+    ``settings`` is the option ``emulation``: ``"default"``, ``"allow"``, ``"refuse"``, or one of these by feature.
+    """
+
+    def __init__(
+        self, native: Native, settings: Mapping[str, str] | str = "default", broker: str = "this broker"
+    ) -> None:
         self.native = native
         self.broker = broker
         self.is_quiet = False
         """While a link is restored there is no caller to warn, so prices are logged instead."""
         self._settings = settings
         self._lock = threading.Lock()  # guards _warned
-        self._warned: set[Native] = set()
-        if not isinstance(settings, str):
-            unknown = set(settings) - {row.name for row in FEATURES} - {"default"}
-            if unknown:
-                raise ConfigurationError(f"emulation names unknown features: {', '.join(sorted(unknown))}")
+        self._warned: set[str] = set()
 
-    def outcome(self, feature: Native) -> Outcome:
-        """The outcome of this feature: native, emulated or refused."""
-        if feature in self.native:
-            return "native"
+    def outcome(self, feature: Native | str) -> Outcome:
+        """The outcome of this feature, given by its capability or its name: native, emulated or refused."""
         row = _ROWS.get(feature)
+        native = row.native if row is not None else feature
+        if isinstance(native, Native) and native in self.native:
+            return "native"
         if row is None or row.emulation is None or row.needs & ~self.native:
             return "refused"
         setting = self._setting(row.name)
@@ -70,11 +73,11 @@ class Plan:
         return {row.name: self._capability(row) for row in FEATURES}
 
     def _capability(self, row: Feature) -> Capability:
-        outcome = self.outcome(row.native)
+        outcome = self.outcome(row.name)
         price = "" if outcome == "native" else "; ".join(filter(None, (row.emulation, row.price)))
         return Capability(row.name, row.text, outcome, price)
 
-    def require(self, feature: Native) -> Outcome:
+    def require(self, feature: Native | str) -> Outcome:
         """Use a feature: UnsupportedFeature if it is refused, an EmulationWarning, once, if the table says so."""
         outcome = self.outcome(feature)
         if outcome == "native":
@@ -88,8 +91,8 @@ class Plan:
             log.warning("%s has no %s; %s: %s", self.broker, row.text, row.emulation, row.price)
             return outcome
         with self._lock:
-            first = feature not in self._warned
-            self._warned.add(feature)
+            first = row.name not in self._warned
+            self._warned.add(row.name)
         if first and row.warns:
             warn(f"{self.broker} has no {row.text}; {row.emulation}: {row.price}", EmulationWarning)
         elif first:
@@ -103,11 +106,3 @@ class Plan:
         if lacking:
             return f"; the client cannot emulate it, because requeueing a message is not safe here ({lacking.name})"
         return f'; emulation = {{ {row.name} = "allow" }} permits it'
-
-
-def resolve(native: Native, emulation: Mapping[str, str] | str = "default", broker: str = "this broker") -> Plan:
-    """The plan for a link that offers ``native``, under the user's ``emulation`` setting.
-
-    The setting is ``"default"``, ``"allow"``, ``"refuse"``, or a mapping from feature names to these.
-    """
-    return Plan(native, emulation, broker)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import msgspec
 
 from jmsbridge.config import policy_for
+from jmsbridge.core.links import claims
 from jmsbridge.core.modes import INDIVIDUAL_ACKNOWLEDGE, SESSION_TRANSACTED, DupsOk, make_policy
 from jmsbridge.core.plan import Plan
 from jmsbridge.core.receiving.acknowledgement import AcknowledgePolicy
@@ -23,7 +24,7 @@ from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.sending.outgoing import Outgoing
 from jmsbridge.core.session_channel import SessionChannel
 from jmsbridge.core.transaction import RolledBack, SessionTransactions, TransactedPolicy
-from jmsbridge.core.translate import raise_first, translate
+from jmsbridge.core.translate import raise_first, translate, translated
 from jmsbridge.destinations import Destination
 from jmsbridge.errors import IllegalStateException, JMSException
 from jmsbridge.message import Message, message_from_arrival
@@ -46,20 +47,16 @@ class SessionSettings(msgspec.Struct, frozen=True):
 
 
 class Child(Protocol):
-    """A producer, consumer or browser: closed by its session."""
+    """A producer, consumer or browser: closed by its session, or if the call that creates it is interrupted."""
+
+    def close(self) -> None:
+        """Close it."""
 
     def _shut(self) -> None:
         """The session is closed: do the part of ``close`` that does not need the session."""
 
 
-C = TypeVar("C", bound="_Closable")
-
-
-class _Closable(Protocol):
-    """An object that is closed if the call that creates it is interrupted."""
-
-    def close(self) -> None:
-        """Close it."""
+C = TypeVar("C", bound=Child)
 
 
 class SessionCore:
@@ -84,6 +81,7 @@ class SessionCore:
             connection.supervisor.throttle,
             self.transactions,
             connection.report,
+            lambda: connection.wait_link()[0].channel(True),
         )
         self.outgoing.group_ack_threshold = settings.group_ack_threshold
         self.channel = SessionChannel(connection, self.incoming, self.outgoing, self.transactions, self.failed)
@@ -100,7 +98,9 @@ class SessionCore:
         if self.transactions is not None:
             policy = TransactedPolicy(self.transactions)
         else:
-            policy = make_policy(settings.mode, settings.dups_ok, connection.clock, self._wake_upkeep, wait)
+            policy = make_policy(
+                settings.mode, settings.dups_ok, connection.clock, lambda: self.incoming.upkeep.wake(), wait
+            )
         return Incoming(
             self.name,
             connection.clock,
@@ -111,9 +111,6 @@ class SessionCore:
             connection.report,
             self.calls,
         )
-
-    def _wake_upkeep(self) -> None:
-        self.incoming.upkeep.wake()
 
     # ---- guards
 
@@ -175,10 +172,8 @@ class SessionCore:
     def open(self) -> None:
         """Open the channel on the current link and join the connection."""
         self.channel.require(self.plan())  # in the caller's thread, so that a warning points to the caller's line
-        wait_whole(lambda: self.channel.open(self._join), lambda _: self.close())
-
-    def _join(self, epoch: int) -> bool:
-        return self.connection.join(self, epoch)
+        join = functools.partial(self.connection.join, self)
+        wait_whole(lambda: self.channel.open(join), lambda _: self.close())
 
     def recover_on(self, link: Link, plan: Plan, epoch: int, *, patient: bool = False) -> None:
         """Create channel and subscriptions on a new link, without credit (supervisor's thread); raises BackendError."""
@@ -195,7 +190,7 @@ class SessionCore:
     def failed(self, error: JMSException) -> None:
         """The session or its connection is lost for good: waiting senders and receivers fail."""
         self._has_failed = True
-        self.outgoing.shut(error)
+        self.outgoing.channel.shut(error)
         for receiver in self.incoming.receivers:
             receiver.end(error)
 
@@ -290,7 +285,7 @@ class SessionCore:
         try:
             self.channel.subscribe(receiver, self.check_open)
         except BaseException:
-            self.connection.release(receiver.claim)
+            claims.release(receiver.claim)
             raise
         self.connection.subscribed(interest)
         if self.connection.delivery.on:
@@ -314,11 +309,9 @@ class SessionCore:
         self.incoming.wait_quiet(receiver)
         self.incoming.listening.remove(receiver)
         self.channel.forget(receiver)
-        self.connection.release(receiver.claim)
-        try:
+        claims.release(receiver.claim)
+        with translated:
             self.incoming.retire(receiver, self.connection.options.close_timeout)
-        except BackendError as error:
-            raise translate(error) from error
 
     def add_child(self, child: Child) -> None:
         """Add an object to close with the session."""
@@ -377,10 +370,8 @@ class SessionCore:
         self.begin()
         if self.transactions is not None:
             raise IllegalStateException("recover needs a session that is not transacted; use rollback here")
-        try:
+        with translated:
             self.calls.wait_whole(self.incoming.recover)
-        except BackendError as error:
-            raise translate(error) from error
 
     # ---- end
 
@@ -426,7 +417,7 @@ class SessionCore:
     def _wait_quiet(self, timeout: float) -> None:
         for receiver in self.incoming.receivers:
             receiver.close()
-            self.connection.release(receiver.claim)
+            claims.release(receiver.claim)
         self.incoming.wait_quiet()
         self.incoming.upkeep.close()
         self.incoming.upkeep.wait_idle(timeout)
@@ -457,4 +448,4 @@ class SessionCore:
         """In a forked child: the parent's link must not be used."""
         for receiver in self.incoming.receivers:
             receiver.abandon(error)
-        self.outgoing.abandon(error)
+        self.outgoing.channel.abandon(error)

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from jmsbridge.config.features import SEND_GROUPS
 from jmsbridge.core.links.channel_deaths import ChannelDeaths
 from jmsbridge.core.plan import Plan
 from jmsbridge.core.receiving.incoming import Incoming
@@ -27,7 +28,7 @@ __all__ = ["SessionChannel"]
 
 log = logging.getLogger("jmsbridge.link")
 
-_PATIENT_DEATHS = 5  # for so many losses the broker may still count subscriptions as the lost channel's
+_PATIENT_DEATHS = 5  # up to so many losses, the broker may still count subscriptions as the lost channel's
 
 
 class SessionChannel:
@@ -62,6 +63,8 @@ class SessionChannel:
             plan.require(Native.SETTLE_CONFIRM)
         if self._transactions is not None:
             plan.require(Native.TRANSACTIONS)
+        elif self._connection.options.send_confirmation == "group":
+            plan.require(SEND_GROUPS)
 
     def require_for(self, interest: Interest, plan: Plan) -> None:
         """UnsupportedFeature if this link does not support such a consumer."""
@@ -113,10 +116,10 @@ class SessionChannel:
         """The link, or the channel alone, is lost (supervisor's thread)."""
         with self._lock:
             self._channel = self._recovered = None
-        self._outgoing.suspend()
+        self._outgoing.channel.suspend()
         self._incoming.interrupted()
         # after the inboxes: deliveries handed over before that are registered, later ones see that their inbox is lost
-        self._incoming.policy.lose()
+        self._incoming.lose()
 
     def recover_on(self, link: Link, plan: Plan, epoch: int, patient: bool) -> None:
         """Open on a new link, without credit (supervisor's thread); raises BackendError, UnsupportedFeature."""
@@ -176,7 +179,7 @@ class SessionChannel:
         self._remake_later(error)
 
     def remake_on_next(self, error: BackendError) -> None:
-        """The channel was lost while its link was being recovered: the same, once the link may be used."""
+        """The channel was lost while its link was being recovered: ``remake`` it once the link may be used."""
         self._connection.supervisor.submit(lambda: None if self.is_up or self._closed else self.remake(error))
 
     def _remake_later(self, error: BackendError) -> None:
@@ -212,7 +215,7 @@ class SessionChannel:
 
     def wait_current(self) -> tuple[Channel, int]:
         """The current channel and its epoch; waits for a reconnect."""
-        channel = self._outgoing.wait_channel()
+        channel = self._outgoing.channel.wait_open()
         with self._lock:
             return channel, self._epoch
 
@@ -224,7 +227,7 @@ class SessionChannel:
                 subscription = channel.subscribe(receiver.wanted(self._incoming.native), receiver.inbox)
                 receiver.attach(subscription)
             except LinkLost:
-                self._outgoing.wait_replaced(channel)
+                self._outgoing.channel.wait_replaced(channel)
                 continue
             except BackendError as error:
                 raise translate(error) from error
@@ -251,7 +254,7 @@ class SessionChannel:
         return self._channel is not None
 
     def close(self) -> None:
-        """Close it, and one that is being restored; a lost link has closed its own already."""
+        """Close the channel, and the one that is being opened in its place, if any."""
         with self._lock:
             self._closed = True
             channels = [self._channel] if self._channel is not None else []

@@ -7,12 +7,11 @@ after a transaction has ended does not affect the next one. Commit and rollback 
 
 import logging
 import time
-from typing import Protocol
 
-from jmsbridge.core.receiving.acknowledgement import settle_in_transaction
+from jmsbridge.core.receiving.acknowledgement import AcknowledgePolicy, settle_in_transaction
 from jmsbridge.core.receiving.delivery import Delivery
 from jmsbridge.core.runtime.locks import Rank, ranked
-from jmsbridge.core.runtime.waiting import AnswerMissing, Waiter, cancel
+from jmsbridge.core.runtime.waiting import AnswerMissing, Waiter, cancel, wait_answered
 from jmsbridge.core.translate import translate
 from jmsbridge.errors import InDoubtException, TransactionRolledBackException
 from jmsbridge.message import message_from_arrival
@@ -81,19 +80,6 @@ def _link_lost() -> BackendError:
     return LinkLost("the connection was lost during the transaction")
 
 
-class _Strategy(Protocol):
-    """Who implements the transactions of one channel: the broker or the client."""
-
-    def send(self, transaction: SessionTransaction, envelope: Envelope, ticket: Ticket) -> None:
-        """Add a send; the ticket is answered when it is part of the transaction."""
-
-    def commit(self, transaction: SessionTransaction, timeout: float) -> None:
-        """Commit it. BackendError if it was rolled back, InDoubtException if it may be committed in part."""
-
-    def rollback(self, timeout: float) -> None:
-        """Undo the sends."""
-
-
 class BrokerTransactions:
     """Transactions of the broker: all or nothing."""
 
@@ -109,16 +95,12 @@ class BrokerTransactions:
         """Settle what was consumed as part of the transaction, then commit it."""
         if not settle_in_transaction(transaction.deliveries(), Outcome.ACCEPTED):
             raise TransactionRolledBack("the connection was lost during the transaction")
-        waiter = Waiter()
-        self._channel.commit(waiter)
-        waiter.wait_answer(timeout, "a commit")
+        wait_answered(self._channel.commit, timeout, "a commit")
 
     def rollback(self, timeout: float) -> None:
         """Roll the broker's transaction back; a lost link has done so already."""
-        waiter = Waiter()
-        self._channel.rollback(waiter)
         try:
-            waiter.wait_answer(timeout, "a rollback")
+            wait_answered(self._channel.rollback, timeout, "a rollback")
         except LinkLost:
             return
 
@@ -182,12 +164,15 @@ def _raise_failed(answers: list[tuple[Envelope, BackendError | None]], first: Ba
     if not sent and not unknown:
         raise TransactionRolledBack(f"the broker refused the first send of the commit: {first}") from first
     raise InDoubtException(
-        f"the commit failed half-strategy ({first}): {len(sent)} of {len(messages)} messages are visible; "
+        f"the commit failed halfway ({first}): {len(sent)} of {len(messages)} messages are visible; "
         "nothing was acknowledged, so consumed messages will be delivered again",
         sent=sent,
         refused=refused,
         unknown=unknown,
     ) from first
+
+
+_Strategy = BrokerTransactions | EmulatedTransactions
 
 
 class RolledBack(Exception):
@@ -259,7 +244,7 @@ class SessionTransactions:
         return ending.take_deliveries()
 
     def unsettled(self) -> tuple[Delivery, ...]:
-        """What was consumed in a transaction that has not ended."""
+        """What was consumed in a transaction that has not ended, or in one that failed with its link."""
         with self._lock:
             ending = self._ending
             return (*(ending.deliveries() if ending is not None else ()), *self.current.deliveries())
@@ -294,20 +279,17 @@ def _rolled_back(failure: BackendError) -> TransactionRolledBackException:
 
 
 def _to_redeliver(ending: SessionTransaction, failure: BackendError) -> list[Delivery]:
-    deliveries = ending.take_deliveries()
     if not isinstance(failure, LinkLost):
-        return deliveries
-    for delivery in deliveries:  # lost with the link during the commit: the broker delivers them again
-        delivery.inbox.done((delivery,))
+        return ending.take_deliveries()
+    for delivery in ending.deliveries():  # lost with the link during the commit: the broker delivers them again
+        delivery.inbox.done((delivery,))  # they stay in ``unsettled``, so that ``lose`` finds them
     return []
 
 
-class TransactedPolicy:
-    """SESSION_TRANSACTED: consumed messages belong to the current transaction."""
+class TransactedPolicy(AcknowledgePolicy):
+    """SESSION_TRANSACTED: consumed messages belong to the current transaction; commit or rollback decides."""
 
-    automatic = False
     deferred = True
-    presettled = False
     transacted = True
 
     def __init__(self, transactions: SessionTransactions) -> None:
@@ -316,18 +298,6 @@ class TransactedPolicy:
     def before_handover(self, delivery: Delivery) -> None:
         """Add it to the transaction."""
         self._transactions.current.consume(delivery)
-
-    def after_handover(self, delivery: Delivery) -> None:
-        """Do nothing: commit or rollback decides."""
-
-    def acknowledge(self, delivery: Delivery | None) -> None:
-        """Ignored (rule AC-4)."""
-
-    def finish(self) -> None:
-        """Do nothing: an interrupted commit or rollback goes on by itself."""
-
-    def settle_batch(self) -> None:
-        """Do nothing: commit or rollback decides."""
 
     def unsettled(self) -> tuple[Delivery, ...]:
         """What was consumed in a transaction that has not ended."""

@@ -1,73 +1,61 @@
 """Translates the errors of backends into the exceptions of Jakarta Messaging."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
+from jmsbridge import errors, spi
 from jmsbridge.core.runtime.waiting import AnswerMissing
-from jmsbridge.errors import (
-    IllegalStateException,
-    InDoubtException,
-    InvalidClientIDException,
-    InvalidDestinationException,
-    InvalidSelectorException,
-    JMSException,
-    JMSSecurityException,
-    ResourceAllocationException,
-    TransactionRolledBackException,
-    UnsupportedFeatureException,
-)
-from jmsbridge.spi import (
-    AccessDenied,
-    AddressInUse,
-    AddressRefused,
-    AuthenticationFailed,
-    BackendError,
-    ClientIdRefused,
-    NotSupported,
-    SelectorRefused,
-    SendCancelled,
-    SendRefused,
-    SubscriptionRefused,
-    SubscriptionUnknown,
-    TransactionRolledBack,
-)
 
-__all__ = ["raise_first", "translate"]
+__all__ = ["raise_first", "translate", "translated"]
 
-_CLASSES: dict[type[BackendError], type[JMSException]] = {
-    AccessDenied: JMSSecurityException,
-    AddressInUse: IllegalStateException,
-    AddressRefused: InvalidDestinationException,
-    AuthenticationFailed: JMSSecurityException,
-    ClientIdRefused: InvalidClientIDException,
-    NotSupported: UnsupportedFeatureException,
-    SelectorRefused: InvalidSelectorException,
-    SendCancelled: ResourceAllocationException,
-    SendRefused: ResourceAllocationException,
-    SubscriptionRefused: IllegalStateException,
-    SubscriptionUnknown: InvalidDestinationException,
-    TransactionRolledBack: TransactionRolledBackException,
+_CLASSES: dict[type[spi.BackendError], type[errors.JMSException]] = {
+    spi.AccessDenied: errors.JMSSecurityException,
+    spi.AddressInUse: errors.IllegalStateException,
+    spi.AddressRefused: errors.InvalidDestinationException,
+    spi.AuthenticationFailed: errors.JMSSecurityException,
+    spi.ClientIdRefused: errors.InvalidClientIDException,
+    spi.NotSupported: errors.UnsupportedFeatureException,
+    spi.SelectorRefused: errors.InvalidSelectorException,
+    spi.SendCancelled: errors.ResourceAllocationException,
+    spi.SendRefused: errors.ResourceAllocationException,
+    spi.SubscriptionRefused: errors.IllegalStateException,
+    spi.SubscriptionUnknown: errors.InvalidDestinationException,
+    spi.TransactionRolledBack: errors.TransactionRolledBackException,
 }
 
 
-def translate(error: BackendError, unknown: Sequence[Any] = ()) -> JMSException:
+def translate(error: spi.BackendError, unknown: Sequence[Any] = ()) -> errors.JMSException:
     """The JMS exception for a backend's error, with that error as its cause.
 
     If the broker may have acted although it did not answer, this is an InDoubt with the ``unknown`` messages.
     """
-    made: JMSException
+    made: errors.JMSException
     code = type(error).__name__
     if error.in_doubt:
-        made = InDoubtException(str(error), "TIMEOUT" if isinstance(error, AnswerMissing) else code, unknown=unknown)
+        made = errors.InDoubtException(
+            str(error), "TIMEOUT" if isinstance(error, AnswerMissing) else code, unknown=unknown
+        )
     else:
-        made = _CLASSES.get(type(error), JMSException)(str(error), code)
+        made = _CLASSES.get(type(error), errors.JMSException)(str(error), code)
     made.__cause__ = error
     return made
 
 
-def raise_first(errors: list[BaseException]) -> None:
-    """Raise the error of a close, if any: an interrupt if there is one, else the first error."""
+class _Translated:
+    def __enter__(self) -> None:
+        pass
 
-    if errors:
-        first = min(errors, key=lambda error: isinstance(error, Exception))
-        raise translate(first) if isinstance(first, BackendError) else first
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, spi.BackendError):
+            raise translate(error) from error
+
+
+translated: Final = _Translated()
+"""``with translated:`` raises a backend's error in the block as the JMS exception for it."""
+
+
+def raise_first(problems: list[BaseException]) -> None:
+    """Raise the error of a close, if any: an interrupt if there is one, else the first error."""
+    if problems:
+        first = min(problems, key=lambda error: isinstance(error, Exception))
+        raise translate(first) if isinstance(first, spi.BackendError) else first

@@ -15,6 +15,7 @@ __all__ = ["PATIENCE", "Collected", "Completions", "collect", "compare", "in_thr
 
 PATIENCE = 20.0
 """How many seconds the demo waits for an expected event."""
+_LONGEST = 180.0  # seconds for all messages of one way: with some brokers each message waits for the disk
 
 
 class Completions:
@@ -59,8 +60,13 @@ class Collected:
                 self._complete.set()
 
     def wait_complete(self, timeout: float = PATIENCE) -> bool:
-        """Wait for all messages; returns whether they arrived in time."""
-        return self._complete.wait(timeout)
+        """Wait for all messages; False if none has arrived for so many seconds."""
+        before = -1
+        while before != len(self.lines):
+            before = len(self.lines)
+            if self._complete.wait(timeout):
+                return True
+        return False
 
 
 def message_for(session: Session, line: Line) -> TextMessage:
@@ -104,7 +110,14 @@ def in_threads(jobs: list[Callable[[], Any]], meanwhile: Callable[[], None] | No
                 meanwhile()
         finally:
             for future in running:
-                future.result(PATIENCE)
+                _wait_ended(future)
+
+
+def _wait_ended(future: "Future[Any]") -> None:
+    try:
+        future.result(_LONGEST)
+    except TimeoutError:
+        raise TimeoutError(f"a thread that sends or receives did not end within {_LONGEST:g} s") from None
 
 
 def collect(session: Session, source: Destination, collected: Collected) -> None:

@@ -45,7 +45,7 @@ def copy_foreign(message: Any) -> Message:
     """
     if not all(_offers(message, name) for name in ("jms_message_id", "property_names", "get_object_property")):
         raise MessageFormatException(f"a message is needed, not {type(message).__name__}")
-    copy = next((make for names, make in _BODIES if all(_offers(message, name) for name in names)), _plain)(message)
+    copy = next(make for names, make in _BODIES if all(_offers(message, name) for name in names))(message)
     _copy_correlation_id(message, copy)
     copy.jms_type = _read(message, "jms_type")
     reply_to = _read(message, "jms_reply_to")
@@ -102,18 +102,6 @@ def _read(message: Any, name: str) -> Any:
     return value() if callable(value) else value
 
 
-def _plain(_: Any) -> Message:
-    return Message()
-
-
-def _text(message: Any) -> Message:
-    return TextMessage(_read(message, "text"))
-
-
-def _object(message: Any) -> Message:
-    return ObjectMessage(_read(message, "object"))
-
-
 def _map(message: Any) -> Message:
     copy = MapMessage()
     for name in _read(message, "map_names"):
@@ -151,6 +139,7 @@ _BODIES: tuple[tuple[tuple[str, ...], Callable[[Any], Message]], ...] = (
     (("map_names", "get_object"), _map),
     (("body_length", "read_bytes"), _bytes),
     (("read_object", "read_bytes"), _stream),
-    (("text",), _text),
-    (("object",), _object),
+    (("text",), lambda message: TextMessage(_read(message, "text"))),
+    (("object",), lambda message: ObjectMessage(_read(message, "object"))),
+    ((), lambda message: Message()),
 )

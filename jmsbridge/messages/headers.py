@@ -5,7 +5,7 @@ a received message are writable: a change is local to the object.
 """
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol, TypeVar
 
 from jmsbridge.destinations import Destination
 from jmsbridge.errors import InvalidDestinationException, JMSException
@@ -13,6 +13,39 @@ from jmsbridge.messages.typed import boolean, text
 from jmsbridge.strict import JavaNames
 
 __all__ = ["Headers"]
+
+T = TypeVar("T")
+
+
+def _own_destination(value: Any) -> Destination | None:
+    if value is None or isinstance(value, Destination):
+        return value
+    raise InvalidDestinationException(f"a Queue, a Topic or None is needed, not {type(value).__name__}")
+
+
+class _Header(Protocol[T]):
+    """A property, as type checkers see it."""
+
+    def __get__(self, message: object, owner: type | None = None) -> T: ...
+    def __set__(self, message: object, value: T) -> None: ...
+
+
+def _header(attribute: str, convert: Callable[[Any], T], doc: str) -> _Header[T]:
+    """A property for one header; what is set is first converted, or refused."""
+
+    def read(message: "Headers") -> Any:
+        if message._gate is not None:
+            message._refuse()
+        return getattr(message, attribute)
+
+    def write(message: "Headers", value: Any) -> None:
+        if message._gate is not None:
+            message._refuse()
+        setattr(message, attribute, convert(value))
+
+    made: Any = property(read, write, doc=doc)
+    header: _Header[T] = made
+    return header
 
 
 class Headers(JavaNames):
@@ -73,31 +106,14 @@ class Headers(JavaNames):
     def _refuse(self) -> NoReturn:
         raise JMSException("the message is being sent asynchronously; wait for its completion")
 
-    @property
-    def jms_message_id(self) -> str | None:
-        """The provider's id, ``ID:…``; None before a send and if ids are disabled."""
-        if self._gate is not None:
-            self._refuse()
-        return self._message_id
-
-    @jms_message_id.setter
-    def jms_message_id(self, value: str | None) -> None:
-        if self._gate is not None:
-            self._refuse()
-        self._message_id = text(value)
-
-    @property
-    def jms_timestamp(self) -> int:
-        """When it was sent, in milliseconds since the epoch; 0 before a send and if timestamps are disabled."""
-        if self._gate is not None:
-            self._refuse()
-        return self._timestamp
-
-    @jms_timestamp.setter
-    def jms_timestamp(self, value: int) -> None:
-        if self._gate is not None:
-            self._refuse()
-        self._timestamp = int(value)
+    jms_message_id = _header(
+        "_message_id", text, "The provider's id, ``ID:…``; None before a send and if ids are disabled."
+    )
+    jms_timestamp = _header(
+        "_timestamp",
+        int,
+        "When it was sent, in milliseconds since the epoch; 0 before a send and if timestamps are disabled.",
+    )
 
     @property
     def jms_correlation_id(self) -> str | None:
@@ -132,18 +148,7 @@ class Headers(JavaNames):
             raise TypeError(f"bytes or None are needed, not {type(value).__name__}")
         self._correlation_id = None if value is None else bytes(value)
 
-    @property
-    def jms_reply_to(self) -> Destination | None:
-        """The destination for a reply."""
-        if self._gate is not None:
-            self._refuse()
-        return self._reply_to
-
-    @jms_reply_to.setter
-    def jms_reply_to(self, value: Destination | None) -> None:
-        if self._gate is not None:
-            self._refuse()
-        self._reply_to = _destination(value)
+    jms_reply_to = _header("_reply_to", _own_destination, "The destination for a reply.")
 
     @property
     def jms_destination(self) -> Destination | None:
@@ -161,86 +166,13 @@ class Headers(JavaNames):
             raise InvalidDestinationException(f"a destination or None is needed, not {type(value).__name__}")
         self._destination = value  # type: ignore[assignment]
 
-    @property
-    def jms_delivery_mode(self) -> int:
-        """``DeliveryMode.PERSISTENT`` or ``NON_PERSISTENT``, as sent."""
-        if self._gate is not None:
-            self._refuse()
-        return self._delivery_mode
-
-    @jms_delivery_mode.setter
-    def jms_delivery_mode(self, value: int) -> None:
-        if self._gate is not None:
-            self._refuse()
-        self._delivery_mode = int(value)
-
-    @property
-    def jms_redelivered(self) -> bool:
-        """Whether it was probably delivered before without being acknowledged."""
-        if self._gate is not None:
-            self._refuse()
-        return self._redelivered
-
-    @jms_redelivered.setter
-    def jms_redelivered(self, value: bool) -> None:
-        if self._gate is not None:
-            self._refuse()
-        self._redelivered = boolean(value)
-
-    @property
-    def jms_type(self) -> str | None:
-        """The application's name for the kind of message."""
-        if self._gate is not None:
-            self._refuse()
-        return self._type
-
-    @jms_type.setter
-    def jms_type(self, value: str | None) -> None:
-        if self._gate is not None:
-            self._refuse()
-        self._type = text(value)
-
-    @property
-    def jms_expiration(self) -> int:
-        """When it expires, in milliseconds since the epoch; 0 for never."""
-        if self._gate is not None:
-            self._refuse()
-        return self._expiration
-
-    @jms_expiration.setter
-    def jms_expiration(self, value: int) -> None:
-        if self._gate is not None:
-            self._refuse()
-        self._expiration = int(value)
-
-    @property
-    def jms_delivery_time(self) -> int:
-        """The earliest time of its delivery, in milliseconds since the epoch."""
-        if self._gate is not None:
-            self._refuse()
-        return self._delivery_time
-
-    @jms_delivery_time.setter
-    def jms_delivery_time(self, value: int) -> None:
-        if self._gate is not None:
-            self._refuse()
-        self._delivery_time = int(value)
-
-    @property
-    def jms_priority(self) -> int:
-        """0 (lowest) to 9, as sent."""
-        if self._gate is not None:
-            self._refuse()
-        return self._priority
-
-    @jms_priority.setter
-    def jms_priority(self, value: int) -> None:
-        if self._gate is not None:
-            self._refuse()
-        self._priority = int(value)
-
-
-def _destination(value: Any) -> Destination | None:
-    if value is None or isinstance(value, Destination):
-        return value
-    raise InvalidDestinationException(f"a Queue, a Topic or None is needed, not {type(value).__name__}")
+    jms_delivery_mode = _header("_delivery_mode", int, "``DeliveryMode.PERSISTENT`` or ``NON_PERSISTENT``, as sent.")
+    jms_redelivered = _header(
+        "_redelivered", boolean, "Whether it was probably delivered before without being acknowledged."
+    )
+    jms_type = _header("_type", text, "The application's name for the kind of message.")
+    jms_expiration = _header("_expiration", int, "When it expires, in milliseconds since the epoch; 0 for never.")
+    jms_delivery_time = _header(
+        "_delivery_time", int, "The earliest time of its delivery, in milliseconds since the epoch."
+    )
+    jms_priority = _header("_priority", int, "0 (lowest) to 9, as sent.")

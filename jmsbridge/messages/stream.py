@@ -1,6 +1,7 @@
 """``StreamMessage`` (section 3.11.3): a sequence of typed values, each read as its own type or a wider one."""
 
-from typing import Any, overload
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
 
 from jmsbridge.errors import MessageEOFException, MessageFormatException
 from jmsbridge.messages import typed
@@ -29,6 +30,8 @@ from jmsbridge.values import (
 )
 
 __all__ = ["StreamMessage"]
+
+T = TypeVar("T")
 
 
 class StreamMessage(Message):
@@ -69,6 +72,11 @@ class StreamMessage(Message):
             raise MessageEOFException("the stream has no more values")
         return self._items[self._position]
 
+    def _read(self, convert: Callable[[Any], T]) -> T:
+        value = convert(self._next())
+        self._position += 1
+        return value
+
     def _append(self, value: Any) -> None:
         if self._gate is not None:
             self._refuse()
@@ -78,62 +86,43 @@ class StreamMessage(Message):
 
     def read_boolean(self) -> bool:
         """Read the next value as boolean."""
-        value = to_boolean(self._next())
-        self._position += 1
-        return value
+        return self._read(to_boolean)
 
     def read_byte(self) -> Byte:
         """Read the next value as byte."""
-        value = to_byte(self._next())
-        self._position += 1
-        return value
+        return self._read(to_byte)
 
     def read_short(self) -> Short:
         """Read the next value as short."""
-        value = to_short(self._next())
-        self._position += 1
-        return value
+        return self._read(to_short)
 
     def read_char(self) -> Char:
         """Read the next value as char."""
-        value = to_char(self._next())
-        self._position += 1
-        return value
+        return self._read(to_char)
 
     def read_int(self) -> int:
         """Read the next value as int."""
-        value = to_int(self._next())
-        self._position += 1
-        return value
+        return self._read(to_int)
 
     def read_long(self) -> Long:
         """Read the next value as long."""
-        value = to_long(self._next())
-        self._position += 1
-        return value
+        return self._read(to_long)
 
     def read_float(self) -> Float:
         """Read the next value as float."""
-        value = to_float(self._next())
-        self._position += 1
-        return value
+        return self._read(to_float)
 
     def read_double(self) -> float:
         """Read the next value as double."""
-        value = to_double(self._next())
-        self._position += 1
-        return value
+        return self._read(to_double)
 
     def read_string(self) -> str | None:
         """Read the next value as text, in Java's form."""
-        value = to_string(self._next())
-        self._position += 1
-        return value
+        return self._read(to_string)
 
     def read_object(self) -> FieldValue:
         """Read the next value with the type that it was written with; a bytes field as a whole."""
-        value: FieldValue = wrap(self._next())
-        self._position += 1
+        value: FieldValue = self._read(wrap)
         return value
 
     @overload

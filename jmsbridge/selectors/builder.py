@@ -10,24 +10,10 @@ from typing import Any, Final, TypeAlias
 import msgspec
 from lark import Token, Transformer, v_args
 
+from jmsbridge.selectors import tree
 from jmsbridge.selectors.errors import Misfit
 from jmsbridge.selectors.headers import is_forbidden_header
 from jmsbridge.selectors.numerals import approximate_value, exact_value
-from jmsbridge.selectors.tree import (
-    And,
-    Arithmetic,
-    Between,
-    Comparison,
-    Identifier,
-    In,
-    IsNull,
-    Like,
-    Literal,
-    Node,
-    Not,
-    Or,
-    Signed,
-)
 
 __all__ = ["MAX_DEPTH", "Builder", "Kind", "Piece"]
 
@@ -47,7 +33,7 @@ class Kind(Enum):
 class Piece(msgspec.Struct, frozen=True):
     """A finished part: its tree, the known type, the position in the text, the depth."""
 
-    node: Node
+    node: tree.Node
     kind: Kind
     start: int
     end: int
@@ -67,7 +53,7 @@ def _end(part: _Part) -> int:
     return part.end if isinstance(part, Piece) else part.end_pos or 0
 
 
-def _over(node: Node, kind: Kind, *parts: _Part) -> Piece:
+def _over(node: tree.Node, kind: Kind, *parts: _Part) -> Piece:
     """The piece that covers all these parts."""
     start, end = _start(parts[0]), _end(parts[-1])
     depth = 1 + max(part.depth for part in parts if isinstance(part, Piece))
@@ -76,7 +62,7 @@ def _over(node: Node, kind: Kind, *parts: _Part) -> Piece:
     return Piece(node, kind, start, end, depth)
 
 
-def _leaf(node: Node, kind: Kind, token: Token, number: Token | None = None) -> Piece:
+def _leaf(node: tree.Node, kind: Kind, token: Token, number: Token | None = None) -> Piece:
     return Piece(node, kind, _start(token), _end(token), 1, number)
 
 
@@ -85,8 +71,8 @@ def _check(piece: Piece, wanted: Kind, what: str) -> None:
         raise Misfit(f"{what} must be a {wanted.value}, not a {piece.kind.value}", piece.start, piece.end)
 
 
-def _identifier(piece: Piece, what: str) -> Identifier:
-    if isinstance(piece.node, Identifier) and piece.depth == 1:
+def _identifier(piece: Piece, what: str) -> tree.Identifier:
+    if isinstance(piece.node, tree.Identifier) and piece.depth == 1:
         return piece.node
     raise Misfit(f"{what} can test only an identifier", piece.start, piece.end)
 
@@ -109,27 +95,27 @@ class Builder(Transformer[Token, Piece]):
         """A property or one of the six headers."""
         if is_forbidden_header(token):
             raise Misfit("a selector cannot use this header", _start(token), _end(token))
-        return _leaf(Identifier(str(token)), Kind.ANY, token)
+        return _leaf(tree.Identifier(str(token)), Kind.ANY, token)
 
     def string(self, token: Token) -> Piece:
         """A string literal."""
-        return _leaf(Literal(_unquoted(token)), Kind.STRING, token)
+        return _leaf(tree.Literal(_unquoted(token)), Kind.STRING, token)
 
     def boolean(self, token: Token) -> Piece:
         """TRUE or FALSE."""
-        return _leaf(Literal(token.upper() == "TRUE"), Kind.BOOLEAN, token)
+        return _leaf(tree.Literal(token.upper() == "TRUE"), Kind.BOOLEAN, token)
 
     def exact(self, token: Token) -> Piece:
         """An integer literal without sign."""
-        return _leaf(Literal(exact_value(token)), Kind.NUMBER, token, token)
+        return _leaf(tree.Literal(exact_value(token)), Kind.NUMBER, token, token)
 
     def approximate(self, token: Token) -> Piece:
         """A floating literal without sign."""
-        return _leaf(Literal(approximate_value(token)), Kind.NUMBER, token, token)
+        return _leaf(tree.Literal(approximate_value(token)), Kind.NUMBER, token, token)
 
     def long_min(self, sign: Token, token: Token) -> Piece:
         """The smallest long, whose digits are out of range without the sign."""
-        return Piece(Literal(exact_value(token, negative=True)), Kind.NUMBER, _start(sign), _end(token))
+        return Piece(tree.Literal(exact_value(token, negative=True)), Kind.NUMBER, _start(sign), _end(token))
 
     def group(self, left: Token, inner: Piece, right: Token) -> Piece:
         """An expression in parentheses."""
@@ -140,9 +126,9 @@ class Builder(Transformer[Token, Piece]):
         negative = sign == "-"
         if (word := operand.number) is not None:
             value = (exact_value if word.type == "EXACT" else approximate_value)(word, negative)
-            return Piece(Literal(value), Kind.NUMBER, _start(sign), operand.end)
+            return Piece(tree.Literal(value), Kind.NUMBER, _start(sign), operand.end)
         _check(operand, Kind.NUMBER, f"the operand of {sign}")
-        return _over(Signed(negative, operand.node), Kind.NUMBER, sign, operand)
+        return _over(tree.Signed(negative, operand.node), Kind.NUMBER, sign, operand)
 
     def mul_expr(self, *parts: _Part) -> Piece:
         """A chain of * and /, or of + and -."""
@@ -150,7 +136,7 @@ class Builder(Transformer[Token, Piece]):
         operands = [part for part in parts if isinstance(part, Piece)]
         for operand, operator in zip(operands, (operators[0], *operators), strict=True):
             _check(operand, Kind.NUMBER, f"the operand of {operator}")
-        node = Arithmetic(operators, tuple(operand.node for operand in operands))
+        node = tree.Arithmetic(operators, tuple(operand.node for operand in operands))
         return _over(node, Kind.NUMBER, *operands)
 
     add_expr = mul_expr
@@ -163,26 +149,26 @@ class Builder(Transformer[Token, Piece]):
         if Kind.ANY not in (left.kind, right.kind) and left.kind is not right.kind:
             reason = f"a {left.kind.value} cannot be compared with a {right.kind.value}"
             raise Misfit(reason, left.start, right.end)
-        return _over(Comparison(str(operator), left.node, right.node), Kind.BOOLEAN, left, right)
+        return _over(tree.Comparison(str(operator), left.node, right.node), Kind.BOOLEAN, left, right)
 
     def between(self, value: Piece, *rest: Any) -> Piece:
         """BETWEEN numbers."""
         *negation, low, high = rest
         for piece in (value, low, high):
             _check(piece, Kind.NUMBER, "the operand of BETWEEN")
-        node = Between(value.node, low.node, high.node, bool(negation))
+        node = tree.Between(value.node, low.node, high.node, bool(negation))
         return _over(node, Kind.BOOLEAN, value, low, high)
 
     def is_in(self, value: Piece, *rest: Token) -> Piece:
         """IN a list of strings."""
         choices = tuple(_unquoted(token) for token in rest if token.type == "STRING")
-        node = In(_identifier(value, "IN"), choices, rest[0].type == "NOT")
+        node = tree.In(_identifier(value, "IN"), choices, rest[0].type == "NOT")
         return _over(node, Kind.BOOLEAN, value, rest[-1])
 
     def like(self, value: Piece, *rest: Token) -> Piece:
         """LIKE a pattern."""
         *negation, pattern = rest
-        node = Like(_identifier(value, "LIKE"), _unquoted(pattern), None, bool(negation))
+        node = tree.Like(_identifier(value, "LIKE"), _unquoted(pattern), None, bool(negation))
         return _over(node, Kind.BOOLEAN, value, pattern)
 
     def like_escape(self, value: Piece, *rest: Token) -> Piece:
@@ -191,27 +177,27 @@ class Builder(Transformer[Token, Piece]):
         character = _unquoted(escape)
         if len(character) != 1:
             raise Misfit("ESCAPE takes exactly one character", _start(escape), _end(escape))
-        node = Like(_identifier(value, "LIKE"), _unquoted(pattern), character, bool(negation))
+        node = tree.Like(_identifier(value, "LIKE"), _unquoted(pattern), character, bool(negation))
         return _over(node, Kind.BOOLEAN, value, escape)
 
     def is_null(self, value: Piece, *negation: Token) -> Piece:
         """IS NULL."""
-        return _over(IsNull(_identifier(value, "IS NULL"), bool(negation)), Kind.BOOLEAN, value)
+        return _over(tree.IsNull(_identifier(value, "IS NULL"), bool(negation)), Kind.BOOLEAN, value)
 
     def negation(self, word: Token, operand: Piece) -> Piece:
         """NOT a condition."""
         self.check_condition(operand, "the operand of NOT")
-        return _over(Not(operand.node), Kind.BOOLEAN, word, operand)
+        return _over(tree.Not(operand.node), Kind.BOOLEAN, word, operand)
 
     def and_expr(self, *operands: Piece) -> Piece:
         """A conjunction."""
-        return self._junction(And, operands, "the operand of AND")
+        return self._junction(tree.And, operands, "the operand of AND")
 
     def or_expr(self, *operands: Piece) -> Piece:
         """A disjunction."""
-        return self._junction(Or, operands, "the operand of OR")
+        return self._junction(tree.Or, operands, "the operand of OR")
 
-    def _junction(self, kind: type[And] | type[Or], operands: tuple[Piece, ...], what: str) -> Piece:
+    def _junction(self, kind: type[tree.And] | type[tree.Or], operands: tuple[Piece, ...], what: str) -> Piece:
         for operand in operands:
             self.check_condition(operand, what)
         return _over(kind(tuple(operand.node for operand in operands)), Kind.BOOLEAN, *operands)

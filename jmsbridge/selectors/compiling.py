@@ -7,25 +7,9 @@ As much as possible is decided at compile time: comparing a name with a literal 
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from jmsbridge.selectors import javamath
+from jmsbridge.selectors import javamath, tree
 from jmsbridge.selectors.headers import Lookup
 from jmsbridge.selectors.like import compile_pattern
-from jmsbridge.selectors.tree import (
-    And,
-    Arithmetic,
-    Between,
-    Comparison,
-    Identifier,
-    In,
-    IsNull,
-    Like,
-    Literal,
-    Node,
-    Not,
-    Or,
-    Signed,
-    fold,
-)
 
 __all__ = ["Evaluator", "compile_condition"]
 
@@ -34,18 +18,18 @@ Evaluator: TypeAlias = Callable[[Lookup], Any]
 _MIRRORED: Final = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def compile_condition(tree: Node) -> Evaluator:
+def compile_condition(root: tree.Node) -> Evaluator:
     """A condition for the tree; thread-safe."""
-    return _condition(tree, fold(tree, _compile))
+    return _condition(root, tree.fold(root, _compile))
 
 
-def _compile(node: Node, parts: tuple[Evaluator, ...]) -> Evaluator:
+def _compile(node: tree.Node, parts: tuple[Evaluator, ...]) -> Evaluator:
     return _COMPILERS[type(node)](node, parts)
 
 
-def _condition(node: Node, evaluate: Evaluator) -> Evaluator:
+def _condition(node: tree.Node, evaluate: Evaluator) -> Evaluator:
     """An identifier used as a condition: true or false if its value is a boolean, otherwise unknown."""
-    if not isinstance(node, Identifier):
+    if not isinstance(node, tree.Identifier):
         return evaluate
     name = node.name
 
@@ -56,23 +40,23 @@ def _condition(node: Node, evaluate: Evaluator) -> Evaluator:
     return flag
 
 
-def _literal(node: Literal, parts: tuple[Evaluator, ...]) -> Evaluator:
+def _literal(node: tree.Literal, parts: tuple[Evaluator, ...]) -> Evaluator:
     value = node.value
     return lambda lookup: value
 
 
-def _identifier(node: Identifier, parts: tuple[Evaluator, ...]) -> Evaluator:
+def _identifier(node: tree.Identifier, parts: tuple[Evaluator, ...]) -> Evaluator:
     name = node.name
     return lambda lookup: lookup(name)
 
 
-def _signed(node: Signed, parts: tuple[Evaluator, ...]) -> Evaluator:
+def _signed(node: tree.Signed, parts: tuple[Evaluator, ...]) -> Evaluator:
     (operand,) = parts
     apply = javamath.negate if node.negative else javamath.promote
     return lambda lookup: apply(operand(lookup))
 
 
-def _arithmetic(node: Arithmetic, parts: tuple[Evaluator, ...]) -> Evaluator:
+def _arithmetic(node: tree.Arithmetic, parts: tuple[Evaluator, ...]) -> Evaluator:
     first, *others = parts
     steps = [(javamath.ARITHMETIC[sign], part) for sign, part in zip(node.operators, others, strict=True)]
 
@@ -87,10 +71,10 @@ def _arithmetic(node: Arithmetic, parts: tuple[Evaluator, ...]) -> Evaluator:
     return calculate
 
 
-def _comparison(node: Comparison, parts: tuple[Evaluator, ...]) -> Evaluator:
-    if isinstance(node.left, Identifier) and isinstance(node.right, Literal):
+def _comparison(node: tree.Comparison, parts: tuple[Evaluator, ...]) -> Evaluator:
+    if isinstance(node.left, tree.Identifier) and isinstance(node.right, tree.Literal):
         return _against_literal(node.left.name, node.operator, node.right.value)
-    if isinstance(node.left, Literal) and isinstance(node.right, Identifier):
+    if isinstance(node.left, tree.Literal) and isinstance(node.right, tree.Identifier):
         return _against_literal(node.right.name, _MIRRORED[node.operator], node.left.value)
     left, right = parts
     relation = javamath.RELATIONS[node.operator]
@@ -126,7 +110,7 @@ def _equals_text(name: str, constant: str) -> Evaluator:
     return test
 
 
-def _between(node: Between, parts: tuple[Evaluator, ...]) -> Evaluator:
+def _between(node: tree.Between, parts: tuple[Evaluator, ...]) -> Evaluator:
     value, low, high = parts
     first, second = ("<", ">") if node.negated else (">=", "<=")
     above, below = javamath.RELATIONS[first], javamath.RELATIONS[second]
@@ -155,20 +139,20 @@ def _of_text(name: str, accepts: Callable[[str], bool], negated: bool) -> Evalua
     return test
 
 
-def _in(node: In, parts: tuple[Evaluator, ...]) -> Evaluator:
+def _in(node: tree.In, parts: tuple[Evaluator, ...]) -> Evaluator:
     return _of_text(node.identifier.name, frozenset(node.choices).__contains__, node.negated)
 
 
-def _like(node: Like, parts: tuple[Evaluator, ...]) -> Evaluator:
+def _like(node: tree.Like, parts: tuple[Evaluator, ...]) -> Evaluator:
     return _of_text(node.identifier.name, compile_pattern(node.pattern, node.escape), node.negated)
 
 
-def _is_null(node: IsNull, parts: tuple[Evaluator, ...]) -> Evaluator:
+def _is_null(node: tree.IsNull, parts: tuple[Evaluator, ...]) -> Evaluator:
     name, negated = node.identifier.name, node.negated
     return lambda lookup: (lookup(name) is None) is not negated
 
 
-def _not(node: Not, parts: tuple[Evaluator, ...]) -> Evaluator:
+def _not(node: tree.Not, parts: tuple[Evaluator, ...]) -> Evaluator:
     operand = _condition(node.operand, parts[0])
 
     def test(lookup: Lookup) -> bool | None:
@@ -178,9 +162,9 @@ def _not(node: Not, parts: tuple[Evaluator, ...]) -> Evaluator:
     return test
 
 
-def _junction(node: And | Or, parts: tuple[Evaluator, ...]) -> Evaluator:
+def _junction(node: tree.And | tree.Or, parts: tuple[Evaluator, ...]) -> Evaluator:
     operands = tuple(map(_condition, node.operands, parts))
-    decisive = isinstance(node, Or)  # the value of one operand that decides the result
+    decisive = isinstance(node, tree.Or)  # the value of one operand that decides the result
     if len(operands) == 2:
         return _junction_of_two(decisive, *operands)
 
@@ -208,17 +192,17 @@ def _junction_of_two(decisive: bool, left: Evaluator, right: Evaluator) -> Evalu
     return test
 
 
-_COMPILERS: Final[dict[type[Node], Callable[[Any, tuple[Evaluator, ...]], Evaluator]]] = {
-    Literal: _literal,
-    Identifier: _identifier,
-    Signed: _signed,
-    Arithmetic: _arithmetic,
-    Comparison: _comparison,
-    Between: _between,
-    In: _in,
-    Like: _like,
-    IsNull: _is_null,
-    Not: _not,
-    And: _junction,
-    Or: _junction,
+_COMPILERS: Final[dict[type[tree.Node], Callable[[Any, tuple[Evaluator, ...]], Evaluator]]] = {
+    tree.Literal: _literal,
+    tree.Identifier: _identifier,
+    tree.Signed: _signed,
+    tree.Arithmetic: _arithmetic,
+    tree.Comparison: _comparison,
+    tree.Between: _between,
+    tree.In: _in,
+    tree.Like: _like,
+    tree.IsNull: _is_null,
+    tree.Not: _not,
+    tree.And: _junction,
+    tree.Or: _junction,
 }

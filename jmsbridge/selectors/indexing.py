@@ -7,28 +7,17 @@ message's values. A selector without known values is a candidate for every messa
 
 from typing import Final, Generic, TypeAlias, TypeVar
 
+from jmsbridge.selectors import tree
 from jmsbridge.selectors.headers import DELIVERY_COUNT, HEADERS
 from jmsbridge.selectors.javamath import to_float32
 from jmsbridge.selectors.selector import Selector
-from jmsbridge.selectors.tree import (
-    And,
-    Comparison,
-    Constant,
-    Identifier,
-    In,
-    Literal,
-    Node,
-    Not,
-    Or,
-    fold,
-)
 from jmsbridge.spi.envelope import Envelope
 
 __all__ = ["Needed", "SelectorIndex", "needed"]
 
 Item = TypeVar("Item")
 
-Needed: TypeAlias = frozenset[tuple[str, Constant]]
+Needed: TypeAlias = frozenset[tuple[str, tree.Constant]]
 """Pairs of name and value; a message for which the selector is true has at least one of them."""
 
 _MOST: Final = 256
@@ -38,33 +27,33 @@ _SINGLE: Final = 1 << 24
 """Up to this magnitude a 32-bit float holds every integer exactly."""
 
 
-def needed(tree: Node) -> Needed | None:
+def needed(root: tree.Node) -> Needed | None:
     """The pairs of which a message must have one for the condition to be true; None if they are not known."""
-    return fold(tree, _needed)
+    return tree.fold(root, _needed)
 
 
-def _needed(node: Node, parts: tuple[Needed | None, ...]) -> Needed | None:
+def _needed(node: tree.Node, parts: tuple[Needed | None, ...]) -> Needed | None:
     match node:
-        case Comparison(operator="=", left=Identifier(name=name), right=Literal(value=value)):
+        case tree.Comparison(operator="=", left=tree.Identifier(name=name), right=tree.Literal(value=value)):
             return frozenset({(name, value)})
-        case Comparison(operator="=", left=Literal(value=value), right=Identifier(name=name)):
+        case tree.Comparison(operator="=", left=tree.Literal(value=value), right=tree.Identifier(name=name)):
             return frozenset({(name, value)})
-        case In(identifier=Identifier(name=name), choices=choices, negated=False):
+        case tree.In(identifier=tree.Identifier(name=name), choices=choices, negated=False):
             return frozenset((name, choice) for choice in choices)
-        case Not(operand=Identifier(name=name)):
+        case tree.Not(operand=tree.Identifier(name=name)):
             return frozenset({(name, False)})
-        case And(operands=operands):
+        case tree.And(operands=operands):
             known = [part for part in map(_condition, operands, parts) if part is not None]
             return min(known, key=len, default=None)
-        case Or(operands=operands):
+        case tree.Or(operands=operands):
             either = list(map(_condition, operands, parts))
             return None if None in either else frozenset().union(*(part for part in either if part is not None))
     return None
 
 
-def _condition(node: Node, part: Needed | None) -> Needed | None:
+def _condition(node: tree.Node, part: Needed | None) -> Needed | None:
     """An identifier used as a condition is true only if its value is."""
-    return frozenset({(node.name, True)}) if isinstance(node, Identifier) else part
+    return frozenset({(node.name, True)}) if isinstance(node, tree.Identifier) else part
 
 
 class SelectorIndex(Generic[Item]):
@@ -74,7 +63,7 @@ class SelectorIndex(Generic[Item]):
 
     def __init__(self) -> None:
         self._always: dict[Item, None] = {}
-        self._named: dict[str, dict[Constant, dict[Item, None]]] = {}
+        self._named: dict[str, dict[tree.Constant, dict[Item, None]]] = {}
         self._needed: dict[Item, Needed] = {}
 
     def __len__(self) -> int:
@@ -96,14 +85,14 @@ class SelectorIndex(Generic[Item]):
         """Remove an item."""
         self._always.pop(item, None)
         for name, value in self._needed.pop(item, ()):
-            values = self._named[name]
+            values = self._named.get(name, {})  # none: values with the same key have removed the last one
             for key in _keys(value):
                 items = values.get(key, {})
                 items.pop(item, None)
                 if not items:
                     values.pop(key, None)
             if not values:
-                self._named.pop(name)
+                self._named.pop(name, None)
 
     def candidates(self, envelope: Envelope) -> list[Item]:
         """Every item whose selector may match the message, once; all others certainly do not match."""
@@ -141,7 +130,7 @@ def _looked_up(value: object) -> tuple[object, ...]:
     return _keys(value)
 
 
-def _keys(value: Constant) -> tuple[Constant, ...]:
+def _keys(value: tree.Constant) -> tuple[tree.Constant, ...]:
     if isinstance(value, str):
         return (value,)
     double, single = float(value), to_float32(value)

@@ -5,7 +5,7 @@ show only in the shape of the tree.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Self, TypeAlias, TypeVar, final
+from typing import ClassVar, Self, TypeAlias, TypeVar, final
 
 import msgspec
 
@@ -35,17 +35,18 @@ Constant: TypeAlias = bool | int | float | str
 
 
 class Node(msgspec.Struct, frozen=True):
-    """A node of the tree."""
+    """A node of the tree; ``_below`` are the fields that hold nodes, in the order of the text."""
+
+    _below: ClassVar[tuple[str, ...]] = ()
 
     @property
     def children(self) -> tuple["Node", ...]:
         """The nodes directly below, in the order of the text."""
-        return ()
+        return tuple(getattr(self, name) for name in self._below)
 
-    def rebuilt(self, children: tuple["Node", ...]) -> "Node":
+    def rebuilt(self, children: tuple["Node", ...]) -> Self:
         """The same node with other children, of the same number."""
-        del children
-        return self
+        return msgspec.structs.replace(self, **dict(zip(self._below, children, strict=True)))
 
 
 @final
@@ -77,17 +78,10 @@ class Identifier(Node, frozen=True):
 class Signed(Node, frozen=True):
     """A sign before an expression; the sign of a number literal is part of the literal."""
 
+    _below = ("operand",)
+
     negative: bool
     operand: Node
-
-    @property
-    def children(self) -> tuple[Node, ...]:
-        """The operand."""
-        return (self.operand,)
-
-    def rebuilt(self, children: tuple[Node, ...]) -> Node:
-        """The same sign before another operand."""
-        return Signed(self.negative, *children)
 
 
 @final
@@ -102,7 +96,7 @@ class Arithmetic(Node, frozen=True):
         """The operands, one more than there are operators."""
         return self.operands
 
-    def rebuilt(self, children: tuple[Node, ...]) -> Node:
+    def rebuilt(self, children: tuple[Node, ...]) -> "Arithmetic":
         """The same operators between other operands."""
         return Arithmetic(self.operators, children)
 
@@ -111,51 +105,28 @@ class Arithmetic(Node, frozen=True):
 class Comparison(Node, frozen=True):
     """``operator`` is one of ``= <> < <= > >=``."""
 
+    _below = ("left", "right")
+
     operator: str
     left: Node
     right: Node
-
-    @property
-    def children(self) -> tuple[Node, ...]:
-        """Both sides."""
-        return self.left, self.right
-
-    def rebuilt(self, children: tuple[Node, ...]) -> Node:
-        """The same operator between other sides."""
-        return Comparison(self.operator, *children)
 
 
 @final
 class Between(Node, frozen=True):
     """``value [NOT] BETWEEN low AND high``."""
 
+    _below = ("value", "low", "high")
+
     value: Node
     low: Node
     high: Node
     negated: bool = False
 
-    @property
-    def children(self) -> tuple[Node, ...]:
-        """The value and both bounds."""
-        return self.value, self.low, self.high
-
-    def rebuilt(self, children: tuple[Node, ...]) -> Node:
-        """The same test of other operands."""
-        value, low, high = children
-        return Between(value, low, high, self.negated)
-
 
 class _OfIdentifier(Node, frozen=True):
+    _below = ("identifier",)
     identifier: Identifier
-
-    @property
-    def children(self) -> tuple[Node, ...]:
-        """The identifier."""
-        return (self.identifier,)
-
-    def rebuilt(self, children: tuple[Node, ...]) -> Self:
-        """The same test of another identifier."""
-        return msgspec.structs.replace(self, identifier=children[0])
 
 
 @final
@@ -186,16 +157,9 @@ class IsNull(_OfIdentifier, frozen=True):
 class Not(Node, frozen=True):
     """``NOT operand``."""
 
+    _below = ("operand",)
+
     operand: Node
-
-    @property
-    def children(self) -> tuple[Node, ...]:
-        """The operand."""
-        return (self.operand,)
-
-    def rebuilt(self, children: tuple[Node, ...]) -> Node:
-        """The negation of another operand."""
-        return Not(*children)
 
 
 class _Junction(Node, frozen=True):

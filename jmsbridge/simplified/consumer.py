@@ -46,19 +46,14 @@ class JMSConsumer(Closing, Strict):
         return self._consumer.message_listener
 
     @message_listener.setter
-    def message_listener(self, listener: AnyMessageListener | None) -> None:
-        self._set_message_listener(listener)
-
     @simplified
-    def _set_message_listener(self, listener: AnyMessageListener | None) -> None:
+    def message_listener(self, listener: AnyMessageListener | None) -> None:
         self._consumer.message_listener = listener
 
     @simplified
     def receive(self, *wrong: Never, timeout: float | timedelta | None = None) -> Message | None:
         """See ``MessageConsumer.receive``."""
-        if wrong:
-            arguments.refuse_positional_timeout("receive({})", wrong)
-        return self._consumer.receive(timeout=timeout)
+        return self._consumer.receive(*wrong, timeout=timeout)
 
     @simplified
     def receive_no_wait(self) -> Message | None:

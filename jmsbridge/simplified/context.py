@@ -1,10 +1,11 @@
 """The simplified API: a connection and a session in one object (Jakarta Messaging 3.1 section 2.8)."""
 
+import functools
 import threading
-from typing import Any, ClassVar, NoReturn
+from collections.abc import Callable
+from typing import Any, ClassVar, Concatenate, NoReturn, ParamSpec, TypeVar
 
 from jmsbridge.administration import Administration
-from jmsbridge.browser import QueueBrowser
 from jmsbridge.closing import Closing
 from jmsbridge.connection import Connection
 from jmsbridge.consumer import MessageConsumer
@@ -12,17 +13,20 @@ from jmsbridge.core.modes import AUTO_ACKNOWLEDGE
 from jmsbridge.core.plan import Capability
 from jmsbridge.core.runtime.closing import State
 from jmsbridge.creating import Creating
-from jmsbridge.destinations import Destination, Queue, TemporaryQueue, TemporaryTopic, Topic
 from jmsbridge.errors import UnsupportedFeatureRuntimeException
 from jmsbridge.listeners import EXCEPTION_LISTENER_NAMES, AnyExceptionListener
 from jmsbridge.metadata import ConnectionMetaData
 from jmsbridge.modes import SessionModes
+from jmsbridge.session import Session
 from jmsbridge.simplified.consumer import JMSConsumer
 from jmsbridge.simplified.producer import JMSProducer
 from jmsbridge.simplified.unchecked import simplified
 from jmsbridge.strict import Strict
 
 __all__ = ["JMSContext"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class _Shared:
@@ -43,6 +47,33 @@ class _Shared:
             first, context._left = not context._left, True
             self._contexts -= first
             return first and self._contexts == 0
+
+
+def _of_session(method: Callable[Concatenate[Session, P], R]) -> Callable[Concatenate["JMSContext", P], R]:
+    """A method of the context that calls this one of its session."""
+
+    @functools.wraps(method)
+    @simplified
+    def call(context: "JMSContext", /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return method(context._session, *args, **kwargs)
+
+    return call
+
+
+def _consuming(
+    create: Callable[Concatenate[Session, P], MessageConsumer],
+) -> Callable[Concatenate["JMSContext", P], JMSConsumer]:
+    """The same for a method that creates a consumer: then starts the connection, unless ``auto_start`` is False."""
+
+    @functools.wraps(create)
+    @simplified
+    def call(context: "JMSContext", /, *args: P.args, **kwargs: P.kwargs) -> JMSConsumer:
+        consumer = create(context._session, *args, **kwargs)
+        if context._auto_start:
+            context._connection.start()
+        return JMSConsumer(consumer)
+
+    return call
 
 
 class JMSContext(Closing, Creating, SessionModes, Strict):
@@ -90,109 +121,26 @@ class JMSContext(Closing, Creating, SessionModes, Strict):
         """Whether sends and receipts take effect at ``commit``."""
         return self._session.transacted
 
-    @simplified
-    def commit(self) -> None:
-        """See ``Session.commit``."""
-        self._session.commit()
-
-    @simplified
-    def rollback(self) -> None:
-        """See ``Session.rollback``."""
-        self._session.rollback()
-
-    @simplified
-    def recover(self) -> None:
-        """See ``Session.recover``."""
-        self._session.recover()
-
-    @simplified
-    def acknowledge(self) -> None:
-        """Acknowledge everything that this session has consumed; only in CLIENT_ACKNOWLEDGE (rule AC-4)."""
-        self._session.acknowledge()
-
-    @simplified
-    def unsubscribe(self, name: str) -> None:
-        """See ``Session.unsubscribe``."""
-        self._session.unsubscribe(name)
+    commit = _of_session(Session.commit)
+    rollback = _of_session(Session.rollback)
+    recover = _of_session(Session.recover)
+    acknowledge = _of_session(Session.acknowledge)
+    unsubscribe = _of_session(Session.unsubscribe)
+    create_browser = _of_session(Session.create_browser)  # does not start the connection (rule CN-3)
+    create_temporary_queue = _of_session(Session.create_temporary_queue)
+    create_temporary_topic = _of_session(Session.create_temporary_topic)
+    create_queue = _of_session(Session.create_queue)
+    create_topic = _of_session(Session.create_topic)
+    create_consumer = _consuming(Session.create_consumer)
+    create_shared_consumer = _consuming(Session.create_shared_consumer)
+    create_durable_consumer = _consuming(Session.create_durable_consumer)
+    create_shared_durable_consumer = _consuming(Session.create_shared_durable_consumer)
 
     def create_producer(self) -> JMSProducer:
         """A light-weight producer, which does not need to be closed."""
         self._check_open()
         self._connection._core.use()
         return JMSProducer(self._session._core, self._session)
-
-    def _consumer(self, consumer: MessageConsumer) -> JMSConsumer:
-        if self._auto_start:
-            self._connection.start()
-        return JMSConsumer(consumer)
-
-    @simplified
-    def create_consumer(
-        self,
-        destination: Destination,
-        message_selector: str | None = None,
-        no_local: bool = False,
-        *,
-        prefetch: int | None = None,
-    ) -> JMSConsumer:
-        """See ``Session.create_consumer``."""
-        return self._consumer(self._session.create_consumer(destination, message_selector, no_local, prefetch=prefetch))
-
-    @simplified
-    def create_shared_consumer(
-        self, topic: Topic, name: str, message_selector: str | None = None, *, prefetch: int | None = None
-    ) -> JMSConsumer:
-        """See ``Session.create_shared_consumer``."""
-        return self._consumer(self._session.create_shared_consumer(topic, name, message_selector, prefetch=prefetch))
-
-    @simplified
-    def create_durable_consumer(
-        self,
-        topic: Topic,
-        name: str,
-        message_selector: str | None = None,
-        no_local: bool = False,
-        *,
-        prefetch: int | None = None,
-    ) -> JMSConsumer:
-        """See ``Session.create_durable_consumer``."""
-        return self._consumer(
-            self._session.create_durable_consumer(topic, name, message_selector, no_local, prefetch=prefetch)
-        )
-
-    @simplified
-    def create_shared_durable_consumer(
-        self, topic: Topic, name: str, message_selector: str | None = None, *, prefetch: int | None = None
-    ) -> JMSConsumer:
-        """See ``Session.create_shared_durable_consumer``."""
-        return self._consumer(
-            self._session.create_shared_durable_consumer(topic, name, message_selector, prefetch=prefetch)
-        )
-
-    @simplified
-    def create_browser(self, queue: Queue, message_selector: str | None = None) -> QueueBrowser:
-        """See ``Session.create_browser``; does not start the connection (rule CN-3)."""
-        return self._session.create_browser(queue, message_selector)
-
-    @simplified
-    def create_temporary_queue(self) -> TemporaryQueue:
-        """See ``Session.create_temporary_queue``."""
-        return self._session.create_temporary_queue()
-
-    @simplified
-    def create_temporary_topic(self) -> TemporaryTopic:
-        """See ``Session.create_temporary_topic``."""
-        return self._session.create_temporary_topic()
-
-    @simplified
-    def create_queue(self, name: str, *, literal: bool = False) -> Queue:
-        """See ``Session.create_queue``; does not contact the broker (rule QU-1)."""
-        return self._session.create_queue(name, literal=literal)
-
-    @simplified
-    def create_topic(self, name: str, *, literal: bool = False) -> Topic:
-        """See ``Session.create_topic``; does not contact the broker (rule QU-1)."""
-        return self._session.create_topic(name, literal=literal)
 
     # ---- the connection
 
@@ -204,11 +152,8 @@ class JMSContext(Closing, Creating, SessionModes, Strict):
         return self._connection.client_id
 
     @client_id.setter
-    def client_id(self, client_id: str) -> None:
-        self._set_client_id(client_id)
-
     @simplified
-    def _set_client_id(self, client_id: str) -> None:
+    def client_id(self, client_id: str) -> None:
         self._session._check_open()
         self._connection.client_id = client_id
 
@@ -241,11 +186,8 @@ class JMSContext(Closing, Creating, SessionModes, Strict):
         return self._connection.exception_listener
 
     @exception_listener.setter
-    def exception_listener(self, listener: AnyExceptionListener | None) -> None:
-        self._set_exception_listener(listener)
-
     @simplified
-    def _set_exception_listener(self, listener: AnyExceptionListener | None) -> None:
+    def exception_listener(self, listener: AnyExceptionListener | None) -> None:
         self._session._check_open()
         self._connection.exception_listener = listener
 

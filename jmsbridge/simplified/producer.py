@@ -1,47 +1,40 @@
 """The simplified API's producer (Jakarta Messaging 3.1 section 7.2)."""
 
-from collections.abc import Iterable, Iterator, Set
+import functools
+from collections.abc import Callable, Iterable, Iterator, Set
 from datetime import timedelta
-from typing import Any, ClassVar, Never, Self
+from typing import Any, ClassVar, Concatenate, Never, ParamSpec, Self, TypeVar
+
+import msgspec
 
 from jmsbridge.core import arguments
 from jmsbridge.core.modes import DeliveryMode
 from jmsbridge.core.sending.tickets import Completion
 from jmsbridge.core.session import SessionCore
 from jmsbridge.destinations import DESTINATION_KINDS, Destination
-from jmsbridge.errors import (
-    InvalidCall,
-    JMSException,
-    MessageNotWriteableException,
-    unchecked,
-)
+from jmsbridge.errors import InvalidCall, JMSException, MessageNotWriteableException, unchecked
 from jmsbridge.listeners import AnySimplifiedCompletionListener, as_completion
 from jmsbridge.message import MESSAGE_KINDS, Message
-from jmsbridge.sending import ObjectBody, Sendable, SendSettings, own_message
+from jmsbridge.sending import ObjectBody, Sendable, SendSettings, Shown, in_seconds, own_message, shown_setting
 from jmsbridge.simplified.unchecked import simplified
 from jmsbridge.strict import Strict
-from jmsbridge.values import Byte, Float, Long, PropertyValue, Short
+from jmsbridge.values import PropertyValue
 
 __all__ = ["JMSProducer"]
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
-class _Settings(SendSettings):
+
+class _Settings(SendSettings, kw_only=True):
     """The settings of a JMSProducer, in one object, since a context creates many producers."""
 
-    __slots__ = ("completion", "core", "duplicate_id", "filled", "headers", "listener")
-    completion: Completion | None
-    listener: AnySimplifiedCompletionListener | None
-    duplicate_id: str | None
-    filled: Message | None
-
-    def __init__(self, core: SessionCore) -> None:
-        super().__init__(unchecked=True)
-        self.core = core
-        self.listener = None
-        self.completion = None
-        self.duplicate_id = None
-        self.filled = None
-        self.headers: dict[str, Any] = {}
+    core: SessionCore
+    listener: AnySimplifiedCompletionListener | None = None
+    completion: Completion | None = None
+    duplicate_id: str | None = None
+    filled: Message | None = None
+    headers: dict[str, Any] = msgspec.field(default_factory=dict)
 
     @property
     def template(self) -> Message:
@@ -49,6 +42,22 @@ class _Settings(SendSettings):
         if self.filled is None:
             self.filled = Message()
         return self.filled
+
+
+def _converted(read: Callable[Concatenate[Message, P], R]) -> Callable[Concatenate["JMSProducer", P], R]:
+    """A method of the producer that reads one of its properties as this method of a message does."""
+
+    @functools.wraps(read)
+    @simplified
+    def get(producer: "JMSProducer", /, *args: P.args, **kwargs: P.kwargs) -> R:
+        producer._settings.core.check_open()
+        return read(producer._settings.template, *args, **kwargs)
+
+    return get
+
+
+def _shown_header(name: str) -> Shown[Any]:
+    return shown_setting("headers", lambda headers: headers.get(name), "None unless set.")
 
 
 class JMSProducer(Strict):
@@ -69,7 +78,7 @@ class JMSProducer(Strict):
     }
 
     def __init__(self, core: SessionCore, session: object) -> None:
-        self._settings = _Settings(core)
+        self._settings = _Settings(core=core, _unchecked=True)
         self._session = session
 
     @simplified
@@ -136,11 +145,9 @@ class JMSProducer(Strict):
         self._settings.completion = None if listener is None else as_completion(listener)
         return self
 
-    @property
-    def async_listener(self) -> AnySimplifiedCompletionListener | None:
-        """The completion listener; None when sends are synchronous."""
-        self._check()
-        return self._settings.listener
+    async_listener: Shown[AnySimplifiedCompletionListener | None] = shown_setting(
+        "listener", lambda value: value, "The completion listener; None when sends are synchronous."
+    )
 
     @simplified
     def set_delivery_mode(self, mode: int) -> Self:
@@ -149,11 +156,7 @@ class JMSProducer(Strict):
         self._settings.mode = arguments.delivery_mode(mode)
         return self
 
-    @property
-    def delivery_mode(self) -> int:
-        """PERSISTENT unless set."""
-        self._check()
-        return DeliveryMode(self._settings.mode)
+    delivery_mode = shown_setting("mode", DeliveryMode, "PERSISTENT unless set.")
 
     @simplified
     def set_priority(self, priority: int) -> Self:
@@ -162,11 +165,7 @@ class JMSProducer(Strict):
         self._settings.priority = arguments.priority(priority)
         return self
 
-    @property
-    def priority(self) -> int:
-        """4 unless set."""
-        self._check()
-        return self._settings.priority
+    priority = shown_setting("priority", int, "4 unless set.")
 
     @simplified
     def set_time_to_live(self, time_to_live: float | timedelta) -> Self:
@@ -175,11 +174,7 @@ class JMSProducer(Strict):
         self._settings.ttl = arguments.milliseconds(time_to_live)
         return self
 
-    @property
-    def time_to_live(self) -> float:
-        """Seconds; 0 unless set."""
-        self._check()
-        return self._settings.ttl / 1000
+    time_to_live = shown_setting("ttl", in_seconds, "Seconds; 0 unless set.")
 
     @simplified
     def set_delivery_delay(self, delivery_delay: float | timedelta) -> Self:
@@ -188,11 +183,7 @@ class JMSProducer(Strict):
         self._settings.delay = arguments.milliseconds(delivery_delay)
         return self
 
-    @property
-    def delivery_delay(self) -> float:
-        """Seconds; 0 unless set."""
-        self._check()
-        return self._settings.delay / 1000
+    delivery_delay = shown_setting("delay", in_seconds, "Seconds; 0 unless set.")
 
     def set_disable_message_id(self, value: bool) -> Self:
         """Whether to send without JMSMessageID; always honoured."""
@@ -200,11 +191,7 @@ class JMSProducer(Strict):
         self._settings._no_id = bool(value)
         return self
 
-    @property
-    def disable_message_id(self) -> bool:
-        """False unless set."""
-        self._check()
-        return self._settings._no_id
+    disable_message_id = shown_setting("_no_id", bool, "False unless set.")
 
     def set_disable_message_timestamp(self, value: bool) -> Self:
         """Whether to send without JMSTimestamp; always honoured."""
@@ -212,11 +199,7 @@ class JMSProducer(Strict):
         self._settings._no_timestamp = bool(value)
         return self
 
-    @property
-    def disable_message_timestamp(self) -> bool:
-        """False unless set."""
-        self._check()
-        return self._settings._no_timestamp
+    disable_message_timestamp = shown_setting("_no_timestamp", bool, "False unless set.")
 
     def set_duplicate_id(self, duplicate_id: str | None) -> Self:
         """The application's own id of the messages sent from now on, for brokers that detect duplicates."""
@@ -226,11 +209,7 @@ class JMSProducer(Strict):
         self._settings.duplicate_id = duplicate_id
         return self
 
-    @property
-    def duplicate_id(self) -> str | None:
-        """None unless set."""
-        self._check()
-        return self._settings.duplicate_id
+    duplicate_id: Shown[str | None] = shown_setting("duplicate_id", lambda value: value, "None unless set.")
 
     @property
     def unacknowledged(self) -> tuple[Message, ...]:
@@ -244,46 +223,26 @@ class JMSProducer(Strict):
         self._settings.headers.pop("jms_correlation_id_as_bytes", None)
         return self._set_header("jms_correlation_id", value)
 
-    @property
-    def jms_correlation_id(self) -> str | None:
-        """None unless set."""
-        self._check()
-        value: str | None = self._settings.headers.get("jms_correlation_id")
-        return value
+    jms_correlation_id: Shown[str | None] = _shown_header("jms_correlation_id")
 
     def set_jms_correlation_id_as_bytes(self, value: bytes | None) -> Self:
         """JMSCorrelationID as bytes; copied."""
         self._settings.headers.pop("jms_correlation_id", None)
         return self._set_header("jms_correlation_id_as_bytes", value)
 
-    @property
-    def jms_correlation_id_as_bytes(self) -> bytes | None:
-        """None unless set."""
-        self._check()
-        value: bytes | None = self._settings.headers.get("jms_correlation_id_as_bytes")
-        return value
+    jms_correlation_id_as_bytes: Shown[bytes | None] = _shown_header("jms_correlation_id_as_bytes")
 
     def set_jms_type(self, value: str | None) -> Self:
         """JMSType of the messages sent."""
         return self._set_header("jms_type", value)
 
-    @property
-    def jms_type(self) -> str | None:
-        """None unless set."""
-        self._check()
-        value: str | None = self._settings.headers.get("jms_type")
-        return value
+    jms_type: Shown[str | None] = _shown_header("jms_type")
 
     def set_jms_reply_to(self, value: Destination | None) -> Self:
         """JMSReplyTo of the messages sent."""
         return self._set_header("jms_reply_to", value)
 
-    @property
-    def jms_reply_to(self) -> Destination | None:
-        """None unless set."""
-        self._check()
-        value: Destination | None = self._settings.headers.get("jms_reply_to")
-        return value
+    jms_reply_to: Shown[Destination | None] = _shown_header("jms_reply_to")
 
     def _set_header(self, name: str, value: Any) -> Self:
         self._check()
@@ -323,59 +282,15 @@ class JMSProducer(Strict):
         self._check()
         return _Names(self._settings.template)
 
-    @simplified
-    def get_object_property(self, name: str) -> PropertyValue:
-        """The value as it was set."""
-        self._settings.core.check_open()
-        return self._settings.template.get_object_property(name)
-
-    @simplified
-    def get_boolean_property(self, name: str) -> bool:
-        """Converted to boolean."""
-        self._settings.core.check_open()
-        return self._settings.template.get_boolean_property(name)
-
-    @simplified
-    def get_byte_property(self, name: str) -> Byte:
-        """Converted to byte."""
-        self._settings.core.check_open()
-        return self._settings.template.get_byte_property(name)
-
-    @simplified
-    def get_short_property(self, name: str) -> Short:
-        """Converted to short."""
-        self._settings.core.check_open()
-        return self._settings.template.get_short_property(name)
-
-    @simplified
-    def get_int_property(self, name: str) -> int:
-        """Converted to int."""
-        self._settings.core.check_open()
-        return self._settings.template.get_int_property(name)
-
-    @simplified
-    def get_long_property(self, name: str) -> Long:
-        """Converted to long."""
-        self._settings.core.check_open()
-        return self._settings.template.get_long_property(name)
-
-    @simplified
-    def get_float_property(self, name: str) -> Float:
-        """Converted to float."""
-        self._settings.core.check_open()
-        return self._settings.template.get_float_property(name)
-
-    @simplified
-    def get_double_property(self, name: str) -> float:
-        """Converted to double."""
-        self._settings.core.check_open()
-        return self._settings.template.get_double_property(name)
-
-    @simplified
-    def get_string_property(self, name: str) -> str | None:
-        """Converted to text."""
-        self._settings.core.check_open()
-        return self._settings.template.get_string_property(name)
+    get_object_property = _converted(Message.get_object_property)
+    get_boolean_property = _converted(Message.get_boolean_property)
+    get_byte_property = _converted(Message.get_byte_property)
+    get_short_property = _converted(Message.get_short_property)
+    get_int_property = _converted(Message.get_int_property)
+    get_long_property = _converted(Message.get_long_property)
+    get_float_property = _converted(Message.get_float_property)
+    get_double_property = _converted(Message.get_double_property)
+    get_string_property = _converted(Message.get_string_property)
 
 
 class _Names(Set[str]):

@@ -2,8 +2,8 @@
 
 Kinds of verbs
     *blocks*: may take a round trip; raises ``BackendError``; never called on an I/O thread.
-    *path* (the path of messages): returns at once. With a ticket it never raises ``BackendError``: every failure, a
-    lost link included, is the ticket's answer. Without a ticket there is no answer; a lost link raises ``LinkLost``.
+    *asynchronous*: returns at once. With a ticket it never raises ``BackendError``: every failure, a lost link
+    included, is the ticket's answer. Without a ticket there is no answer; a lost link raises ``LinkLost``.
 
 Calls to the facade (``Inbox.put``, ``Ticket.succeed`` and ``fail``, ``LinkEvents``) never raise or block, take only
 leaf locks, and never call the backend, so a backend may make them from any thread, also while it holds a lock.
@@ -94,13 +94,13 @@ class Subscription(Protocol):
     native: Native
 
     def grant(self, count: int) -> None:
-        """Allow at most ``count`` more arrivals (path).
+        """Allow at most ``count`` more arrivals (asynchronous).
 
         If the flow cannot start, or does not start within the backend's own deadline, call ``subscription_lost``.
         """
 
     def settle(self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1) -> None:
-        """Tell the broker the outcome of these arrivals, in delivery order (path).
+        """Tell the broker the outcome of these arrivals, in delivery order (asynchronous).
 
         Without SETTLE_CONFIRM the ticket is answered after the write. On a transacted channel ACCEPTED joins the
         transaction, other outcomes take effect at once, and the ticket may be answered at once: ``commit`` confirms.
@@ -110,7 +110,7 @@ class Subscription(Protocol):
         """
 
     def drain(self, ticket: Ticket) -> None:
-        """Take the credit to zero; answered after the last message that is still to arrive (path).
+        """Take the credit to zero; answered after the last message that is still to arrive (asynchronous).
 
         With DRAIN everything that was available and that the credit allowed arrives first, also when the window was
         full of unsettled messages. Without DRAIN only messages that were already on their way arrive first.
@@ -129,11 +129,11 @@ class Retires(Protocol):
     """
 
     def retire(self) -> None:
-        """The consumer was closed and its credit drained; only ``settle`` and ``close`` follow (path). Called once.
+        """The consumer was closed and its credit drained; only ``settle`` and ``close`` follow (asynchronous).
 
-        The broker delivers nothing more to it; other consumers get what it would have got, messages of its groups
-        included. An unshared durable subscription may get a new consumer, and its temporary destination may be deleted.
-        A non-durable subscription without another consumer ends, and the messages waiting in it are dropped.
+        Called once. The broker delivers nothing more to it; other consumers get what it would have got, messages of its
+        groups included. An unshared durable subscription may get a new consumer, and its temporary destination may be
+        deleted. A non-durable subscription without another consumer ends, and the messages waiting in it are dropped.
 
         Its unsettled messages can be settled with every outcome, also in the open transaction. A message that is
         returned after its subscription or destination has ended is dropped; settling it is not an error.
@@ -145,7 +145,7 @@ class Channel(Protocol):
     """Sends in order and, when transacted, one transaction at a time."""
 
     def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
-        """Send; to each address in call order (path). Without a ticket no confirmation is wanted.
+        """Send; to each address in call order (asynchronous). Without a ticket no confirmation is wanted.
 
         The error is ``AddressRefused`` if the destination does not exist, ``SendRefused`` if the broker does not accept
         the message. On a transacted channel the ticket may be answered at once: ``commit`` confirms.
@@ -159,7 +159,7 @@ class Channel(Protocol):
         """
 
     def commit(self, ticket: Ticket) -> None:
-        """Make sends and ACCEPTED settlements since the last commit effective (path).
+        """Make sends and ACCEPTED settlements since the last commit effective (asynchronous).
 
         An error that is not ``in_doubt`` means that nothing took effect: the sends are forgotten, and the tokens are
         unsettled as after ``rollback``, so that a later ``settle`` decides their outcome. If the broker accepts no
@@ -168,7 +168,7 @@ class Channel(Protocol):
         """
 
     def rollback(self, ticket: Ticket) -> None:
-        """Forget sends since the last commit; accepted tokens become unsettled again (path)."""
+        """Forget sends since the last commit; accepted tokens become unsettled again (asynchronous)."""
 
     def close(self) -> None:
         """Roll back, and requeue all unsettled messages (blocks); idempotent."""
@@ -182,7 +182,7 @@ class Cancels(Protocol):
     """
 
     def cancel(self, tickets: Sequence[Ticket]) -> None:
-        """Drop those of these sends of which nothing was written (blocks, but not for the broker).
+        """Drop those of the sends of which nothing was written (blocks, but does not wait for the broker).
 
         Their tickets have been answered with ``SendCancelled`` when this returns. The other sends are not affected.
         """

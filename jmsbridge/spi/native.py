@@ -1,7 +1,7 @@
 """The capabilities of a broker, one testable sentence each.
 
 A backend class states the most that its family can do, a link what this broker can do, a subscription what holds for
-it. The facade emulates or refuses what is missing, as the table in ``jmsbridge.core.plan`` says.
+it. The facade emulates or refuses what is missing, as the table in ``jmsbridge.config.features`` says.
 """
 
 from enum import Flag, auto

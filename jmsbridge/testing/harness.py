@@ -98,7 +98,7 @@ class Harness(Closing, ABC):
     def lose_channel(self, channel: Channel) -> bool:
         """Have the broker end this one channel of a link while the link lives.
 
-        False where that cannot be had: what becomes of a channel that dies alone is not tested then.
+        False if that is not possible; how the backend handles a channel that is lost alone is then not tested.
         """
         return False
 

@@ -158,9 +158,9 @@ def _outcome(harness: Harness, item: pytest.Item) -> tuple[str, Native]:
         return "native", Native.NONE
     if _level(item) == "contract":
         return ("refused" if missing & REFUSABLE else "not applicable"), missing
-    from jmsbridge.core import plan
+    from jmsbridge.core.plan import Plan
 
-    resolved = plan.resolve(harness.native, harness.emulation)
+    resolved = Plan(harness.native, harness.emulation)
     found = {"refused": Native.NONE, "not applicable": Native.NONE, "emulated": Native.NONE}
     exact = _required(item, only_native=True)
     for feature in missing:

@@ -1,18 +1,44 @@
-"""What a networked backend declares beside the SPI."""
+"""The SPI's Backend for brokers that are reached over TCP."""
 
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from jmsbridge.spi import ConnectFailed, Endpoint, Link, LinkEvents, Native
 
 __all__ = ["Networked"]
 
 
-@runtime_checkable
-class Networked(Protocol):
-    """Implemented by a backend that connects over TCP, so that ``jmsbridge doctor`` can test each step of connecting.
+class Networked:
+    """One scheme of such a backend. ``jmsbridge doctor`` tests each step of connecting to it.
 
-    Where ``tls`` is true, the backend's options are ``jmsbridge.transport.tls.TlsOptions``.
+    ``port`` is the default port, and ``tls`` says whether connections begin with TLS; the options are then
+    ``jmsbridge.transport.network.tls.TlsOptions``. ``connect`` connects and authenticates. ``limits`` says what the
+    installed client library cannot do, with the remedy; it is empty if nothing is missing.
     """
 
-    port: int
-    """The default port of this scheme."""
-    tls: bool
-    """Whether connections of this scheme begin with TLS."""
+    def __init__(
+        self,
+        name: str,
+        native: Native,
+        options: type[msgspec.Struct],
+        port: int,
+        connect: Callable[[Endpoint, Any, LinkEvents], Link],
+        *,
+        tls: bool,
+        limits: str = "",
+    ) -> None:
+        self.name = name
+        self.native = native
+        self.options = options
+        self.port = port
+        self.tls = tls
+        self.limits = limits
+        self._connect = connect
+
+    def open(self, endpoint: Endpoint, options: Any, events: LinkEvents) -> Link:
+        """Connect and authenticate."""
+        if endpoint.host is None:
+            raise ConnectFailed(f"{endpoint} has no host; write {self.name}://HOST[:PORT]")
+        return self._connect(endpoint, options or self.options(), events)

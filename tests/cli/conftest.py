@@ -16,7 +16,7 @@ _numbers = itertools.count(1)
 
 @pytest.fixture(autouse=True)
 def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test sees the configuration of whoever runs it."""
+    """Tests do not read the configuration of the user who runs them."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "user"))
     monkeypatch.setenv("COLUMNS", "200")
@@ -26,7 +26,7 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def broker(monkeypatch: pytest.MonkeyPatch) -> str:
-    """A broker of its own in this process, which the commands use when they are told nothing else."""
+    """A new broker in this process, the default target of the commands."""
     url = f"embedded:?broker=cli-{next(_numbers)}"
     monkeypatch.setenv("JMSBRIDGE_URL", url)
     return url
@@ -45,7 +45,7 @@ def run(broker: str) -> Callable[..., Result]:
 
     def call(*arguments: str, text: str | bytes | None = None) -> Result:
         if arguments[0] == "receive" and "--timeout" not in arguments:
-            arguments += ("--timeout", "20ms")  # The embedded broker has everything at hand.
+            arguments += ("--timeout", "20ms")  # The embedded broker answers at once.
         return CliRunner().invoke(app, list(arguments), input=text)
 
     return call
@@ -53,7 +53,7 @@ def run(broker: str) -> Callable[..., Result]:
 
 @pytest.fixture(params=["memory", "file"])
 def either_broker(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A broker in memory, and one in a file; modules that mean both call it ``broker``."""
+    """A broker in memory, and one in a file; modules that test both call it ``broker``."""
     memory = f"embedded:?broker=cli-{next(_numbers)}"
     url = memory if request.param == "memory" else f"embedded:{tmp_path}/broker.db"
     monkeypatch.setenv("JMSBRIDGE_URL", url)

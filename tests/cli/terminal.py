@@ -1,4 +1,4 @@
-"""A terminal that only remembers what is printed on it."""
+"""A terminal that records what is printed on it."""
 
 import io
 import sys
@@ -13,7 +13,7 @@ __all__ = ["Screen", "look", "on_terminal"]
 
 
 class Screen(io.TextIOWrapper):
-    """Standard output or standard error of somebody who looks at it."""
+    """Standard output or standard error that is a terminal."""
 
     def __init__(self) -> None:
         self.data = io.BytesIO()
@@ -29,7 +29,7 @@ class Screen(io.TextIOWrapper):
 
 @contextmanager
 def on_terminal(monkeypatch: pytest.MonkeyPatch, *names: str) -> Iterator[dict[str, Screen]]:
-    """Let these standard streams, or both of them, be a terminal."""
+    """Make one of these standard streams, or both, a terminal."""
     screens = {name: Screen() for name in names or ("stdout", "stderr")}
     with monkeypatch.context() as patch:
         patch.setenv("TERM", "xterm-256color")
@@ -40,7 +40,7 @@ def on_terminal(monkeypatch: pytest.MonkeyPatch, *names: str) -> Iterator[dict[s
 
 
 def look(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[int, str]:
-    """Run a command line on a terminal: its exit code, and all that was to be seen."""
+    """Run a command line on a terminal: its exit code, and everything that was printed."""
     with on_terminal(monkeypatch) as screens:
         code = 0
         try:

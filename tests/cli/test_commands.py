@@ -10,7 +10,7 @@ from typer.testing import Result
 from jmsbridge import Connection, Message, Queue, TextMessage, Topic
 from jmsbridge.cli import app
 from jmsbridge.config.features import FEATURES
-from jmsbridge.core import plan
+from jmsbridge.core.plan import Plan
 from jmsbridge.spi import registry
 
 Run = Callable[..., Result]
@@ -74,7 +74,7 @@ def test_receive_as_text(run: Run) -> None:
     assert run("receive", "q", "--format", "text").stdout == "one\ntwo\n"
 
 
-def test_what_was_received_is_gone(run: Run) -> None:
+def test_receive_removes_messages(run: Run) -> None:
     run("send", "q", "one", "two", "three")
     assert len(lines(run("receive", "q", "--count", "2"))) == 2
     assert [line["body"] for line in lines(run("receive", "q", "--timeout", "50ms"))] == ["three"]
@@ -98,7 +98,7 @@ def test_a_wrong_selector_is_a_wrong_command_line(run: Run, command: tuple[str, 
         assert "at position" in result.stderr
 
 
-def test_an_empty_queue_can_be_told_by_the_exit_code(run: Run) -> None:
+def test_receive_from_an_empty_queue_ends_with_an_exit_code(run: Run) -> None:
     assert run("receive", "q", "--timeout", "0.05").exit_code == 0
     assert run("receive", "q", "--timeout", "0.05", "--fail-if-empty").exit_code == 3
     assert run("browse", "q", "--fail-if-empty").exit_code == 3
@@ -130,7 +130,7 @@ def test_a_durable_subscription_without_a_client_id_says_which_option_is_missing
 
 
 @pytest.mark.parametrize("quiet", [False, True])
-def test_messages_that_may_not_outlast_the_command_are_pointed_out(run: Run, tmp_path: Path, quiet: bool) -> None:
+def test_a_note_says_which_messages_may_not_outlast_the_command(run: Run, tmp_path: Path, quiet: bool) -> None:
     send = ("send", "q", "-t", f"embedded:{tmp_path}/kept.db", *(["--quiet"] if quiet else []))
     note = f"note: NON_PERSISTENT messages are dropped when the last process that has {tmp_path}/kept.db open closes it"
     line = '{"body":"x","headers":{"jms_delivery_mode":"NON_PERSISTENT"}}'
@@ -242,7 +242,7 @@ def test_doctor_shows_values_origins_and_no_secret(run: Run, tmp_path: Path) -> 
         assert expected in result.stdout
 
 
-def test_doctor_tells_when_the_broker_says_no(run: Run) -> None:
+def test_doctor_reports_a_refusal(run: Run) -> None:
     result = run("doctor", "embedded:?broker=guarded&credentials=me:hunter2", "--user", "you", "--password", "hunter3")
     assert result.exit_code == 1
     assert "✗" in result.stdout
@@ -263,7 +263,7 @@ def test_backends_prints_the_table_of_production(run: Run) -> None:
     result = run("backends", "--json")
     document = json.loads(result.stdout)
     native = registry.load("embedded").native
-    assert document["embedded"] == {row.name: plan.resolve(native).outcome(row.native) for row in FEATURES}
+    assert document["embedded"] == {row.name: Plan(native).outcome(row.native) for row in FEATURES}
     text = run("backends").stdout
     assert all(row.text in text for row in FEATURES)
 

@@ -42,7 +42,7 @@ def test_credentials_may_be_given_as_options(run: Run, monkeypatch: pytest.Monke
     assert run("send", "a", "x", "-t", guarded, "-q", *options).exit_code == 0
     assert run("send", "a", "x", "-t", guarded, "-q", "-o", "user=me").exit_code == 1
     monkeypatch.delenv("JMSBRIDGE_PASSWORD")
-    assert run("send", "a", "x", "-t", guarded, "-q", "-o", "user=nobody", "-o", "password=zzz").exit_code == 1
+    assert run("send", "a", "x", "-t", guarded, "-q", "-o", "user=stranger", "-o", "password=zzz").exit_code == 1
     shown = json.loads(run("config", "show", "embedded:", "--json", "-o", "password=hunter2").stdout)
     assert shown["settings"]["password"] == {"value": "***", "from": "call"}
 
@@ -68,7 +68,7 @@ def test_check_names_every_wrong_profile(run: Run, profiles: Path) -> None:
     assert [each["problem"] is None for each in document] == [False, False, True]
 
 
-def test_an_imported_profile_can_be_used_at_once(run: Run, tmp_path: Path) -> None:
+def test_an_imported_profile_can_be_used(run: Run, tmp_path: Path) -> None:
     source = tmp_path / "application.yml"
     source.write_text("spring: {artemis: {mode: embedded, pool: {enabled: true}}}", encoding="utf-8")
     result = run("import", "application.yml")
@@ -99,7 +99,7 @@ def test_import_reads_files_of_both_encodings(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("source", ["nowhere.properties", "nothing", "folder.yml", "notes.txt", "big.yml", "udp://x"])
-def test_what_cannot_be_imported_ends_with_2(run: Run, tmp_path: Path, source: str) -> None:
+def test_an_impossible_import_ends_with_2(run: Run, tmp_path: Path, source: str) -> None:
     (tmp_path / "folder.yml").mkdir()
     (tmp_path / "notes.txt").write_text("x", encoding="utf-8")
     (tmp_path / "big.yml").write_bytes(b" " * ((1 << 20) + 1))
@@ -118,7 +118,7 @@ def test_bench_measures_and_leaves_nothing(run: Run) -> None:
     assert len(run("bench", "-n", "5", "--non-persistent").stdout.splitlines()) == 5
 
 
-def test_bench_on_a_queue_of_ones_own(run: Run) -> None:
+def test_bench_on_a_given_queue(run: Run) -> None:
     assert run("bench", "-n", "5", "--queue", "mine").exit_code == 0
     assert run("send", "mine", "x", "-q").exit_code == 0
     result = run("bench", "-n", "5", "--queue", "mine")

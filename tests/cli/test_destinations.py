@@ -57,7 +57,7 @@ class TestWithAdministration:
         assert run("remove", "orders").exit_code == 0
         assert run("list", "queue:*").stdout == ""
 
-    def test_what_has_consumers_is_not_removed(self, run: Run, connection: Connection) -> None:
+    def test_a_queue_with_consumers_is_not_removed(self, run: Run, connection: Connection) -> None:
         connection.create_session().create_consumer(Queue("orders"))
         result = run("remove", "orders")
         assert (result.exit_code, "consumers" in result.stderr) == (1, True)
@@ -71,7 +71,7 @@ class TestWithAdministration:
         assert "2 deleted from queue:orders" in run("purge", "orders").stderr
         assert bodies(run, "orders") == []
 
-    def test_on_a_terminal_what_destroys_asks(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_destructive_commands_ask_on_a_terminal(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         asked: list[str] = []
 
         def answer(question: str, *, err: bool) -> bool:
@@ -141,7 +141,7 @@ def test_a_wrong_command_line_ends_with_2(run: Run, arguments: tuple[str, ...]) 
     assert result.exit_code == 2, result.output
 
 
-def test_a_move_from_a_misspelt_queue_makes_none(
+def test_a_move_from_a_misspelt_queue_does_not_create_it(
     run: Run, connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*arguments: object) -> int:

@@ -1,4 +1,4 @@
-"""Dead letters: what there is, why, and back."""
+"""Dead letters: list, show and return."""
 
 import json
 from collections.abc import Callable
@@ -38,7 +38,7 @@ def browsed(run: Run, queue: str) -> list[dict[str, Any]]:
 
 
 def own(message: dict[str, Any]) -> dict[str, Any]:
-    """The properties that are the application's."""
+    """The properties that the application set."""
     return {name: value for name, value in message["properties"].items() if name != "JMSXDeliveryCount"}
 
 
@@ -76,7 +76,7 @@ def test_return_sends_each_back_to_its_queue(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("dead")
-def test_return_with_a_choice(run: Run) -> None:
+def test_return_with_filters(run: Run) -> None:
     assert "1 returned" in run("dlq", "return", "--origin", "orders", "--limit", "1").stderr
     assert [each["body"] for each in browsed(run, "orders")] == ["m0"]
     result = run("dlq", "return", "--to", "repair")
@@ -93,7 +93,7 @@ def test_another_dead_letter_queue(run: Run) -> None:
     assert "3 returned" in run("dlq", "return", "--queue", "failed").stderr
 
 
-def test_a_real_dead_letter_comes_back(run: Run, broker: str) -> None:
+def test_a_dead_letter_of_a_broker_can_be_returned(run: Run, broker: str) -> None:
     assert run("send", "orders", "poison", "-p", "n:int=1", "-q").exit_code == 0
     with jmsbridge.connect(broker, max_redeliveries=1) as connection:
         connection.start()
@@ -129,7 +129,7 @@ def test_an_error_in_the_middle_loses_nothing(
 
 
 @pytest.mark.parametrize("transacted", [True, False])
-def test_the_reason_counts_what_the_application_saw(run: Run, broker: str, transacted: bool) -> None:
+def test_the_reason_counts_deliveries_to_the_application(run: Run, broker: str, transacted: bool) -> None:
     with jmsbridge.connect(broker, redelivery_delay=0.001, redelivery_delay_max=0.001, max_redeliveries=2) as failing:
         session = failing.create_session(transacted, jmsbridge.CLIENT_ACKNOWLEDGE)
         run("send", "orders", "bad", "-q")

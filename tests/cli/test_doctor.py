@@ -1,4 +1,4 @@
-"""The steps of doctor, against sockets and certificates of this test's own."""
+"""The steps of doctor, with sockets and certificates that the tests create."""
 
 import json
 import socket
@@ -10,7 +10,6 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 import trustme
 from typer.testing import Result
@@ -18,33 +17,32 @@ from typer.testing import Result
 from jmsbridge.cli import probing
 from jmsbridge.cli.probing import Step, probe
 from jmsbridge.config import resolve
-from jmsbridge.spi import AuthenticationFailed, ConnectFailed, Endpoint, LinkEvents, registry
+from jmsbridge.spi import AuthenticationFailed, ConnectFailed, Endpoint, LinkEvents, Native, registry
 from jmsbridge.transport.backend import Networked
-from jmsbridge.transport.tls import TlsOptions
+from jmsbridge.transport.network.tls import TlsOptions
 from tests.config.stub import StubBackend
 
 Run = Callable[..., Result]
 
 
+def refuse(endpoint: Endpoint, options: Any, events: LinkEvents) -> Any:
+    raise ConnectFailed("the answer was no AMQP")
+
+
 class Refusing(StubBackend):
-    """A backend that reaches nobody."""
+    """A backend that cannot connect."""
 
     def open(self, endpoint: Endpoint, options: Any, events: LinkEvents) -> Any:
-        raise ConnectFailed("the answer was no AMQP")
+        return refuse(endpoint, options, events)
 
 
-class RefusingTls(Refusing):
-    """The same, over TLS."""
-
-    options: type[msgspec.Struct] = TlsOptions
-    port = 1
-    tls = True
+REFUSING_TLS = Networked("amqps", Native.NONE, TlsOptions, 1, refuse, tls=True)
 
 
 @pytest.fixture
 def schemes() -> Iterator[None]:
     registry.register("amqp", Refusing())
-    registry.register("amqps", RefusingTls())
+    registry.register("amqps", REFUSING_TLS)
     yield
     for scheme in ("amqp", "amqps"):
         registry.unregister(scheme)
@@ -52,7 +50,7 @@ def schemes() -> Iterator[None]:
 
 @pytest.fixture
 def listener() -> Iterator[int]:
-    """A port that takes connections and says goodbye."""
+    """A port that accepts connections and closes them."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         done = threading.Event()
 
@@ -89,7 +87,7 @@ def test_a_name_without_address(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "spelling" in step.advice
 
 
-def test_a_file_that_is_none_of_the_brokers_is_explained_once(run: Run, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_broker_is_explained_once(run: Run, tmp_path: Path) -> None:
     (tmp_path / "notes.db").write_text("not a database, " * 1000, encoding="utf-8")
     result = run("doctor", "embedded:notes.db")
     assert result.exit_code == 1
@@ -135,9 +133,17 @@ def test_a_port_without_tls(listener: int) -> None:
 
 
 @pytest.mark.usefixtures("schemes")
-def test_a_certificate_that_is_not_trusted_is_a_doubt_that_advises(
-    listener: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_client_library_cannot_do_is_a_warning(listener: int) -> None:
+    limited = Networked("amqp", Native.NONE, TlsOptions, 1, refuse, tls=False, limits="no SCRAM: install libsasl2-dev")
+    registry.register("amqp", limited)
+    first, *_, last = steps(f"amqp://127.0.0.1:{listener}")
+    assert (first.name, first.good, first.doubtful) == ("client library", False, True)
+    assert first.text == "no SCRAM: install libsasl2-dev"
+    assert last.name == "login"
+
+
+@pytest.mark.usefixtures("schemes")
+def test_an_untrusted_certificate_is_a_warning_with_advice(listener: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*arguments: Any) -> str:
         error = ssl.SSLCertVerificationError()
         error.verify_message = "self-signed certificate"
@@ -150,25 +156,18 @@ def test_a_certificate_that_is_not_trusted_is_a_doubt_that_advises(
     assert (login.name, "authority" in login.advice) == ("login", True)
 
 
-class Strict(StubBackend):
-    """A backend over TLS that refuses every password."""
-
-    options: type[msgspec.Struct] = TlsOptions
-    port = 1
-    tls = True
-
-    def open(self, endpoint: Endpoint, options: Any, events: LinkEvents) -> Any:
-        raise AuthenticationFailed("the broker refused user 'jb'")
+def refuse_user(endpoint: Endpoint, options: Any, events: LinkEvents) -> Any:
+    raise AuthenticationFailed("the broker refused user 'jb'")
 
 
 @pytest.fixture
 def secured(tmp_path: Path) -> Iterator[str]:
-    """The URL of a port with TLS; its authority is in ``ca.pem``, its name is ``broker.example``."""
+    """The URL of a port with TLS; its authority is in ``ca.pem``, its host name is ``broker.example``."""
     authority = trustme.CA()
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("broker.example").configure_cert(context)
-    registry.register("amqps", Strict())
+    registry.register("amqps", Networked("amqps", Native.NONE, TlsOptions, 1, refuse_user, tls=True))
     with socket.create_server(("127.0.0.1", 0)) as server:
         done = threading.Event()
 
@@ -187,12 +186,12 @@ def secured(tmp_path: Path) -> Iterator[str]:
     registry.unregister("amqps")
 
 
-def test_the_authority_of_the_options_is_believed(secured: str) -> None:
+def test_the_authority_in_the_options_is_trusted(secured: str) -> None:
     *_, tls, login = steps(f"{secured}?ca_file=ca.pem&server_name=broker.example")
     assert (tls.good, "certificate valid until" in tls.text, login.name) == (True, True, "login")
 
 
-def test_no_certificate_is_believed_where_none_is_checked(secured: str) -> None:
+def test_an_unchecked_certificate_is_reported_as_unchecked(secured: str) -> None:
     *_, tls, _ = steps(f"{secured}?verify=false")
     assert (tls.good, tls.text.endswith("certificate not checked")) == (True, True)
 
@@ -203,7 +202,7 @@ def test_an_authority_that_cannot_be_read(secured: str) -> None:
 
 
 @pytest.mark.parametrize("options", ["", "?ca_file=ca.pem"])
-def test_a_refused_password_is_no_matter_of_certificates(secured: str, options: str) -> None:
+def test_a_refused_password_gets_no_advice_about_certificates(secured: str, options: str) -> None:
     *_, tls, login = steps(secured + options)
     assert (tls.doubtful, login.name) == (True, "login")
     assert ("with ca.pem" in tls.text) == bool(options)
@@ -211,13 +210,13 @@ def test_a_refused_password_is_no_matter_of_certificates(secured: str, options: 
     assert "certificate" not in login.advice
 
 
-def test_a_doubt_is_a_sentence_of_its_own(secured: str) -> None:
-    registry.register("amqps", RefusingTls())
+def test_a_warning_is_a_separate_sentence(secured: str) -> None:
+    registry.register("amqps", REFUSING_TLS)
     *_, login = steps(secured)
     assert "broker's log. The certificate was not accepted" in login.advice
 
 
-def test_the_message_is_told_of_the_broker_that_carried_it(run: Run, tmp_path: Path) -> None:
+def test_the_round_trip_names_the_broker_that_carried_the_message(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.db").mkdir()
     result = run("doctor", "embedded:a.db,embedded:b.db", "--json")
     told = [(step["endpoint"], step["name"], step["good"]) for step in json.loads(result.stdout)["steps"]]
@@ -248,7 +247,7 @@ def test_login_that_fails_says_what_to_do(run: Run) -> None:
     assert "hunter2" not in result.output
 
 
-def test_all_good_as_json(run: Run) -> None:
+def test_success_as_json(run: Run) -> None:
     document = json.loads(run("doctor", "--json").stdout)
     assert [(step["name"], step["good"]) for step in document["steps"]] == [("login", True), ("message", True)]
     assert document["capabilities"]["transactions"] == "native"
@@ -260,9 +259,9 @@ def test_every_error_of_a_login_has_advice() -> None:
     assert {AuthenticationFailed, ConnectFailed} <= kinds
 
 
-def test_the_usual_port_is_that_of_the_backend() -> None:
-    """Port 1 stands for it: nothing listens there."""
-    registry.register("amqps", RefusingTls())
+def test_the_default_port_comes_from_the_backend() -> None:
+    """Port 1 is the default port here, because nothing listens there."""
+    registry.register("amqps", REFUSING_TLS)
     try:
         assert isinstance(registry.load("amqps"), Networked)
         _, tcp = steps("amqps://127.0.0.1")

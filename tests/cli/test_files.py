@@ -1,4 +1,4 @@
-"""export and load: what was written is what is read, and no file is half written."""
+"""export and load: load restores what export wrote, and no partial file is left."""
 
 import json
 from collections.abc import Callable
@@ -22,7 +22,7 @@ def essence(message: dict[str, Any]) -> tuple[Any, ...]:
     return message["kind"], message["body"], message["properties"], headers
 
 
-def test_a_file_brings_queues_back(run: Run) -> None:
+def test_a_file_restores_queues(run: Run) -> None:
     assert run("send", "orders", "one", "two", "-p", "n:byte=3", "--type", "t", "--priority", "7", "-q").exit_code == 0
     assert run("send", "bills", "-q", text='{"kind": "map", "body": {"a": {"short": 1}}}').exit_code == 0
     before = [essence(each) for queue in ("orders", "bills") for each in browsed(run, queue)]
@@ -33,7 +33,7 @@ def test_a_file_brings_queues_back(run: Run) -> None:
     assert [essence(each) for queue in ("orders", "bills") for each in browsed(run, queue)] == before
 
 
-def test_load_goes_on_where_it_stopped(run: Run, tmp_path: Path) -> None:
+def test_load_can_continue_after_a_bad_line(run: Run, tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_text('{"body": "a"}\n\n{"body": "b"}\n{bad\n{"body": "d"}\n', encoding="utf-8")
     result = run("load", "in.jsonl", "--to", "q")
     assert (result.exit_code, "2 loaded" in result.stderr) == (1, True)
@@ -58,7 +58,7 @@ def test_a_file_is_only_overwritten_with_force(run: Run, tmp_path: Path) -> None
     assert (tmp_path / "out").read_text(encoding="utf-8") == ""
 
 
-def test_what_is_stopped_leaves_no_file(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_export_leaves_no_file(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def stopped(*arguments: Any) -> int:
         raise KeyboardInterrupt
 

@@ -1,4 +1,4 @@
-"""What others wrote is printed as it is: no markup, no emoji, no control character that is obeyed, no password."""
+"""Foreign text is printed literally: no markup, no emoji, no active control characters, no password."""
 
 import io
 import json
@@ -27,7 +27,7 @@ _STYLE = re.compile(r"\x1b\[[0-9;?]*[mKHAlh]")
 
 
 def seen(text: str) -> str:
-    """A screen without the colours and movements that are rich's own."""
+    """A screen without the colours and cursor movements of rich itself."""
     plain = _STYLE.sub("", text)
     assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e]", plain), repr(plain)
     assert "😄" not in plain
@@ -76,7 +76,7 @@ def filled(connection: Connection) -> Connection:
     ],
     ids=lambda value: " ".join(value)[:30] if isinstance(value, tuple) else "",
 )  # fmt: skip
-def test_every_command_prints_what_others_wrote_as_it_is(
+def test_every_command_prints_foreign_text_literally(
     monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], expected: tuple[str, ...]
 ) -> None:
     _, text = look(monkeypatch, *command)
@@ -92,7 +92,7 @@ def test_a_line_of_a_pipe_stays_one_line(run: Run, connection: Connection) -> No
     assert {line.count("\t") for line in lines} == {4}
 
 
-def test_progress_and_status_show_names_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_and_status_show_names_literally(monkeypatch: pytest.MonkeyPatch) -> None:
     with on_terminal(monkeypatch, "stderr") as screens:
         with working(f"removing {NAME} {EVIL}"):
             note(f"a line beside it {NAME}")
@@ -104,7 +104,7 @@ def test_progress_and_status_show_names_as_they_are(monkeypatch: pytest.MonkeyPa
         assert expected in text
 
 
-def test_a_terminal_sees_that_input_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_shows_that_input_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
     with on_terminal(monkeypatch, "stderr") as screens, counting("sent", waiting="waiting for input") as show:
         wait_for(lambda: "waiting for input" in screens["stderr"].text())
         assert "0 sent" not in screens["stderr"].text()
@@ -113,14 +113,14 @@ def test_a_terminal_sees_that_input_is_waited_for(monkeypatch: pytest.MonkeyPatc
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    """Until it is so; an AssertionError after 10 seconds."""
+    """Wait until the condition is true; AssertionError after 10 seconds."""
     deadline = time.monotonic() + 10
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0)
 
 
-def test_bare_bytes_are_not_for_a_terminal(monkeypatch: pytest.MonkeyPatch, broker: str) -> None:
+def test_raw_bytes_are_not_printed_on_a_terminal(monkeypatch: pytest.MonkeyPatch, broker: str) -> None:
     code, text = look(monkeypatch, "receive", "q", "-f", "bytes")
     assert (code, "use a file, a pipe" in text) == (2, True)
 
@@ -143,7 +143,7 @@ def test_text_is_shown_without_controls(text: str) -> None:
         assert shown(text) == text
 
 
-def test_the_words_of_the_command_line_are_kept_secret() -> None:
+def test_errors_hide_passwords_from_the_command_line() -> None:
     keep_secret(["send", "rabbitmq:/me:hunter2@host", "--option=tcp://me:hunter3@host"])
     told = shown("cannot do rabbitmq:/me:hunter2@host, nor 'tcp://me:hunter3@host'")
     keep_secret([])
@@ -159,7 +159,7 @@ def test_numbers_and_nouns() -> None:
     ]
 
 
-def test_a_console_takes_text_as_it_is() -> None:
+def test_a_console_prints_text_literally() -> None:
     out = io.StringIO()
     screen(out).print(":smile: [red]x[/] https://example 12")
     assert out.getvalue() == ":smile: [red]x[/] https://example 12\n"

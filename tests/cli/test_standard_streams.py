@@ -1,4 +1,4 @@
-"""The command line on input and output that nobody expects: one line of error, no traceback, nothing lost."""
+"""Unreadable input and closed streams: one line of error, no traceback, no lost message."""
 
 import os
 import subprocess
@@ -56,7 +56,7 @@ def test_closed_input_is_empty(url: str) -> None:
     assert b"0 sent" in done.stderr
 
 
-def test_closed_output_costs_no_message(url: str) -> None:
+def test_closed_output_loses_no_message(url: str) -> None:
     assert _run(url, ">&- <&-", "send", "orders", "hello").returncode == 0
     refused = _run(url, ">&-", "receive", "orders", "-n", "1", "--timeout", "5")
     assert refused.returncode == 1
@@ -73,7 +73,7 @@ def test_closed_output_is_an_error(url: str, arguments: tuple[str, ...]) -> None
     assert b"standard output is closed" in done.stderr
 
 
-def test_everything_may_be_closed(url: str) -> None:
+def test_all_standard_streams_may_be_closed(url: str) -> None:
     assert _run(url, "<&- >&- 2>/dev/null", "send", "orders", "hello").returncode == 0
     closed = subprocess.run(
         ["sh", "-c", '"$0" -m jmsbridge list <&- >&- 2>&-; echo $?', sys.executable],

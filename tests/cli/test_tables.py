@@ -1,4 +1,4 @@
-"""Tables and signs of life on a terminal, lines with tabs in a pipe."""
+"""Tables and progress on a terminal, lines with tabs in a pipe."""
 
 import io
 import sys
@@ -45,8 +45,8 @@ def test_every_command_prints_lines_in_a_pipe(run: Run, broker: str) -> None:
     assert not [line for line in told if "│" in line or "━" in line]
 
 
-def test_a_terminal_sees_that_something_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TERM", "xterm")  # a dumb one sees nothing
+def test_a_terminal_shows_that_work_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")  # a dumb terminal shows no progress
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
     with working("deleting from queue:[odd]"):

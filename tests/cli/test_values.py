@@ -31,7 +31,7 @@ def through_json(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """``Int`` and ``Double`` come back as what they mean."""
+    """``Int`` and ``Double`` come back as plain numbers."""
     return int(value) if type(value) is Int else float(value) if type(value) is Double else value
 
 
@@ -108,7 +108,7 @@ def test_an_opaque_java_object_keeps_its_bytes() -> None:
         "99999999999999999999",
     ],
 )
-def test_what_is_no_typed_value_is_refused(text: str) -> None:
+def test_json_that_is_not_a_typed_value_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         from_json(json.loads(text))
 

@@ -57,7 +57,7 @@ def test_values_and_types_survive(value: Any) -> None:
 
 
 @given(st.binary(max_size=60))
-def test_noise_is_an_error_or_a_value(noise: bytes) -> None:
+def test_random_bytes_are_an_error_or_a_value(noise: bytes) -> None:
     for data in (noise, HEADER + noise):
         assert types(reading(data)) is not None
 
@@ -77,12 +77,12 @@ def test_a_nan_has_one_form() -> None:
 @pytest.mark.parametrize(
     "value", [object(), {1, 2}, 1j, 1 << 63, [object()], {"a": {"b": print}}, {b"k": 1}, {(1,): 2}]
 )
-def test_what_is_not_carried(value: Any) -> None:
+def test_values_that_cannot_be_serialised(value: Any) -> None:
     with pytest.raises(JavaSerialError):
         javaserial.dumps(value)
 
 
-def test_an_opaque_object_goes_alone() -> None:
+def test_an_opaque_object_cannot_be_nested() -> None:
     opaque = JavaObject("com.acme.Order", HEADER + b"\x73")
     assert javaserial.dumps(opaque) == opaque.data
     with pytest.raises(JavaSerialError):
@@ -137,7 +137,7 @@ def test_depth_has_a_limit_on_reading() -> None:
     assert opaque.class_name == "[Ljava.lang.Object;"
 
 
-def test_a_small_stack_is_no_recursion_error() -> None:
+def test_a_nearly_full_stack_causes_no_recursion_error() -> None:
     def deeper(left: int) -> Any:
         if left:
             return deeper(left - 1)
@@ -199,3 +199,10 @@ def test_long_chains_of_parents_stay_opaque() -> None:
     for number in range(200):
         parent = described(f"p{number}", parent=parent)
     assert isinstance(javaserial.loads(HEADER + b"\x73" + parent), JavaObject)
+
+
+def test_a_reset_behind_the_object_is_no_fault() -> None:
+    stream = javaserial.dumps([1, "a"])
+    assert javaserial.loads(stream + b"\x79") == [1, "a"]  # as ActiveMQ's client ends it
+    with pytest.raises(JavaSerialError, match="2 bytes follow the object"):
+        javaserial.loads(stream + b"\x79\x70")

@@ -20,7 +20,7 @@ def stub() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test sees the configuration of whoever runs it."""
+    """Tests do not read the configuration of the user who runs them."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "user"))

@@ -1,4 +1,4 @@
-"""A backend that is only looked up and never opened, for the tests of configuration."""
+"""A backend that is looked up but never opened, for the tests of configuration."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Redelivery per destination: which entry holds for a name, where it comes from, and what is wrong with it."""
+"""Redelivery per destination: which entry applies to a name, the origin of its values, and mistakes in it."""
 
 import pickle
 from pathlib import Path
@@ -64,7 +64,7 @@ def test_an_entry_is_complete(options: Options) -> None:
     )
 
 
-def test_what_an_entry_does_not_say_comes_from_the_next_less_specific_one(options: Options) -> None:
+def test_missing_values_come_from_the_next_less_specific_entry(options: Options) -> None:
     regional = policy_for(options, "orders.us", False)
     assert (regional.delay, regional.dead_letter_queue, regional.expiry_queue) == (4, "from.the.environment", "expired")
     assert regional.max_redeliveries == 9
@@ -94,14 +94,14 @@ def test_queues_and_topics_are_told_apart(options: Options) -> None:
         ("topic:abc", False, 5),
     ],
 )
-def test_the_longest_beginning_wins_and_the_name_itself_before_it(name: str, topic: bool, expected: int) -> None:
+def test_the_longest_prefix_wins_and_the_exact_name_before_it(name: str, topic: bool, expected: int) -> None:
     entries = {"abc*": 3, "a*": 1, "queue:ab": 2, "topic:a*": 4, "queue:topic:abc": 5}
     given = {key: {"max_redeliveries": value} for key, value in entries.items()}
     options = resolve("stub:", {"redelivery": given}).options
     assert policy_for(options, name, topic).max_redeliveries == expected
 
 
-def test_a_url_and_a_call_say_it_too() -> None:
+def test_policies_in_a_url_and_in_a_call() -> None:
     target = resolve(
         "stub:?redelivery.orders.eu.delay=250ms&redelivery.topic:news.max_redeliveries=unlimited",
         {"redelivery": {"orders.eu": {"factor": 3}, "x": RedeliveryPolicy(delay=7)}},
@@ -156,7 +156,7 @@ def test_tables_of_emulation_are_shown_the_same_way() -> None:
         ({"x": RedeliveryPolicy(factor=0)}, "'redelivery.x.factor' (call) cannot be 0"),
     ],
 )
-def test_what_is_wrong_is_named(value: Any, expected: str) -> None:
+def test_mistakes_are_named(value: Any, expected: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         resolve("stub:", {"redelivery": value})
     assert expected in str(caught.value)

@@ -152,14 +152,12 @@ def test_emulation_by_feature_in_a_url() -> None:
         ("embeded:", {}, "unknown scheme 'embeded': did you mean 'embedded'?"),
         ("qqqq:", {}, "known schemes: "),
         ("pulsar+ssl://h", {}, "this version of jmsbridge has no backend for Pulsar (pulsar+ssl:); it has "),
-        ("amqp://h,amqp://i", {}, "no backend for AMQP 1.0 (amqp:); it has"),
-        ("amqp://h", {}, "for RabbitMQ, write rabbitmq:// instead"),
-        ("amqps://h/v", {}, "for RabbitMQ, write rabbitmqs:// instead"),
+        ("stomp://h,stomp://i", {}, "no backend for STOMP (stomp:); it has"),
         ("rabbitmq:h", {}, "two slashes"),
         ("orders", {}, "unknown profile 'orders'"),
     ],
 )
-def test_unknown_names_are_answered_with_the_nearest(target: str, overrides: dict[str, Any], expected: str) -> None:
+def test_unknown_names_get_the_nearest_as_advice(target: str, overrides: dict[str, Any], expected: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         resolve(target, overrides)
     assert expected in str(caught.value)
@@ -167,7 +165,7 @@ def test_unknown_names_are_answered_with_the_nearest(target: str, overrides: dic
     assert isinstance(caught.value, ValueError)
 
 
-def test_a_backend_without_its_client_library_says_what_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backend_without_its_client_library_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def lacks(scheme: str) -> Any:
         raise ImportError("No module named 'pika'", name="pika")
 
@@ -176,6 +174,8 @@ def test_a_backend_without_its_client_library_says_what_brings_it(monkeypatch: p
         ConfigurationError, match=r"lacks its client library .*pika.*pip install 'jmsbridge\[rabbitmq\]'"
     ):
         resolve("rabbitmqs://h")
+    with pytest.raises(ConfigurationError, match=r"pip install 'jmsbridge\[amqp\]'; for RabbitMQ, write rabbitmqs://"):
+        resolve("amqps://h")
 
 
 def test_the_call_wins_over_the_url() -> None:
@@ -223,7 +223,7 @@ def test_the_client_id_belongs_to_every_endpoint() -> None:
     assert [endpoint.client_id for endpoint in target.endpoints] == ["me", "me"]
 
 
-def test_a_backend_is_told_the_facades_value_of_an_option_that_it_declares() -> None:
+def test_a_backend_gets_the_value_of_an_option_that_it_shares_with_the_facade() -> None:
     assert backend_options(resolve("stub:?connect_timeout=7s")).connect_timeout == 7.0
     assert backend_options(resolve("stub:")).connect_timeout == Options().connect_timeout
 

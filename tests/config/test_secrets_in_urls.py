@@ -23,7 +23,7 @@ MIDDLE = st.text(alphabet="abcXYZ019@/:?#&=%,;+ .()[]{}<>'\"\\$!\u00fc\u2028\x07
 
 @st.composite
 def mistyped(draw: st.DrawFn) -> tuple[str, tuple[str, ...]]:
-    """A URL with a password somewhere before its host, and what of it may not be shown."""
+    """A URL with a password somewhere before its host, and the parts that must be hidden."""
     password = f"qzv{draw(MIDDLE)}wkj"
     scheme = draw(st.sampled_from(SCHEMES))
     slashes = draw(st.sampled_from(("", "/", "//", "///", ":/", "//:")))
@@ -35,7 +35,7 @@ def mistyped(draw: st.DrawFn) -> tuple[str, tuple[str, ...]]:
 
 
 def _told(action: object) -> str:
-    """Everything that can be read of a call: its error with its causes, warnings, and the log."""
+    """All text that a call produces: its error with its causes, warnings, and the log."""
     log = io.StringIO()
     handler = logging.StreamHandler(log)
     logging.getLogger("jmsbridge").addHandler(handler)

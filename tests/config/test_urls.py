@@ -53,7 +53,7 @@ def test_lists_are_split_between_urls_only(text: str, members: list[str]) -> Non
     assert split_urls(text) == members
 
 
-def test_a_name_is_no_url() -> None:
+def test_a_name_is_not_a_url() -> None:
     assert not looks_like_url("orders")
     assert looks_like_url("embedded:")
 
@@ -108,7 +108,7 @@ def test_a_bad_url_never_shows_its_password(text: str) -> None:
     assert caught.value.__context__ is None
 
 
-def test_masking_keeps_what_is_no_secret() -> None:
+def test_masking_keeps_what_is_not_secret() -> None:
     assert mask_url(f"amqps://me:{SECRET}@host:5671/x?prefetch=5&password={SECRET}") == (
         "amqps://me:***@host:5671/x?prefetch=5&password=***"
     )

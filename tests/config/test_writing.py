@@ -51,7 +51,7 @@ def test_a_profile_is_only_replaced_with_force() -> None:
         "[profiles.a]\nurl = '''\n[profiles.b]\n'''\nuser='u'\n",
     ],
 )
-def test_what_cannot_be_replaced_safely_is_left_alone(before: str) -> None:
+def test_a_profile_that_cannot_be_replaced_safely_is_refused(before: str) -> None:
     with pytest.raises(ConfigurationError, match="by hand"):
         with_profile(before, "a", {"url": "z"}, force=True)
 
@@ -74,7 +74,7 @@ def test_a_broken_file_is_not_touched(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") == "[profiles"
 
 
-def test_a_new_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+def test_a_new_file_is_readable_only_by_its_owner(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         write_profile(tmp_path / "jmsbridge.toml", "a", {"url": "x", "password": "hunter2"})

@@ -1,4 +1,4 @@
-"""The facade's machinery: on a backend whose every move the test decides, and on an embedded broker for each test."""
+"""Fixtures for tests of the core: the scripted backend, and a new embedded broker for each test."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -21,14 +21,14 @@ Connect = Callable[..., Connection]
 
 @pytest.fixture
 def backend() -> Iterator[ScriptedBackend]:
-    """The scripted backend behind ``scripted:``; what is still held when the test ends is answered."""
+    """The scripted backend behind ``scripted:``; open tickets are answered when the test ends."""
     with ScriptedBackend().installed() as made:
         yield made
 
 
 @pytest.fixture
 def connect(backend: ScriptedBackend) -> Iterator[Connect]:
-    """Connections that reconnect at once and are closed at the end."""
+    """Make connections that reconnect at once; they are closed at the end."""
     opened: list[Connection] = []
 
     def connect(*, start: bool = True, **options: Any) -> Connection:
@@ -50,7 +50,7 @@ def connect(backend: ScriptedBackend) -> Iterator[Connect]:
 
 @pytest.fixture
 def broker() -> Iterator[Embedded]:
-    """An embedded broker of the test's own."""
+    """A new embedded broker."""
     made = Embedded(f"core-{next(_names)}")
     yield made
     made.close()

@@ -1,4 +1,4 @@
-"""A named embedded broker, a listener that waits, and an interrupt for a thread."""
+"""A named embedded broker, a listener that blocks, and an interrupt for a thread."""
 
 import ctypes
 import threading
@@ -41,7 +41,7 @@ class Embedded:
         return context
 
     def cut(self, *connections: Connection) -> None:
-        """Kill all links; with connections, returns when these have their next one."""
+        """Cut all links; with connections, return when these have their next link."""
         jmsbridge_embedded.cut(self.name)
         for connection in connections:
             connection.create_session().close()
@@ -53,7 +53,7 @@ class Embedded:
 
 
 class Gate:
-    """A listener that says when it runs, and returns when it may."""
+    """A listener that signals that it runs, and returns when it is released."""
 
     def __init__(self) -> None:
         self.entered = threading.Event()
@@ -66,7 +66,7 @@ class Gate:
         self.returned.set()
 
     def wait_entered(self) -> None:
-        """Wait until it runs."""
+        """Wait until the listener runs."""
         assert self.entered.wait(5)
 
 

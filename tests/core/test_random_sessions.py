@@ -1,7 +1,7 @@
-"""Sessions of all modes at random work in several threads: listeners, receives, consumers that come and go.
+"""Sessions of all modes with random calls in several threads: listeners, receives, consumers that open and close.
 
-No link is ever lost, so no call may say so, no transaction may be rolled back by itself, and in the end every message
-was done with exactly once.
+No link is lost, so no call may report that, no transaction may be rolled back unasked, and in the end every message
+must have been consumed exactly once.
 """
 
 import os
@@ -34,7 +34,7 @@ _THREADS = 6
 
 
 class _Book:
-    """What all sessions together sent and were done with; thread-safe."""
+    """The messages that all sessions sent and consumed; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -66,7 +66,7 @@ class _Book:
 
 
 class _Life:
-    """One session from its creation to its end, in one thread and that of its listeners."""
+    """One session from creation to close, in one thread and that of its listeners."""
 
     def __init__(self, connection: Connection, book: _Book, draw: random.Random) -> None:
         self._book = book
@@ -76,7 +76,7 @@ class _Life:
         self._consumers: list[MessageConsumer] = []
         self._sent: list[str] = []  # not committed
         self._held: list[str] = []  # received, not settled
-        self._busy = threading.RLock()  # the ledger of this session: its thread and its listeners take turns
+        self._busy = threading.RLock()  # guards the lists of this session, which its thread and its listeners use
 
     def run(self) -> None:
         steps = self._draw.randrange(5, 60)
@@ -95,7 +95,7 @@ class _Life:
                     )
                 )()
             except IllegalState:
-                continue  # a receive beside a listener, say
+                continue  # for example a receive beside a listener
         self._close()
         self._book.count(steps)
 
@@ -219,7 +219,7 @@ def _fuzz(url: str, seconds: float) -> None:
     print(f"{book.sessions} sessions, {book.operations} operations, {len(book.sent)} messages")
     assert book.mistakes == [], f"seed {seed}"
     wrong: dict[str, Any] = {name: book.done[name] for name in book.sent if book.done[name] != 1}
-    assert wrong == {}, f"seed {seed}: {len(wrong)} of {len(book.sent)} messages were not done with once"
+    assert wrong == {}, f"seed {seed}: {len(wrong)} of {len(book.sent)} messages were not consumed exactly once"
     assert set(book.done) <= book.sent
 
 
@@ -230,7 +230,7 @@ def _url(kind: str, folder: Path) -> str:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("kind", ["memory", "file"])
-def test_sessions_at_random_work_are_right(kind: str, tmp_path: Path) -> None:
+def test_random_sessions_consume_each_message_once(kind: str, tmp_path: Path) -> None:
     _fuzz(_url(kind, tmp_path), 6.0)
 
 
@@ -238,5 +238,5 @@ def test_sessions_at_random_work_are_right(kind: str, tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("kind", ["memory", "file"])
-def test_sessions_at_random_work_for_minutes_are_right(kind: str, tmp_path: Path) -> None:
+def test_random_sessions_consume_each_message_once_for_minutes(kind: str, tmp_path: Path) -> None:
     _fuzz(_url(kind, tmp_path), 240.0)

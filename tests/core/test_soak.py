@@ -1,4 +1,4 @@
-"""Two million messages through every kind of producer and consumer at once: none lost, none twice, memory flat."""
+"""Two million messages through every kind of producer and consumer at once: none lost, none twice, constant memory."""
 
 import gc
 import resource
@@ -16,14 +16,14 @@ TOTAL = 2_000_000
 EACH = TOTAL // 4
 BATCH = 100
 AHEAD = 1000
-"""Messages that a producer may be ahead of its consumer: what is stored must not look like what leaks."""
+"""Messages that a producer may be ahead of its consumer: stored messages must not look like a leak."""
 PATIENCE = 60.0
 FLAT = 16.0  # MiB
 BODY = "x" * 256
 
 
-class Lane:
-    """One producer and one consumer in two threads, and how far they are."""
+class Pair:
+    """One producer and one consumer in two threads, and their progress."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -31,14 +31,14 @@ class Lane:
         self._room = threading.Semaphore(AHEAD)
 
     def message(self, make: Callable[[str], TextMessage], number: int) -> TextMessage:
-        """The next one, as soon as the consumer has caught up."""
+        """Make the next message, as soon as the consumer has caught up."""
         assert self._room.acquire(timeout=PATIENCE), f"{self.name}: the consumer stopped at {self.received}"
         made = make(BODY)
         made.set_int_property("number", number)
         return made
 
     def check(self, message: Message | None) -> None:
-        """Each comes once, in the order of the sends."""
+        """Check that each message comes once, in the order of the sends."""
         assert message is not None, f"{self.name}: nothing came after {self.received}"
         got = message.get_int_property("number")
         assert got == self.received, f"{self.name}: {got} came where {self.received} was due"
@@ -47,7 +47,7 @@ class Lane:
 
 
 class Completions:
-    """Counts; the last one sets ``done``."""
+    """Counts completions; the last one sets ``done``."""
 
     def __init__(self) -> None:
         self.completed = 0
@@ -64,30 +64,30 @@ class Completions:
         self.done.set()
 
 
-def asynchronous(connection: Connection, lane: Lane) -> None:
+def asynchronous(connection: Connection, pair: Pair) -> None:
     """Sends with a completion listener."""
     session, completions = connection.create_session(), Completions()
-    producer = session.create_producer(session.create_queue(lane.name))
+    producer = session.create_producer(session.create_queue(pair.name))
     for number in range(EACH):
-        producer.send(lane.message(session.create_text_message, number), completion_listener=completions)
+        producer.send(pair.message(session.create_text_message, number), completion_listener=completions)
     assert completions.done.wait(PATIENCE)
     assert completions.errors == []
 
 
-def plain(connection: Connection, lane: Lane) -> None:
+def plain(connection: Connection, pair: Pair) -> None:
     """Sends that wait for the broker, a few of them with other headers."""
     session = connection.create_session()
-    producer = session.create_producer(session.create_queue(lane.name))
+    producer = session.create_producer(session.create_queue(pair.name))
     for number in range(EACH):
-        producer.send(lane.message(session.create_text_message, number), time_to_live=3600 if number % 7 else None)
+        producer.send(pair.message(session.create_text_message, number), time_to_live=3600 if number % 7 else None)
 
 
-def in_transactions(connection: Connection, lane: Lane) -> None:
+def in_transactions(connection: Connection, pair: Pair) -> None:
     """Batches; every tenth is rolled back once and sent again."""
     session = connection.create_session(transacted=True)
-    producer = session.create_producer(session.create_queue(lane.name))
+    producer = session.create_producer(session.create_queue(pair.name))
     for batch in range(EACH // BATCH):
-        messages = [lane.message(session.create_text_message, batch * BATCH + place) for place in range(BATCH)]
+        messages = [pair.message(session.create_text_message, batch * BATCH + place) for place in range(BATCH)]
         if batch % 10 == 0:
             for message in messages:
                 producer.send(message)
@@ -97,24 +97,24 @@ def in_transactions(connection: Connection, lane: Lane) -> None:
         session.commit()
 
 
-def to_topic(connection: Connection, lane: Lane) -> None:
-    """Publishes to the durable subscription of the lane."""
+def to_topic(connection: Connection, pair: Pair) -> None:
+    """Publishes to the durable subscription of the pair."""
     session = connection.create_session()
-    producer = session.create_producer(session.create_topic(lane.name))
+    producer = session.create_producer(session.create_topic(pair.name))
     for number in range(EACH):
-        producer.send(lane.message(session.create_text_message, number))
+        producer.send(pair.message(session.create_text_message, number))
 
 
-def listening(consumer: MessageConsumer, lane: Lane) -> None:
+def listening(consumer: MessageConsumer, pair: Pair) -> None:
     """A listener in AUTO."""
     done, errors = threading.Event(), list[BaseException]()
 
     def heard(message: Message) -> None:
         try:
-            lane.check(message)
+            pair.check(message)
         except BaseException as error:
             errors.append(error)
-        if errors or lane.received == EACH:
+        if errors or pair.received == EACH:
             done.set()
 
     consumer.message_listener = heard
@@ -122,42 +122,42 @@ def listening(consumer: MessageConsumer, lane: Lane) -> None:
     assert errors == []
 
 
-def receiving(consumer: MessageConsumer, lane: Lane) -> None:
+def receiving(consumer: MessageConsumer, pair: Pair) -> None:
     """receive() in AUTO."""
     for _ in range(EACH):
-        lane.check(consumer.receive(timeout=PATIENCE))
+        pair.check(consumer.receive(timeout=PATIENCE))
 
 
-def taking(connection: Connection, lane: Lane) -> None:
-    """Transactions; every tenth is rolled back and comes again."""
+def taking(connection: Connection, pair: Pair) -> None:
+    """Transactions; every tenth is rolled back and redelivered."""
     session = connection.create_session(transacted=True)
-    consumer = session.create_consumer(session.create_queue(lane.name))
+    consumer = session.create_consumer(session.create_queue(pair.name))
     for batch in range(EACH // BATCH):
         if batch % 10 == 0:
             assert consumer.receive(timeout=PATIENCE) is not None
             session.rollback()
         for _ in range(BATCH):
-            lane.check(consumer.receive(timeout=PATIENCE))
+            pair.check(consumer.receive(timeout=PATIENCE))
         session.commit()
 
 
-def subscribing(connection: Connection, lane: Lane, ready: threading.Event) -> None:
+def subscribing(connection: Connection, pair: Pair, ready: threading.Event) -> None:
     """A durable subscription in CLIENT mode, left and taken up again a hundred times."""
     for part in range(100):
         session = connection.create_session(acknowledge_mode=CLIENT_ACKNOWLEDGE)
-        consumer = session.create_durable_consumer(session.create_topic(lane.name), "soak")
+        consumer = session.create_durable_consumer(session.create_topic(pair.name), "soak")
         ready.set()
         for place in range(EACH // 100):
             message = consumer.receive(timeout=PATIENCE)
-            lane.check(message)
+            pair.check(message)
             if message is not None and place % 50 == 49:
                 message.acknowledge()
-        assert lane.received == (part + 1) * EACH // 100
+        assert pair.received == (part + 1) * EACH // 100
         session.close()
 
 
 def resident() -> float:
-    """MiB that the process occupies; without /proc the most that it did, which also shows growth."""
+    """Memory of the process in MiB; without /proc the maximum so far, which also shows growth."""
     try:
         with open("/proc/self/statm", encoding="ascii") as status:
             return int(status.read().split()[1]) * resource.getpagesize() / (1 << 20)
@@ -169,8 +169,8 @@ def resident() -> float:
 @pytest.mark.long
 @pytest.mark.timeout(1500)
 def test_two_million_messages_and_memory_stays_flat() -> None:
-    lanes = [Lane(name) for name in ("listener", "receive", "transacted", "durable")]
-    heard, taken, batched, kept = lanes
+    pairs = [Pair(name) for name in ("listener", "receive", "transacted", "durable")]
+    heard, taken, batched, kept = pairs
     subscribed, sizes = threading.Event(), list[float]()
     with jmsbridge.connect("embedded:?broker=soak", client_id="soak") as connection, ThreadPoolExecutor(8) as threads:
         connection.start()
@@ -183,17 +183,17 @@ def test_two_million_messages_and_memory_stays_flat() -> None:
             threads.submit(subscribing, connection, kept, subscribed),
         ]
         assert subscribed.wait(PATIENCE)
-        for lane, produce in zip(lanes, (asynchronous, plain, in_transactions, to_topic), strict=True):
-            running.append(threads.submit(produce, connection, lane))
+        for pair, produce in zip(pairs, (asynchronous, plain, in_transactions, to_topic), strict=True):
+            running.append(threads.submit(produce, connection, pair))
         pause = threading.Event()
         while not all(future.done() for future in running):
             pause.wait(0.2)
-            if sum(lane.received for lane in lanes) >= (len(sizes) + 1) * TOTAL / 10:
+            if sum(pair.received for pair in pairs) >= (len(sizes) + 1) * TOTAL / 10:
                 gc.collect()
                 sizes.append(resident())
                 print(f"{len(sizes) * 10} %: {sizes[-1]:.1f} MiB")
         for future in running:
             future.result()
-    assert [lane.received for lane in lanes] == [EACH] * 4
+    assert [pair.received for pair in pairs] == [EACH] * 4
     assert len(sizes) >= 9
     assert max(sizes[2:]) - sizes[1] < FLAT, sizes

@@ -36,7 +36,7 @@ def page(name: str) -> str:
 
 
 def scripts(name: str) -> list[Script]:
-    """The Python of a page, by headings of the second level; what a ``print`` shows stands in a comment behind it."""
+    """The Python of a page by headings of the second level; comments behind ``print`` have the expected output."""
     found: dict[str, list[tuple[int, str]]] = {}
     title, fence = "", ""
     for number, line in enumerate(page(name).splitlines(), 1):
@@ -58,7 +58,7 @@ def _script(path: Path, title: str, lines: list[tuple[int, str]]) -> Script:
 
 
 def names(name: str) -> Iterator[str]:
-    """What a page sets in code within its sentences and tables, once each."""
+    """The words in code style in the sentences and tables of a page, once each."""
     text = re.sub(r"^```.*?^```", "", page(name), flags=re.DOTALL | re.MULTILINE)
     yield from dict.fromkeys(match[1] for match in _CODE.finditer(text))
 

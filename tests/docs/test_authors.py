@@ -1,4 +1,4 @@
-"""The page for authors of backends: its code is Python, and what it says of promises, verbs and members is true."""
+"""The page for authors of backends: its code parses, and its statements about promises, verbs and members are true."""
 
 import inspect
 import re
@@ -15,26 +15,26 @@ PAGE = page("backend-authors.md")
 NUMBERS = {"eleven": 11, "twelve": 12, "thirteen": 13}
 
 
-def test_its_python_is_python() -> None:
+def test_its_python_blocks_parse() -> None:
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
     assert len(blocks) >= 3
     for block in blocks:
         compile(block, "backend-authors.md", "exec")
 
 
-def test_it_counts_the_promises() -> None:
+def test_its_number_of_promises_is_right() -> None:
     said = re.search(r"fifteen verbs that you implement, eight calls that you make,\s+(\w+) promises", PAGE)
     assert said is not None
     assert NUMBERS[said[1]] == len(promises())
 
 
-def test_it_quotes_promises_as_they_are() -> None:
+def test_it_quotes_promises_literally() -> None:
     quoted = dict(re.findall(r"^promise (\d+) of jmsbridge.spi.backend: (.*)$", PAGE, re.MULTILINE))
     assert quoted
     assert {int(number): text for number, text in quoted.items()}.items() <= promises().items()
 
 
-def test_it_lists_what_a_harness_may_say() -> None:
+def test_it_lists_the_members_of_a_harness() -> None:
     listed = set(re.findall(r"^\| `(\w+)(?:\(\w*\))?` \|", PAGE.split("two members")[-1], re.MULTILINE))
     own = {"url", "cut", "freeze", "aside", "stored", "dead_letters", "emulation", "facade_options", "closing"}
     assert own <= listed

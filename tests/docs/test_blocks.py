@@ -15,7 +15,7 @@ SCRIPTS = [script for name in PAGES for script in scripts(name)]
 
 @pytest.fixture(autouse=True)
 def _logging_as_it_was() -> Iterator[None]:
-    """A page may configure the loggers of jmsbridge, which other tests listen to."""
+    """A page may configure the loggers of jmsbridge, which other tests use."""
     loggers = [logging.getLogger(name) for name in ("jmsbridge", "jmsbridge.receive")]
     before = [(logger, logger.handlers[:], logger.level, logger.propagate) for logger in loggers]
     yield
@@ -39,12 +39,14 @@ def test_the_blocks_below_a_heading_run_in_order(script: Script) -> None:
     shown = {"__name__": "__main__", "print": lambda *values: printed.append(" ".join(map(str, values)))}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        exec(compile(script.code, str(script.path), "exec"), shown)  # the page's line numbers stand in tracebacks
+        exec(
+            compile(script.code, str(script.path), "exec"), shown
+        )  # so that tracebacks have the line numbers of the page
     assert tuple(printed) == script.printed
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_all_code_of_the_guides_is_python_text_or_a_shell(name: str) -> None:
+def test_every_block_of_the_guides_has_a_known_language(name: str) -> None:
     fences = {line for line in page(name).splitlines() if line.startswith("```")}
     assert fences <= {"```", "```python", "```sh", "```toml"}
 

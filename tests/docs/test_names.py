@@ -49,7 +49,7 @@ def _resolves(dotted: str) -> bool:
 
 
 def _foreign(kind: str, member: str) -> bool:
-    """Java's and Python's own classes, of which the pages name a few."""
+    """Classes of Java and Python, some of which the pages name."""
     known: dict[str, Any] = {"Future": {"result", "cancel"}, "Float": {"toString"}, "Double": {"toString"}}
     return member in known.get(kind, set())
 

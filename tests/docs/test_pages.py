@@ -1,4 +1,4 @@
-"""Pages and tables that follow the code say what it says."""
+"""Pages and tables that are derived from the code agree with it."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -36,7 +36,7 @@ def _tables(text: str) -> Iterator[list[str]]:
 
 
 def _untested(text: str) -> list[str]:
-    """The list of rules without its tests, which change more often than the page is written."""
+    """The list of rules without its tests, which change more often than the page is generated."""
     rows = [line.rsplit(" | ", 1)[0] for line in text.splitlines() if re.match(r"\| (\w\w-\d+|\d+) \|", line)]
     assert len(rows) == 198
     return rows
@@ -60,7 +60,7 @@ def test_pages_are_written_where_they_are_missing(tmp_path: Path) -> None:
     assert pages.main(tmp_path, check=True) == []
 
 
-def test_the_choices_are_those_of_the_code() -> None:
+def test_the_choices_are_those_of_the_rules() -> None:
     rows = [row for row in _tables(page("decisions/provider-choices.md")) if row[0] in RULES]
     assert rows == [[name, RULES[name], chosen] for name, chosen in CHOICES.items()]
 
@@ -100,7 +100,7 @@ def test_the_guide_lists_every_error() -> None:
 
 
 @pytest.mark.parametrize("written", WRITTEN)
-def test_the_table_of_conversions_is_the_codes(written: str) -> None:
+def test_the_table_of_conversions_is_that_of_the_code(written: str) -> None:
     table = list(
         _tables(page("messages.md").split("## Conversions")[1].replace("| |", "| - |").replace("| |", "| - |"))
     )

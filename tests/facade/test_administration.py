@@ -53,7 +53,7 @@ def test_the_verbs_of_the_command_line(connection: Connection, session: Session)
     assert admin.dead_letters == Queue("DLQ")
 
 
-def test_an_address_of_the_spi_does_as_well(connection: Connection, session: Session) -> None:
+def test_an_address_of_the_spi_is_accepted(connection: Connection, session: Session) -> None:
     send_texts(session, ORDERS, "a")
     assert connection.admin.depth(Address("orders")) == 1
     assert [info.address for info in connection.admin.list()] == [Address("orders")]
@@ -88,7 +88,7 @@ def test_errors_are_those_of_the_simplified_api(context: JMSContext, case: str) 
     assert isinstance(caught.value, JMSRuntimeException)
 
 
-def test_it_goes_on_after_a_reconnect(connection: Connection, session: Session) -> None:
+def test_it_works_after_a_reconnect(connection: Connection, session: Session) -> None:
     admin = connection.admin
     admin.create(ORDERS)
     options: Any = connection._core.target.backend_options
@@ -116,7 +116,7 @@ def test_a_backend_without_it_says_so() -> None:
 
 
 class Losing:
-    """An Admin whose link dies under every verb."""
+    """An Admin whose link is lost during every call."""
 
     dead_letters = None
 
@@ -126,7 +126,7 @@ class Losing:
     depth = create = remove = purge = move = lambda self, *_: self.list_destinations()
 
 
-def test_a_link_that_dies_meanwhile_is_a_jms_error(connection: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_link_is_a_jms_error(connection: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     admin = connection.admin
     monkeypatch.setattr(connection._core, "wait_link", lambda: (Losing(), None, 0))
     for act in (admin.list, lambda: admin.depth(ORDERS), lambda: admin.create(ORDERS)):

@@ -1,4 +1,4 @@
-"""Arguments that make no sense are refused by name, at the call, with the right exception."""
+"""Invalid arguments are refused at the call, by name, with the right exception."""
 
 import math
 from collections.abc import Callable
@@ -30,7 +30,7 @@ NOTHING: Any = None
 
 
 class Half:
-    """No completion listener, since one method is missing."""
+    """Not a completion listener, because one method is missing."""
 
     def on_completion(self, message: Any) -> None:
         raise AssertionError("never")

@@ -1,4 +1,4 @@
-"""No public object takes an attribute that it does not have, and the error names the one that was meant."""
+"""No public object accepts an unknown attribute; the error names the one that was probably meant."""
 
 import inspect
 import pickle
@@ -62,7 +62,7 @@ def test_an_unknown_attribute_is_refused(connection: Connection, context: JMSCon
 
 
 def public_classes() -> Iterator[type]:
-    """The classes of this library that are strict, wherever they are."""
+    """All strict classes of this library."""
     for module in iter_modules(jmsbridge.__path__, "jmsbridge."):
         if not module.ispkg and module.name != "jmsbridge.__main__":
             __import__(module.name)
@@ -74,14 +74,14 @@ def public_classes() -> Iterator[type]:
             yield kind
 
 
-def test_no_class_of_them_has_room_for_more() -> None:
+def test_no_public_class_has_a_dict() -> None:
     assert [kind for kind in public_classes() if kind.__dictoffset__] == []
     names = {kind.__name__ for kind in public_classes()}
     assert {"Connection", "Session", "QueueSession", "TopicSubscriber", "TextMessage", "TemporaryTopic"} <= names
 
 
 def test_every_class_that_the_package_offers_is_strict() -> None:
-    """But for values, errors, modes and what is only typed."""
+    """Except values, errors, modes, and classes for typing only."""
     other = (BaseException, int, float, str)
     offered = [getattr(jmsbridge, name) for name in jmsbridge.__all__]
     loose = [
@@ -128,7 +128,7 @@ SET: list[tuple[str, str, str]] = [
 
 
 @pytest.mark.parametrize(("name", "attribute", "meant"), SET)
-def test_setting_a_wrong_name_says_the_right_one(
+def test_setting_a_wrong_name_raises_with_the_right_one(
     connection: Connection, context: JMSContext, name: str, attribute: str, meant: str
 ) -> None:
     target = OBJECTS[name](connection, context)
@@ -178,7 +178,7 @@ READ: list[tuple[str, str, str]] = [
 
 
 @pytest.mark.parametrize(("name", "attribute", "meant"), READ)
-def test_calling_java_s_name_says_python_s(
+def test_calling_java_s_name_raises_with_python_s(
     connection: Connection, context: JMSContext, name: str, attribute: str, meant: str
 ) -> None:
     target = OBJECTS[name](connection, context)
@@ -191,8 +191,8 @@ def test_calling_java_s_name_says_python_s(
 
 
 @pytest.mark.parametrize("kind", [TextMessage, MessageConsumer, Session, Queue])
-def test_wrong_names_are_seen_by_nobody(kind: type) -> None:
-    """Neither by completion in an interpreter nor by ``help``, nor by what makes doubles of a class."""
+def test_wrong_names_are_not_listed(kind: type) -> None:
+    """Neither completion in an interpreter nor ``help`` nor mocks of a class show them."""
     shown = [name for name in dir(kind) if name != name.lower() and not name.isupper()]
     assert shown == []
     assert "messageListener" not in pydoc.render_doc(MessageConsumer)
@@ -205,7 +205,7 @@ def test_an_object_shows_its_names_only(session: Session) -> None:
     assert "setText" not in dir(TextMessage())
 
 
-def test_a_class_says_it_as_its_objects_do() -> None:
+def test_a_class_names_the_right_attribute_as_its_objects_do() -> None:
     kind: Any = Session
     with pytest.raises(AttributeError, match=r"write create_queue\(…\)"):
         _ = kind.createQueue
@@ -220,11 +220,11 @@ def test_an_attribute_that_cannot_be_set_says_so(session: Session) -> None:
         target.createQueue = None
 
 
-def test_an_application_s_subclass_may_have_what_it_likes() -> None:
+def test_a_subclass_of_the_application_may_have_any_attribute() -> None:
     class Order(TextMessage):
         def __init__(self) -> None:
             super().__init__("order")
-            self.priority = 7  # what a message calls jms_priority
+            self.priority = 7  # an attribute that a message has under the name jms_priority
             self.customer = "c"
 
     order = Order()
@@ -238,14 +238,14 @@ def test_an_application_s_subclass_may_have_what_it_likes() -> None:
     assert Orders().what == "orders"
 
 
-def test_what_is_pickled_stays_what_it_is() -> None:
+def test_pickled_objects_stay_what_they_are() -> None:
     for each in (Queue("q"), Queue("a,b", literal=True), TextMessage("x"), ConnectionFactory("embedded:")):
         copy = pickle.loads(pickle.dumps(each))
         assert type(copy) is type(each)
     assert pickle.loads(pickle.dumps(Queue("a,b", literal=True))) == Queue("a,b", literal=True)
 
 
-def test_strict_is_for_objects_that_are_not_made_for_every_message() -> None:
+def test_frequent_objects_are_not_strict() -> None:
     """Setting an attribute of a class with ``__setattr__`` takes ten times as long."""
     assert [kind for kind in (TextMessage, Queue) if issubclass(kind, Strict)] == []
     assert "__setattr__" not in {name for kind in TextMessage.__mro__[:-1] for name in vars(kind)}

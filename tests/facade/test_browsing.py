@@ -1,4 +1,4 @@
-"""What becomes of iterations when their browser, session or link ends."""
+"""How iterations end when their browser, session or link ends."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

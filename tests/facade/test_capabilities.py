@@ -1,4 +1,4 @@
-"""What a broker lacks is refused where it is first needed; options that do not exist are refused."""
+"""A missing capability is refused where it is first needed; unknown options are refused."""
 
 from collections.abc import Callable
 
@@ -15,8 +15,8 @@ QUEUE = Queue("orders")
 
 
 def test_an_unknown_option_is_refused(backend: ScriptedBackend) -> None:
-    with pytest.raises(ConfigurationError, match="send_confirmation"):
-        jmsbridge.connect("scripted:", send_confirmation="group")
+    with pytest.raises(ConfigurationError, match="send_confirmations"):
+        jmsbridge.connect("scripted:", send_confirmations="group")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a connection says of its broker: by feature native, emulated or refused, at which price."""
+"""``Connection.capabilities``: whether each feature is native, emulated or refused, and its price."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from jmsbridge.spi import Native
 from jmsbridge.testing.scripted import ScriptedBackend
 
 
-def test_the_embedded_broker_does_everything_itself(connection: Connection, context: JMSContext) -> None:
+def test_the_embedded_broker_has_every_feature(connection: Connection, context: JMSContext) -> None:
     capabilities = connection.capabilities
     assert list(capabilities) == [row.name for row in FEATURES]
     assert {each.outcome for each in capabilities.values()} == {"native"}
@@ -17,12 +17,13 @@ def test_the_embedded_broker_does_everything_itself(connection: Connection, cont
     assert context.capabilities == capabilities
 
 
-def test_what_is_missing_is_emulated_or_refused_as_its_use_is() -> None:
+def test_missing_features_are_reported_as_they_are_used() -> None:
     lacks = Native.TRANSACTIONS | Native.DELAY | Native.NO_LOCAL
     with ScriptedBackend(native=~lacks).installed(), jmsbridge.connect("scripted:") as connection:
         told = connection.capabilities
         assert {name: each.outcome for name, each in told.items() if each.outcome != "native"} == {
             "transactions": "emulated",
+            "send_groups": "emulated",
             "delivery_delay": "refused",
             "no_local": "refused",
         }
@@ -43,7 +44,7 @@ def test_the_setting_of_the_connection_counts() -> None:
         assert (told["delivery_delay"].outcome, told["browse"].outcome) == ("emulated", "refused")
 
 
-def test_a_reconnect_to_a_lesser_broker_shows() -> None:
+def test_a_reconnect_to_a_broker_with_fewer_features_is_visible() -> None:
     with (
         ScriptedBackend().installed() as backend,
         jmsbridge.connect("scripted:", reconnect_delay=0.001) as connection,

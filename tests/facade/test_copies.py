@@ -46,7 +46,7 @@ def test_a_received_message_can_be_copied(
 
 @pytest.mark.parametrize("copier", _COPIERS)
 @pytest.mark.parametrize("kind", [InDoubtException, InDoubtRuntimeException])
-def test_a_doubt_can_be_copied_with_its_messages(
+def test_an_in_doubt_error_can_be_copied_with_its_messages(
     broker: Embedded, kind: Callable[..., Any], copier: Callable[[Any], Any]
 ) -> None:
     session = broker.connect().create_session(session_mode=CLIENT_ACKNOWLEDGE)

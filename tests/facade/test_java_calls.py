@@ -1,4 +1,4 @@
-"""What one used to Java writes first gives an error, or a warning, that says what to write instead."""
+"""Calls in the form of Java's API give an error or a warning that says what to write in Python."""
 
 import warnings
 from collections.abc import Callable
@@ -34,7 +34,7 @@ MESSAGE = TextMessage("x")
 
 
 def told(call: Callable[[], object]) -> str:
-    """What an InvalidCall says, which is a JMSError and a TypeError."""
+    """The text of the InvalidCall that the call raises, which is a JMSError and a TypeError."""
     with pytest.raises(InvalidCall) as caught:
         call()
     assert isinstance(caught.value, JMSError)
@@ -43,11 +43,14 @@ def told(call: Callable[[], object]) -> str:
 
 
 RECEIVING: list[tuple[Callable[[Any], object], list[str]]] = [
-    (lambda c: c.receive(5000), ["receive(timeout=5) is Java's receive(5000)", "receive(timeout=5000) waits 5000 s"]),
+    (
+        lambda c: c.receive(5000),
+        ["write receive(timeout=5) for Java's receive(5000)", "receive(timeout=5000) waits 5000 s"],
+    ),
     (lambda c: c.receive(5), ["receive(timeout=0.005)", "receive(timeout=5) waits 5 s"]),
     (
         lambda c: c.receive(0),
-        ["receive() (it waits for ever) is Java's receive(0)", "receive(timeout=0) does not wait"],
+        ["write receive(), which waits for ever, for Java's receive(0)", "receive(timeout=0) does not wait"],
     ),
     (lambda c: c.receive(2.5), ["receive(timeout=2.5) waits 2.5 s"]),
     (lambda c: c.receive(timedelta(seconds=1)), ["receive(timeout=2.5)"]),
@@ -55,13 +58,13 @@ RECEIVING: list[tuple[Callable[[Any], object], list[str]]] = [
     (lambda c: c.receive(1, 2), ["receive(timeout=2.5)"]),
 ]
 BODIES: list[tuple[Callable[[Any], object], list[str]]] = [
-    (lambda c: c.receive_body(str, 5000), ["receive_body(str, timeout=5) is Java's receive_body(str, 5000)"]),
+    (lambda c: c.receive_body(str, 5000), ["write receive_body(str, timeout=5) for Java's receive_body(str, 5000)"]),
     (lambda c: c.receive_body(dict, 0), ["receive_body(dict, timeout=0) does not wait"]),
 ]
 
 
 @pytest.mark.parametrize(("call", "texts"), RECEIVING)
-def test_a_timeout_by_place(session: Session, call: Callable[[Any], object], texts: list[str]) -> None:
+def test_a_positional_timeout(session: Session, call: Callable[[Any], object], texts: list[str]) -> None:
     consumer = session.create_consumer(QUEUE)
     said = told(lambda: call(consumer))
     assert [text for text in texts if text not in said] == []
@@ -69,7 +72,7 @@ def test_a_timeout_by_place(session: Session, call: Callable[[Any], object], tex
 
 
 @pytest.mark.parametrize(("call", "texts"), [*RECEIVING, *BODIES])
-def test_a_timeout_by_place_in_the_simplified_api(
+def test_a_positional_timeout_in_the_simplified_api(
     context: JMSContext, call: Callable[[Any], object], texts: list[str]
 ) -> None:
     consumer = context.create_consumer(QUEUE)
@@ -77,7 +80,7 @@ def test_a_timeout_by_place_in_the_simplified_api(
     assert [text for text in texts if text not in said] == []
 
 
-def test_a_request_by_place(session: Session) -> None:
+def test_a_positional_timeout_of_a_request(session: Session) -> None:
     requestor: Any = QueueRequestor(session, QUEUE)
     assert "request(message, timeout=5)" in told(lambda: requestor.request("x", 5000))
     requestor.close()
@@ -98,19 +101,21 @@ SENDING: list[tuple[Callable[[Any], object], str]] = [
 
 @pytest.mark.parametrize("anonymous", [False, True])
 @pytest.mark.parametrize(("call", "text"), SENDING)
-def test_settings_by_place(session: Session, anonymous: bool, call: Callable[[Any], object], text: str) -> None:
+def test_positional_settings_of_a_send(
+    session: Session, anonymous: bool, call: Callable[[Any], object], text: str
+) -> None:
     producer = session.create_producer(None if anonymous else QUEUE)
     assert text in told(lambda: call(producer))
     assert session.create_consumer(QUEUE).receive_no_wait() is None
 
 
-def test_the_older_names_tell_the_same(session: Session) -> None:
+def test_the_domain_specific_names_raise_the_same(session: Session) -> None:
     with session.connection.create_session() as made:
         publisher: Any = made.create_producer(None)
         assert "time_to_live=1" in told(lambda: publisher.send(made.create_topic("t"), MESSAGE, MODE, 4, 1000))
 
 
-def test_the_forms_of_send_that_do_not_fit_the_producer_are_what_they_were(session: Session) -> None:
+def test_forms_of_send_that_do_not_fit_the_producer_raise_as_before(session: Session) -> None:
     with pytest.raises(UnsupportedOperationError):
         session.create_producer(QUEUE).send(QUEUE, MESSAGE)
     with pytest.raises(UnsupportedOperationError):
@@ -119,7 +124,7 @@ def test_the_forms_of_send_that_do_not_fit_the_producer_are_what_they_were(sessi
         session.create_producer(None).send("orders", MESSAGE)  # type: ignore[call-overload]
 
 
-def test_a_jms_producer_is_told_before_it_sends(context: JMSContext) -> None:
+def test_a_positional_setting_of_a_jms_producer_is_refused_before_it_sends(context: JMSContext) -> None:
     producer: Any = context.create_producer()
     said = told(lambda: producer.send(QUEUE, "x", MODE, 4, 5000))
     assert "set_time_to_live(5) (seconds)" in said
@@ -129,7 +134,7 @@ def test_a_jms_producer_is_told_before_it_sends(context: JMSContext) -> None:
 
 
 def durations(session: Session, context: JMSContext) -> dict[str, Callable[[Any], object]]:
-    """Every way to give a duration."""
+    """Every call that takes a duration."""
     producer, simple, consumer = (
         session.create_producer(QUEUE),
         context.create_producer(),
@@ -159,7 +164,7 @@ def test_whole_thousands_look_like_milliseconds(session: Session, context: JMSCo
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("value", [5, 999, 3600, 0, 86400, 5000.0, timedelta(seconds=5000)])
-def test_other_durations_are_taken_at_their_word(session: Session, context: JMSContext, way: str, value: Any) -> None:
+def test_other_durations_give_no_warning(session: Session, context: JMSContext, way: str, value: Any) -> None:
     act = durations(session, context)[way]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -167,7 +172,7 @@ def test_other_durations_are_taken_at_their_word(session: Session, context: JMSC
     assert context.create_producer().time_to_live == 0
 
 
-# ---- one class for what is out of range
+# ---- one class for values out of range
 
 
 @pytest.mark.parametrize(
@@ -205,7 +210,7 @@ def test_what_is_out_of_range_has_one_unchecked_class(context: JMSContext, act: 
     assert isinstance(caught.value, ValueError)
 
 
-def test_nothing_of_this_is_in_the_way_of_sending(connection: Connection) -> None:
+def test_ordinary_sends_give_no_error_and_no_warning(connection: Connection) -> None:
     session = connection.create_session()
     producer = session.create_producer(QUEUE)
     producer.send(session.create_text_message("a"), delivery_mode=MODE, priority=9, time_to_live=30)
@@ -216,7 +221,7 @@ def test_nothing_of_this_is_in_the_way_of_sending(connection: Connection) -> Non
     assert len(done) == 1
 
 
-def test_the_domain_specific_classes_take_part() -> None:
+def test_the_domain_specific_classes_raise_the_same() -> None:
     with QueueConnectionFactory("embedded:").create_queue_connection() as connection:
         receiver: Any = connection.create_queue_session().create_receiver(QUEUE)
         assert "receive(timeout=5)" in told(lambda: receiver.receive(5000))

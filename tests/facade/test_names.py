@@ -1,4 +1,4 @@
-"""A name means itself: other clients' syntax is translated or refused, and ``literal`` takes it as it is."""
+"""Names of destinations: syntax of other clients is translated or refused; ``literal`` takes a name as it is."""
 
 import copy
 import pickle
@@ -104,7 +104,7 @@ def test_a_plain_name_is_taken_as_it_is(session: Session, call: str, name: str) 
 
 @pytest.mark.parametrize("name", REFUSED)
 @pytest.mark.parametrize("call", BY_CALL)
-def test_other_syntax_is_refused_with_its_remedy(session: Session, call: str, name: str) -> None:
+def test_syntax_of_other_clients_is_refused_with_a_remedy(session: Session, call: str, name: str) -> None:
     with pytest.raises(InvalidDestinationException) as caught:
         BY_CALL[call](session, name)
     said = str(caught.value)
@@ -122,13 +122,13 @@ def test_literal_is_exactly_this_name(session: Session, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["news.#", "*", "orders.*.new", ">"])
-def test_no_topic_is_called_as_a_pattern(session: Session, name: str) -> None:
+def test_a_pattern_is_not_accepted_as_a_topic_name(session: Session, name: str) -> None:
     for make in (session.create_topic, Topic):
         with pytest.raises(InvalidDestinationException, match="pattern"):
             make(name, literal=True)
 
 
-def test_the_prefix_that_says_what_the_call_says_is_taken_off(session: Session) -> None:
+def test_the_prefix_of_the_same_kind_is_removed(session: Session) -> None:
     assert session.create_queue("queue://orders") == Queue("orders")
     assert session.create_topic("topic://news") == Topic("news")
     assert session.create_queue("queue://orders").queue_name == "orders"
@@ -143,19 +143,19 @@ def test_the_prefix_that_says_what_the_call_says_is_taken_off(session: Session) 
         ("Topic", "queue://orders"),
     ],
 )
-def test_the_crossed_prefix_is_refused(session: Session, call: str, name: str) -> None:
+def test_the_prefix_of_the_other_kind_is_refused(session: Session, call: str, name: str) -> None:
     with pytest.raises(InvalidDestinationException, match="whichever method is called"):
         BY_CALL[call](session, name)
 
 
 @pytest.mark.parametrize("name", ["queue://a,b", "queue://a.*", "queue://a::b", "queue://a?x=y", "queue://queue://a"])
-def test_what_stands_behind_the_prefix_is_looked_at_too(session: Session, name: str) -> None:
+def test_the_name_behind_the_prefix_is_checked_too(session: Session, name: str) -> None:
     with pytest.raises(InvalidDestinationException):
         session.create_queue(name)
 
 
 @pytest.mark.parametrize("name", ["", None, 5, b"orders", "queue://", Queue("orders")])
-def test_what_is_not_a_name_is_refused(session: Session, context: JMSContext, name: Any) -> None:
+def test_a_value_that_is_not_a_name_is_refused(session: Session, context: JMSContext, name: Any) -> None:
     with pytest.raises(InvalidDestinationException, match="is not a destination name"):
         session.create_queue(name)
     with pytest.raises(InvalidDestinationRuntimeException, match="is not a destination name"):
@@ -183,7 +183,7 @@ def test_the_domain_specific_sessions_do_the_same() -> None:
 
 @pytest.mark.parametrize("name", [name for name in REFUSED if name != ""])
 @pytest.mark.parametrize("kind", [Queue, Topic, TemporaryQueue, TemporaryTopic])
-def test_what_arrives_is_never_refused(name: str, kind: type[Destination]) -> None:
+def test_names_in_received_messages_are_never_refused(name: str, kind: type[Destination]) -> None:
     address = Address(name, issubclass(kind, Topic), kind.__name__.startswith("Temporary"))
     arrived = destination_of(address)
     assert type(arrived) is kind
@@ -206,7 +206,7 @@ def test_a_literal_name_is_a_queue_of_its_own(session: Session) -> None:
     assert receive_texts(session.create_consumer(reply), 1) == ["answer"]
 
 
-def test_the_table_says_of_each_example_what_becomes_of_it() -> None:
+def test_the_table_is_right_about_each_example() -> None:
     for syntax in TABLE:
         for example in syntax.example.split(", "):
             if syntax.here.startswith("refused"):

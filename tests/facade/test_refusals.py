@@ -1,4 +1,4 @@
-"""What comes first where a call is wrong and the broker could not do it anyway (rule SE-3)."""
+"""Which error is raised if an argument is wrong and the broker lacks the feature as well (rule SE-3)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -42,7 +42,7 @@ CREATE: dict[str, tuple[Any, Callable[[Session, Any, str], object]]] = {
 @pitfall(40)
 @pytest.mark.parametrize("kind", CREATE)
 def test_arguments_are_checked_before_capabilities(backend: ScriptedBackend, connect: Connect, kind: str) -> None:
-    """The broker offers nothing of it and nothing may be emulated; still a wrong argument is reported as that."""
+    """The feature is neither native nor emulated; still a wrong argument is reported as a wrong argument."""
     backend.lower(MISSING)
     session = connect(client_id="client", emulation="refuse").create_session()
     destination, create = CREATE[kind]

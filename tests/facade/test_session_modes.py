@@ -40,7 +40,7 @@ FORMS: list[tuple[Callable[[Create], Any], int]] = [
     (lambda create: create(False), AUTO_ACKNOWLEDGE),
     (lambda create: create(True, AUTO_ACKNOWLEDGE), SESSION_TRANSACTED),
     (lambda create: create(True, SESSION_TRANSACTED), SESSION_TRANSACTED),
-    (lambda create: create(True, -1), SESSION_TRANSACTED),  # what does not count may be anything
+    (lambda create: create(True, -1), SESSION_TRANSACTED),  # ignored arguments may have any value
     (lambda create: create(False, CLIENT_ACKNOWLEDGE), CLIENT_ACKNOWLEDGE),
     (lambda create: create(False, acknowledge_mode=CLIENT_ACKNOWLEDGE), CLIENT_ACKNOWLEDGE),
     (lambda create: create(transacted=True), SESSION_TRANSACTED),
@@ -96,7 +96,7 @@ def test_the_forms_of_both_versions(create: Create, call: Callable[[Create], Any
 
 
 @pytest.mark.parametrize(("call", "error", "text"), SENSELESS)
-def test_what_makes_no_sense_is_told(
+def test_impossible_arguments_are_explained(
     create: Create, call: Callable[[Create], Any], error: type[Exception], text: str
 ) -> None:
     with pytest.raises(error, match=text) as caught:
@@ -159,7 +159,7 @@ WRONG_CONTEXTS: list[tuple[Callable[[Create], Any], type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("call", "error", "text"), WRONG_CONTEXTS)
-def test_a_factory_tells_the_right_order(
+def test_a_factory_names_the_right_order_of_arguments(
     factory: ConnectionFactory, call: Callable[[Create], Any], error: type[Exception], text: str
 ) -> None:
     with pytest.raises(error, match=text):

@@ -1,4 +1,4 @@
-"""A warning points to the line that asked for what it warns of."""
+"""A warning points to the line of the application that caused it."""
 
 import contextlib
 import functools
@@ -68,7 +68,7 @@ def test_a_browser(broker: Broker) -> None:
     assert where(list(caught)) == [(__file__, line_of("browser"))]
 
 
-def test_what_python_puts_in_between_is_not_the_caller(broker: Broker) -> None:
+def test_frames_of_the_standard_library_are_not_the_caller(broker: Broker) -> None:
     connection = broker.connect()
     make = functools.partial(connection.create_session, SESSION_TRANSACTED)
     with pytest.warns(EmulationWarning) as caught, contextlib.closing(make()):  # between
@@ -95,15 +95,15 @@ def test_a_listener_of_the_application_is_a_caller(broker: Broker) -> None:
 
 
 def test_on_a_thread_of_the_library_no_line_is_named() -> None:
-    lane = SerialExecutor("jmsbridge-test-lane", functools.partial(warn, "a text", EmulationWarning))
+    lane = SerialExecutor("jmsbridge-test-thread", functools.partial(warn, "a text", EmulationWarning))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         lane.wake()
         eventually(lambda: caught)
     lane.close()
     (only,) = caught
-    assert only.filename == "<jmsbridge-test-lane>"
-    assert str(only.message) == "a text (found on the thread jmsbridge-test-lane)"
+    assert only.filename == "<jmsbridge-test-thread>"
+    assert str(only.message) == "a text (found on the thread jmsbridge-test-thread)"
 
 
 def test_a_pool_of_the_application_is_named_by_its_thread(broker: Broker) -> None:

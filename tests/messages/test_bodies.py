@@ -89,7 +89,7 @@ def test_an_unknown_java_object_is_forwarded_untouched() -> None:
     assert got.get_body(JavaObject) == got.object
 
 
-def test_an_object_can_be_had_as_java_wrote_it() -> None:
+def test_java_stream_is_the_object_as_java_wrote_it() -> None:
     data = b"\xac\xed\x00\x05\x73\x72\x00\x14java.util.LinkedList\x0c\x29\x53\x5d\x4a\x60\x88\x22\x03\0\0\x78\x70"
     data += b"\x77\x04\0\0\0\0\x78"
     got = arrived(BodyKind.OBJECT, data)
@@ -303,6 +303,6 @@ def test_plain_bodies(body: Any, kind: type[Message]) -> None:
 
 
 @pytest.mark.parametrize("body", [object(), {1}, 1j, print, [object()]])
-def test_what_is_no_body(body: Any) -> None:
+def test_values_that_are_not_a_body(body: Any) -> None:
     with pytest.raises(MessageFormatException):
         message_for_body(body)

@@ -86,7 +86,7 @@ def test_objects_are_written_by_type(value: Any, data: bytes) -> None:
 
 
 @rule("BO-9")
-def test_what_cannot_be_written() -> None:
+def test_values_that_cannot_be_written() -> None:
     message = BytesMessage()
     for write in (message.write_object, message.write_bytes, message.write_utf):
         with pytest.raises(NullValueError):
@@ -284,7 +284,7 @@ def test_failed_reads_do_not_advance() -> None:
 
 @pytest.mark.parametrize("value", [[], {}, object(), 1 << 64])
 @rule("BO-12")
-def test_what_a_stream_cannot_hold(value: Any) -> None:
+def test_values_that_a_stream_cannot_hold(value: Any) -> None:
     message = StreamMessage()
     with pytest.raises(MessageFormatException):
         message.write_object(value)

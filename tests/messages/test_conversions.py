@@ -10,7 +10,7 @@ from jmsbridge.message import MapMessage, Message, StreamMessage
 from jmsbridge.testing.marks import pitfall, rule
 from jmsbridge.values import Byte, Char, Double, Float, Int, Long, Short
 
-# What is stored, and what each getter gives; a getter that is not named has no cell.
+# The stored value, and the result of each getter; a getter that is not named has no cell.
 CELLS: dict[str, tuple[Any, dict[str, Any]]] = {
     "boolean": (True, {"boolean": True, "string": "true"}),
     "byte": (Byte(7), {"byte": Byte(7), "short": Short(7), "int": 7, "long": Long(7), "string": "7"}),

@@ -22,7 +22,7 @@ from jmsbridge.values import Byte, Float, Long
 
 
 class Foreign:
-    """Offers what the interface names, and nothing of ours: everything goes to a message that it wraps."""
+    """Has the names of the interface and no class of jmsbridge; it delegates to a message that it wraps."""
 
     NAMES = (
         "jms_message_id",
@@ -38,7 +38,7 @@ class Foreign:
 
 
 def foreign(inner: Message, *names: str) -> Any:
-    """An object of a new class that has just these names."""
+    """An object of a new class that has exactly these names."""
 
     def forward(name: str) -> property:
         return property(lambda self: getattr(self.inner, name))
@@ -98,7 +98,7 @@ def test_bytes_are_read_to_their_end_whatever_the_length_says() -> None:
     message = BytesMessage()
     message.write_bytes(bytes(range(256)) * 1000)
     other = foreign(message, "body_length", "read_bytes", "reset")
-    type(other).body_length = property(lambda _: 0)  # as the messages of the Jakarta Messaging TCK have it
+    type(other).body_length = property(lambda _: 0)  # as in the messages of the Jakarta Messaging TCK
     copy = copy_foreign(other)
     assert isinstance(copy, BytesMessage)
     copy.reset()
@@ -143,7 +143,7 @@ def test_the_error_of_a_getter_surfaces() -> None:
 
 
 @rule("BO-8")
-def test_foreign_values_that_nothing_can_carry() -> None:
+def test_foreign_values_that_no_message_can_carry() -> None:
     class Odd:
         jms_message_id = jms_correlation_id = jms_type = jms_reply_to = None
         property_names = ("n",)
@@ -156,7 +156,7 @@ def test_foreign_values_that_nothing_can_carry() -> None:
 
 
 @pytest.mark.parametrize("value", [None, "text", 5, object(), {}, type])
-def test_what_is_no_message(value: Any) -> None:
+def test_values_that_are_not_a_message(value: Any) -> None:
     with pytest.raises(MessageFormatException, match="a message is needed"):
         copy_foreign(value)
 

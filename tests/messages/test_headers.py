@@ -156,7 +156,7 @@ def test_what_was_frozen_does_not_change(kind: type[Message]) -> None:
 
 
 @rule("HD-12")
-def test_a_forwarded_message_shares_what_nobody_can_change() -> None:
+def test_a_forwarded_message_shares_immutable_parts() -> None:
     envelope = Envelope(Address("q"), BodyKind.MAP, {"a": 1}, {"p": 1}, "ID:1", 1)
     message = message_from_arrival(envelope, False, 1, None)
     again = freeze(message)
@@ -248,7 +248,7 @@ def test_messages_have_no_other_attributes() -> None:
             kind().colour = "red"  # type: ignore[attr-defined]
 
 
-def test_the_memory_of_destinations_is_bounded() -> None:
+def test_the_cache_of_destinations_is_bounded() -> None:
     for number in range(3000):
         envelope = Envelope(Address(f"q{number}"), BodyKind.NONE, None, {}, "ID:1", 1)
         assert message_from_arrival(envelope, False, 1, None).jms_destination == Queue(f"q{number}")

@@ -26,7 +26,7 @@ def received(count: int = 1, **properties: Any) -> TextMessage:
 
 @pytest.mark.parametrize("setter", [setter for setter, _ in SETTERS])
 @rule("PR-2")
-def test_a_name_is_looked_at_before_a_value(setter: str) -> None:
+def test_a_name_is_checked_before_a_value(setter: str) -> None:
     message = Message()
     with pytest.raises(ValueError, match="name"):
         getattr(message, f"set_{setter}_property")("", [1])
@@ -74,7 +74,7 @@ def test_good_names(name: str) -> None:
     assert message.get_int_property(name) == 1
 
 
-def test_the_memory_of_good_names_is_bounded() -> None:
+def test_the_cache_of_good_names_is_bounded() -> None:
     message = Message()
     for number in range(10_000):
         message.set_int_property(f"bounded{number}", number)
@@ -85,7 +85,7 @@ def test_the_memory_of_good_names_is_bounded() -> None:
 @pytest.mark.parametrize("value", [Char("c"), [], {}, b"", object(), 1 << 64])
 @rule("PR-1")
 @pitfall(34)
-def test_objects_that_are_no_property(value: Any) -> None:
+def test_values_that_are_not_a_property(value: Any) -> None:
     message = Message()
     with pytest.raises(MessageFormatException):
         message.set_object_property("p", value)
@@ -120,7 +120,7 @@ def test_received_properties_are_read_only_until_cleared(setter: str, value: Any
 
 
 @rule("PR-3", "HD-12")
-def test_clearing_one_part_spares_the_other_and_the_envelope() -> None:
+def test_clearing_one_part_leaves_the_other_and_the_envelope() -> None:
     properties = {"a": 1}
     envelope = Envelope(Address("q"), BodyKind.TEXT, "hello", properties, "ID:1", 5)
     message = message_from_arrival(envelope, False, 1, None)

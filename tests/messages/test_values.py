@@ -121,7 +121,7 @@ def test_canonical_property(value: Any, stored: Any) -> None:
 
 @pytest.mark.parametrize("value", [Char("a"), [], {}, b"", bytearray(), memoryview(b""), object(), 1j, 1 << 63, ()])
 @rule("PR-1")
-def test_what_no_property_can_hold(value: Any) -> None:
+def test_values_that_no_property_can_hold(value: Any) -> None:
     with pytest.raises(MessageFormatException):
         canonical_property(value)
 

@@ -3,8 +3,8 @@
 from jmsbridge.message import MapMessage
 
 
-def test_views_of_a_message_that_is_being_sent_tell_nothing_of_it() -> None:
-    """An asynchronous send has it: its fields may not be looked at, and a debugger's ``repr`` must not fail."""
+def test_views_of_a_message_in_flight_show_no_fields() -> None:
+    """During an asynchronous send the fields are inaccessible, but ``repr``, as debuggers call it, does not fail."""
     message = MapMessage()
     message.set_string("name", "value")
     message.set_string_property("colour", "red")

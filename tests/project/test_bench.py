@@ -1,4 +1,4 @@
-"""How figures are made of what was measured."""
+"""How the benchmark computes and shows its figures."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from bench.measuring import WINDOWS, Curve, Figure, figure_of, in_turn
 from bench.report import replaced, show, show_curves
 
 
-def test_what_is_compared_is_measured_in_turn() -> None:
+def test_compared_variants_are_measured_in_turn() -> None:
     order: list[str] = []
 
     def measure(name: str) -> float:

@@ -1,4 +1,4 @@
-"""What the documentation says is so."""
+"""Generated parts, links and the example of the README are right."""
 
 import re
 import subprocess
@@ -54,7 +54,7 @@ def test_the_page_of_a_command_has_all_that_its_help_has(page: str) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_have_a_target(page: Path) -> None:
     links = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
     missing = [link for link in links if "://" not in link and not (page.parent / link).exists()]
     assert missing == []

@@ -1,4 +1,4 @@
-"""The checkout keeps the laws of the design, and the laws notice what breaks them."""
+"""The checkout keeps the laws of the design, and each law notices a violation."""
 
 from pathlib import Path, PurePosixPath
 
@@ -49,8 +49,8 @@ BACKEND = "backends/jmsbridge_stomp/link.py"
         ("jmsbridge/spi/ticket.py", "from jmsbridge.core.ticket import Ticket"),
         ("jmsbridge/spi/ticket.py", "from ..session import Session"),
         ("jmsbridge/spi/ticket.py", "from jmsbridge.transport import tickets"),
-        ("jmsbridge/transport/loop.py", "from jmsbridge.config import Options"),
-        ("jmsbridge/transport/loop.py", "from jmsbridge.selectors import tree"),
+        ("jmsbridge/transport/network/loop.py", "from jmsbridge.config import Options"),
+        ("jmsbridge/transport/network/loop.py", "from jmsbridge.selectors import tree"),
         ("jmsbridge/core/lane.py", "import socket"),
         ("jmsbridge/spi/ticket.py", "import ssl"),
     ],
@@ -69,9 +69,9 @@ def test_forbidden_imports_are_seen(path: str, text: str) -> None:
         ),
         (BACKEND, "from jmsbridge.selectors.tree import Tree\nfrom jmsbridge_stomp.wire import encode"),
         ("jmsbridge/core/lane.py", "from jmsbridge.errors import JMSError\nfrom . import clock"),
-        (BACKEND, "from jmsbridge.transport.loop import new_loop"),
+        (BACKEND, "from jmsbridge.transport.network.loop import new_loop"),
         (
-            "jmsbridge/transport/loop.py",
+            "jmsbridge/transport/network/loop.py",
             "import selectors\nfrom jmsbridge.spi import Ticket\nfrom jmsbridge import values",
         ),
         ("jmsbridge/headers.py", "REASON = 'JMS_jmsbridge_dead_letter_reason'"),
@@ -181,7 +181,9 @@ def test_the_law_of_tests(text: str, count: int) -> None:
         ("docs/x.md", "seen with seed 017, see stomp.md section 4", 2),
         ("docs/x.md", "seeds 100 to 103; back to the application; a hand, and nothing is back", 0),
         ("docs/glossary.md", "Not: park.", 0),
-        ("tests/core/test_x.py", "# parked", 0),
+        ("tests/core/test_x.py", "# parked", 1),
+        ("tests/core/test_x.py", '"""Whoever reads it, somebody dooms its fate."""', 4),
+        ("tests/core/test_x.py", "def test_nobody():\n    return fate", 0),
         ("CHANGELOG.md", "## [Unreleased]\n- parked\n## [0.1.0]\n- parked\n", 1),
         ("tools/x.py", "def park(lane):\n    return lane", 0),
         ("tools/x.py", "# given\n# back", 1),

@@ -1,4 +1,4 @@
-"""The two commands of the README, as far as they can be tried without installing anything."""
+"""The make targets that the README names, as far as they can be tested without installing anything."""
 
 import os
 import re
@@ -16,7 +16,7 @@ MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
 def make(*arguments: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
-    own = {"PYTHON", "VENV", "ARGS"}  # the Makefile's settings, should this very run have been given some
+    own = {"PYTHON", "VENV", "ARGS"}  # settings of the Makefile that this test run itself may have received
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE") and name not in own}
     if path is not None:
         environment["PATH"] = path
@@ -42,7 +42,7 @@ esac
 
 
 def interpreter(folder: Path, name: str, *, works: bool) -> None:
-    """A stand-in for a Python: one that works makes an empty environment and says so."""
+    """A stand-in for a Python; if ``works``, it creates an empty environment and prints that."""
     script = folder / name
     script.write_text("#!/bin/sh\n" + (WORKING if works else "exit 127\n"), encoding="utf-8")
     script.chmod(0o755)
@@ -72,6 +72,21 @@ def test_a_machine_without_python_is_told_what_to_do(tmp_path: Path) -> None:
     assert not venv.exists()
 
 
+@pytest.mark.parametrize(("required", "status"), [("", 0), ("1", 2)])
+def test_without_a_compiler_one_client_library_is_left_out_unless_it_is_required(
+    tmp_path: Path, required: str, status: int
+) -> None:
+    (tmp_path / "bin").mkdir()
+    python = tmp_path / "bin" / "python"
+    python.write_text('#!/bin/sh\ncase "$*" in *amqp*) echo "no compiler"; exit 1;; esac\n', encoding="utf-8")
+    python.chmod(0o755)
+    made = make(f"VENV={tmp_path}", f"REQUIRE_COMPILED={required}", f"{tmp_path}/.stamp-dev")
+    assert made.returncode == status, made.stderr
+    assert "needs a C compiler" in made.stdout
+    assert "no compiler" in (tmp_path / "compiled.log").read_text(encoding="utf-8")
+    assert (tmp_path / ".stamp-dev").exists() == (not required)
+
+
 @pytest.mark.parametrize(
     ("skipped", "left_out", "absent", "expected"),
     [
@@ -85,17 +100,17 @@ def test_a_machine_without_python_is_told_what_to_do(tmp_path: Path) -> None:
         ),
         ({}, {"long": 7}, [], ["7 long runs (repetition, faults, soak): make test-long"]),
         ({}, {"server": 5}, [], ["5 tests on real brokers and with Java: make test-brokers"]),
-        ({}, {}, ["One", "Two"], ["everything on One, Two: `make brokers` fetches what can be had here"]),
+        ({}, {}, ["One", "Two"], ["everything on One, Two: `make brokers` fetches those that are available"]),
     ],
 )
-def test_what_was_not_run_is_named(
+def test_tests_that_did_not_run_are_named(
     skipped: dict[str, int], left_out: dict[str, int], absent: list[str], expected: list[str]
 ) -> None:
     assert list(not_run(skipped, left_out, absent)) == expected
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
-def test_what_was_left_out_and_why_comes_before_the_closing_line(
+def test_skipped_and_unselected_tests_are_reported_before_the_last_line(
     pytester: pytest.Pytester, workers: tuple[str, ...]
 ) -> None:
     pytester.makeini("[pytest]\nmarkers =\n  long\n  server")

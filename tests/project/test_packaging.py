@@ -1,4 +1,4 @@
-"""The wheel carries what it must, and the project file says what is true."""
+"""The wheel contains what it must, and pyproject.toml is right."""
 
 import importlib.metadata
 import re
@@ -66,7 +66,7 @@ def test_the_wheel_runs_by_itself(wheel: zipfile.ZipFile, tmp_path: Path) -> Non
 
 
 def test_the_installed_wheel_runs_the_example_of_the_readme(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
-    """In an environment of its own, which sees the libraries of this one behind what is installed."""
+    """In a new environment, which also sees the libraries of this one, after its own."""
     environment = tmp_path / "environment"
     venv.create(environment)
     python = environment / "bin" / "python"
@@ -93,7 +93,7 @@ def test_the_installed_wheel_runs_the_example_of_the_readme(wheel: zipfile.ZipFi
 
 def test_every_backend_has_its_entry_point() -> None:
     points = PROJECT["project"]["entry-points"]["jmsbridge.backends"]
-    assert sorted({target.split(":")[0] for target in points.values()}) == BACKENDS
+    assert sorted({re.split("[.:]", target)[0] for target in points.values()}) == BACKENDS
     for scheme in points:
         assert scheme in registry.names()
         assert registry.load(scheme).options() is not None
@@ -101,16 +101,17 @@ def test_every_backend_has_its_entry_point() -> None:
 
 def test_every_scheme_has_the_extra_that_its_hint_names() -> None:
     extras = PROJECT["project"]["optional-dependencies"]
-    assert extras["all"] == [f"jmsbridge[{','.join(sorted(set(EXTRAS.values())))}]"]
+    assert extras["brokers"] == [f"jmsbridge[{','.join(sorted(set(EXTRAS.values())))}]"]
+    assert extras["all"] == ["jmsbridge[brokers]"]
     assert set(EXTRAS) <= set(PROJECT["project"]["entry-points"]["jmsbridge.backends"])
 
 
-def test_there_is_no_extra_that_brings_nothing() -> None:
+def test_no_extra_is_empty() -> None:
     for_development = {"bench", "testing", "dev"}
-    assert set(PROJECT["project"]["optional-dependencies"]) == {*EXTRAS.values(), "all"} | for_development
+    assert set(PROJECT["project"]["optional-dependencies"]) == {*EXTRAS.values(), "brokers", "all"} | for_development
 
 
-def test_the_readme_has_what_this_version_has() -> None:
+def test_the_readme_names_the_backends_of_this_version() -> None:
     table = (ROOT / "README.md").read_text(encoding="utf-8").partition("## What works today")[2]
     now = [line for line in table.splitlines() if line.endswith("| ✓ | |")]
     coming = [line for line in table.splitlines() if line.endswith("| | ✓ |")]

@@ -1,4 +1,4 @@
-"""Which Pythons the tests run on, tried with stand-ins for interpreters; and what the project declares is tested."""
+"""On which Pythons the tests run, with stand-ins for interpreters; every declared version is tested."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ from tools import pythons
 from tools.laws.source import ROOT
 from tools.pythons import Interpreter, Unusable
 
-# Answers as Python does, without being one: what it is, an environment around itself, an installation, a test run.
+# Answers like Python: its version, a virtual environment, an installation, a test run.
 STAND_IN = """\
 #!/bin/sh
 case "$*" in
@@ -54,7 +54,7 @@ def run(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 OTHERS = [minor for minor in pythons.SUPPORTED if minor != f"3.{sys.version_info.minor}"]
 ASKED = ("--only", OTHERS[0], "--only", OTHERS[1])
-"""The system may have more: the runs below are asked for two that it may have only in an older release."""
+"""Run the tool for two versions only, because the system may have further ones."""
 
 
 def test_path_and_pyenv_are_searched_and_the_newest_of_each_minor_version_is_taken(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_path_and_pyenv_are_searched_and_the_newest_of_each_minor_version_is_tak
     ]
 
 
-def test_what_does_not_run_is_passed_over(tmp_path: Path) -> None:
+def test_an_interpreter_that_does_not_run_is_skipped(tmp_path: Path) -> None:
     folder, pyenv = tmp_path / "bin", tmp_path / "pyenv"
     shim = stand_in(folder, "python3.12", "3.12.4")
     shim.write_text("#!/bin/sh\necho 'pyenv: python3.12: command not found' >&2\nexit 127\n", encoding="utf-8")
@@ -138,7 +138,7 @@ def test_an_environment_is_made_once(tmp_path: Path) -> None:
 def test_arguments_reach_pytest(tmp_path: Path) -> None:
     below_pyenv(tmp_path / "pyenv", f"{OTHERS[0]}.99")
     every = run(tmp_path, "--only", OTHERS[0], "-x").stdout
-    assert "-x tests/cli tests/codecs" in every
+    assert "-x tests/amqp tests/cli" in every
     assert "tests/docs" not in every
     assert "not long -x tests/core\n" in run(tmp_path, "--only", OTHERS[0], "-x", "tests/core").stdout
 
@@ -152,7 +152,7 @@ def test_a_listing_runs_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "venvs").exists()
 
 
-def test_a_version_that_is_not_here_is_refused(tmp_path: Path) -> None:
+def test_a_version_that_is_not_installed_is_refused(tmp_path: Path) -> None:
     below_pyenv(tmp_path / "pyenv", f"{OTHERS[0]}.99")
     ran = run(tmp_path, "--only", "3.99")
     assert ran.returncode == 2
@@ -179,7 +179,7 @@ def test_an_interrupt_ends_the_run_and_names_the_version(tmp_path: Path) -> None
     assert ended.exists()
 
 
-def test_what_is_declared_is_tested() -> None:
+def test_every_declared_version_is_tested() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     beginning = "Programming Language :: Python :: 3."
     declared = ["3." + each.removeprefix(beginning) for each in project["classifiers"] if each.startswith(beginning)]

@@ -1,4 +1,4 @@
-"""A second evaluator, plain and slow: it walks the tree, rounds with fractions, shares no code with the first."""
+"""A second evaluator, simple and slow: it walks the tree, rounds with fractions, and shares no code with the first."""
 
 from fractions import Fraction
 from math import copysign, inf, isfinite, nan

@@ -1,4 +1,4 @@
-"""Texts made to hurt: each ends in SelectorError or a working selector, soon, and without deep recursion."""
+"""Hostile texts: each gives a SelectorError or a working selector, quickly and without deep recursion."""
 
 import sys
 from time import thread_time
@@ -11,7 +11,7 @@ from jmsbridge.selectors import MAX_DEPTH, MAX_LENGTH, Selector, SelectorError, 
 from jmsbridge.selectors.rewriting import render
 from jmsbridge.testing.marks import rule
 
-SOON = 1.0  # seconds of this thread's own time: the machine may be busy
+SOON = 1.0  # seconds of this thread's CPU time, since the machine may be busy
 N = MAX_LENGTH
 
 REFUSED = {
@@ -125,7 +125,7 @@ ODDITIES = ["JMSPriority", "JMSFoo", "'", '"', "\\", "é", "\u2028", "%"]
 
 @rule("SE-2")
 @given(st.lists(st.sampled_from(WORDS + ODDITIES), max_size=12))
-def test_any_heap_of_words_is_a_selector_or_an_error_with_its_place(words: list[str]) -> None:
+def test_any_sequence_of_words_is_a_selector_or_an_error_with_its_position(words: list[str]) -> None:
     text = " ".join(words)
     error: SelectorError | None = None
     try:

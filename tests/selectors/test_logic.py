@@ -14,7 +14,7 @@ STATES: list[bool | None] = [T, F, U]
 
 
 def truth(condition: str, **values: Any) -> bool | None:
-    """The third value is seen from outside: unknown matches neither itself nor its negation."""
+    """True, false or unknown: an unknown condition matches neither itself nor its negation."""
     yes = compile_selector(condition).matches(values.get)
     no = compile_selector(f"NOT ({condition})").matches(values.get)
     assert not (yes and no)
@@ -45,7 +45,7 @@ def test_longer_chains_follow_the_tables_in_any_order() -> None:
 
 
 @rule("SE-22")
-def test_what_cannot_change_the_result_need_not_be_looked_up() -> None:
+def test_operands_that_cannot_change_the_result_are_not_looked_up() -> None:
     asked: list[str] = []
 
     def lookup(name: str) -> object:
@@ -122,7 +122,7 @@ def test_a_boolean_alone_is_a_selector() -> None:
 
 @rule("SE-16")
 @pytest.mark.parametrize("value", [None, "true", 1, Long(1), 1.0])
-def test_what_is_no_boolean_matches_neither_way(value: Any) -> None:
+def test_a_value_that_is_not_boolean_matches_neither_way(value: Any) -> None:
     assert truth("flag", flag=value) is None
     assert not compile_selector("flag AND TRUE").matches({"flag": value}.get)
     assert compile_selector("flag OR TRUE").matches({"flag": value}.get)
@@ -140,7 +140,7 @@ def test_between_includes_its_bounds(value: Any, inside: bool) -> None:
 
 @rule("SE-17", "SE-18")
 @pytest.mark.parametrize("value", ["2", True])
-def test_between_on_what_is_no_number_is_false_both_ways(value: Any) -> None:
+def test_between_on_a_value_that_is_not_a_number_is_false_both_ways(value: Any) -> None:
     assert truth("x BETWEEN 1 AND 3", x=value) is False
     assert truth("x NOT BETWEEN 1 AND 3", x=value) is False
 

@@ -135,7 +135,9 @@ def test_a_float_is_not_the_double_of_the_same_digits() -> None:
 
 @rule("SE-21")
 def test_a_long_becomes_a_float_in_one_rounding() -> None:
-    number = 2**62 + 2**38 + 1  # a double would land on the middle between two floats and then go the wrong way
+    number = (
+        2**62 + 2**38 + 1
+    )  # rounded to a double first, it would be halfway between two floats, and then be rounded the wrong way
     assert holds("a = b", a=Long(number), b=Float(2.0**62 + 2.0**39))
 
 
@@ -148,7 +150,7 @@ def test_integers_divided_by_zero_never_match(condition: str) -> None:
 
 
 @rule("SE-21")
-def test_not_a_number_is_only_different() -> None:
+def test_nan_is_unequal_to_every_number() -> None:
     for value in (nan, Float(nan)):
         for operator in ("=", "<", "<=", ">", ">="):
             assert not compile_selector(f"a {operator} 1.0").matches({"a": value}.get)
@@ -161,5 +163,5 @@ def test_not_a_number_is_only_different() -> None:
     "condition", ["a + 1 = 3", "a + 1 <> 3", "NOT (a + 1 = 3)", "-a < 5", "NOT (+a < 5)", "1 - a > b"]
 )
 @pytest.mark.parametrize("value", ["2", True, None, b"2"])
-def test_arithmetic_on_what_is_no_number_never_matches(condition: str, value: Any) -> None:
+def test_arithmetic_on_a_value_that_is_not_a_number_never_matches(condition: str, value: Any) -> None:
     assert not compile_selector(condition).matches({"a": value, "b": 0}.get)

@@ -77,11 +77,11 @@ def test_the_delivery_count_is_that_of_this_delivery() -> None:
 
 
 @rule("SE-9")
-def test_the_body_is_out_of_reach() -> None:
+def test_the_body_cannot_be_named() -> None:
     assert compile_selector("body IS NULL AND text IS NULL").matches_envelope(envelope())
 
 
-def test_what_a_selector_tells() -> None:
+def test_the_attributes_of_a_selector() -> None:
     selector = compile_selector("a = 1 OR JMSType LIKE 'x' OR a IS NULL")
     assert selector.text == str(selector) == "a = 1 OR JMSType LIKE 'x' OR a IS NULL"
     assert selector.identifiers == {"a", "JMSType"}

@@ -1,4 +1,4 @@
-"""What is a selector and what is none (section 3.8.1.1)."""
+"""Which texts are selectors (section 3.8.1.1)."""
 
 import pytest
 
@@ -149,7 +149,7 @@ def test_precedence_and_association(text: str, tree: t.Node) -> None:
 @pytest.mark.parametrize(
     "junk", ["b", "1", "'x'", ")", "= 2", "NOT", "a = 1", ",", ";", "IS NULL", "AND", "OR", "(", "(b)"]
 )
-def test_junk_after_a_selector_is_an_error(junk: str) -> None:
+def test_text_after_a_selector_is_an_error(junk: str) -> None:
     with pytest.raises(SelectorError):
         compile_selector(f"a = 1 {junk}")
 
@@ -209,7 +209,7 @@ def test_operands_visibly_of_the_wrong_type_are_errors(text: str) -> None:
         ("a LIKE 'x' ESCAPE 'no'", 18, "'no'"),
     ],
 )
-def test_errors_name_place_and_piece(text: str, position: int, piece: str) -> None:
+def test_errors_name_position_and_text(text: str, position: int, piece: str) -> None:
     with pytest.raises(SelectorError) as caught:
         compile_selector(text)
     assert (caught.value.position, caught.value.piece) == (position, piece)

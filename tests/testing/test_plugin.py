@@ -74,7 +74,7 @@ def test_fails_otherwise(harness): raise ValueError("something else")
     )
 
 
-def test_plugin_fails_a_claim_that_is_not_kept(pytester: pytest.Pytester) -> None:
+def test_plugin_fails_a_claimed_feature_that_is_refused(pytester: pytest.Pytester) -> None:
     result = _run(
         pytester,
         """
@@ -135,7 +135,7 @@ def test_passes(harness): assert True
 
 
 def test_plugin_has_cases_that_do_not_apply(pytester: pytest.Pytester) -> None:
-    """What no emulation gives."""
+    """A case that needs a native capability does not apply where it is emulated."""
     result = _run(
         pytester,
         """

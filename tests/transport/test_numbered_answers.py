@@ -1,4 +1,4 @@
-"""Which publishes are answered: against a model, in every order in which a broker may answer."""
+"""Which publishes are answered, compared with a model, in every order in which a broker may answer."""
 
 import weakref
 
@@ -52,7 +52,7 @@ def test_answers_out_of_order_as_a_broker_gives_them() -> None:
     assert len(confirms) == 0
 
 
-def test_a_lost_channel_gives_up_everything_and_counts_anew() -> None:
+def test_a_lost_channel_drops_everything_and_counts_from_the_start() -> None:
     confirms: NumberedAnswers[str] = NumberedAnswers()
     confirms.sent("a")
     confirms.sent("b")
@@ -62,7 +62,7 @@ def test_a_lost_channel_gives_up_everything_and_counts_anew() -> None:
     assert list(confirms.waiting()) == ["c"]
 
 
-def test_what_was_not_written_gives_its_number_to_the_next() -> None:
+def test_the_number_of_an_unwritten_publish_is_reused() -> None:
     confirms: NumberedAnswers[str] = NumberedAnswers()
     confirms.sent("a")
     assert confirms.sent("too large") == 2
@@ -73,7 +73,7 @@ def test_what_was_not_written_gives_its_number_to_the_next() -> None:
     assert len(confirms) == 0
 
 
-def test_full_by_what_is_open_or_by_what_follows_one_that_stays_open() -> None:
+def test_full_by_open_publishes_or_by_answers_behind_an_open_one() -> None:
     confirms: NumberedAnswers[int] = NumberedAnswers()
     while not confirms.is_full:
         confirms.sent(0)
@@ -87,9 +87,9 @@ def test_full_by_what_is_open_or_by_what_follows_one_that_stays_open() -> None:
     assert not confirms.is_full
 
 
-def test_what_is_answered_is_let_go() -> None:
+def test_answered_entries_are_not_referenced() -> None:
     class Entry:
-        """Something that can be watched going."""
+        """An object that can be weakly referenced."""
 
     confirms: NumberedAnswers[Entry] = NumberedAnswers()
     entries = [Entry() for _ in range(50)]

@@ -1,4 +1,4 @@
-"""What happens inside a verb becomes its ticket's one answer."""
+"""The result of a verb becomes the one answer of its ticket."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def test_a_verb_that_ends_succeeds() -> None:
     assert ticket.answers == [None]
 
 
-def test_its_error_is_the_answer() -> None:
+def test_the_error_of_a_verb_is_the_answer() -> None:
     ticket, error = Ticket(), BackendError("no")
     with Answer(ticket):
         raise error
@@ -26,7 +26,7 @@ def test_without_a_ticket_the_error_is_raised() -> None:
         raise BackendError("no")
 
 
-def test_a_defect_is_raised_and_answers_nothing() -> None:
+def test_a_bug_is_raised_and_answers_nothing() -> None:
     ticket = Ticket()
     with pytest.raises(ZeroDivisionError), Answer(ticket):
         raise ZeroDivisionError

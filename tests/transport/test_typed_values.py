@@ -1,4 +1,4 @@
-"""Types survive wires that have none."""
+"""Types survive protocols that do not have them."""
 
 import json
 import math
@@ -70,13 +70,13 @@ def test_properties_of_a_program_that_copied_the_types_are_text() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b"{}", b'{"map": 5}', b'{"map": {"a": []}}', b"\xff"])
-def test_what_is_no_map(data: bytes) -> None:
+def test_data_that_is_not_a_map(data: bytes) -> None:
     with pytest.raises(ValueError, match="map message cannot be read"):
         decode_map(data)
 
 
 @pytest.mark.parametrize("data", [b"null", b'{"stream": 5}', b'{"stream": [1], "types": {"0": "x"}}'])
-def test_what_is_no_stream(data: bytes) -> None:
+def test_data_that_is_not_a_stream(data: bytes) -> None:
     with pytest.raises(ValueError, match="stream message cannot be read"):
         decode_stream(data)
 

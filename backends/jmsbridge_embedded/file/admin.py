@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from jmsbridge.spi import Address, AddressRefused, DestinationInfo, NotSupported
 from jmsbridge_embedded.file.access import Access
 from jmsbridge_embedded.file.batch import Batch
@@ -74,47 +76,40 @@ class FileAdmin:
         return walk.count
 
 
-class _Walk:
+class _Walk(msgspec.Struct):
     """A walk through the messages that are in a queue at its start, in order, each once."""
 
-    def __init__(
-        self,
-        address: Address,
-        selector: "Selector | None",
-        limit: int | None,
-        act: Callable[[Batch, list[Row]], None],
-    ) -> None:
-        self.count = 0
-        self._address = address
-        self._selector = selector
-        self._limit = limit
-        self._act = act
-        self._after = -1
-        self._last = -1
+    address: Address
+    selector: "Selector | None"
+    limit: int | None
+    act: Callable[[Batch, list[Row]], None]
+    count: int = 0
+    after: int = -1
+    last: int = -1
 
     def step(self, batch: Batch) -> bool:
         """Process the next page; return whether there may be more. Repeated if its transaction was rolled back."""
-        queue = _queue(batch, self._address)
-        count, after = self.count, self._after
+        queue = _queue(batch, self.address)
+        count, after = self.count, self.after
         batch.on_undo(lambda: self._go_back(count, after))
-        if self._last < 0:
-            self._last = batch.entries.sequence
-        rows = batch.entries.page(queue.id, self._after, 10 * BAND, _PAGE)
-        found = [row for row in rows if row[1] % BAND <= self._last and self._matches(row, queue)]
-        if self._limit is not None:
-            found = found[: max(0, self._limit - self.count)]
+        if self.last < 0:
+            self.last = batch.entries.sequence
+        rows = batch.entries.page(queue.id, self.after, 10 * BAND, _PAGE)
+        found = [row for row in rows if row[1] % BAND <= self.last and self._matches(row, queue)]
+        if self.limit is not None:
+            found = found[: max(0, self.limit - self.count)]
         if found:
-            self._act(batch, found)
+            self.act(batch, found)
         self.count += len(found)
         if rows:
-            self._after = rows[-1][1]
-        return len(rows) == _PAGE and (self._limit is None or self.count < self._limit)
+            self.after = rows[-1][1]
+        return len(rows) == _PAGE and (self.limit is None or self.count < self.limit)
 
     def _matches(self, row: Row, queue: QueueRow) -> bool:
-        return self._selector is None or self._selector.matches_envelope(decode(row[5], queue.address))
+        return self.selector is None or self.selector.matches_envelope(decode(row[5], queue.address))
 
     def _go_back(self, count: int, after: int) -> None:
-        self.count, self._after = count, after
+        self.count, self.after = count, after
 
 
 def _queue(batch: Batch, address: Address) -> QueueRow:

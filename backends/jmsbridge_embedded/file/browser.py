@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from jmsbridge.spi import Arrival, BackendError, Inbox, LinkLost, Native, Outcome, Ticket
+from jmsbridge.spi import Arrival, BackendError, Inbox, Native, Outcome, Ticket
 from jmsbridge_embedded.file.access import Access
 from jmsbridge_embedded.file.batch import Batch
 from jmsbridge_embedded.file.disk.catalog import QueueRow, selector_of
@@ -11,7 +11,7 @@ from jmsbridge_embedded.file.disk.entries import BAND
 from jmsbridge_embedded.file.disk.wire import decode
 from jmsbridge_embedded.file.operations import Verb
 from jmsbridge_embedded.native import NATIVE
-from jmsbridge_embedded.rules import answer
+from jmsbridge_embedded.rules import answer, check_alive
 
 __all__ = ["FileBrowser"]
 
@@ -22,8 +22,8 @@ _AT_ONCE: Final = 2000
 class FileBrowser:
     """The SPI's Subscription for BROWSE interests.
 
-    Shows, in order and page by page, the messages that waited when it was created and still wait. The end is a
-    ``drain`` that is answered after fewer arrivals than were granted. Its tokens need not be settled.
+    Shows, in order and page by page, the messages that waited when it was created and still wait. It has shown all when
+    a ``drain`` is answered after fewer arrivals than were granted. Its tokens need not be settled.
     """
 
     def __init__(
@@ -48,8 +48,7 @@ class FileBrowser:
 
     def grant(self, count: int) -> None:
         """Show up to ``count`` more messages."""
-        if self.lost is not None:
-            raise LinkLost(self.lost)
+        check_alive(self.lost)
         if count > 0:
             self._access.store.submit(Verb(lambda batch: self._grant(batch, count), failed=_ignored))
 
@@ -62,7 +61,7 @@ class FileBrowser:
         if self.lost is None:
             self._access.store.submit(Verb(self._drain, ticket))
         else:
-            ticket.fail(LinkLost(self.lost))
+            answer(ticket, self.lost)
 
     def close(self) -> None:
         """Close the browser."""
@@ -87,8 +86,7 @@ class FileBrowser:
 
     def _show(self, batch: Batch) -> bool:
         """Show the next messages; return whether to continue in the next transaction."""
-        if self.lost is not None:
-            raise LinkLost(self.lost)
+        check_alive(self.lost)
         self._remember(batch)
         queue, budget = self._find, _AT_ONCE
         while queue is not None and self._credit > 0:

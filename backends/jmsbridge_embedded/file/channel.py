@@ -11,7 +11,6 @@ from jmsbridge.spi import (
     Interest,
     LinkLost,
     Mode,
-    NotSupported,
     SendRefused,
     Subscription,
     SubscriptionRefused,
@@ -26,7 +25,15 @@ from jmsbridge_embedded.file.consumer import Accepted, FileConsumer
 from jmsbridge_embedded.file.disk.entries import Packed, pack
 from jmsbridge_embedded.file.dispatch import Token
 from jmsbridge_embedded.file.operations import Verb
-from jmsbridge_embedded.rules import answer, check_creatable, check_interest, check_owner, compiled
+from jmsbridge_embedded.rules import (
+    answer,
+    check_alive,
+    check_creatable,
+    check_interest,
+    check_owner,
+    check_transacted,
+    compiled,
+)
 
 __all__ = ["FileChannel", "end_channels"]
 
@@ -93,8 +100,7 @@ class FileChannel:
 
     def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
         """Start a consumer or a browser, with zero credit."""
-        if self.lost is not None:
-            raise LinkLost(self.lost)
+        check_alive(self.lost)
         compiled(interest.selector)
         _check_names(interest.dead_letters, interest.expired)
         check_interest(interest, self._client.client_id)
@@ -104,7 +110,7 @@ class FileChannel:
 
     def commit(self, ticket: Ticket) -> None:
         """Make sends and accepted settlements since the last commit effective, in one step."""
-        if self._is_transacted(ticket):
+        if self._is_usable(ticket):
             sends, self._sends = self._sends, []
             size = sum(len(packed.body) for packed in sends)
             act, failed = partial(self._commit, sends), partial(self._commit_failed, ticket)
@@ -112,7 +118,7 @@ class FileChannel:
 
     def rollback(self, ticket: Ticket) -> None:
         """Drop the sends since the last commit; accepted tokens are unsettled again."""
-        if self._is_transacted(ticket):
+        if self._is_usable(ticket):
             self._sends = []
             self._store.submit(Verb(self._rollback, ticket))
 
@@ -121,14 +127,14 @@ class FileChannel:
         if self.lost is None:
             self._access.end_soon(self._close)
 
-    def _is_transacted(self, ticket: Ticket) -> bool:
-        if self.lost is not None:
-            ticket.fail(LinkLost(self.lost))
-        elif self.accepted is None:
-            ticket.fail(NotSupported("this channel has no transaction: it was opened with transacted=False"))
-        else:
-            return True
-        return False
+    def _is_usable(self, ticket: Ticket) -> bool:
+        try:
+            check_alive(self.lost)
+            check_transacted(self.accepted)
+        except BackendError as error:
+            ticket.fail(error)
+            return False
+        return True
 
     # -- in a transaction of the file ----------------------------------------------------------------------------
 
@@ -160,7 +166,15 @@ class FileChannel:
             return
         made = TransactionRolledBack(f"the transaction was rolled back: {error}")
         made.__cause__ = error
-        self._store.submit(Verb(self._rollback, _Failing(ticket, made)))
+
+        def roll_back(batch: Batch) -> None:
+            self._rollback(batch)
+            batch.effects.append(partial(ticket.fail, made))
+
+        def failed(late: BackendError) -> None:
+            ticket.fail(late if isinstance(late, LinkLost) else made)
+
+        self._store.submit(Verb(roll_back, failed=failed))
 
     def _rollback(self, batch: Batch) -> None:
         """Accepted tokens are unsettled again; those of closed consumers return to the queue."""
@@ -306,20 +320,6 @@ class _Send:
             self._ticket.fail(error)
         else:
             _log.debug("a send without confirmation was refused: %s", error)
-
-
-class _Failing:
-    """A ticket that answers every result with the given error."""
-
-    def __init__(self, ticket: Ticket, error: BackendError) -> None:
-        self._ticket = ticket
-        self._error = error
-
-    def succeed(self) -> None:
-        self._ticket.fail(self._error)
-
-    def fail(self, error: BackendError) -> None:
-        self._ticket.fail(error if isinstance(error, LinkLost) else self._error)
 
 
 def _check_names(*names: str | None) -> None:

@@ -22,7 +22,7 @@ from jmsbridge_embedded.file.disk.catalog import QueueRow
 from jmsbridge_embedded.file.dispatch import Taker, Token
 from jmsbridge_embedded.file.operations import SMALL, Verb
 from jmsbridge_embedded.native import NATIVE
-from jmsbridge_embedded.rules import answer, is_expired
+from jmsbridge_embedded.rules import answer, check_alive, is_expired
 
 __all__ = ["Accepted", "FileConsumer"]
 
@@ -66,8 +66,7 @@ class FileConsumer(Taker):
 
     def grant(self, count: int) -> None:
         """Allow ``count`` more arrivals."""
-        if self.lost is not None:
-            raise LinkLost(self.lost)
+        check_alive(self.lost)
         if count > 0:
             owed, self._ungranted = self._ungranted, 0
             count += owed
@@ -83,7 +82,7 @@ class FileConsumer(Taker):
     def drain(self, ticket: Ticket) -> None:
         """Take credit to zero."""
         if self.lost is not None:
-            ticket.fail(LinkLost(self.lost))
+            answer(ticket, self.lost)
             return
         self._ungranted = 0
         self._store.submit(Verb(self._drain, ticket))

@@ -17,7 +17,7 @@ SMALL: Final = 64
 
 
 class Verb:
-    """A verb of the SPI on the path; its ticket is answered after COMMIT.
+    """An asynchronous verb of the SPI; its ticket is answered after COMMIT.
 
     ``act`` returns True to continue in the next transaction. An error goes to ``failed`` if given, else to the ticket.
     """

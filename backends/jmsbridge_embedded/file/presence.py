@@ -61,7 +61,8 @@ class Presence:
         while True:
             try:
                 lock = self._try_lock()
-            except FileNotFoundError:  # the last process to leave has removed the folder
+            except (FileNotFoundError, FileExistsError):
+                # the last process to leave has removed the folder, perhaps after ``mkdir`` had found it
                 if time.monotonic() > deadline:
                     raise
                 lock = None

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
 from jmsbridge.spi import BackendError, ConnectFailed, LinkLost
+from jmsbridge.transport.deliveries.expiry import now_ms as _now
 from jmsbridge_embedded.client import Client
 from jmsbridge_embedded.file.batch import Batch, Operation
 from jmsbridge_embedded.file.disk.catalog import Catalog
@@ -40,7 +41,6 @@ from jmsbridge_embedded.file.operation_queue import OperationQueue
 from jmsbridge_embedded.file.operations import Call, End, Verb
 from jmsbridge_embedded.file.presence import Presence
 from jmsbridge_embedded.native import product
-from jmsbridge_embedded.rules import now as _now
 
 __all__ = ["Attached", "Store"]
 
@@ -131,7 +131,7 @@ class Store:
             ) from None
 
     def end(self, act: Callable[[Batch], None], timeout: float = _PATIENCE) -> End:
-        """The same for an end, which is repeated later if it fails now."""
+        """End something and wait for it; if that fails now, it is repeated later."""
         call = End(act, self._again_later)
         self.submit(call)
         try:

@@ -95,7 +95,7 @@ class MemoryAdmin:
         return self._walk(source, selector, limit, move)
 
     def _check(self) -> None:
-        self._state.mend()
+        self._state.repair()
         self.client.check()
 
     def _walk(

@@ -5,13 +5,13 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jmsbridge.spi import Arrival, Inbox, LinkLost, Native, Outcome, Ticket
+from jmsbridge.spi import Arrival, Inbox, Native, Outcome, Ticket
 from jmsbridge_embedded.memory.queues.backlog import Entry
 from jmsbridge_embedded.memory.queues.queue import Queue
 from jmsbridge_embedded.memory.queues.slices import in_slices
 from jmsbridge_embedded.memory.queues.walk import Walk
 from jmsbridge_embedded.native import NATIVE
-from jmsbridge_embedded.rules import answer
+from jmsbridge_embedded.rules import answer, check_alive
 
 if TYPE_CHECKING:
     from jmsbridge.selectors import Selector
@@ -22,8 +22,8 @@ __all__ = ["Browser"]
 class Browser:
     """The SPI's Subscription for BROWSE interests; guarded by the broker's lock.
 
-    Shows, in order, the messages that waited when it was created, except those that no longer wait at their turn. The
-    end is a ``drain`` that is answered after fewer arrivals than were granted. Its tokens need not be settled.
+    Shows, in order, the messages that waited when it was created, except those that no longer wait at their turn. It
+    has shown all when a ``drain`` is answered after fewer arrivals than were granted. Its tokens need not be settled.
     """
 
     def __init__(
@@ -57,16 +57,15 @@ class Browser:
         state = self._state
         try:
             with state.lock:
-                state.mend()
+                state.repair()
                 lost = self.lost
                 self.credit += max(0, count)
             if lost is None:
                 in_slices(state, self._show)
         except BaseException:  # an interrupt: other threads do not depend on the next verb
-            start_new_thread(state.mend_now, ())
+            start_new_thread(state.repair_now, ())
             raise
-        if lost is not None:
-            raise LinkLost(lost)
+        check_alive(lost)
 
     def settle(self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1) -> None:
         """Answer the ticket; a browser takes no messages."""
@@ -78,17 +77,17 @@ class Browser:
         try:
             in_slices(state, self._show)
             with state.lock:
-                state.mend()
+                state.repair()
                 self.credit = 0
         except BaseException:  # an interrupt: other threads do not depend on the next verb
-            start_new_thread(state.mend_now, ())
+            start_new_thread(state.repair_now, ())
             raise
         answer(ticket, self.lost)
 
     def close(self) -> None:
         """Close the browser."""
         with self._state.lock:
-            self._state.mend()
+            self._state.repair()
             if self.lost is None:
                 self.stop("the browser was closed")
                 self._on_close(self)

@@ -12,17 +12,17 @@ from jmsbridge.spi import (
     Interest,
     LinkLost,
     Mode,
-    NotSupported,
     Subscription,
     Ticket,
     TransactionRolledBack,
 )
+from jmsbridge.transport.tickets import Answer
 from jmsbridge_embedded.client import Client
 from jmsbridge_embedded.memory.browser import Browser
 from jmsbridge_embedded.memory.consumer import Accepted, Consumer
 from jmsbridge_embedded.memory.destinations import Destinations
 from jmsbridge_embedded.memory.queues.backlog import Entry
-from jmsbridge_embedded.rules import compiled
+from jmsbridge_embedded.rules import check_alive, check_transacted, compiled
 
 if TYPE_CHECKING:
     from jmsbridge.selectors import Selector
@@ -61,7 +61,7 @@ class Channel:
         try:
             with self._lock:
                 if state.step is not None:
-                    state.mend()
+                    state.repair()
                 if self.lost is not None:
                     raise LinkLost(self.lost)
                 if self.accepted is None:
@@ -86,7 +86,7 @@ class Channel:
                 _log.debug("a send without confirmation was refused: %s", error)
             return
         except BaseException:  # an interrupt: repair on another thread, without waiting for the next verb
-            start_new_thread(state.mend_now, ())
+            start_new_thread(state.repair_now, ())
             raise
         if ticket is not None:
             ticket.succeed()
@@ -113,7 +113,7 @@ class Channel:
     def close(self) -> None:
         """Roll back, and return held messages as REQUEUED."""
         with self._lock:
-            self._state.mend()
+            self._state.repair()
             if self.lost is None:
                 self._channels.discard(self)
                 end_channels([self], "the channel was closed")
@@ -174,22 +174,15 @@ class Channel:
         return consumer
 
     def _check(self) -> None:
-        self._state.mend()
-        if self.lost is not None:
-            raise LinkLost(self.lost)
+        self._state.repair()
+        check_alive(self.lost)
 
     def _end_transaction(self, ticket: Ticket, act: Callable[[], None]) -> None:
-        try:
-            with self._lock:
-                self._check()
-                if self.accepted is None:
-                    raise NotSupported("this channel has no transaction: it was opened with transacted=False")
-                act()
-                self._state.step = None
-        except BackendError as error:
-            ticket.fail(error)
-        else:
-            ticket.succeed()
+        with Answer(ticket), self._lock:
+            self._check()
+            check_transacted(self.accepted)
+            act()
+            self._state.step = None
 
 
 def end_channels(channels: Sequence[Channel], lost: str, *, death: bool = False) -> None:

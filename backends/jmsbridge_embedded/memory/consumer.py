@@ -4,14 +4,14 @@ from _thread import start_new_thread
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from jmsbridge.spi import Inbox, Interest, LinkLost, Native, Outcome, Ticket, rejected_to
+from jmsbridge.spi import Inbox, Interest, Native, Outcome, Ticket, rejected_to
 from jmsbridge_embedded.memory.queues.backlog import GONE, Entry
 from jmsbridge_embedded.memory.queues.queue import Queue
 from jmsbridge_embedded.memory.queues.slices import in_slices
 from jmsbridge_embedded.memory.queues.steps import accepted, granted, paused
 from jmsbridge_embedded.memory.queues.takers import Taker
 from jmsbridge_embedded.native import NATIVE
-from jmsbridge_embedded.rules import answer, is_expired
+from jmsbridge_embedded.rules import answer, check_alive, is_expired
 
 __all__ = ["Accepted", "Consumer"]
 
@@ -54,7 +54,7 @@ class Consumer(Taker):
         try:
             with self._lock:
                 if state.step is not None:
-                    state.mend()
+                    state.repair()
                 lost = self.lost
                 if lost is None and count > 0 and not self._retired:
                     queue = self.queue
@@ -63,10 +63,9 @@ class Consumer(Taker):
                         queue.serve(self)
                     state.step = None
         except BaseException:  # an interrupt: other threads do not depend on the next verb
-            start_new_thread(state.mend_now, ())
+            start_new_thread(state.repair_now, ())
             raise
-        if lost is not None:
-            raise LinkLost(lost)
+        check_alive(lost)
 
     def settle(self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1) -> None:
         """Settle these messages; done when this returns."""
@@ -74,7 +73,7 @@ class Consumer(Taker):
         try:
             with self._lock:
                 if state.step is not None:
-                    state.mend()
+                    state.repair()
                 lost = self.lost
                 if lost is None:
                     transaction = self._transaction
@@ -86,7 +85,7 @@ class Consumer(Taker):
                         transaction.update((entry, self) for entry in tokens if entry.holder is self)
                     state.step = None
         except BaseException:  # an interrupt: other threads do not depend on the next verb
-            start_new_thread(state.mend_now, ())
+            start_new_thread(state.repair_now, ())
             raise
         if lost is None:
             if ticket is not None:
@@ -102,14 +101,14 @@ class Consumer(Taker):
                 in_slices(state, lambda: self.lost is None and self.queue.catch_up())
             with self._lock:
                 if state.step is not None:
-                    state.mend()
+                    state.repair()
                 lost = self.lost
                 if lost is None:
                     if self.credit > 0:
                         state.do(paused, self)
                     state.step = None
         except BaseException:  # an interrupt: other threads do not depend on the next verb
-            start_new_thread(state.mend_now, ())
+            start_new_thread(state.repair_now, ())
             raise
         answer(ticket, lost)
 
@@ -117,7 +116,7 @@ class Consumer(Taker):
         """Leave the queue; from now on this only holds its unsettled messages."""
         state = self._state
         with self._lock:
-            state.mend()
+            state.repair()
             if self.lost is None and not self._retired:
                 self._retired = True
                 self.queue.leave(self)
@@ -127,7 +126,7 @@ class Consumer(Taker):
         """Close it; held messages return as REQUEUED, except those that the open transaction accepted."""
         state = self._state
         with self._lock:
-            state.mend()
+            state.repair()
             if self.lost is None:
                 self.stop("the subscription was closed")
                 self.release()

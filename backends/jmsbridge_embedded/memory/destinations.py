@@ -31,12 +31,12 @@ class Destinations:
         self.topics = Topics(state, self._make)
         self._schedule = schedule
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         """After an interrupt: dispatch waiting messages, and forget unused destinations."""
         subscriptions = [each for topic in self.topics.topics.values() for each in topic.subscriptions]
         for queue in [*self.queues.values(), *(each.queue for each in subscriptions)]:
-            queue.mend()
-        self.topics.mend()
+            queue.repair()
+        self.topics.repair()
 
     def clear(self) -> None:
         """Drop all queues and topics."""

@@ -59,7 +59,7 @@ class Link(MemoryAdmin):
     def close(self) -> None:
         """End the link and delete its temporary destinations."""
         with self._state.lock:
-            self._state.mend()
+            self._state.repair()
             if self.client.lost is None:
                 self.end("the link was closed", death=False)
             self._state.step = None

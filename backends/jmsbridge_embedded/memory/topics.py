@@ -176,7 +176,7 @@ class Topics:
         topic.discard(subscription)
         self._forget_idle(name, topic)
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         """After an interrupt: forget unused topics."""
         for name, topic in list(self.topics.items()):
             self._forget_idle(name, topic)

@@ -1,7 +1,7 @@
 """Administration over AMQP 0-9-1, which can count, create, delete and purge, but not list."""
 
 from jmsbridge.spi import Address, AddressRefused, DestinationInfo, NotSupported
-from jmsbridge.transport.link_life import LinkLife
+from jmsbridge.transport.network.link_life import LinkLife
 from jmsbridge_rabbitmq.broker import topology
 from jmsbridge_rabbitmq.broker.conversations import Ask, Control, Conversation
 from jmsbridge_rabbitmq.broker.queue_kinds import QueueKinds

@@ -12,7 +12,7 @@ from collections.abc import Generator
 from typing import Any, NamedTuple
 
 from jmsbridge.spi import BackendError
-from jmsbridge.transport.link_life import DEADLINE, Done
+from jmsbridge.transport.network.link_life import DEADLINE, Done
 from jmsbridge_rabbitmq.connection.pair import ConnectionPair
 from jmsbridge_rabbitmq.protocol import names
 from jmsbridge_rabbitmq.protocol.errors import ChannelException, out_of_channels, refusal

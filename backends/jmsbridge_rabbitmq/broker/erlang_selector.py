@@ -1,52 +1,22 @@
 """Selectors for RabbitMQ's plugin for JMS topics: the tree as the text of an Erlang term. Pure.
 
 The text equals that of RabbitMQ's Java client, except that long chains of AND and OR become balanced trees. Expressions
-that the plugin evaluates wrongly although the properties have the expected types are refused. ``FAULTS`` lists what it
-does wrong with other types.
+that the plugin evaluates wrongly although the properties have the expected types are refused; the page
+``docs/backends/rabbitmq.md`` lists what it does wrong with other types.
 """
 
 from typing import Final
 
 from jmsbridge.codecs.javatext import double_text
-from jmsbridge.selectors import compile_selector
-from jmsbridge.selectors.tree import (
-    And,
-    Arithmetic,
-    Between,
-    Comparison,
-    Constant,
-    Identifier,
-    In,
-    IsNull,
-    Like,
-    Literal,
-    Node,
-    Not,
-    Or,
-    Signed,
-    fold,
-)
+from jmsbridge.selectors import compile_selector, tree
 from jmsbridge.spi import NotSupported
 
-__all__ = ["FAULTS", "MAX_BYTES", "MAX_NESTING", "erlang_selector"]
+__all__ = ["MAX_BYTES", "MAX_NESTING", "erlang_selector"]
 
 MAX_NESTING: Final = 16
 """The nesting of tuples and lists that the plugin accepts; RabbitMQ 4.0 and earlier accept any."""
 MAX_BYTES: Final = 65_536
 """The limit for the text, which must fit into one frame."""
-
-FAULTS: Final = {
-    "another type": "numbers, booleans and texts are compared in Erlang's order: the text '5' satisfies n > 10, and"
-    " <> and NOT IN are true for every other type; by the specification the result is unknown",
-    "LIKE": "if the property is a number or boolean, the broker closes the connection of the sender (541); `_` matches"
-    " one byte of UTF-8, and neither `_` nor `%` matches a line end",
-    "NaN and infinities": "they are sent as texts, or in dialect jms only in the body",
-    "JMSType": "with the option text_marker, a message without JMSType has the JMSType TextMessage",
-    "foreign headers": "if a selector names a header of type timestamp, null, bytes, table, array, decimal or unsigned,"
-    " the broker closes the connection of the sender (541); jmsbridge does not send such headers",
-    "Java": "a subscription that Java created with another selector also keeps that one; unsubscribe it there first",
-}
-"""Where the plugin deviates from the specification."""
 
 _UNSEEN: Final = frozenset(
     {"JMSXAppID", "JMSXConsumerTXID", "JMSXDeliveryCount", "JMSXProducerTXID", "JMSXRcvTimestamp", "JMSXState"}
@@ -58,7 +28,7 @@ _Term = tuple[str, int]  # the text and its depth of nesting
 def erlang_selector(selector: str, broker: str) -> str:
     """The text for a binding's argument; NotSupported if the plugin of ``broker`` cannot evaluate it."""
     try:
-        text, depth = fold(compile_selector(selector).tree, _term)
+        text, depth = tree.fold(compile_selector(selector).tree, _term)
         size = len(text.encode())
     except _Unable as error:
         why = str(error)
@@ -76,33 +46,33 @@ class _Unable(Exception):
     """The plugin cannot evaluate an expression."""
 
 
-def _term(node: Node, parts: tuple[_Term, ...]) -> _Term:
+def _term(node: tree.Node, parts: tuple[_Term, ...]) -> _Term:
     match node:
-        case Literal(value):
+        case tree.Literal(value):
             return _constant(value)
-        case Identifier(name):
+        case tree.Identifier(name):
             if name in _UNSEEN or len(name.encode()) > 255:
                 raise _Unable(f"the broker does not see {name[:40]} among a message's headers")
             return _tuple("ident", (_binary(name), 0))
-        case And() | Or():
-            return _balanced("and" if isinstance(node, And) else "or", parts)
-        case Not():
+        case tree.And() | tree.Or():
+            return _balanced("and" if isinstance(node, tree.And) else "or", parts)
+        case tree.Not():
             return _tuple("not", *parts)
-        case Comparison(operator):
+        case tree.Comparison(operator):
             return _tuple(operator, *parts)
-        case Between(negated=negated):
+        case tree.Between(negated=negated):
             return _tuple("not_between" if negated else "between", *parts)
-        case In(choices=choices, negated=negated):
+        case tree.In(choices=choices, negated=negated):
             listed = f"[{','.join(map(_binary, choices))}]", 1
             return _tuple("not_in" if negated else "in", *parts, listed)
-        case IsNull(negated=negated):
+        case tree.IsNull(negated=negated):
             return _tuple("not_null" if negated else "is_null", *parts)
-        case Like(pattern=pattern, escape=escape, negated=negated):
+        case tree.Like(pattern=pattern, escape=escape, negated=negated):
             if escape is not None and not escape.isascii():
                 raise _Unable("the character after ESCAPE must be ASCII")
             ending = "'no_escape'" if escape is None else _binary(escape)
             return _tuple("not_like" if negated else "like", *parts, (_binary(pattern), 0), (ending, 0))
-        case Arithmetic() | Signed():
+        case tree.Arithmetic() | tree.Signed():
             raise _Unable("its arithmetic divides integers as fractions, does not overflow, and crashes on texts")
         case _:
             raise _Unable(f"it does not support {type(node).__name__}")
@@ -119,7 +89,7 @@ def _balanced(name: str, parts: tuple[_Term, ...]) -> _Term:
     return _tuple(name, _balanced(name, parts[:middle]), _balanced(name, parts[middle:]))
 
 
-def _constant(value: Constant) -> _Term:
+def _constant(value: tree.Constant) -> _Term:
     if isinstance(value, bool):
         return ("'true'" if value else "'false'"), 0
     if isinstance(value, str):

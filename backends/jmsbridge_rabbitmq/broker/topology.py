@@ -54,7 +54,7 @@ __all__ = [
 TOPICS = "jms.durable.topic"
 TEMPORARY_TOPICS = "jms.temp.topic"
 _EXPIRES = 60_000  # ms for which a shared subscription outlives its last consumer, to survive a reconnect
-_CHECKS = 50  # of the number of consumers of a quorum queue, which learns of the end of a consumer with a delay
+_CHECKS = 50  # how often to ask a quorum queue for its consumers: it learns late that one has ended
 _CHECK_INTERVAL = 0.02  # seconds between two checks
 
 

@@ -3,7 +3,7 @@
 from pika import exceptions as pika_errors
 
 from jmsbridge.spi import AccessDenied, AuthenticationFailed, BackendError, ConnectFailed, Endpoint, LinkLost
-from jmsbridge.transport.diagnosis import causes, describe, unreachable
+from jmsbridge.transport.network.diagnosis import causes, describe, unreachable
 from jmsbridge_rabbitmq.connection.parameters import PORT, TLS_PORT
 
 __all__ = ["connect_error", "loss"]
@@ -54,7 +54,7 @@ def _from_login(error: BaseException, endpoint: Endpoint, login: str) -> Backend
 
 
 def _is_cut(error: BaseException) -> bool:
-    """Whether the connection broke without a reason from the broker, from which pika guesses one."""
+    """Whether the connection broke without a reason from the broker; pika then guesses one."""
     return "StreamLostError" in str(error)
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from jmsbridge.spi import AddressRefused
-from jmsbridge.transport.tls import TlsOptions, refuse_tls_options
+from jmsbridge.transport.network.tls import TlsOptions, refuse_tls_options
 from jmsbridge_rabbitmq.messages.wire import Dialect
 from jmsbridge_rabbitmq.protocol import names
 
@@ -36,8 +36,8 @@ class RabbitOptions(TlsOptions, frozen=True, kw_only=True):
     dead_letter_queue: str = "jms.dlq"
     """The queue for messages that were redelivered too often; empty for none."""
     heartbeat: _Seconds = 30
-    """Heart-beat time-out in seconds; the link is lost when the broker is silent for once to twice this plus 5 seconds:
-    35 to 70 seconds by default."""
+    """Heart-beat time-out in seconds. The link is lost when the broker has been silent for this time plus 5 seconds, or
+    at the latest twice as long: after 35 to 70 seconds by default."""
     login: Literal["plain", "external"] = "plain"
     """``external`` logs in with the client certificate instead of a password (plugin rabbitmq_auth_mechanism_ssl)."""
 
@@ -51,7 +51,7 @@ class RabbitOptions(TlsOptions, frozen=True, kw_only=True):
 
 
 class WithoutTls(RabbitOptions, frozen=True, kw_only=True):
-    """The options of the scheme without TLS, which refuse those of TLS."""
+    """Options of ``rabbitmq://``, where those of TLS are refused."""
 
     def __post_init__(self) -> None:
         refuse_tls_options(self, "rabbitmq", "rabbitmqs")

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 from jmsbridge.spi import Endpoint, LinkEvents, LinkLost
-from jmsbridge.transport.link_life import Done, LinkLife
+from jmsbridge.transport.network.link_life import Done, LinkLife
 from jmsbridge_rabbitmq.connection.errors import connect_error, loss
-from jmsbridge_rabbitmq.connection.fast_socket import socket_class
 from jmsbridge_rabbitmq.connection.options import RabbitOptions
 from jmsbridge_rabbitmq.connection.parameters import parameters
+from jmsbridge_rabbitmq.connection.pika_socket import AmqpSocket
 
 __all__ = ["ConnectionPair"]
 
@@ -68,7 +68,7 @@ class ConnectionPair:
         self.consuming = self._new_connection(opened, failed)
 
     def _new_connection(self, opened: Callable[[Any], None], failed: Callable[[Any, BaseException], None]) -> Any:
-        return socket_class()(
+        return AmqpSocket(
             self._parameters,
             on_open_callback=opened,
             on_open_error_callback=failed,

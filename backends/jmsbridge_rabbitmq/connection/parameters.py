@@ -6,7 +6,7 @@ import pika
 from pika import credentials
 
 from jmsbridge.spi import Endpoint
-from jmsbridge.transport.tls import client_context
+from jmsbridge.transport.network.tls import client_context
 from jmsbridge_rabbitmq.connection.options import RabbitOptions
 
 __all__ = ["PORT", "TLS_PORT", "parameters", "virtual_host"]

@@ -1,36 +1,41 @@
-"""pika's connection with writes joined into batches, and with messages as ``Content``.
+"""pika's connection with writes joined into batches, and with messages past pika.
 
-Everything here belongs to the I/O thread.
+pika does the handshake, the heart-beats and the channels. Messages, confirms and acknowledgements are written and read
+by ``protocol.frames``: pika would write three frames per message, build three objects per delivery, and decode floats
+as integers. Everything here belongs to the I/O thread.
 """
 
 import time
 from collections.abc import Callable
 from typing import Any
 
-from pika import spec
+from pika import frame, spec
 from pika.exceptions import NoFreeChannels
 
-from jmsbridge_rabbitmq.connection.pika_inside import PikaInside, RawProperties
-from jmsbridge_rabbitmq.protocol.fields import Unencodable
-from jmsbridge_rabbitmq.protocol.frames import DELIVER, GET_OK, RETURN, Confirm, Content
+from jmsbridge_rabbitmq.connection.pika_inside import PikaInside
+from jmsbridge_rabbitmq.protocol import frames
+from jmsbridge_rabbitmq.protocol.frames import Confirm, Content, FrameReader, PublishFrames
 
-__all__ = ["AmqpSocket", "listen_for_empty"]
+__all__ = ["AmqpSocket"]
 
-_FRAME_MAX = 131072
 _WRITE = 64 * 1024
 
 
 class AmqpSocket(PikaInside):
-    """A connection that writes in batches.
-
-    The callbacks of ``listen`` get what arrives on a channel.
-    """
+    """A connection that writes in batches. The callbacks of ``listen`` get what arrives on a channel."""
 
     _batch: list[bytes] | None = None
     _size = 0  # bytes of the batch
     _last: list[Callable[[], None]] | None = None
     asked: float | None = None
     """The monotonic time since which an answer is due and the broker is silent; any thread may read it."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self._reader = FrameReader()
+        self._publishers: dict[int, PublishFrames] = {}
+        self._on_content: dict[int, Callable[[Content], None]] = {}
+        self._on_confirm: dict[int, Callable[[Confirm], None]] = {}
+        super().__init__(*arguments, **options)
 
     # -- silence
 
@@ -78,22 +83,28 @@ class AmqpSocket(PikaInside):
             return
         self._batch.append(data)
         self._size += size
-        if self._size >= _WRITE:  # let the broker start; and pika's transport copies what a full socket does not take
+        if self._size >= _WRITE:  # so that the broker can start, and a full socket leaves pika less to copy
             self._write_batch()
 
     def received(self, data: bytes) -> None:
-        """Handle received bytes, and join the resulting writes."""
+        """Pass messages and confirms to their channels, the rest to pika, and join the resulting writes."""
         self.asked = None
+        self.bytes_received += len(data)  # pika's heart-beats look whether it grows
         first = self.begin()
         try:
-            self.read(data)
+            contents = self._on_content
+            for event in self._reader.feed(data):
+                if isinstance(event, Content):
+                    contents[event.channel](event)
+                elif isinstance(event, Confirm):
+                    self._on_confirm[event.channel](event)
+                else:
+                    self.let_pika_read(event.frame)
         finally:
             if first:
                 self.flush()
 
-    def read(self, data: bytes) -> None:
-        """Parse bytes, and pass messages to their channels."""
-        self.let_pika_read(data)
+    # -- channels
 
     def open_channel(self, opened: Callable[[Any], None]) -> bool:
         """Open a channel; False if the connection has reached its limit of channels."""
@@ -102,8 +113,6 @@ class AmqpSocket(PikaInside):
         except NoFreeChannels:
             return False
         return True
-
-    # -- messages
 
     def listen(
         self,
@@ -114,77 +123,51 @@ class AmqpSocket(PikaInside):
     ) -> None:
         """Set the callbacks for a channel's messages and returns, its confirms, and an empty basic.get."""
         number = channel.channel_number
-        listen_for_empty(channel, on_empty)
-        channel.jmsbridge_content = on_content
-        channel.add_on_return_callback(
-            lambda _, method, properties, body: on_content(
-                Content(
-                    method=RETURN, channel=number, consumer_tag="", delivery_tag=0, redelivered=False,
-                    exchange=method.exchange, routing_key=method.routing_key, reply_code=method.reply_code,
-                    reply_text=method.reply_text, properties=properties.raw, body=body,
-                )
-            )
-        )  # fmt: skip
+        channel.add_on_close_callback(lambda *_: self._forget(number))
+        if on_empty is not None:
+            channel.add_callback(on_empty, [spec.Basic.GetEmpty], one_shot=False)
+        self._on_content[number] = on_content
         if on_confirm is not None:
+            self._on_confirm[number] = on_confirm
+            self._publishers[number] = PublishFrames(number, self.params.frame_max)
 
-            def confirmed(frame: Any) -> None:
-                method = frame.method
-                accepted = method.INDEX == spec.Basic.Ack.INDEX
-                on_confirm(Confirm(number, method.delivery_tag, method.multiple, accepted))
+    def _forget(self, number: int) -> None:
+        self._on_content.pop(number, None)
+        self._on_confirm.pop(number, None)
+        self._publishers.pop(number, None)
 
-            channel.add_callback(confirmed, [spec.Basic.Ack, spec.Basic.Nack], one_shot=False)
+    # -- messages
 
     def consume(self, channel: Any, queue: str, exclusive: bool, done: Callable[[Any], None]) -> str:
         """Start a consumer and return its tag."""
-        tag: str = channel.basic_consume(queue, self._delivered, exclusive=exclusive, callback=done)
+        tag: str = channel.basic_consume(queue, _never, exclusive=exclusive, callback=done)
         return tag
 
-    def _delivered(self, channel: Any, method: Any, properties: Any, body: bytes) -> None:
-        channel.jmsbridge_content(
-            Content(
-                method=DELIVER, channel=channel.channel_number, consumer_tag=method.consumer_tag,
-                delivery_tag=method.delivery_tag, redelivered=method.redelivered, exchange=method.exchange,
-                routing_key=method.routing_key, reply_code=0, reply_text="", properties=properties.raw, body=body,
-            )
-        )  # fmt: skip
+    def confirm_select(self, channel: Any, done: Callable[[Any], None]) -> None:
+        """Put a channel into confirm mode."""
+        channel.confirm_delivery(_never, done)
 
     def get(self, channel: Any, queue: str) -> None:
         """Send basic.get; the message arrives as content, or ``on_empty`` of ``listen`` is called."""
-        channel.basic_get(queue, self._got)
-
-    def _got(self, channel: Any, method: Any, properties: Any, body: bytes) -> None:
-        channel.jmsbridge_content(
-            Content(
-                method=GET_OK, channel=channel.channel_number, consumer_tag="", delivery_tag=method.delivery_tag,
-                redelivered=method.redelivered, exchange=method.exchange, routing_key=method.routing_key,
-                reply_code=0, reply_text="", properties=properties.raw, body=body,
-            )
-        )  # fmt: skip
+        self.put(frame.Method(channel.channel_number, spec.Basic.Get(queue=queue)).marshal())
 
     def publish(
         self, channel: Any, exchange: str, routing_key: str, mandatory: bool, properties: bytes, body: bytes
     ) -> None:
         """Publish one message; Unencodable if its header exceeds a frame."""
-        self.check_header(properties)
-        self.expect()
-        channel.basic_publish(exchange, routing_key, body, RawProperties(properties), mandatory=mandatory)
-
-    def check_header(self, properties: bytes) -> None:
-        """Unencodable if a header exceeds a frame, for which the broker would close the connection."""
-        room = (self.params.frame_max or _FRAME_MAX) - 20
-        if len(properties) > room:
-            raise Unencodable(f"headers and properties take {len(properties)} bytes, but a frame has room for {room}")
+        if self.asked is None:
+            self.expect()
+        publisher = self._publishers[channel.channel_number]
+        self.put(publisher.frames(exchange, routing_key, mandatory, properties, body))
 
     def ack(self, channel: Any, tag: int, multiple: bool) -> None:
         """Acknowledge."""
-        channel.basic_ack(tag, multiple)
+        self.put(frames.ack(channel.channel_number, tag, multiple))
 
     def requeue(self, channel: Any, tag: int) -> None:
         """Requeue a message (basic.nack)."""
-        channel.basic_nack(tag, requeue=True)
+        self.put(frames.nack(channel.channel_number, tag))
 
 
-def listen_for_empty(channel: Any, on_empty: Callable[[Any], None] | None) -> None:
-    """Set the callback for an empty basic.get on the channel."""
-    if on_empty is not None:
-        channel.add_callback(on_empty, [spec.Basic.GetEmpty], one_shot=False)
+def _never(*_: Any) -> None:
+    """For pika, which asks for a callback: deliveries and confirms do not reach it."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jmsbridge.spi import AddressRefused, BackendError, SubscriptionRefused
-from jmsbridge.transport.acknowledgement_ranges import AcknowledgementRanges
+from jmsbridge.transport.deliveries.acknowledgement_ranges import AcknowledgementRanges
 from jmsbridge_rabbitmq.connection.pair import ConnectionPair
 from jmsbridge_rabbitmq.consuming.sources import Source, Sources
 from jmsbridge_rabbitmq.protocol.errors import ChannelException, is_exclusive_use, out_of_channels, refusal
@@ -92,7 +92,7 @@ class ConsumerChannel:
 
     @property
     def will_be_full(self) -> bool:
-        """The same, after the pending acknowledgements."""
+        """Whether the window will still be full when the pending acknowledgements are written."""
         return self._unsettled - self._accepted >= self.window
 
     @property

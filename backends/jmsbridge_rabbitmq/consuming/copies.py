@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jmsbridge.spi import BackendError, ChannelLost, Envelope, Interest, Ticket
-from jmsbridge.transport.copies import CopiesUnderWay
-from jmsbridge.transport.dead_letters import PAUSE, DeadLetters
-from jmsbridge.transport.expiry import now_ms
+from jmsbridge.transport.deliveries.copies import CopiesUnderWay
+from jmsbridge.transport.deliveries.dead_letters import PAUSE, DeadLetters
+from jmsbridge.transport.deliveries.expiry import now_ms
 from jmsbridge_rabbitmq.connection.pair import ConnectionPair
 from jmsbridge_rabbitmq.consuming.consumer_channel import ConsumerChannel
 from jmsbridge_rabbitmq.consuming.delivery_limit import DeliveryLimit, NearLimit

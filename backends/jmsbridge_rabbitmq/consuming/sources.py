@@ -12,7 +12,7 @@ from jmsbridge.spi import (
     Interest,
     SubscriptionRefused,
 )
-from jmsbridge.transport.link_life import Done, LinkLife
+from jmsbridge.transport.network.link_life import Done, LinkLife
 from jmsbridge_rabbitmq.broker import topology
 from jmsbridge_rabbitmq.broker.conversations import Control, Conversation
 from jmsbridge_rabbitmq.broker.erlang_selector import erlang_selector

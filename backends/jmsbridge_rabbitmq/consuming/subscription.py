@@ -21,10 +21,10 @@ from jmsbridge.spi import (
     Outcome,
     Ticket,
 )
-from jmsbridge.transport.commands import Commands
-from jmsbridge.transport.credit import CreditGate
-from jmsbridge.transport.expiry import is_expired, now_ms
-from jmsbridge.transport.link_life import Done
+from jmsbridge.transport.deliveries.commands import Commands
+from jmsbridge.transport.deliveries.credit import CreditGate
+from jmsbridge.transport.deliveries.expiry import is_expired, now_ms
+from jmsbridge.transport.network.link_life import Done
 from jmsbridge_rabbitmq.broker.capabilities import of_kind
 from jmsbridge_rabbitmq.connection.options import RabbitOptions
 from jmsbridge_rabbitmq.connection.pair import ConnectionPair
@@ -278,7 +278,7 @@ class Subscription:
             channel.round_trip(self._drained)  # basic.get could overtake deliveries on their way
 
     def _look(self) -> None:
-        """The queue has kept messages back if the window is full, or if acknowledgements have not reached it: fetch."""
+        """Fetch if the queue may have kept messages back: the window is full, or an acknowledgement is on its way."""
         if self._channel.is_full or self._channel.acks_may_be_unseen:
             self._fetch()
         else:

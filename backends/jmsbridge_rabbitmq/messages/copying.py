@@ -27,12 +27,12 @@ def copy_for(data: bytes, message_id: str | None = None) -> bytes:
 
 
 def dead_copy(data: bytes, message_id: str | None, notes: Mapping[str, Any]) -> bytes:
-    """The same for a dead letter, which does not expire, and has ``notes`` among its properties."""
+    """The list for a dead letter: it does not expire, and has ``notes`` among its properties."""
     return encode(_copied(data, message_id, _NOT_IN_DEAD, _IS_DEAD + encode_properties(notes)))
 
 
 def fresh_copy(data: bytes, message_id: str | None, deliveries: int, now: int) -> bytes:
-    """The same for the tail of its queue, where the broker counts from 0; it was delivered ``deliveries`` times.
+    """The list for a copy at the tail of its queue, where the broker counts from 0, after ``deliveries`` deliveries.
 
     It expires when the original would have; ``now`` is the time in milliseconds.
     """

@@ -94,7 +94,8 @@ def _java(read: _Read, envelope: Envelope) -> Envelope:
     """Add what a body of the Java client does not contain."""
     known, mine, table, _, _ = read
     reply_to = known.reply_to
-    if reply_to is not None and reply_to.startswith(BROKER_NAMED):
+    topic = envelope.reply_to is not None and envelope.reply_to.topic  # the client names temporary topics as queues
+    if not topic and reply_to is not None and reply_to.startswith(BROKER_NAMED):
         envelope = msgspec.structs.replace(envelope, reply_to=Address(reply_to, temporary=True))
     if CORRELATION in table:
         envelope = msgspec.structs.replace(envelope, correlation_id=_correlation(None, table))

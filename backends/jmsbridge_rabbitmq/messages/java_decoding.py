@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from jmsbridge.codecs import mutf8
 from jmsbridge.spi import Address, BodyKind, Byte, Char, Envelope, Float, Long, Short
-from jmsbridge_rabbitmq.messages.java_encoding import CLASSES, CLIENT, DESTINATION, HEADER, MOST_KEPT
+from jmsbridge_rabbitmq.messages.java_encoding import CLASSES, CLIENT, DESTINATION, HEADER
 from jmsbridge_rabbitmq.messages.java_objects import JavaFields, ObjectReader
+from jmsbridge_rabbitmq.protocol.cache import Cache
 from jmsbridge_rabbitmq.protocol.fields import Malformed, strict_text
 
 __all__ = ["decode", "is_java"]
@@ -129,21 +130,20 @@ _NUMBERS: Final[dict[int, tuple[Callable[[bytes], tuple[Any, ...]], int, Callabl
         (9, ">H", lambda value: Char(chr(value))),
     )
 }
-_texts: dict[bytes, str] = {}
+
+
+def _any_text(data: bytes) -> str:
+    try:
+        return mutf8.decode(data)
+    except mutf8.ModifiedUtf8Error as error:
+        raise Malformed("a text in a Java stream is malformed") from error
+
+
+_names: Final = Cache(_any_text)
 
 
 def _text(data: bytes) -> str:
-    found = _texts.get(data)
-    if found is None:
-        try:
-            found = mutf8.decode(data)
-        except mutf8.ModifiedUtf8Error as error:
-            raise Malformed("a text in a Java stream is malformed") from error
-        if len(data) <= 32:  # cache names, not ids
-            if len(_texts) >= MOST_KEPT:
-                _texts.clear()
-            _texts[data] = found
-    return found
+    return _names[data] if len(data) <= 32 else _any_text(data)  # longer ones are ids
 
 
 class _Stream:

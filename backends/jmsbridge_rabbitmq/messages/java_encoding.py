@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from jmsbridge.codecs import mutf8
 from jmsbridge.spi import Address, BodyKind, Byte, Char, Envelope, Float, Long, Short
+from jmsbridge_rabbitmq.protocol.cache import Cache
 from jmsbridge_rabbitmq.protocol.fields import Unencodable, text
 
-__all__ = ["CLASSES", "CLIENT", "DESTINATION", "HEADER", "JAVA_EXCHANGES", "MOST_KEPT", "encode"]
+__all__ = ["CLASSES", "CLIENT", "DESTINATION", "HEADER", "JAVA_EXCHANGES", "encode"]
 
 JAVA_EXCHANGES: Final = {
     (False, False): "jms.durable.queues",
@@ -25,7 +26,6 @@ JAVA_EXCHANGES: Final = {
 The client binds its own temporary queues to ``jms.temp.queues``; the default exchange reaches every queue.
 """
 
-MOST_KEPT: Final = 1024
 HEADER: Final = b"\xac\xed\0\5"
 CLIENT: Final = b"com.rabbitmq.jms.client."
 _NAMES: Final = {
@@ -78,30 +78,12 @@ _DESCRIPTOR: Final = b"".join(
 )
 _SECOND: Final = b"\x73\x71\0\x7e\0\0"
 
-_heads: dict[Address, bytes] = {}
-_replies: dict[Address, bytes] = {}
-_keys: dict[str, bytes] = {}
-
 
 def _utf(value: str) -> bytes:
     try:
         return mutf8.write_utf(value)
     except mutf8.ModifiedUtf8Error as error:
         raise Unencodable(f"RabbitMQ's Java client cannot read a text or name of this length here: {error}") from error
-
-
-def _utf8(value: str) -> bytes:
-    # Java's getBytes would replace lone surrogates by question marks; these can be decoded by jmsbridge.
-    return value.encode("utf-8", "surrogatepass")
-
-
-def _name(value: str) -> bytes:
-    found = _keys.get(value)
-    if found is None:
-        if len(_keys) >= MOST_KEPT:
-            _keys.clear()
-        found = _keys[value] = _utf(value)
-    return found
 
 
 def _object(address: Address, handle: int) -> bytes:
@@ -119,23 +101,14 @@ def _object(address: Address, handle: int) -> bytes:
     )
 
 
-def _head(address: Address) -> bytes:
-    if len(_heads) >= MOST_KEPT:
-        _heads.clear()
-    _heads[address] = found = _DESCRIPTOR + _object(address, 5)
-    return found
-
-
-def _reply(address: Address) -> bytes:
-    if len(_replies) >= MOST_KEPT:
-        _replies.clear()
-    _replies[address] = found = _block(_REPLY_TO) + _SECOND + _object(address, 8)
-    return found
-
-
 def _block(data: bytes) -> bytes:
     size = len(data)
     return (b"\x77" + bytes((size,)) if size < 256 else b"\x7a" + _pack_size(size)) + data
+
+
+_names: Final = Cache(_utf)
+_heads: Final[Cache[Address, bytes]] = Cache(lambda address: _DESCRIPTOR + _object(address, 5))
+_replies: Final[Cache[Address, bytes]] = Cache(lambda address: _block(_REPLY_TO) + _SECOND + _object(address, 8))
 
 
 def encode(envelope: Envelope, message_id: str) -> bytes:
@@ -144,13 +117,13 @@ def encode(envelope: Envelope, message_id: str) -> bytes:
     count, parts = _own(envelope)
     parts.append(_pack_size(len(envelope.properties)))
     for name, value in envelope.properties.items():
-        parts.append(_name(name) + _tagged(value))
+        parts.append(_names[name] + _tagged(value))
     parts.append(_content(kind, envelope.body))
     raw_id = message_id[3:] if message_id.startswith("ID:") else message_id
     first = (CLASSES[kind], _utf(raw_id), _pack_size(count if reply_to is None else count + 1), _TO)
-    whole = [HEADER, _block(b"".join(first)), _heads.get(address) or _head(address)]
+    whole = [HEADER, _block(b"".join(first)), _heads[address]]
     if reply_to is not None:
-        whole.append(_replies.get(reply_to) or _reply(reply_to))
+        whole.append(_replies[reply_to])
     whole.append(_block(b"".join(parts)))
     if kind is BodyKind.BYTES:
         whole.append(envelope.body)
@@ -192,7 +165,8 @@ def _content(kind: BodyKind, body: Any) -> bytes:
     if kind is BodyKind.TEXT or kind is BodyKind.OBJECT:
         if body is None:
             return b"\1"
-        data: bytes = body if kind is BodyKind.OBJECT else _utf8(body)
+        # Java's getBytes would replace lone surrogates by question marks; these can be decoded by jmsbridge.
+        data: bytes = body if kind is BodyKind.OBJECT else body.encode("utf-8", "surrogatepass")
         return b"\0" + _pack_size(len(data)) + data
     if kind is BodyKind.MAP:
         return _pack_size(len(body)) + b"".join([_utf(name) + _tagged(value) for name, value in body.items()])

@@ -6,6 +6,5 @@ its own mode. ``decode`` recognises the dialect of a message.
 
 from jmsbridge_rabbitmq.messages.decoding import FAULT, Inbound, decode
 from jmsbridge_rabbitmq.messages.encoding import Dialect, Encoder, Outbound
-from jmsbridge_rabbitmq.messages.losses import LOSSES
 
-__all__ = ["FAULT", "LOSSES", "Dialect", "Encoder", "Inbound", "Outbound", "decode"]
+__all__ = ["FAULT", "Dialect", "Encoder", "Inbound", "Outbound", "decode"]

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from jmsbridge.spi import Byte, Float, Long, Short
+from jmsbridge_rabbitmq.protocol.cache import Cache
 
 __all__ = [
     "MAX_DEPTH",
@@ -91,41 +92,30 @@ class _Entry(NamedTuple):
     made: _Made
 
 
-class Names(dict[bytes, _Entry]):
-    """A cache of entries by their first octets, bounded; ``wanted`` says for a name whether the caller wants it.
-
-    A program uses the same few names again and again.
-    """
+class Names(Cache[bytes, _Entry]):
+    """A cache of entries by their first octets; ``wanted`` says for a name whether the caller wants it."""
 
     def __init__(self, wanted: Callable[[str], bool] = lambda name: True) -> None:
-        super().__init__()
+        super().__init__(self._read, _MOST_NAMES)
         self._wanted = wanted
 
-    def __missing__(self, key: bytes) -> _Entry:
+    def _read(self, key: bytes) -> _Entry:
         if len(key) < 2 or len(key) != key[0] + 2:
             raise IndexError
-        if len(self) >= _MOST_NAMES:
-            self.clear()
         name, kind = text(key[1:-1]), key[-1]
-        self[key] = found = _Entry(name, kind, self._wanted(name), *_READ.get(kind, (None, 0, None)))
-        return found
+        return _Entry(name, kind, self._wanted(name), *_READ.get(kind, (None, 0, None)))
 
 
-class _Keys(dict[str, bytes]):
-    """A cache of the first octets of entries of one type, by name; bounded."""
+def _keys(code: str) -> Cache[str, bytes]:
+    """A cache of the first octets of entries of one type, by name."""
 
-    def __init__(self, code: str) -> None:
-        super().__init__()
-        self._code = code.encode()
-
-    def __missing__(self, name: str) -> bytes:
+    def key(name: str) -> bytes:
         data = _utf8(name)
         if len(data) > 255:
             raise TooLong(f"the name {name[:40]!r}… takes {len(data)} bytes, and AMQP 0-9-1 has room for 255")
-        if len(self) >= _MOST_NAMES:
-            self.clear()
-        self[name] = key = bytes((len(data),)) + data + self._code
-        return key
+        return bytes((len(data),)) + data + code.encode()
+
+    return Cache(key, _MOST_NAMES)
 
 
 def _utf8(value: str) -> bytes:
@@ -185,16 +175,16 @@ def _finite(layout: str) -> Callable[[float], bytes]:
     return packed
 
 
-_any_key: Final = _Keys("")
-_text_key: Final = _Keys("S")
-_FIXED: Final[dict[type, tuple[_Keys, Callable[[Any], bytes]]]] = {
-    bool: (_Keys("t"), struct.Struct(">?").pack),
-    Byte: (_Keys("b"), struct.Struct(">b").pack),
-    Short: (_Keys("s"), struct.Struct(">h").pack),
-    int: (_Keys("I"), struct.Struct(">i").pack),
-    Long: (_Keys("l"), struct.Struct(">q").pack),
-    Float: (_Keys("f"), _finite(">f")),
-    float: (_Keys("d"), _finite(">d")),
+_any_key: Final = _keys("")
+_text_key: Final = _keys("S")
+_FIXED: Final[dict[type, tuple[Cache[str, bytes], Callable[[Any], bytes]]]] = {
+    bool: (_keys("t"), struct.Struct(">?").pack),
+    Byte: (_keys("b"), struct.Struct(">b").pack),
+    Short: (_keys("s"), struct.Struct(">h").pack),
+    int: (_keys("I"), struct.Struct(">i").pack),
+    Long: (_keys("l"), struct.Struct(">q").pack),
+    Float: (_keys("f"), _finite(">f")),
+    float: (_keys("d"), _finite(">d")),
 }
 
 

@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from jmsbridge_rabbitmq.protocol.cache import Cache
 from jmsbridge_rabbitmq.protocol.fields import Malformed, Unencodable, text
 from jmsbridge_rabbitmq.protocol.properties import shortstr
 
@@ -31,7 +32,6 @@ GET_OK: Final = 71
 
 _END: Final = b"\xce"
 _DELIVERS: Final = b"\0\x3c\0\x3c"
-_MOST_DESTINATIONS: Final = 1024
 _BARE: Final = 8  # octets of a frame apart from its payload
 _HEAD: Final = 19  # octets of a header frame up to its flags
 _ADDED: Final = 65_536  # by so much the broker's own headers may exceed the agreed frame size
@@ -90,13 +90,11 @@ class PublishFrames:
     def __init__(self, channel: int, frame_max: int) -> None:
         self._channel = channel
         self._room = (frame_max or 131072) - _BARE
-        self._methods: dict[tuple[str, str, bool], bytes] = {}
+        self._methods = Cache(self._method)
 
     def frames(self, exchange: str, routing_key: str, mandatory: bool, properties: bytes, body: bytes) -> bytes:
         """Method, header and body frames of one message, joined; Unencodable if the header exceeds a frame."""
-        method = self._methods.get((exchange, routing_key, mandatory))
-        if method is None:
-            method = self._method(exchange, routing_key, mandatory)
+        method = self._methods[exchange, routing_key, mandatory]
         channel = self._channel
         size = len(body)
         head = 12 + len(properties)
@@ -116,7 +114,8 @@ class PublishFrames:
             parts += (_pack_body(3, channel, len(piece)), piece, _END)
         return b"".join(parts)
 
-    def _method(self, exchange: str, routing_key: str, mandatory: bool) -> bytes:
+    def _method(self, to: tuple[str, str, bool]) -> bytes:
+        exchange, routing_key, mandatory = to
         payload = b"".join(
             (
                 b"\0\x3c\0\x28\0\0",
@@ -125,11 +124,7 @@ class PublishFrames:
                 b"\1" if mandatory else b"\0",
             )
         )
-        if len(self._methods) >= _MOST_DESTINATIONS:
-            self._methods.clear()
-        found = _pack_body(1, self._channel, len(payload)) + payload + _END
-        self._methods[exchange, routing_key, mandatory] = found
-        return found
+        return _pack_body(1, self._channel, len(payload)) + payload + _END
 
 
 def ack(channel: int, tag: int, multiple: bool = False) -> bytes:
@@ -321,22 +316,16 @@ class FrameReader:
         )
 
 
-class _Routes(dict[bytes, tuple[str, str]]):
-    """Exchange and routing key by the last bytes of a method; bounded."""
-
-    def __missing__(self, payload: bytes) -> tuple[str, str]:
-        exchange, offset = _short(payload, 0)
-        routing_key, offset = _short(payload, offset)
-        if offset != len(payload):
-            raise Malformed("the length of a method differs from that of its frame")
-        if len(self) >= _MOST_DESTINATIONS:
-            self.clear()
-        self[payload] = found = exchange, routing_key
-        return found
+def _route(payload: bytes) -> tuple[str, str]:
+    exchange, offset = _short(payload, 0)
+    routing_key, offset = _short(payload, offset)
+    if offset != len(payload):
+        raise Malformed("the length of a method differs from that of its frame")
+    return exchange, routing_key
 
 
-_routes: Final = _Routes()
-_texts: Final[dict[bytes, str]] = {}
+_routes: Final = Cache(_route)  # exchange and routing key by the last bytes of a method
+_texts: Final = Cache(text)  # consumer tags and names, which recur with every message
 
 
 def _delivered(payload: bytes) -> tuple[str, int, bool, tuple[str, str]]:
@@ -349,11 +338,4 @@ def _delivered(payload: bytes) -> tuple[str, int, bool, tuple[str, str]]:
 def _short(payload: bytes, offset: int) -> tuple[str, int]:
     start = offset + 1
     end = start + payload[offset]
-    data = payload[start:end]
-    found = _texts.get(data)
-    if found is None:
-        # Consumer tags and names recur with every message; clearing drops names that the broker invents per message.
-        if len(_texts) >= _MOST_DESTINATIONS:
-            _texts.clear()
-        found = _texts[data] = text(data)
-    return found, end
+    return _texts[payload[start:end]], end

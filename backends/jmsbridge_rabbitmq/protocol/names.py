@@ -32,14 +32,14 @@ def check(name: str) -> None:
 
 
 def check_new(name: str) -> None:
-    """The same, for a queue that is to be created."""
+    """``check`` for a queue that is to be created."""
     check(name)
     if name.startswith("amq."):
         raise AddressRefused(f"{name[:40]!r}: names that begin with amq. are reserved for RabbitMQ; use another name")
 
 
 def check_arguments(arguments: dict[str, Any]) -> None:
-    """The same, for the names in the arguments of a request."""
+    """``check`` for the names in the arguments of a request."""
     for each in ("queue", "exchange", "source", "destination"):
         if each in arguments:
             check(arguments[each])

@@ -23,8 +23,8 @@ from jmsbridge.spi import (
     SendRefused,
     Ticket,
 )
-from jmsbridge.transport.expiry import now_ms
-from jmsbridge.transport.io_thread import Mailbox
+from jmsbridge.transport.deliveries.expiry import now_ms
+from jmsbridge.transport.network.io_thread import Mailbox
 from jmsbridge.transport.numbered_answers import NumberedAnswers
 from jmsbridge_rabbitmq.broker import delay_queues, topology
 from jmsbridge_rabbitmq.broker.conversations import Control, Conversation
@@ -76,7 +76,8 @@ class Publisher:
         self._pausing = False
         self._quorum = quorum  # whether delayed messages wait in quorum queues
         self._keeping: set[tuple[int, str, bool]] = set()  # delay queues that are being declared again
-        self._closed: Callable[[], None] | None = None
+        self._closing = False
+        self._when_closed: list[Callable[[], None]] = []
         self._target: Address | None = None  # the last address that was checked; any thread
 
     # -- any thread
@@ -120,7 +121,7 @@ class Publisher:
     # -- writing
 
     def _flush(self, outbox: deque[Sending]) -> None:
-        if self._closed is not None:
+        if self._closing:
             while outbox:
                 outbox.popleft().fail(ChannelLost("the channel is closed"))
             return
@@ -159,7 +160,7 @@ class Publisher:
         self._outbox.work()
 
     def cancel(self, tickets: Sequence[Ticket]) -> None:
-        """Drop those of these sends that are not written, and answer them."""
+        """Drop those of the sends that are not written, and answer them."""
         items = self._outbox.items
         cancelled = {id(ticket) for ticket in tickets}
         alarm = "reads no messages because of a memory or disk alarm"
@@ -232,8 +233,7 @@ class Publisher:
             self._opening = False
             for sending in self._outbox.take():
                 sending.fail(out_of_channels(f"sending to {sending.where}", self._life.broker))
-            if self._closed is not None:
-                self._closed()
+            self._tell_closed()
 
     def _opened(self, channel: Any) -> None:
         channel.add_on_close_callback(self._lost)
@@ -242,10 +242,10 @@ class Publisher:
         def ready(_: Any) -> None:
             self._opening = False
             self._channel = channel
-            if self._closed is None:
-                self._outbox.work()
-            else:
+            if self._closing:
                 channel.close()
+            else:
+                self._outbox.work()
 
         self._pair.publishing.confirm_select(channel, ready)
 
@@ -283,7 +283,7 @@ class Publisher:
         It is not possible while another send to that queue is unconfirmed, because that would change the order.
         """
         known, key = self._known, sending.key
-        if sending.exchange or key in known.proven or self._making or self._closed is not None:
+        if sending.exchange or key in known.proven or self._making or self._closing:
             return False
         if any(each.key == key and each is not sending for each in chain(others, self._unconfirmed.waiting())):
             return False
@@ -317,8 +317,8 @@ class Publisher:
     def _lost(self, channel: Any, reason: BaseException) -> None:
         """The channel was closed; if by the broker, the next send opens another."""
         self._channel, self._opening = None, False
-        if self._closed is not None:
-            self._fail_unconfirmed(self._closed)
+        if self._closing:
+            self._end_closing()
             return
         if self._thread.ended is not None or not self._pair.publishing.is_open:
             return
@@ -354,22 +354,31 @@ class Publisher:
 
     def on_blocked(self) -> None:
         """During an alarm, do not let ``close`` wait for the broker."""
-        if self._closed is not None and self._pair.blocked:
-            self._fail_unconfirmed(self._closed)
+        if self._closing and self._pair.blocked:
+            self._end_closing()
 
-    def _fail_unconfirmed(self, closed: Callable[[], None]) -> None:
+    def _end_closing(self) -> None:
         lost = ChannelLost("the channel was closed before the broker confirmed the send", in_doubt=True)
         for sending in self._unconfirmed.give_up():
             sending.fail(lost)
-        closed()
+        self._tell_closed()
+
+    def _tell_closed(self) -> None:
+        # each is told once: during an alarm now, and not again when the broker's answer comes
+        waiting, self._when_closed = self._when_closed, []
+        for done in waiting:
+            done()
 
     def close(self, done: Callable[[], None]) -> None:
         """Close the channel; unsent messages fail."""
-        self._closed = done
+        self._when_closed.append(done)
+        self._closing = True
         self._outbox.work()  # answers what was not sent
-        if self._channel is not None and self._channel.is_open:
-            self._pair.publishing.expect()
-            self._channel.close()
+        channel = self._channel
+        if channel is not None:
+            if channel.is_open:
+                self._pair.publishing.expect()
+                channel.close()
             self.on_blocked()
         elif not self._opening:
-            done()
+            self._tell_closed()

@@ -13,7 +13,7 @@ __all__ = ["Sending", "full", "message_id", "refused_range", "too_large", "too_m
 
 
 class Sending(msgspec.Struct, gc=False, eq=False):
-    """One publish, from ``send`` to its answer. Without garbage collection, since every list that has it is emptied."""
+    """One publish, from ``send`` to its answer. Not tracked by the garbage collector: every list of them is emptied."""
 
     exchange: str
     key: str

@@ -1,13 +1,13 @@
-"""Detects the Java client to which a URL belongs."""
+"""The Java client to which a URL belongs, and the reading of a URL of each client."""
 
 from collections.abc import Iterable
 
-from jmsbridge.config.java import artemis, classic, rabbitmq
-from jmsbridge.config.java.model import Client
+from jmsbridge.config.java import artemis, classic, pulsar, qpid, rabbitmq
+from jmsbridge.config.java.model import Client, Draft
 from jmsbridge.config.java.urls import Composite, composite
 from jmsbridge.errors import ConfigurationError
 
-__all__ = ["client_of_url"]
+__all__ = ["client_of_url", "read_url"]
 
 _QPID = ("jms.", "amqp.", "transport.", "failover.", "sasl.")
 _CLASSIC = ("jms.", "wireformat.", "socket.", "nested.")
@@ -51,3 +51,17 @@ def _of_amqp(url: Composite, names: list[str]) -> tuple[Client, str | None]:
 def _only_in(names: Iterable[str], one: Iterable[str], other: Iterable[str]) -> bool:
     mine = {name.lower() for name in one} - {name.lower() for name in other}
     return any(name.lower() in mine for name in names)
+
+
+def read_url(draft: Draft, text: str, by: str, prefer: str) -> None:
+    """Fill the draft from a URL of its client, for the preferred protocol of ActiveMQ (``amqp`` or ``stomp``)."""
+    if draft.client == "pulsar":
+        pulsar.read_url(draft, text, by)
+    elif draft.client == "qpid":
+        qpid.read(draft, composite(text), by)
+    elif draft.client == "rabbitmq":
+        rabbitmq.read(draft, composite(text), by)
+    elif draft.client == "artemis":
+        artemis.read(draft, composite(text), by, prefer)
+    else:
+        classic.read(draft, composite(text), by, prefer)

@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 
-from jmsbridge.config.java import artemis, classic, pulsar, qpid, rabbitmq
-from jmsbridge.config.java.detect import client_of_url
+from jmsbridge.config.java import classic, pulsar, qpid, rabbitmq
+from jmsbridge.config.java.detect import client_of_url, read_url
 from jmsbridge.config.java.model import CLIENTS, Client, Draft
-from jmsbridge.config.java.urls import composite
 from jmsbridge.config.suggest import nearest
 from jmsbridge.errors import ConfigurationError
 
@@ -55,26 +54,19 @@ def read(draft: Draft, properties: Mapping[str, str], factory: str | None, prefe
         return
     if draft.client == "pulsar":
         url = properties.get(_PROVIDER)
-        pulsar.read_factory(draft, ({"brokerServiceUrl": url} if url else {}) | _without(rest, _PROVIDER))
+        rest.pop(_PROVIDER, None)
+        pulsar.read_factory(draft, ({"brokerServiceUrl": url} if url else {}) | rest)
         return
     name, text = _chosen(draft, rest, factory)
-    readers = {"classic": classic.read, "artemis": artemis.read}
-    url_parts = composite(text)
+    if draft.client == "classic":
+        _classic_properties(draft, rest, name)  # before the URL, which they override in Java
+    read_url(draft, text, name, prefer)
     if draft.client == "qpid":
-        qpid.read(draft, url_parts, name)
         qpid.settle(draft, _qpid_properties(rest, name))
-    else:
-        if draft.client == "classic":
-            _classic_properties(draft, rest, name)  # before the URL, which they override in Java
-        readers[draft.client](draft, url_parts, name, prefer)
     if draft.client != "classic":
         _leftover(draft, rest)
     draft.user(properties.get(_USER, ""), _USER)
     draft.password(properties.get(_PASSWORD, ""), _PASSWORD)
-
-
-def _without(properties: Mapping[str, str], name: str) -> dict[str, str]:
-    return {key: value for key, value in properties.items() if key != name}
 
 
 def _said_elsewhere(draft: Draft, name: str, value: str) -> bool:

@@ -48,14 +48,11 @@ def read_listener(draft: Draft, take: Callable[[str], str | None]) -> None:
         given = {name: text for name in _CONTAINER if (text := take(f"listener.{each}.{name}")) is not None}
         if each == kind:
             _failures(draft, given, prefix)
-            apply(draft, {f"{prefix}{name}": rule for name, rule in _CONTAINER.items()}, _named(given, prefix))
+            named = {f"{prefix}{name}": text for name, text in given.items()}
+            apply(draft, {f"{prefix}{name}": rule for name, rule in _CONTAINER.items()}, named)
         else:
             for name in given:
                 draft.drop(f"{prefix}{name}", f"the listeners are of type {kind}")
-
-
-def _named(settings: dict[str, str], prefix: str) -> dict[str, str]:
-    return {f"{prefix}{name}": text for name, text in settings.items()}
 
 
 def _failures(draft: Draft, given: dict[str, str], prefix: str) -> None:

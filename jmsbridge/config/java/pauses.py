@@ -1,6 +1,7 @@
 """Growing pauses: between attempts to reconnect, and before redeliveries."""
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import msgspec
 
@@ -19,6 +20,9 @@ __all__ = [
     "reconnect_rules",
     "truth",
 ]
+
+T = TypeVar("T")
+U = TypeVar("U")
 
 Seconds = float | int | str
 """A duration, or a reference to one that is known only when the program runs."""
@@ -60,10 +64,10 @@ def apply_reconnect(draft: Draft, options: dict[str, str], names: Reconnect) -> 
 
 
 def reconnect_rules(names: Reconnect) -> dict[str, Rule]:
-    """The same as a table, for the documentation."""
+    """What ``apply_reconnect`` does, as a table for the documentation."""
     rules = {names.delay: to("reconnect_delay"), names.longest: to("reconnect_delay_max")}
     if names.initial is not None:
-        rules[names.initial] = to("reconnect_delay", differs="if the other one is not set")
+        rules[names.initial] = to("reconnect_delay", differs=f"if {names.delay} is not set")
     if names.growing is not None:
         rules[names.growing] = to("reconnect_delay_max", differs="off: the longest pause is the first one")
     if names.multiplier is not None:
@@ -102,6 +106,24 @@ def duration(
     read: Callable[[str], Seconds] = milliseconds,
 ) -> Seconds | None:
     """Take out a duration; an invalid one is noted and treated as missing."""
+    return _taken(draft, options, name, default, read, "not a duration")
+
+
+def factor(draft: Draft, options: dict[str, str], name: str, default: float) -> float:
+    """Take out a multiplier."""
+    return _taken(draft, options, name, default, float, "not a number")
+
+
+def truth(draft: Draft, options: dict[str, str], name: str, default: bool) -> bool:
+    """Take out a truth value; one that is known only when the program runs is treated as missing."""
+    value = _taken(draft, options, name, default, flag, "neither true nor false")
+    if isinstance(value, str):
+        draft.drop(name, "its value is known only when the program runs")
+        return default
+    return value
+
+
+def _taken(draft: Draft, options: dict[str, str], name: str, default: T, read: Callable[[str], U], bad: str) -> T | U:
     text = pop(options, name)
     if text is None:
         return default
@@ -110,32 +132,8 @@ def duration(
     except Unlike as error:
         draft.drop(name, str(error))
     except ValueError:
-        draft.drop(name, "its value is not a duration")
+        draft.drop(name, f"its value is {bad}")
     return default
-
-
-def factor(draft: Draft, options: dict[str, str], name: str, default: float) -> float:
-    """Take out a multiplier."""
-    text = pop(options, name)
-    try:
-        return default if text is None else float(text)
-    except ValueError:
-        draft.drop(name, "its value is not a number")
-        return default
-
-
-def truth(draft: Draft, options: dict[str, str], name: str, default: bool) -> bool:
-    """Take out a truth value; one that is known only when the program runs is treated as missing."""
-    text = pop(options, name)
-    try:
-        value = default if text is None else flag(text)
-    except ValueError:
-        draft.drop(name, "its value is neither true nor false")
-        return default
-    if isinstance(value, str):
-        draft.drop(name, "its value is known only when the program runs")
-        return default
-    return value
 
 
 def _pause(draft: Draft, options: dict[str, str], name: str) -> Seconds | None:

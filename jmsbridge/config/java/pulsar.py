@@ -51,8 +51,7 @@ def _window(text: str) -> int | str:
 
 
 FIRST: Table = {
-    "brokerServiceUrl": to("url"),
-    "serviceUrl": to("url"),
+    **alike("brokerServiceUrl serviceUrl", to("url")),
     f"{_NACK}DelayMicros": to("redelivery_delay", differs="for the first redelivery and all others, without growing"),
     f"{_BACKOFF}minDelayMs": to("redelivery_delay_first"),
     f"{_BACKOFF}maxDelayMs": to("redelivery_delay_max"),
@@ -63,11 +62,9 @@ FIRST: Table = {
 
 TABLE: Table = {
     "jms.clientId": to("client_id"),
-    "jms.tckUsername": none("only for the compliance test of the Java client"),
-    "jms.tckPassword": none("only for the compliance test of the Java client"),
+    **alike("tckUsername tckPassword", none("only for the compliance test of the Java client"), "jms."),
     "jms.emulateTransactions": differs("true", "transactions are emulated unless emulation.transactions refuses it"),
-    "jms.enableClientSideEmulation": none("see the option emulation"),
-    "jms.acknowledgeRejectedMessages": none("see the option emulation"),
+    **alike("enableClientSideEmulation acknowledgeRejectedMessages", none("see the option emulation"), "jms."),
     "jms.waitForServerStartupTimeout": to("connect_timeout", deadline),
     "jms.useCredentialsFromCreateConnection": none("user and password of the call are always used here"),
     "jms.sessionListenersThreads": none("every session has its own thread, if it needs one"),
@@ -84,8 +81,7 @@ TABLE: Table = {
         "jms.",
     ),
     "jms.useSharedJNDIContext": none(_JAVA),
-    "authPlugin": none(_OWN),
-    "authPluginClassName": none(_OWN),
+    **alike("authPlugin authPluginClassName", none(_OWN)),
     **alike("authParams authParamMap", none(f"holds a credential, which is not copied; {_OWN}")),
     "tlsAllowInsecureConnection": differs("false", "certificates are checked; an option of the backend turns that off"),
     **alike(
@@ -137,10 +133,11 @@ TABLE: Table = {
     "consumerConfig.ackTimeoutMillis": differs(
         "0", "unacknowledged messages are redelivered when their consumer closes"
     ),
-    "consumerConfig.ackTimeoutRedeliveryBackoff*": none(
-        "unacknowledged messages are redelivered when their consumer closes"
+    **alike(
+        "ackTimeoutRedeliveryBackoff* tickDurationMillis",
+        none("unacknowledged messages are redelivered when their consumer closes"),
+        "consumerConfig.",
     ),
-    "consumerConfig.tickDurationMillis": none("unacknowledged messages are redelivered when their consumer closes"),
     **alike(
         "ackReceiptEnabled acknowledgementsGroupTimeMicros autoAckOldestChunkedMessageOnQueueFull "
         "autoScaledReceiverQueueSizeEnabled autoUpdatePartitions autoUpdatePartitionsIntervalSeconds "
@@ -153,8 +150,7 @@ TABLE: Table = {
         none(_OWN),
         "consumerConfig.",
     ),
-    "consumerConfig.properties*": none(_OWN),
-    "consumerConfig.subscriptionProperties*": none(_OWN),
+    **alike("properties* subscriptionProperties*", none(_OWN), "consumerConfig."),
     "autoCloseConnectionFactory": none("a connection is closed by its own close"),
 }
 

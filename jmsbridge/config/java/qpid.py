@@ -15,7 +15,6 @@ __all__ = ["FIRST", "TABLE", "read", "settle"]
 _SCHEMES = {"amqp": "amqp", "amqps": "amqps"}
 _WIRE = "handled by the AMQP library here"
 _SECURITY = "Java objects are never executed here, so there is nothing to allow or deny"
-_LATER = "an option of the backend for AMQP 1.0, if it has one"
 _TLS_LIBRARY = "chosen by the TLS library"
 
 _RECONNECT = Reconnect(
@@ -78,11 +77,11 @@ TABLE: Table = {
     "jms.useDaemonThread": differs("true", "all threads are daemons here"),
     "jms.tracing": none("tracing is set up in the program"),
     "jms.closeLinksThatFailOnReconnect": differs("true", "a consumer that cannot be restored is closed here"),
-    "amqp.vhost": none(f"{_LATER}; otherwise the host name is used"),
-    "amqp.idleTimeout": none(_LATER),
-    "amqp.saslMechanisms": none("chosen from what the broker offers"),
+    "amqp.vhost": none("set the option virtual_host; without it the host name is used"),
+    "amqp.idleTimeout": none("set the option heartbeat, in seconds"),
+    "amqp.saslMechanisms": none("the option login chooses the mechanism"),
     "amqp.saslLayer": differs("true", "SASL is always used here"),
-    "amqp.allowNonSecureRedirects": differs("false", "redirects are not followed here"),
+    "amqp.allowNonSecureRedirects": differs("false", "a redirect keeps the scheme of the URL here"),
     **alike(
         "maxFrameSize channelMax drainTimeout anonymousFallbackCacheSize anonymousFallbackCacheTimeout "
         "maxWriteBytesBeforeFlush sessionOutgoingWindow traceFrames traceBytes traceFramesPayloadLimit",
@@ -105,8 +104,7 @@ TABLE: Table = {
         none(_WIRE),
         "transport.",
     ),
-    "transport.defaultTcpPort": none("write the port into the URL"),
-    "transport.defaultSslPort": none("write the port into the URL"),
+    **alike("defaultTcpPort defaultSslPort", none("write the port into the URL"), "transport."),
     "failover.maxReconnectAttempts": to("reconnect_attempts", attempts),
     "failover.startupMaxReconnectAttempts": none("the first connect tries each URL once"),
     "failover.randomize": differs("false", "the URLs are tried in the order given"),

@@ -5,11 +5,10 @@ from typing import Literal, get_args
 
 import javaproperties
 
-from jmsbridge.config.java import artemis, classic, jndi, pulsar, qpid, rabbitmq, spring
-from jmsbridge.config.java.detect import client_of_url
+from jmsbridge.config.java import jndi, spring
+from jmsbridge.config.java.detect import client_of_url, read_url
 from jmsbridge.config.java.model import CLIENTS, Client, Draft, Imported
 from jmsbridge.config.java.text import expanded
-from jmsbridge.config.java.urls import composite
 from jmsbridge.config.masking import is_secret
 from jmsbridge.config.suggest import nearest
 from jmsbridge.errors import ConfigurationError
@@ -71,23 +70,9 @@ def _url(text: str, client: str | None, name: str, prefer: str) -> Imported:
     draft = Draft(found, name)
     if assumed:
         draft.note("the URL", "assumed", assumed)
-    _read_url(draft, text, prefer)
+    read_url(draft, text, "the URL", prefer)
     _explain(draft, said)
     return draft.done()
-
-
-def _read_url(draft: Draft, text: str, prefer: str) -> None:
-    by = "the URL"
-    if draft.client == "pulsar":
-        pulsar.read_url(draft, text, by)
-    elif draft.client == "qpid":
-        qpid.read(draft, composite(text), by)
-    elif draft.client == "rabbitmq":
-        rabbitmq.read(draft, composite(text), by)
-    elif draft.client == "artemis":
-        artemis.read(draft, composite(text), by, prefer)
-    else:
-        classic.read(draft, composite(text), by, prefer)
 
 
 def _documents_of_properties(text: str) -> list[dict[str, str]]:

@@ -24,7 +24,7 @@ __all__ = [
     "to",
 ]
 
-TLS = "keys and certificates are files of a TLS library's own form (PEM) here: export them from the Java key store"
+TLS = "keys and certificates are PEM files here: export them from the Java key store"
 """The reason that most options of TLS share."""
 
 
@@ -32,7 +32,7 @@ class Rule(msgspec.Struct, frozen=True):
     """How one Java option is translated.
 
     With ``option``, our option of that name is set to the result of ``read``, and ``reason`` says what differs. Without
-    it there is no equivalent, for the given ``reason``; the value ``fine`` is what happens here anyway.
+    it there is no equivalent, for the given ``reason``; with one of the values ``fine`` none is needed.
     """
 
     option: str | None = None

@@ -135,7 +135,7 @@ def milliseconds(text: str) -> float | int | str:
 
 
 def deadline(text: str, seconds: Callable[[str], float | int | str] = milliseconds) -> float | int | str:
-    """The same for options where 0 also means "for ever"."""
+    """``milliseconds`` for options where 0 also means "for ever"."""
     value = seconds(text)
     if value == 0:
         raise Unlike(ENDLESS)

@@ -1,4 +1,4 @@
-"""Features that the client emulates if the broker lacks them, at the price that ``jmsbridge.core.plan`` states.
+"""Features that the client emulates if the broker lacks them, at the price that ``jmsbridge.config.features`` states.
 
 ``unmatched``: selectors on queues. ``browsing``: queue browsers. ``delaying``: delivery delays.
 """

@@ -3,18 +3,18 @@
 import logging
 from functools import partial
 
-from jmsbridge.core.runtime.waiting import Waiter, WaitSet
+from jmsbridge.core.runtime.waiting import WaitSet, wait_answered
 from jmsbridge.spi import Address, Arrival, Interest, Link, Native, NotSupported, Outcome, Subscription
 
-__all__ = ["look"]
+__all__ = ["Page", "look"]
 
 log = logging.getLogger("jmsbridge.browsing")
 
 _GRACE = 0.1  # after so many seconds without an arrival, a broker without drain is assumed to have no more messages
 
 
-class _Page:
-    """Collects the arrivals."""
+class Page:
+    """Collects the arrivals of a browser."""
 
     def __init__(self) -> None:
         self.arrivals: list[Arrival] = []
@@ -48,7 +48,7 @@ def look(link: Link, address: Address, limit: int, timeout: float) -> tuple[list
     """
     most = limit + 1  # one more, to see whether the queue is longer
     channel = link.channel(False)
-    page = _Page()
+    page = Page()
     try:
         subscription = channel.subscribe(Interest(address=address, window=most, deferred=True), page)
         if Native.UNLIMITED_REQUEUE not in subscription.native:
@@ -68,10 +68,8 @@ def look(link: Link, address: Address, limit: int, timeout: float) -> tuple[list
     return page.arrivals[:limit], is_truncated
 
 
-def _take(subscription: Subscription, page: _Page, limit: int, timeout: float) -> None:
+def _take(subscription: Subscription, page: Page, limit: int, timeout: float) -> None:
     subscription.grant(limit)
     if Native.DRAIN not in subscription.native:
         page.wait_quiet(limit)
-    waiter = Waiter()
-    subscription.drain(waiter)
-    waiter.wait_answer(timeout, "a browser's drain")
+    wait_answered(subscription.drain, timeout, "a browser's drain")

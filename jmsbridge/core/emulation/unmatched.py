@@ -32,7 +32,7 @@ log = logging.getLogger("jmsbridge.unmatched")
 _SHORTEST = 0.1  # seconds that a message stays at first; doubled after every three deliveries of it
 _LONGEST = 10.0
 _TOGETHER = 0.05  # seconds; messages due so soon are released together with those due now, which keeps their order
-_ASIDE = 0.05  # seconds without credit after a release, and the least with credit before the next one
+_ASIDE = 0.05  # seconds without credit after a release; before the next one there is credit for at least as long
 _PATIENCE = 15.0  # seconds to wait for a call of the backend in progress
 
 

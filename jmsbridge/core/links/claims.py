@@ -2,28 +2,22 @@
 
 import threading
 
-__all__ = ["Claims", "claims"]
+__all__ = ["release", "take"]
+
+_lock = threading.Lock()  # guards _held
+_held: set[tuple[str, ...]] = set()
 
 
-class Claims:
-    """A set of names in use; thread-safe."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()  # guards _held
-        self._held: set[tuple[str, ...]] = set()
-
-    def take(self, claim: tuple[str, ...]) -> bool:
-        """Take a name; false if it is in use."""
-        with self._lock:
-            free = claim not in self._held
-            self._held.add(claim)
-            return free
-
-    def release(self, claim: tuple[str, ...]) -> None:
-        """Release a name; does nothing if it is free."""
-        with self._lock:
-            self._held.discard(claim)
+def take(claim: tuple[str, ...]) -> bool:
+    """Take a name; false if it is in use."""
+    with _lock:
+        free = claim not in _held
+        _held.add(claim)
+        return free
 
 
-claims = Claims()
-"""The claims of this process."""
+def release(claim: tuple[str, ...] | None) -> None:
+    """Release a name; does nothing if it is free, or None."""
+    with _lock:
+        if claim is not None:
+            _held.discard(claim)

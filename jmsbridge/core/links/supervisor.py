@@ -6,6 +6,7 @@ epoch are ignored. Recovery has phases: *interrupted* (inboxes emptied, senders 
 granted, senders continue).
 """
 
+import contextlib
 import copy
 import itertools
 import logging
@@ -18,9 +19,10 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from jmsbridge.config import Options
-from jmsbridge.core.plan import Plan, resolve
+from jmsbridge.core.plan import Plan
 from jmsbridge.core.runtime.clock import Clock
 from jmsbridge.core.runtime.executor import SerialExecutor
+from jmsbridge.core.runtime.interrupts import Work
 from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.runtime.waiting import WaitSet
 from jmsbridge.core.sending.throttle import Throttle
@@ -144,15 +146,42 @@ class Supervisor:
         self.epoch = opened.events.epoch
         self._install(opened)
 
-    def reopen(self, client_id: str) -> None:
-        """Replace the link by one with this client id (rule CI-3); keep the old one if that fails."""
+    def wait_reopened(self, client_id: str, timeout: float) -> None:
+        """Replace the link by one with this client id (rule CI-3); if that cannot be opened, keep the old one.
+
+        Waits for a reconnect in progress, LinkLost after ``timeout`` seconds.
+        """
+        work = Work(lambda: self._reopen(client_id))
+
+        def run() -> None:
+            work.run()
+            self._changed.notify()
+
+        self.submit(run)  # there, because the old link may be lost meanwhile: one of the two replaces it
+        in_time = self._changed.wait_for(lambda: work.is_done or self._closed, timeout)
+        if work.cancel():
+            raise LinkLost("the connection is closed" if in_time else f"no link to the broker within {timeout:g} s")
+        work.wait_done()
+        if work.error is not None:
+            raise work.error
+
+    def _reopen(self, client_id: str) -> None:
+        if self._failure is not None:
+            raise copy.copy(self._failure)
         endpoints = tuple(msgspec.structs.replace(one, client_id=client_id) for one in self._endpoints)
         opened = self._open_any(endpoints)
-        old, self._endpoints = self._link, endpoints
-        self.epoch = opened.events.epoch
-        self._install(opened)
+        with self._lock:
+            old, self._endpoints = self._link, endpoints
+            self.epoch, self._ready = opened.events.epoch, False  # from now on events of the old link are ignored
+        self._owner.on_lost()
+        self._owner.on_interrupted(LinkLost("the link is replaced by one with a client id"))
         if old is not None:
-            old.close()
+            with contextlib.suppress(BackendError):
+                old.close()
+        try:
+            self._restore(opened, patient=False)
+        except BackendError as error:  # as if it had been lost a moment later
+            self.lose(opened.events.epoch, error)
 
     def _install(self, opened: _Opened) -> bool:
         with self._lock:
@@ -178,7 +207,7 @@ class Supervisor:
                 problem = error
                 continue
             log.info("link %d to %s (%s)", events.epoch, endpoint, link.broker)
-            return _Opened(link, resolve(link.native, self._options.emulation, link.broker), events)
+            return _Opened(link, Plan(link.native, self._options.emulation, link.broker), events)
         assert problem is not None
         raise problem
 
@@ -294,7 +323,7 @@ class Supervisor:
             attempts += 1
             before = self.epoch
             try:
-                self._try_restore(patient=reached < _PATIENT_ATTEMPTS)
+                self._restore(self._open_any(self._endpoints), patient=reached < _PATIENT_ATTEMPTS)
                 return
             except AuthenticationFailed as problem:  # further attempts with the same password could lock the account
                 self._fail(problem)
@@ -305,14 +334,12 @@ class Supervisor:
             except Exception:
                 log.exception("reconnect attempt %d failed", attempts)
             reached += self.epoch != before  # attempts that did not reach the broker do not count
-            self._pause(delay * random.uniform(0.5, 1.0))
+            self._changed.wait_for(lambda: self._closed, delay * random.uniform(0.5, 1.0))
             delay = min(delay * 2, self._options.reconnect_delay_max)
 
-    def _try_restore(self, patient: bool) -> None:
-        opened = self._open_any(self._endpoints)
-        self.epoch = epoch = (
-            opened.events.epoch
-        )  # before anything is rebuilt: sessions that join later start on this one
+    def _restore(self, opened: _Opened, patient: bool) -> None:
+        # before anything is rebuilt: sessions that join later start on this one
+        self.epoch = epoch = opened.events.epoch
         opened.plan.is_quiet = True
         try:
             self._owner.on_connected(opened.link, opened.plan, epoch, patient)
@@ -327,9 +354,6 @@ class Supervisor:
             return
         self._owner.on_restored()
         log.info("restored on link %d", epoch)
-
-    def _pause(self, delay: float) -> None:
-        self._changed.wait_for(lambda: self._closed, delay)
 
     def _fail(self, error: BackendError) -> None:
         log.error("reconnecting has failed for good: %s", error)

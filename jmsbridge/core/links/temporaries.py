@@ -5,9 +5,9 @@ connections, and deletes the destinations at close as far as the broker can.
 """
 
 import logging
+import uuid
 from collections.abc import Callable
 
-from jmsbridge.core.naming import unique
 from jmsbridge.core.plan import Plan
 from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.errors import IllegalStateException
@@ -28,7 +28,7 @@ class Temporaries:
 
     def create(self, link: Link, plan: Plan, *, topic: bool) -> Address:
         """Create one; raises BackendError."""
-        wanted = Address(unique(f"jmsbridge-temp-{'topic' if topic else 'queue'}"), topic, True)
+        wanted = Address(f"jmsbridge-temp-{'topic' if topic else 'queue'}-{uuid.uuid4().hex}", topic, True)
         made = wanted
         if plan.require(Native.TEMPORARY) == "native":
             made = link.declare(wanted)

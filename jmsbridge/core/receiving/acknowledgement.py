@@ -8,7 +8,6 @@ missing. Several messages are settled in one step per subscription, in delivery 
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
 
 from jmsbridge.core.receiving.delivery import Delivery
 from jmsbridge.core.receiving.inbox import Inbox
@@ -70,16 +69,19 @@ def by_inbox(deliveries: Iterable[Delivery]) -> Iterable[tuple[Inbox, list[Deliv
     return groups.items()
 
 
-class AcknowledgePolicy(Protocol):
-    """One acknowledgement mode at work in one session; thread-safe."""
+class AcknowledgePolicy:
+    """One acknowledgement mode at work in one session; thread-safe.
 
-    automatic: bool
+    The defaults are for modes in which the application does not acknowledge and no message waits to be settled.
+    """
+
+    automatic = False
     """The client settles by itself; a listener that raises gets the message again (rule AC-9)."""
-    deferred: bool
+    deferred = False
     """Settlements come late, so brokers that count unsettled messages need a larger window."""
-    presettled: bool
+    presettled = False
     """No settlement is ever sent."""
-    transacted: bool
+    transacted = False
     """Settlements take effect at commit."""
 
     def before_handover(self, delivery: Delivery) -> None:
@@ -89,7 +91,7 @@ class AcknowledgePolicy(Protocol):
         """``receive`` returns it, or the listener returned normally."""
 
     def acknowledge(self, delivery: Delivery | None) -> None:
-        """The application called ``acknowledge``: on this delivery's message, or on the session (None)."""
+        """The application called ``acknowledge``: on this delivery's message, or on the session (rule AC-4)."""
 
     def finish(self) -> None:
         """Complete an interrupted ``acknowledge``."""
@@ -99,55 +101,26 @@ class AcknowledgePolicy(Protocol):
 
     def unsettled(self) -> tuple[Delivery, ...]:
         """Deliveries that the application got and that are not settled at the broker, in delivery order."""
+        return ()
 
     def take_unsettled(self) -> list[Delivery]:
         """Remove and return the unsettled deliveries, for the caller to settle or redeliver.
 
         Those that count as acknowledged are settled instead.
         """
+        return []
 
     def lose(self) -> None:
         """The link is lost: messages delivered over it can no longer be settled."""
 
 
-class _NothingHeld:
-    """A policy that settles each message at once, so that there are never unsettled ones."""
-
-    deferred = False
-    transacted = False
-
-    def acknowledge(self, delivery: Delivery | None) -> None:
-        """Ignored (rule AC-4)."""
-
-    def finish(self) -> None:
-        """There is nothing to complete."""
-
-    def settle_batch(self) -> None:
-        """Nothing waits."""
-
-    def unsettled(self) -> tuple[Delivery, ...]:
-        """None."""
-        return ()
-
-    def take_unsettled(self) -> list[Delivery]:
-        """None."""
-        return []
-
-    def lose(self) -> None:
-        """There are no unsettled messages to forget."""
-
-
-class AutoPolicy(_NothingHeld):
+class AutoPolicy(AcknowledgePolicy):
     """AUTO_ACKNOWLEDGE: each message when ``receive`` returns or the listener has returned (rule AC-1)."""
 
     automatic = True
-    presettled = False
 
     def __init__(self, wait: float | None) -> None:
         self._wait = wait
-
-    def before_handover(self, delivery: Delivery) -> None:
-        """Nothing yet."""
 
     def after_handover(self, delivery: Delivery) -> None:
         """Settle it."""
@@ -170,10 +143,9 @@ class PreAcknowledgePolicy(AutoPolicy):
         """Already done."""
 
 
-class NoAcknowledgePolicy(_NothingHeld):
+class NoAcknowledgePolicy(AcknowledgePolicy):
     """NO_ACKNOWLEDGE: the broker counts a message as consumed when it sends it."""
 
-    automatic = False
     presettled = True
 
     def before_handover(self, delivery: Delivery) -> None:
@@ -183,11 +155,8 @@ class NoAcknowledgePolicy(_NothingHeld):
         else:
             delivery.inbox.settle((delivery,), Outcome.ACCEPTED)
 
-    def after_handover(self, delivery: Delivery) -> None:
-        """Nothing."""
 
-
-class DupsOkPolicy:
+class DupsOkPolicy(AcknowledgePolicy):
     """DUPS_OK_ACKNOWLEDGE: every ``messages`` messages or every ``interval`` seconds, whichever comes first; 0
     switches one off.
 
@@ -196,9 +165,6 @@ class DupsOkPolicy:
     """
 
     automatic = True
-    deferred = False
-    presettled = False
-    transacted = False
 
     def __init__(
         self, messages: int, interval: float, clock: Clock, wake: Callable[[], None], wait: float | None
@@ -213,9 +179,6 @@ class DupsOkPolicy:
         self._settling: list[dict[Delivery, None]] = []  # batches being settled, also by interrupted calls
         self._timer: Timer | None = None
         self._due = False
-
-    def before_handover(self, delivery: Delivery) -> None:
-        """Nothing yet."""
 
     def after_handover(self, delivery: Delivery) -> None:
         """Add it to the batch; settle the batch when it is full."""
@@ -262,9 +225,6 @@ class DupsOkPolicy:
         with contextlib.suppress(ValueError):  # settled a second time, after an interrupted call
             self._settling.remove(batch)
 
-    def acknowledge(self, delivery: Delivery | None) -> None:
-        """Ignored (rule AC-4)."""
-
     def finish(self) -> None:
         """Settle again the batches that an interrupted call may have left unsettled."""
         for batch in tuple(self._settling):
@@ -286,13 +246,10 @@ class DupsOkPolicy:
             self._done = {}
 
 
-class ClientPolicy:
+class ClientPolicy(AcknowledgePolicy):
     """CLIENT_ACKNOWLEDGE: all messages that the session consumed, at once (rule AC-3)."""
 
-    automatic = False
     deferred = True
-    presettled = False
-    transacted = False
 
     def __init__(self, wait: float | None) -> None:
         self._wait = wait
@@ -305,9 +262,6 @@ class ClientPolicy:
         """Remember it."""
         with self._lock:
             self._held[delivery] = None
-
-    def after_handover(self, delivery: Delivery) -> None:
-        """Nothing: the application decides."""
 
     def acknowledge(self, delivery: Delivery | None) -> None:
         """Settle all that the session consumed."""
@@ -337,9 +291,6 @@ class ClientPolicy:
         """Settle what an interrupted ``acknowledge`` had begun to settle."""
         if self._acknowledging:
             self._settle()
-
-    def settle_batch(self) -> None:
-        """The application decides."""
 
     def unsettled(self) -> tuple[Delivery, ...]:
         """All that the session consumed since the last acknowledgement."""

@@ -33,7 +33,7 @@ _NEXT = {
 class Delivery:
     """One message that left its inbox. ``state`` is written by its inbox, and by the session that hands it over."""
 
-    __slots__ = ("arrival", "due", "inbox", "local_failures", "spent", "state")
+    __slots__ = ("arrival", "due", "inbox", "local_failures", "spent", "state", "unmarked")
 
     def __init__(self, arrival: Arrival, inbox: "Inbox") -> None:
         self.arrival = arrival
@@ -42,11 +42,12 @@ class Delivery:
         self.due = 0.0  # monotonic time before which it is not delivered again
         self.spent = False  # whether its credit was already counted, at an earlier delivery
         self.local_failures = 0  # deliveries that failed in this client and are not reported to the broker
+        self.unmarked = 0  # 1 if the application had it when a link was lost, and the broker does not say so
 
     @property
     def count(self) -> int:
         """JMSXDeliveryCount, this delivery included (rule JX-1)."""
-        return self.arrival.delivery_count + self.local_failures
+        return self.arrival.delivery_count + self.local_failures + self.unmarked
 
     @property
     def failures(self) -> int:
@@ -56,7 +57,7 @@ class Delivery:
     @property
     def redelivered(self) -> bool:
         """JMSRedelivered."""
-        return self.arrival.redelivered or self.local_failures > 0
+        return self.arrival.redelivered or self.local_failures > 0 or self.unmarked > 0
 
     def failed(self) -> None:
         """The application saw it and it will be redelivered: update flag and counts."""

@@ -8,13 +8,14 @@ import contextlib
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum, auto
+from typing import NamedTuple
 
 from jmsbridge.config import RedeliveryPolicy
 from jmsbridge.core.emulation.unmatched import UnmatchedBuffer
 from jmsbridge.core.receiving.delivery import Delivery, DeliveryState, DeliverySwitch, Hand
 from jmsbridge.core.runtime.clock import Clock
 from jmsbridge.core.runtime.locks import Rank, ranked
-from jmsbridge.core.runtime.waiting import Waiter, WaitSet
+from jmsbridge.core.runtime.waiting import WaitSet, wait_answered
 from jmsbridge.selectors import Selector
 from jmsbridge.spi import Arrival, BackendError, LinkLost, Outcome, Retires, Subscription, Ticket
 
@@ -32,26 +33,15 @@ class NoDelivery(Enum):
     NO_CREDIT = auto()  # without a window: no message was asked for, call ``fetch`` first
 
 
-class InboxSettings:
+class InboxSettings(NamedTuple):
     """The settings that all inboxes of one consumer, one per link, share."""
 
-    __slots__ = ("clock", "hand", "is_unsettled", "redelivery", "switch", "window")
-
-    def __init__(
-        self,
-        window: int,
-        redelivery: RedeliveryPolicy,
-        clock: Clock,
-        switch: DeliverySwitch,
-        hand: Hand,
-        is_unsettled: Callable[[Arrival], bool],
-    ) -> None:
-        self.window = window
-        self.redelivery = redelivery
-        self.clock = clock
-        self.switch = switch
-        self.hand = hand
-        self.is_unsettled = is_unsettled
+    window: int
+    redelivery: RedeliveryPolicy
+    clock: Clock
+    switch: DeliverySwitch
+    hand: Hand
+    is_unsettled: Callable[[Arrival], bool]
 
 
 class Inbox:
@@ -71,6 +61,7 @@ class Inbox:
         self._refill = max(1, self.window // 2)
         self._lock = ranked(Rank.INBOX)  # guards what follows; appending to a queue needs no lock
         self._queue: deque[Arrival] = deque()
+        self._taken: Arrival | None = None  # the last one taken from _queue
         self._again: deque[Delivery] = deque()  # to be redelivered, before anything in _queue
         self._on_message = on_message
         self._closed = False
@@ -106,7 +97,8 @@ class Inbox:
     def put_again(self, arrival: Arrival) -> None:
         """Add an arrival unless an interrupted ``put`` has added it already."""
         with self._lock:
-            known = self._has(arrival)
+            # with NO_ACKNOWLEDGE only _taken remembers an arrival that has left the queue
+            known = arrival is self._taken or self._has(arrival)
         if not (known or self._is_unsettled(arrival) or (self.unmatched is not None and self.unmatched.has(arrival))):
             self.put(arrival)
         self._tell()
@@ -206,9 +198,7 @@ class Inbox:
             if self._credit_suspended or not self._credit or self._ended() or self.subscription is None:
                 return
             self._credit_suspended = True
-        waiter = Waiter()
-        self.subscription.drain(waiter)
-        waiter.wait_answer(timeout, "a drain")
+        wait_answered(self.subscription.drain, timeout, "a drain")
 
     def resume_credit(self) -> None:
         """Grant the credit again that ``suspend_credit`` took back."""
@@ -280,7 +270,7 @@ class Inbox:
                 if not self.window:
                     self._credit = False
                 self._hand.delivery = delivery
-                self._queue.popleft()
+                self._taken = self._queue.popleft()
                 return delivery
             if not self.window and not self._credit and self.subscription is not None:
                 return NoDelivery.NO_CREDIT
@@ -415,15 +405,20 @@ class Inbox:
             self._closed = True
         self._waiting.notify()
 
-    def lose(self) -> None:
-        """The link is lost: discard all messages; waiting receivers continue with the next inbox."""
+    def lose(self) -> list[Delivery]:
+        """The link is lost: discard all messages; waiting receivers continue with the next inbox.
+
+        Returns what the application had got, and would have got again.
+        """
         with self._lock:
+            seen = [delivery for delivery in self._again if delivery.local_failures]
             self._queue.clear()
             self._again.clear()
             self._lost = True
         self._waiting.notify()
         if self.unmatched is not None:
             self.unmatched.lose()
+        return seen
 
     def is_lost(self) -> bool:
         """Whether the link of this inbox is lost."""

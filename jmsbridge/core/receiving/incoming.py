@@ -42,6 +42,8 @@ log = logging.getLogger("jmsbridge.receive")
 _PATIENCE = 10.0  # seconds after which a wait for the user's own listener is logged
 _NO_DEAD_LETTERS = 30.0  # seconds between redeliveries after the limit, if the broker has no dead-letter queue
 
+_MOST_SEEN = 10_000  # messages that are remembered although they have not come again
+
 _HANDED = DeliveryState.HANDED
 
 _MakeMessage = Callable[[Delivery], Any]
@@ -76,6 +78,8 @@ class Incoming:
         self._receivers: dict[Receiver, None] = {}
         self._thread: int | None = None  # of the receive in progress
         self._receiving: Receiver | None = None  # the receiver of the receive in progress
+        self._last: Delivery | None = None  # the newest one whose message was made
+        self._seen: set[str] = set()  # ids of messages that the application had when a link was lost
 
     # ---- receivers
 
@@ -137,10 +141,20 @@ class Incoming:
                 except LinkLost:
                     continue  # a confirmed acknowledgement failed: the broker delivers the message again
                 return result
+            self._end_receive()
             receiver.check_alive()
             return None
+        except BaseException:
+            self._end_receive()
+            raise
         finally:
             self._receiving = self._thread = None  # no call here: an interrupt in it would lose the message
+
+    def _end_receive(self) -> None:
+        """A receive ends without a message: wake those that wait for its end."""
+        self._receiving = self._thread = None
+        if self._quiet.gates:
+            self._quiet.notify()
 
     def _check_receive(self) -> int:
         me = threading.get_ident()
@@ -167,6 +181,9 @@ class Incoming:
 
     def message_of(self, delivery: Delivery) -> Any:
         """The message of a delivery; MessageFormat if it cannot be read, after rejecting it."""
+        if self._seen:
+            self._mark(delivery)
+        self._last = delivery
         try:
             return self._make_message(delivery)
         except Exception as error:
@@ -175,6 +192,26 @@ class Incoming:
             self.hand.delivery = None
             name = delivery.arrival.envelope.message_id
             raise MessageFormatException(f"message {name} cannot be read: {error}") from error
+
+    def _mark(self, delivery: Delivery) -> None:
+        name = delivery.arrival.envelope.message_id
+        if name in self._seen:
+            self._seen.discard(name)
+            if not delivery.redelivered:
+                delivery.unmarked = 1
+
+    def lose(self) -> None:
+        """The link is lost: remember what the application has got, to mark it later where the broker does not."""
+        last = self._last
+        handed = [] if last is None or last.state is DeliveryState.TAKEN else [last]
+        self._remember((*self.policy.unsettled(), *handed))
+        self.policy.lose()
+
+    def _remember(self, deliveries: Sequence[Delivery]) -> None:
+        if len(self._seen) > _MOST_SEEN:
+            self._seen.clear()  # most of it went to other consumers
+        names = (each.arrival.envelope.message_id for each in deliveries)
+        self._seen.update(name for name in names if name)
 
     def _reject_unreadable(self, delivery: Delivery) -> bool:
         """Reject it, unless it is readable after all; True if it is readable."""
@@ -200,7 +237,7 @@ class Incoming:
             self.policy.before_handover(delivery)
             delivery.inbox.spend(delivery)
             self.policy.after_handover(delivery)
-            self._receiving = self._thread = None
+            self._receiving = self._thread = None  # as in ``_end_receive``, without a call for each message
             if self._quiet.gates:
                 self._quiet.notify()
         except BackendError:
@@ -255,6 +292,7 @@ class Incoming:
     def _redeliver(self, inbox: Inbox, deliveries: list[Delivery]) -> None:
         if inbox.is_lost():
             inbox.done(deliveries)
+            self._remember(deliveries)
             return
         again = []
         for delivery in deliveries:
@@ -266,6 +304,8 @@ class Incoming:
                 again.append(delivery)
         if again:
             inbox.redeliver(again, max(_pause(delivery) for delivery in again))
+            if inbox.is_lost():  # meanwhile, so ``interrupted`` may not have found them there
+                self._remember(again)
 
     # ---- start, stop, and the waits of close
 
@@ -307,7 +347,7 @@ class Incoming:
     def interrupted(self) -> None:
         """The link is lost: empty all inboxes; the broker delivers the messages again."""
         for receiver in self.receivers:
-            receiver.interrupted()
+            self._remember(receiver.interrupted())
 
     def resume(self, channel: Channel, patient: bool) -> list[BackendError]:
         """Subscribe all receivers again, without credit.

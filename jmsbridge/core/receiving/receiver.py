@@ -10,7 +10,7 @@ from jmsbridge.core.emulation.unmatched import UnmatchedBuffer
 from jmsbridge.core.receiving.checks import ArrivalChecks
 from jmsbridge.core.receiving.delivery import Delivery
 from jmsbridge.core.receiving.inbox import Inbox, InboxSettings, NoDelivery
-from jmsbridge.core.runtime.waiting import Waiter
+from jmsbridge.core.runtime.waiting import wait_answered
 from jmsbridge.core.translate import translate
 from jmsbridge.errors import JMSException
 from jmsbridge.selectors import Selector, compile_selector
@@ -117,12 +117,15 @@ class Receiver:
         if listener is not None:
             self.inbox.fetch()
 
-    def interrupted(self) -> None:
-        """The link is lost: continue with an empty inbox that has no subscription yet."""
+    def interrupted(self) -> list[Delivery]:
+        """The link is lost: continue with an empty inbox that has no subscription yet.
+
+        Returns the discarded messages that the application had got.
+        """
         old, self.inbox = self.inbox, self._new_inbox()
         if self.closed:
             self.inbox.close()
-        old.lose()
+        return old.lose()
 
     def close(self) -> None:
         """The application closed the consumer: it gets no more messages; a blocked ``next`` returns None."""
@@ -223,9 +226,7 @@ class Receiver:
 
     def _drain(self, inbox: Inbox) -> bool:
         # whether there may be more messages: buffered ones may have used up the credit
-        waiter = Waiter()
-        inbox.drain(waiter)
-        waiter.wait_answer(_PATIENCE, "a drain")
+        wait_answered(inbox.drain, _PATIENCE, "a drain")
         if inbox.unmatched is None or not inbox.unmatched.wants_credit:
             return False
         inbox.regrant()
@@ -237,10 +238,8 @@ class Receiver:
         inbox = self.inbox
         if not inbox.credit_unknown:
             return
-        waiter = Waiter()
-        inbox.drain(waiter)
         try:
-            waiter.wait_answer(_PATIENCE, "a drain")
+            wait_answered(inbox.drain, _PATIENCE, "a drain")
         except LinkLost:
             return
         self._ask_again(inbox)
@@ -252,10 +251,8 @@ class Receiver:
         inbox = self.inbox
         if inbox.subscription is None:
             return
-        waiter = Waiter()
-        inbox.drain(waiter)
         try:
-            waiter.wait_answer(min(patience, _PATIENCE), "a drain")
+            wait_answered(inbox.drain, min(patience, _PATIENCE), "a drain")
         except BackendError as error:
             log.debug("drain before close: %s", error)
         fresh, again = inbox.unseen()

@@ -53,7 +53,7 @@ class MainThreadCalls:
             raise pending.error
 
     def wait_whole(self, work: Callable[[], T]) -> T:
-        """Run ``step`` completely. If the wait is interrupted, it goes on, and the session's next call waits for it."""
+        """Run ``work`` completely. If the wait is interrupted, it goes on, and the session's next call waits for it."""
         if not in_main_thread():
             return work()
         pending = Work(work)

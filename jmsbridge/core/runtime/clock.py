@@ -15,7 +15,7 @@ from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.runtime.threads import start_thread
 from jmsbridge.core.runtime.waiting import LONGEST_WAIT
 
-__all__ = ["Clock", "Timer", "remaining", "system"]
+__all__ = ["Clock", "Timer", "system"]
 
 log = logging.getLogger("jmsbridge.clock")
 
@@ -102,11 +102,6 @@ class Clock:
     def after_fork(self) -> None:
         """In a forked child: the thread does not exist and the lock may be held for ever, so start again."""
         self.__init__()  # type: ignore[misc]
-
-
-def remaining(clock: Clock, deadline: float | None) -> float | None:
-    """Seconds until a monotonic deadline, at least 0; None without a deadline."""
-    return None if deadline is None else max(0.0, deadline - clock.monotonic())
 
 
 system = Clock()

@@ -18,7 +18,7 @@ from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import Generic, TypeVar, cast
 
-from jmsbridge.transport.forking import at_fork
+from jmsbridge.transport.network.forking import at_fork
 
 __all__ = [
     "Work",

@@ -10,7 +10,6 @@ import random
 import threading
 import time
 from enum import IntEnum
-from types import TracebackType
 from typing import cast
 
 __all__ = ["CHECKS", "OrderedLock", "Rank", "assert_unlocked", "ranked"]
@@ -74,9 +73,7 @@ class OrderedLock:
     def __enter__(self) -> bool:
         return self.acquire()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.release()
 
 

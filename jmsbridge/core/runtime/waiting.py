@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from jmsbridge.spi import BackendError, Cancels, Channel, Ticket
 
-__all__ = ["LONGEST_WAIT", "AnswerMissing", "WaitSet", "Waiter", "cancel"]
+__all__ = ["LONGEST_WAIT", "AnswerMissing", "WaitSet", "Waiter", "cancel", "wait_answered"]
 
 LONGEST_WAIT = 1.0
 """Seconds after which every wait checks again by itself, in case the thread that should wake it was interrupted."""
@@ -58,8 +58,15 @@ class Waiter:
             raise self.error
 
 
+def wait_answered(ask: Callable[[Ticket], None], timeout: float, what: str) -> None:
+    """Call a verb of the backend and wait for its answer: raises its error, or AnswerMissing after ``timeout`` s."""
+    waiter = Waiter()
+    ask(waiter)
+    waiter.wait_answer(timeout, what)
+
+
 def cancel(channel: Channel | None, tickets: Sequence[Ticket]) -> None:
-    """Cancel those of these sends of which nothing was written yet, if the backend can; their tickets are answered."""
+    """Cancel the sends of which nothing was written yet, if the backend can; their tickets are then answered."""
     if tickets and isinstance(channel, Cancels):
         with contextlib.suppress(BackendError):  # a dead link answers all of them
             channel.cancel(tickets)

@@ -50,14 +50,14 @@ class Entry:
         """The broker took responsibility."""
         if not self.answered:
             self.answered = True
-            self.ledger.on_answer(self)
+            self.ledger.wake()
 
     def fail(self, error: BackendError) -> None:
         """The broker refused it, or it is in doubt."""
         if not self.answered:
             self.error = error
             self.answered = True
-            self.ledger.on_answer(self)
+            self.ledger.wake()
 
 
 class Ledger:
@@ -115,13 +115,10 @@ class Ledger:
         with self._lock:
             self._bytes = sum(one.size for one in self._entries)
         entry.answered = True
-        self._wake()
+        self.wake()
 
-    def on_answer(self, entry: Entry) -> None:
-        """An entry has its answer; called once for each, from any thread."""
-        self._wake()
-
-    def _wake(self) -> None:
+    def wake(self) -> None:
+        """Call back on the completion thread if the oldest entry is answered; for the thread that brings an answer."""
         # also if the head was answered earlier: the thread may have failed to start then
         try:
             due = self._entries[0].answered
@@ -183,7 +180,7 @@ class Ledger:
             time.sleep(_GIVE_WAY)  # sleep: lets the woken thread take the GIL now instead of after 5 ms
 
     def close(self, *, when_idle: bool) -> bool:
-        """Accept no more sends; with ``when_idle`` only if all callbacks have run. Returns whether they have."""
+        """Accept no more sends; with ``when_idle`` do so only if all callbacks have run. Returns whether they have."""
         with self._lock:
             idle = self._finished >= self._entered
             self._closed = self._closed or idle or not when_idle
@@ -197,7 +194,7 @@ class Ledger:
         """
         if self._finished >= number:
             return
-        self._wake()
+        self.wake()
         if self._wait(number, timeout):
             return
         self._give_up([entry for entry in tuple(self._entries) if entry.number <= number and not entry.answered])

@@ -1,32 +1,32 @@
 """Sending in a session: set the headers, build the envelope, pass it to the backend, wait as the guarantee requires."""
 
-import copy
 from collections import deque
 from collections.abc import Callable, Sequence
-from functools import partial
 from threading import get_ident
 from typing import Any
 
 from jmsbridge.config import Options
+from jmsbridge.config.features import SEND_GROUPS
 from jmsbridge.core.emulation.delaying import Delays
 from jmsbridge.core.naming import message_ids
 from jmsbridge.core.plan import Plan
 from jmsbridge.core.runtime.clock import Clock
 from jmsbridge.core.runtime.interrupts import main_thread
-from jmsbridge.core.runtime.locks import Rank, ranked
-from jmsbridge.core.runtime.waiting import AnswerMissing, Waiter, WaitSet, cancel
+from jmsbridge.core.runtime.waiting import AnswerMissing, Waiter, cancel
+from jmsbridge.core.sending.current_channel import CurrentChannel
 from jmsbridge.core.sending.giving_up import give_up, missing
 from jmsbridge.core.sending.group import Group, Member
+from jmsbridge.core.sending.grouped import GroupedSends
 from jmsbridge.core.sending.ledger import Entry, Ledger
 from jmsbridge.core.sending.pending import PendingSends
 from jmsbridge.core.sending.throttle import Throttle
 from jmsbridge.core.sending.tickets import (
     AcknowledgedSend,
     AsyncSend,
-    BackgroundSend,
     Completion,
+    DelayedSend,
+    PlainSend,
     Sender,
-    TransactedSend,
 )
 from jmsbridge.core.sending.weight import weigh
 from jmsbridge.core.transaction import SessionTransactions
@@ -51,8 +51,7 @@ _NEEDED_TO_SEND = Native.SEND_CONFIRM | Native.DELAY | Native.TYPED_PROPERTIES |
 class Outgoing:
     """The sending side of one session; ``transactions`` is None unless it is transacted.
 
-    ``_channel`` is None while the link is down: senders wait for it. ``on_failure`` gets the failures of sends that no
-    call waits for.
+    ``on_failure`` gets the failures of sends that no call waits for.
     """
 
     def __init__(
@@ -63,6 +62,7 @@ class Outgoing:
         throttle: Throttle,
         transactions: SessionTransactions | None,
         on_failure: Callable[[JMSException], None],
+        open_channel: Callable[[], Channel],
     ) -> None:
         window, window_bytes = options.send_window, options.confirmation_window_size
         self.ledger = Ledger(f"jmsbridge-{name}-complete", window, window_bytes, self._give_up)
@@ -72,18 +72,18 @@ class Outgoing:
         self._groups: dict[Group, None] = {}
         self._pending = PendingSends(window, window_bytes, options.send_timeout, self.report, self._give_up)
         self._transactions = transactions
-        self._clock = clock
-        self._now_ms = clock.now_ms
-        self._options = options
-        self._throttle = throttle
+        self._clock, self._now_ms = clock, clock.now_ms
+        self._options, self._throttle = options, throttle
         self._next_id = message_ids()
         self._on_failure = on_failure
         self._plan: Plan | None = None
         self._lacks = False  # whether the broker lacks a feature that a send may need
-        self._up = WaitSet()  # senders that wait for a channel
-        self._changing = ranked(Rank.LEAF)  # held to look at _channel and then change it
-        self._channel: Channel | None = None
-        self._down: JMSException | None = None
+        self.channel = CurrentChannel(options.send_timeout)
+        self._wait_channel = self.channel.wait_open
+        self._grouped: GroupedSends | None = None  # only with the option, and not in transactions
+        if options.send_confirmation == "group" and transactions is None:
+            self._grouped = GroupedSends(name, clock, options.send_timeout, throttle, self.channel, open_channel)
+        self._groups_now: GroupedSends | None = None  # the same, if this broker can commit groups
         self._delays = Delays(name, clock, options.emulation_limit, self._send_due)
         self._after_commit: list[tuple[Envelope, Any]] = []  # delayed sends of the transaction
         self._weighed = window_bytes is not None
@@ -91,8 +91,8 @@ class Outgoing:
         self._block_non_durable = options.block_on_non_durable_send
         self._timeout = options.send_timeout
         self._main = main_thread()
-        self._handing: AsyncSend | AcknowledgedSend | Member | BackgroundSend | TransactedSend | None = None
-        """The ticket that the main thread is passing to the backend; an interrupted call leaves it here."""
+        # the ticket that the main thread is passing to the backend; an interrupted call leaves it here
+        self._handing: AsyncSend | AcknowledgedSend | Member | PlainSend | None = None
 
     # ---- links
 
@@ -100,43 +100,8 @@ class Outgoing:
         """Send over this channel from now on."""
         self._plan = plan
         self._lacks = bool(_NEEDED_TO_SEND & ~plan.native)
-        with self._changing:
-            self._channel = channel
-        self._up.notify()
-
-    def suspend(self) -> None:
-        """The link is lost: sends wait from now on. Takes no lock, since a backend may call it while it holds one."""
-        self._channel = None
-
-    def leave(self, channel: Channel) -> None:
-        """This channel is lost: sends wait, unless another one is already in use."""
-        with self._changing:
-            if self._channel is channel:
-                self._channel = None
-
-    def shut(self, error: JMSException) -> None:
-        """The connection is lost for good; senders fail with ``error``."""
-        self._down = error
-        self._channel = None
-        self._up.notify()
-
-    def wait_channel(self) -> Channel:
-        """The channel; waits for a reconnect at most ``send_timeout``."""
-        channel = self._channel
-        if channel is not None:
-            return channel
-        self._up.wait_for(lambda: self._channel is not None or self._down is not None, self._timeout)
-        channel, down = self._channel, self._down
-        if channel is not None:
-            return channel
-        if down is not None:
-            raise copy.copy(down) from down.__cause__  # a copy, because raising adds a traceback
-        raise JMSException(f"the connection was not restored within {self._timeout:g} s (option send_timeout)")
-
-    def wait_replaced(self, channel: Channel) -> None:
-        """Wait until this channel is replaced or the connection is lost; JMSException after ``send_timeout``."""
-        if not self._up.wait_for(lambda: self._channel not in (None, channel) or self._down is not None, self._timeout):
-            raise JMSException(f"the session's channel was not replaced within {self._timeout:g} s")
+        self._groups_now = self._grouped if plan.outcome(SEND_GROUPS) == "native" else None
+        self.channel.attach(channel)
 
     # ---- sending
 
@@ -209,7 +174,7 @@ class Outgoing:
         if held:
             self._hold(envelope, target)
         elif self._transactions is not None:
-            self._send_in_transaction(envelope, self._transactions)
+            self._send_unawaited(envelope, target)
         elif mode == _GROUPACK:
             self._send_in_group(sender, envelope, target)
         elif self._block_non_durable if mode == _NON_PERSISTENT else self._block_durable:
@@ -217,7 +182,7 @@ class Outgoing:
         elif self.handler is not None:
             self._hand_over(envelope, self._acknowledged(envelope, target, None))
         else:
-            self._send_in_background(envelope, target)
+            self._send_unawaited(envelope, target)
 
     def _require(self, envelope: Envelope, *, confirmed: bool) -> bool:
         # called only if the broker lacks a feature that a send may need; returns whether the client must delay it
@@ -244,12 +209,15 @@ class Outgoing:
     # ---- one method for each kind of send
 
     def _send_and_wait(self, envelope: Envelope, message: Any) -> None:
+        if self._grouped is not None:
+            self._grouped.wait_flushed()
         deadline = self._clock.monotonic() + self._timeout
         while True:
             ticket: Ticket = (waiter := Waiter())
-            channel = self.wait_channel()
+            channel = self._wait_channel()
             if self.handler is not None:
-                self._hand_over(envelope, ticket := self._acknowledged(envelope, message, waiter))
+                acknowledged = self._acknowledged(envelope, message, waiter)
+                self._hand_over(envelope, ticket := acknowledged, waits=True)
             else:
                 channel.send(envelope, waiter)
             if waiter.answered and waiter.error is None:
@@ -267,11 +235,10 @@ class Outgoing:
                 again = isinstance(error, LinkLost) and (self._options.resend or not error.in_doubt)
                 if not again or self._clock.monotonic() >= deadline:
                     raise translate(error, (message,)) from error
-                self._wait_replaced(channel, error, deadline)
+                self._wait_left(channel, error, deadline)
 
-    def _wait_replaced(self, channel: Channel, error: BackendError, deadline: float) -> None:
-        left = max(0.0, deadline - self._clock.monotonic())
-        if not self._up.wait_for(lambda: self._channel is not channel or self._down is not None, left):
+    def _wait_left(self, channel: Channel, error: BackendError, deadline: float) -> None:
+        if not self.channel.wait_left(channel, max(0.0, deadline - self._clock.monotonic())):
             raise translate(error) from error
 
     def _acknowledged(self, envelope: Envelope, message: Any, waiter: Ticket | None) -> AcknowledgedSend:
@@ -282,27 +249,17 @@ class Outgoing:
         if handler is not None:
             handler(message)
 
-    def _send_in_background(self, envelope: Envelope, message: Any) -> None:
-        ticket = BackgroundSend(self._pending, self._size(envelope), message)
+    def _send_unawaited(self, envelope: Envelope, message: Any) -> None:
+        transactions = self._transactions
+        transaction = None if transactions is None else transactions.current
+        ticket = PlainSend(self._pending, self._size(envelope), message, transaction)
         self._pending.wait_room(ticket.size)
-        channel = self.wait_channel()
+        channel = self._wait_channel()
         main = get_ident() == self._main
         if main:
             self._handing = ticket
         self._pending.add(ticket)
-        channel.send(envelope, ticket)
-        if main:
-            self._handing = None
-
-    def _send_in_transaction(self, envelope: Envelope, transactions: SessionTransactions) -> None:
-        ticket = TransactedSend(self._pending, self._size(envelope), transactions.current)
-        self._pending.wait_room(ticket.size)
-        self.wait_channel()
-        main = get_ident() == self._main
-        if main:
-            self._handing = ticket
-        self._pending.add(ticket)
-        transactions.send(envelope, ticket)
+        (transactions or self._groups_now or channel).send(envelope, ticket)
         if main:
             self._handing = None
 
@@ -316,7 +273,7 @@ class Outgoing:
         *,
         held: bool,
     ) -> None:
-        self.wait_channel()
+        self._wait_channel()
         entry = AsyncSend(self.ledger, self._size(envelope), message, listener, foreign, sender._unchecked)
         transactions = self._transactions
         if transactions is not None:
@@ -330,23 +287,22 @@ class Outgoing:
             sender._last_async = entry.number
             if held:
                 self._hold(envelope, message, entry)
-            elif transactions is not None:
-                transactions.send(envelope, entry)
             else:
-                channel.send(envelope, entry)
+                (transactions or self._groups_now or channel).send(envelope, entry)
         except JMSException:
             entry.cancel()
             raise
         if main:
             self._handing = None
 
-    def _hand_over(self, envelope: Envelope, entry: AcknowledgedSend) -> None:
-        self.wait_channel()
+    def _hand_over(self, envelope: Envelope, entry: AcknowledgedSend, *, waits: bool = False) -> None:
+        self._wait_channel()
         main = get_ident() == self._main
         if main:
             self._handing = entry
         try:
-            self._enter(entry).send(envelope, entry)
+            channel = self._enter(entry)
+            (channel if waits else self._groups_now or channel).send(envelope, entry)
         except JMSException:
             entry.cancel()
             raise
@@ -355,14 +311,14 @@ class Outgoing:
 
     def _enter(self, entry: Entry) -> Channel:
         self.ledger.enter(entry, self._timeout)
-        return self.wait_channel()  # after ``enter``: the link may have changed while the window was full
+        return self._wait_channel()  # after ``enter``: the link may have changed while the window was full
 
     def _send_in_group(self, sender: Sender, envelope: Envelope, message: Any) -> None:
         group = sender._group
         if group is None:
-            group = sender._group = Group(self._timeout, lambda tickets: cancel(self._channel, tickets))
+            group = sender._group = Group(self._timeout, self._cancel)
         self._groups[group] = None
-        channel = self.wait_channel()
+        channel = self._wait_channel()
         member = Member(group, envelope)
         main = get_ident() == self._main
         if main:
@@ -372,7 +328,7 @@ class Outgoing:
             member.sent_with = acknowledged = self._acknowledged(envelope, message, member)
             self._hand_over(envelope, acknowledged)
         else:
-            channel.send(envelope, member)
+            (self._groups_now or channel).send(envelope, member)
         if main:
             self._handing = None
         if group.is_full:
@@ -391,34 +347,37 @@ class Outgoing:
             if entry is not None:
                 entry.succeed()
         else:
-            self._delays.hold(envelope, partial(self._watch, envelope, target) if entry is None else lambda: entry)
-
-    def _watch(self, envelope: Envelope, target: Any) -> Ticket:
-        ticket = BackgroundSend(self._pending, self._size(envelope), target)
-        self._pending.add(ticket)
-        return ticket
+            self._delays.hold(envelope, DelayedSend(target, self.report) if entry is None else entry)
 
     def _send_due(self, envelope: Envelope, ticket: Ticket) -> None:
         self._throttle.wait_open(self._timeout)
         try:
-            channel = self.wait_channel()
+            channel = self._wait_channel()
         except JMSException as error:
-            if self._down is None:
+            if self.channel.down is None:
                 raise
             ticket.fail(SendRefused(f"the delayed message was never sent: {error}"))
             return
-        channel.send(envelope, ticket)
+        if self._delays.begin(ticket):
+            channel.send(envelope, ticket)
 
     def end_transaction(self, *, committed: bool) -> None:
         """The transaction has ended: start the delay of its delayed sends, or drop them after a rollback."""
         held, self._after_commit = self._after_commit, []
         for envelope, target in held if committed else ():
-            self._delays.hold(envelope, partial(self._watch, envelope, target))
+            self._delays.hold(envelope, DelayedSend(target, self.report))
 
     # ---- failures
 
     def _give_up(self, tickets: Sequence[Ticket]) -> None:
-        give_up(self._channel, tickets)
+        give_up(self.channel.now, self._cancel_here(self._delays.cancel(tickets)))
+
+    def _cancel(self, tickets: Sequence[Ticket]) -> None:
+        cancel(self.channel.now, self._cancel_here(tickets))
+
+    def _cancel_here(self, tickets: Sequence[Ticket]) -> Sequence[Ticket]:
+        """Cancel those that wait for their group; returns the others."""
+        return tickets if self._grouped is None else self._grouped.cancel(tickets)
 
     def report(self, message: Any, error: BackendError) -> None:
         """A send that no call waits for has failed: keep it, and tell the connection's exception listener."""
@@ -446,12 +405,6 @@ class Outgoing:
         """Whether the caller is in a completion listener of this session, and another thread waits for it to return."""
         return self.ledger.executor.is_current() and self.ledger.is_awaited
 
-    def abandon(self, error: JMSException) -> None:
-        """In a forked child: locks may be held by threads that do not exist here."""
-        self._up = WaitSet()
-        self._changing = ranked(Rank.LEAF)
-        self._channel, self._down = None, error
-
     def finish(self, timeout: float, number: int | None = None) -> None:
         """Wait for asynchronous sends up to ``number`` (default: all) and their callbacks (rule CL-8).
 
@@ -473,10 +426,13 @@ class Outgoing:
         def left() -> float:
             return max(0.0, deadline - self._clock.monotonic())
 
-        lost = self._delays.wait_close(left())
+        lost, unanswered = self._delays.wait_close(left())
+        self._give_up(unanswered)
         self.finish(left())
         while not self.ledger.close(when_idle=left() > 0):
             self.ledger.wait_finished(self.ledger.last, left())
+        if self._grouped is not None:
+            self._grouped.wait_close(left())
         if lost:
             raise InDoubtException(
                 f"{len(lost)} delayed messages were not sent: the session was closed before their delivery time",

@@ -17,7 +17,7 @@ from jmsbridge.errors import unchecked
 from jmsbridge.message import Message
 from jmsbridge.spi import BackendError, Ticket
 
-__all__ = ["AcknowledgedSend", "AsyncSend", "BackgroundSend", "Completion", "Sender", "TransactedSend"]
+__all__ = ["AcknowledgedSend", "AsyncSend", "Completion", "DelayedSend", "PlainSend", "Sender"]
 
 
 class Completion(Protocol):
@@ -143,37 +143,19 @@ class AcknowledgedSend(Entry):
             self.on_failure(self.message, self.error)
 
 
-class BackgroundSend:
-    """A send that only the end of the session waits for; a failure goes to the exception listener."""
+class PlainSend:
+    """A send that no call waits for, only the end of the session or of its transaction.
 
-    __slots__ = ("_message", "_sends", "size")
+    If it fails, its ``transaction`` can only be rolled back; without one, the failure goes to the exception listener.
+    """
 
-    def __init__(self, sends: PendingSends, size: int, message: Any) -> None:
+    __slots__ = ("_message", "_sends", "_transaction", "size")
+
+    def __init__(
+        self, sends: PendingSends, size: int, message: Any, transaction: SessionTransaction | None = None
+    ) -> None:
         self._sends = sends
         self._message = message
-        self.size = size
-
-    def succeed(self) -> None:
-        """The broker has it."""
-        self._sends.remove(self)
-
-    def fail(self, error: BackendError) -> None:
-        """The broker does not have it, or it is in doubt."""
-        if self._sends.remove(self):
-            self._sends.report(self._message, error)
-
-    def give_up(self) -> None:
-        """Report nothing: the call that sent it raises."""
-        self._sends.remove(self)
-
-
-class TransactedSend:
-    """A plain send in a transaction: commit waits for it; if it fails, the transaction can only be rolled back."""
-
-    __slots__ = ("_sends", "_transaction", "size")
-
-    def __init__(self, sends: PendingSends, size: int, transaction: SessionTransaction) -> None:
-        self._sends = sends
         self._transaction = transaction
         self.size = size
 
@@ -183,13 +165,38 @@ class TransactedSend:
 
     def fail(self, error: BackendError) -> None:
         """The broker does not have it, or it is in doubt."""
-        if self._sends.remove(self):
+        if not self._sends.remove(self):
+            return
+        if self._transaction is None:
+            self._sends.report(self._message, error)
+        else:
             self._transaction.mark_rollback_only(error)
 
     def give_up(self) -> None:
-        """It is unknown whether it is part of the transaction, which can therefore only be rolled back."""
-        self._transaction.mark_rollback_only(_interrupted())
+        """Report nothing, since the call that sent it raises; it is unknown whether it is part of its transaction."""
+        if self._transaction is not None:
+            self._transaction.mark_rollback_only(_interrupted())
         self._sends.remove(self)
+
+
+class DelayedSend:
+    """A send that waits in the process for its delivery time, and that no call waits for.
+
+    ``report`` gets a failure; answered once.
+    """
+
+    __slots__ = ("_message", "_report")
+
+    def __init__(self, message: Any, report: Callable[[Any, BackendError], None]) -> None:
+        self._message = message
+        self._report = report
+
+    def succeed(self) -> None:
+        """The broker has it."""
+
+    def fail(self, error: BackendError) -> None:
+        """It was not sent, the broker does not have it, or it is in doubt."""
+        self._report(self._message, error)
 
 
 def _interrupted() -> BackendError:

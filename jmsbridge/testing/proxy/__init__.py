@@ -4,7 +4,7 @@
 
     with FaultProxy("127.0.0.1", 5672) as proxy:
         connection = jmsbridge.connect(proxy.through("rabbitmq://127.0.0.1"))
-        proxy.delay = 0.02  # 20 ms there and back
+        proxy.delay = 0.02  # 20 ms per round trip
         proxy.cut()
 
 It does not interpret the traffic, so it works with any broker and with TLS. One thread serves all connections. The

@@ -18,21 +18,21 @@ def _place(target: str) -> str:
 def main(
     target: Annotated[str, typer.Argument(metavar="HOST:PORT", callback=_place, help="Where the broker listens.")],
     listen: Annotated[int, typer.Option(metavar="PORT", help="Its own port; 0: a free one.")] = 0,
-    delay: Annotated[float, typer.Option(metavar="SECONDS", help="There and back.")] = 0.0,
+    delay: Annotated[float, typer.Option(metavar="SECONDS", help="Per round trip.")] = 0.0,
     bandwidth: Annotated[
         float | None, typer.Option(metavar="BYTES", help="Per second, direction and connection.")
     ] = None,
     cut_after: Annotated[
-        int | None, typer.Option(metavar="BYTES", help="Cut the first connection that passed so many.")
+        int | None, typer.Option(metavar="BYTES", help="Cut the first connection that has forwarded so many.")
     ] = None,
     direction: Annotated[Direction, typer.Option(help="The direction in which --cut-after counts.")] = Direction.OUT,
     cut_every: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Cut every connection, again and again.")
+        float | None, typer.Option(metavar="SECONDS", help="Cut every connection at this interval.")
     ] = None,
     how: Annotated[End, typer.Option(help="How a cut looks.")] = End.RESET,
-    half_open: Annotated[bool, typer.Option("--half-open", help="Accept connections and pass nothing on.")] = False,
+    half_open: Annotated[bool, typer.Option("--half-open", help="Accept connections and forward nothing.")] = False,
 ) -> None:
-    """A bad network in front of a broker, until Ctrl-C.
+    """Simulate a bad network in front of a broker, until Ctrl-C.
 
     Examples:
 
@@ -46,7 +46,7 @@ def main(
             proxy.cut_after(cut_after, direction, how=how)
         if half_open:
             proxy.stall()
-        print(f"{proxy.host}:{proxy.port} leads to {target}; Ctrl-C ends it", flush=True)
+        print(f"{proxy.host}:{proxy.port} forwards to {target}; Ctrl-C ends it", flush=True)
         never = threading.Event()
         with contextlib.suppress(KeyboardInterrupt):  # the way to end it
             while not never.wait(cut_every):

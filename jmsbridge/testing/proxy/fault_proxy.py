@@ -1,4 +1,4 @@
-"""The fault proxy's public face, and the thread behind it."""
+"""The public class of the fault proxy, and its thread."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from jmsbridge.testing.proxy.relay import Direction, End
 
 __all__ = ["FaultProxy"]
 
-_PATIENCE = 10.0  # seconds within which the proxy's thread does what it is told
+_PATIENCE = 10.0  # seconds within which the proxy's thread executes a command
 T = TypeVar("T")
 
 
 class FaultProxy(Closing):
-    """Stands between clients and the broker at ``host:port``, and is as bad a network as it is told to be.
+    """Forwards between clients and the broker at ``host:port``, and simulates the failures of a network on request.
 
-    ``delay`` (seconds, there and back) and ``bandwidth`` (bytes per second, each direction of each connection) may be
-    set at any time and hold for what comes from then on; neither limits how much is on its way. ``watch`` is called on
-    the proxy's thread with the connection's number, the direction and the bytes. Every method may be called from any
-    thread, and what it says has happened when it returns. Nothing that the proxy holds grows without bound.
+    ``delay`` (seconds per round trip) and ``bandwidth`` (bytes per second, each direction of each connection) may be
+    set at any time and apply to data received from then on; neither limits the amount of data in transit. ``watch`` is
+    called on the proxy's thread with the connection's number, the direction and the bytes. Every method may be called
+    from any thread and has taken effect when it returns. Buffers are bounded.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class FaultProxy(Closing):
 
     @classmethod
     def to(cls, url: str, **settings: Any) -> Self:
-        """A proxy in front of the broker that a URL names; the URL must carry a port."""
+        """A proxy in front of the broker that a URL names; the URL must include the port."""
         parts = urlsplit(url)
         if parts.hostname is None or parts.port is None:
             raise ValueError(f"a proxy needs to know where the broker listens: {parts.scheme}://HOST:PORT")
@@ -99,11 +99,11 @@ class FaultProxy(Closing):
         self._do(lambda: self._loop.freeze(direction))
 
     def refuse(self) -> None:
-        """Refuse new connections until ``resume``; those that exist go on."""
+        """Refuse new connections until ``resume``; existing ones are not affected."""
         self._do(self._loop.refuse)
 
     def resume(self) -> None:
-        """Be an ordinary network again: forward everything, accept connections, forget a pending cut."""
+        """End all simulated failures: forward everything, accept connections, cancel a pending cut."""
         self._do(self._loop.resume)
 
     @property

@@ -27,7 +27,7 @@ class Cut(NamedTuple):
 
 
 class Loop:
-    """All connections of one proxy and what the network is like for them.
+    """All connections of one proxy, and the simulated network conditions.
 
     ``delay``, ``bandwidth`` and ``watch`` may be set by any thread; the methods are for the proxy's own.
     """

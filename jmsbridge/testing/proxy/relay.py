@@ -60,7 +60,7 @@ class Stream:
         self.told = False  # the end has been passed to the sink
         self._queue: deque[tuple[float, memoryview]] = deque()
         self._held = 0
-        self._free = 0.0  # when a line of limited bandwidth has sent all that was read
+        self._free = 0.0  # with limited bandwidth: when the simulated line has sent all that was read
         self._last = 0.0  # when the last held piece is due, so that a shorter delay does not reorder pieces
 
     @property

@@ -26,7 +26,7 @@ class ScriptedOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ScriptedBackend:
-    """A backend whose broker is played by a test."""
+    """A backend whose broker is simulated by a test."""
 
     options: type[msgspec.Struct] = ScriptedOptions
 
@@ -70,7 +70,7 @@ class ScriptedBackend:
 
     @contextlib.contextmanager
     def installed(self) -> Iterator["ScriptedBackend"]:
-        """Be the backend of scheme ``name`` inside a with statement."""
+        """Register as the backend of the scheme ``name`` inside a with statement."""
         registry.register(self.name, self)
         try:
             yield self

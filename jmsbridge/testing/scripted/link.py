@@ -21,7 +21,7 @@ _tokens = itertools.count(1)
 
 
 class ScriptedLink:
-    """One life of a connection; ``cut`` ends it."""
+    """One link; ``cut`` ends it."""
 
     def __init__(self, backend: "ScriptedBackend", number: int, endpoint: Endpoint, events: LinkEvents) -> None:
         self.backend = backend

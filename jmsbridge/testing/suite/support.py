@@ -159,7 +159,7 @@ def run_thread(work: Callable[[], T]) -> Future[T]:
     def run() -> None:
         try:
             future.set_result(work())
-        except BaseException as error:  # handed to whoever asks the future
+        except BaseException as error:  # raised by the future's result
             future.set_exception(error)
 
     threading.Thread(target=run, name=f"suite-{getattr(work, '__name__', 'work')}", daemon=True).start()

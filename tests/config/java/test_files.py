@@ -92,7 +92,7 @@ def test_what_cannot_be_imported_says_why(text: str, kind: str, expected: str) -
     assert expected in str(caught.value)
 
 
-def test_an_unknown_client_is_an_error_with_the_nearest() -> None:
+def test_an_unknown_client_gets_the_nearest_as_advice() -> None:
     with pytest.raises(ConfigurationError, match="'artemis'"):
         import_text("tcp://a", "url", client="artemiss")
     with pytest.raises(ConfigurationError, match="amqp or stomp"):
@@ -107,7 +107,7 @@ def test_a_file_that_grows_when_it_is_read_is_refused() -> None:
 
 
 @given(st.text(alphabet="amqptcs:/()?&=,.#@{}$%[]- \n1", max_size=60), st.sampled_from(("url", "properties", "yaml")))
-def test_no_text_ends_in_anything_but_a_profile_or_a_configuration_error(text: str, kind: str) -> None:
+def test_any_text_gives_a_profile_or_a_configuration_error(text: str, kind: str) -> None:
     try:
         url = import_text(text, kind).profile["url"]
     except ConfigurationError as error:

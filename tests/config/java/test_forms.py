@@ -1,4 +1,4 @@
-"""The URL forms of the Java clients, whose they are, and what cannot be imported."""
+"""The URL forms of the Java clients: to which client each belongs, and what cannot be imported."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ import pytest
 
 from jmsbridge.config import Options
 from jmsbridge.config.java import CLIENTS, Imported, import_text
-from jmsbridge.config.java.tables import java_tables
 from jmsbridge.errors import ConfigurationError
 from jmsbridge_rabbitmq.connection.options import RabbitOptions
+from tools.java_tables import java_tables
 
 
 def url(text: str, **more: Any) -> Imported:
@@ -44,13 +44,13 @@ def url(text: str, **more: Any) -> Imported:
         ("pulsar+ssl://a", "pulsar", "pulsar+ssl://a"),
     ],
 )
-def test_whose_a_url_is_and_what_becomes_of_it(text: str, client: str, expected: str | list[str]) -> None:
+def test_the_client_and_the_target_of_a_url(text: str, client: str, expected: str | list[str]) -> None:
     found = url(text)
     assert (found.client, found.profile["url"]) == (client, expected)
     assert "s3" not in repr(found)
 
 
-def test_what_is_open_is_said_and_can_be_decided() -> None:
+def test_an_ambiguous_url_is_reported_and_can_be_decided() -> None:
     assert [note.kind for note in url("tcp://host:61616").notes if note.kind == "assumed"] == ["assumed"]
     found = url("tcp://host:61616", client="artemis")
     assert (found.profile["url"], found.client) == ("amqp://host:61616", "artemis")
@@ -152,13 +152,13 @@ def test_heart_beats_of_spring_are_seconds(text: str, seconds: int | None) -> No
     assert found.get("heartbeat") == (seconds or "${env:BEAT}")
 
 
-def test_what_is_the_same_anyway_needs_no_note() -> None:
+def test_equivalent_settings_need_no_note() -> None:
     assert url("amqp://host?transport.tcpNoDelay=true&jms.validateSelector=true").notes == []
     (note,) = url("amqp://host?jms.validateSelector=false").notes
     assert (note.name, note.kind) == ("jms.validateSelector", "dropped")
 
 
-def test_an_option_that_nobody_knows_is_named() -> None:
+def test_an_unknown_option_is_named() -> None:
     (note,) = url("amqp://host?jms.nothing=1").notes
     assert (note.name, note.kind) == ("jms.nothing", "unknown")
     assert "not a known option of Qpid JMS" in note.reason

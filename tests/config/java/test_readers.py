@@ -1,4 +1,4 @@
-"""What becomes of single settings, a table for each reader: taken over exactly, or noted with the true reason."""
+"""Single settings, a table for each reader: imported exactly, or noted with the true reason."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from jmsbridge.config import RedeliveryPolicy, policy_for, resolve
 from jmsbridge.config.java import Imported, import_text
 from jmsbridge.config.java.rules import Table
-from jmsbridge.config.java.tables import java_tables
+from tools.java_tables import java_tables
 
 Notes = dict[str, tuple[str, str]]
 Row = tuple[str, dict[str, Any], Notes]
@@ -263,7 +263,7 @@ def _known(table: Table) -> list[str]:
 
 
 @pytest.mark.parametrize("client", java_tables())
-def test_a_misspelled_name_is_answered_with_the_right_one(client: str) -> None:
+def test_a_misspelled_name_gets_the_right_one_as_advice(client: str) -> None:
     forms = {
         "Qpid JMS": "qpid",
         "ActiveMQ Classic": "classic",
@@ -305,7 +305,7 @@ def test_addresses_may_be_a_list_with_indexes() -> None:
     assert import_text(text, "properties").profile["url"] == ["rabbitmq://a/v", "rabbitmq://b/v"]
 
 
-def test_what_the_second_address_says_otherwise_is_noted() -> None:
+def test_a_second_address_that_differs_is_noted() -> None:
     found = import_text("spring.rabbitmq.addresses=amqps://u:s1@a/v,amqps://w:s2@b/x\n", "properties", name="o")
     assert found.profile["url"] == ["rabbitmqs://a/v", "rabbitmqs://b/v"]
     assert found.profile["user"] == "u"
@@ -338,7 +338,7 @@ def test_two_users_are_noted() -> None:
 
 
 def _java_pauses(initial: int, delay: int, exponential: bool, multiplier: float, longest: int, count: int) -> list[int]:
-    """What ActiveMQ's consumer does, in milliseconds."""
+    """The pauses of ActiveMQ's consumer, in milliseconds."""
     pauses = [initial]
     while len(pauses) < count:
         pause = delay
@@ -360,7 +360,9 @@ def _java_pauses(initial: int, delay: int, exponential: bool, multiplier: float,
 def test_redelivery_of_classic_pauses_as_in_java(
     initial: int, delay: int, exponential: bool, multiplier: int, longest: int
 ) -> None:
-    assume(longest == -1 or longest >= delay)  # else Java jumps back and forth; the longest pause is the same
+    assume(
+        longest == -1 or longest >= delay
+    )  # otherwise Java's pauses are not monotonic; the longest pause is the same
     options = {
         "initialRedeliveryDelay": initial,
         "redeliveryDelay": delay,
@@ -388,11 +390,11 @@ def test_a_policy_counts_redeliveries() -> None:
     assert RedeliveryPolicy(delay=0, factor=1000).delay_after(10**6) == 0
 
 
-def test_letters_of_any_case_are_one_name() -> None:
+def test_names_ignore_case() -> None:
     assert read("qpid", "jms.PREFETCHPOLICY.ALL=5").profile["prefetch"] == 5
 
 
-def test_a_misspelled_name_of_jndi_is_answered_with_the_right_one() -> None:
+def test_a_misspelled_name_of_jndi_gets_the_right_one_as_advice() -> None:
     text = (
         "java.naming.factory.initial=org.apache.qpid.jms.jndi.JmsInitialContextFactory\n"
         "connectionfactory.f=amqp://h\nqueu.orders=orders\n"

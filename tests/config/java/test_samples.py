@@ -228,14 +228,14 @@ def test_the_profile(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NOTED)
-def test_what_had_no_equivalent_is_listed_with_a_reason(name: str) -> None:
+def test_settings_without_an_equivalent_are_listed_with_a_reason(name: str) -> None:
     notes = imported(name).notes
     assert {note.name for note in notes} == NOTED[name]
     assert all(len(note.reason) > 10 for note in notes)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_no_secret_is_in_what_comes_out(name: str) -> None:
+def test_the_result_contains_no_secret(name: str) -> None:
     found = imported(name)
     assert "Sekret" not in repr(found.profile) + repr(found.notes)
 

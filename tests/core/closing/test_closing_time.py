@@ -1,4 +1,4 @@
-"""How long closing may take, and what it leaves."""
+"""How long closing may take, and what remains afterwards."""
 
 import threading
 import time
@@ -16,20 +16,21 @@ from jmsbridge import (
     JMSException,
     Queue,
 )
+from jmsbridge.core.runtime import waiting
 from jmsbridge.spi import Address, ClientIdRefused, Native
 from jmsbridge.testing.marks import rule
 from jmsbridge.testing.scripted import Call, ScriptedBackend, text_envelope
-from jmsbridge.testing.suite.support import LONG, eventually, receive_texts
+from jmsbridge.testing.suite.support import LONG, eventually, receive_texts, run_thread
 
 Connect = Callable[..., Connection]
 QUEUE = Queue("orders")
 
 
 @pytest.mark.parametrize("groups", [True, False])
-def test_a_silent_broker_holds_up_closing_for_the_close_timeout_in_all(
+def test_closing_on_a_silent_broker_takes_one_close_timeout(
     backend: ScriptedBackend, connect: Connect, groups: bool
 ) -> None:
-    """Two sessions with two consumers and two producers each, none of whose questions is answered."""
+    """Two sessions with two consumers and two producers each; the broker answers none of their requests."""
     connection = connect(close_timeout=0.3, send_timeout=60.0)
     for _ in range(2):
         session = connection.create_session()
@@ -46,8 +47,23 @@ def test_a_silent_broker_holds_up_closing_for_the_close_timeout_in_all(
     assert time.monotonic() - begun < 2.0
 
 
+@pytest.mark.parametrize("what", ["consumer", "session"])
+def test_closing_wakes_a_blocked_receive_and_is_woken_by_it(
+    backend: ScriptedBackend, connect: Connect, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """Not only by the check that every wait makes once per second, which here comes after a minute."""
+    monkeypatch.setattr(waiting, "LONGEST_WAIT", 60.0)
+    session = connect(close_timeout=60.0).create_session()
+    consumer = session.create_consumer(QUEUE)
+    receiving = run_thread(consumer.receive)
+    eventually(lambda: consumer._receiver.inbox._waiting.gates)
+    closing = run_thread(consumer.close if what == "consumer" else session.close)
+    closing.result(LONG)
+    assert receiving.result(LONG) is None
+
+
 @rule("AC-2")
-def test_closing_a_consumer_acknowledges_what_waits_for_company(backend: ScriptedBackend, connect: Connect) -> None:
+def test_closing_a_consumer_acknowledges_its_incomplete_batch(backend: ScriptedBackend, connect: Connect) -> None:
     session = connect().create_session(session_mode=DUPS_OK_ACKNOWLEDGE, dups_ok_messages=100, dups_ok_interval=60)
     consumer = session.create_consumer(QUEUE)
     tokens = backend.subscription.deliver(*(text_envelope(Address("orders"), text) for text in "ab"))
@@ -59,8 +75,8 @@ def test_closing_a_consumer_acknowledges_what_waits_for_company(backend: Scripte
 
 @rule("CI-4")
 @pytest.mark.filterwarnings("ignore::jmsbridge.EmulationWarning")
-def test_a_refused_client_id_gives_back_its_own_claim_only(backend: ScriptedBackend, connect: Connect) -> None:
-    """On a broker that does not check: the process does, and a failure frees nobody else's id."""
+def test_a_refused_client_id_frees_no_other_claim(backend: ScriptedBackend, connect: Connect) -> None:
+    """On a broker that does not check client ids the process does; a failed connect does not free the id of another."""
     backend.lower(Native.CLIENT_ID)
     failing = connect(start=False, emulation="allow")
 

@@ -1,4 +1,4 @@
-"""Closing while others send, call back, listen and create."""
+"""Closing while other threads send, run callbacks, listen and create sessions."""
 
 import threading
 from collections import Counter
@@ -161,7 +161,9 @@ def test_a_listener_commits_while_its_callback_stops_the_connection(broker: Embe
     run_thread(connection.stop).result(LONG)
 
 
-def test_a_lane_whose_thread_cannot_start_calls_back_later(broker: Embedded, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_executor_whose_thread_cannot_start_calls_back_later(
+    broker: Embedded, monkeypatch: pytest.MonkeyPatch
+) -> None:
     session = broker.connect(close_timeout=0.1).create_session()
     producer = session.create_producer(QUEUE)
     completions = Completions()
@@ -176,7 +178,9 @@ def test_a_lane_whose_thread_cannot_start_calls_back_later(broker: Embedded, mon
     assert [event[0] for event in completions.wait(2)] == ["completed", "completed"]
 
 
-def test_close_wakes_a_lane_whose_thread_could_not_start(broker: Embedded, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_close_wakes_an_executor_whose_thread_could_not_start(
+    broker: Embedded, monkeypatch: pytest.MonkeyPatch
+) -> None:
     session = broker.connect(close_timeout=0.1).create_session()
     completions = Completions()
 

@@ -9,6 +9,6 @@ __all__ = ["broker"]
 
 @pytest.fixture
 def broker() -> Iterator[Broker]:
-    """A broker as RabbitMQ would be: no selectors, no browsers."""
+    """A broker like RabbitMQ: without selectors and browsers."""
     with Broker() as made:
         yield made

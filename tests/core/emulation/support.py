@@ -19,7 +19,7 @@ _numbers = itertools.count(1)
 
 
 class Broker:
-    """One broker of its own; a context manager. ``backend`` may be changed before a connection is made."""
+    """A new broker; a context manager. ``backend`` may be changed before a connection is made."""
 
     def __init__(self) -> None:
         self.name = f"emulate-{next(_numbers)}"
@@ -37,7 +37,7 @@ class Broker:
         jmsbridge_embedded.discard(self.name)
 
     def connect(self, **options: Any) -> Connection:
-        """A started connection; what it has to emulate it does quietly."""
+        """A started connection; warnings about emulation are suppressed."""
         options = {"reconnect_delay": 0.001, "reconnect_delay_max": 0.005, **options}
         connection = jmsbridge.connect(f"{self.name}:?broker={self.name}", **options)
         self._opened.append(connection)
@@ -49,7 +49,7 @@ class Broker:
         return self.connect(**options).create_session(*arguments)
 
     def cut(self, *connections: Connection) -> None:
-        """Kill all links; with connections, return when these have their next one."""
+        """Cut all links; with connections, return when these have their next link."""
         jmsbridge_embedded.cut(self.name)
         for connection in connections:
             connection.create_session().close()
@@ -69,7 +69,7 @@ def send(session: Session, *texts: str, colour: str = "grey") -> None:
 
 
 def select(session: Session, colour: str, **options: Any) -> MessageConsumer:
-    """A consumer of one colour, without a word about its price."""
+    """A consumer of one colour; the warning about its price is suppressed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EmulationWarning)
         return session.create_consumer(QUEUE, f"colour = '{colour}'", **options)

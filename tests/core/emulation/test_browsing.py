@@ -1,4 +1,4 @@
-"""Browsers where the broker has none: everything is back at once, whatever happens on the way."""
+"""Browsers where the broker has none: all messages are released at once, whatever happens meanwhile."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -29,7 +29,9 @@ def test_the_price_is_named_once(broker: Broker) -> None:
     assert shown(browser) == []
 
 
-def test_the_first_so_many_are_shown_and_that_is_said(broker: Broker, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_truncated_browser_shows_the_first_messages_and_says_so(
+    broker: Broker, caplog: pytest.LogCaptureFixture
+) -> None:
     session = broker.session(emulation_limit=12)
     send(session, *TEXTS)
     with caplog.at_level(logging.WARNING, "jmsbridge.browsing"):
@@ -39,7 +41,7 @@ def test_the_first_so_many_are_shown_and_that_is_said(broker: Broker, caplog: py
     assert texts(session.create_consumer(QUEUE), 20) == list(TEXTS)
 
 
-def test_a_queue_of_exactly_so_many_is_shown_whole(broker: Broker, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_queue_of_exactly_the_limit_is_not_truncated(broker: Broker, caplog: pytest.LogCaptureFixture) -> None:
     session = broker.session(emulation_limit=20)
     send(session, *TEXTS)
     browser = session.create_browser(QUEUE)
@@ -47,8 +49,8 @@ def test_a_queue_of_exactly_so_many_is_shown_whole(broker: Broker, caplog: pytes
     assert "emulation_limit" not in caplog.text
 
 
-def test_everything_is_back_before_the_first_is_shown(broker: Broker) -> None:
-    """An iteration that is never finished keeps nothing from anybody."""
+def test_all_messages_are_released_before_the_first_is_shown(broker: Broker) -> None:
+    """An iteration that is never finished hides no message from others."""
     session = broker.session()
     send(session, *TEXTS)
     iteration = iter(session.create_browser(QUEUE))
@@ -57,7 +59,7 @@ def test_everything_is_back_before_the_first_is_shown(broker: Broker) -> None:
     assert [text_of(message) for message in iteration] == list(TEXTS[1:])
 
 
-def test_a_browser_selects_by_itself(broker: Broker) -> None:
+def test_an_emulated_browser_evaluates_its_selector(broker: Broker) -> None:
     session = broker.session()
     send(session, "a", "b", colour="red")
     send(session, "c")
@@ -65,7 +67,7 @@ def test_a_browser_selects_by_itself(broker: Broker) -> None:
     assert texts(session.create_consumer(QUEUE), 3) == ["a", "b", "c"]
 
 
-def test_a_transaction_does_not_notice(broker: Broker) -> None:
+def test_browsing_does_not_affect_a_transaction(broker: Broker) -> None:
     transacted = broker.session(True)
     send(transacted, "held back")
     send(broker.session(), *TEXTS)
@@ -74,7 +76,7 @@ def test_a_transaction_does_not_notice(broker: Broker) -> None:
     assert texts(transacted.create_consumer(QUEUE), 20) == list(TEXTS)
 
 
-def test_thirty_looks_drop_nothing(broker: Broker) -> None:
+def test_thirty_enumerations_drop_nothing(broker: Broker) -> None:
     session = broker.session()
     send(session, *TEXTS)
     browser = session.create_browser(QUEUE)
@@ -82,7 +84,7 @@ def test_thirty_looks_drop_nothing(broker: Broker) -> None:
     assert texts(session.create_consumer(QUEUE), 20) == list(TEXTS)
 
 
-def test_refused_where_handing_back_may_lose(broker: Broker) -> None:
+def test_refused_where_releasing_may_lose(broker: Broker) -> None:
     broker.lower(Native.UNLIMITED_REQUEUE)
     with pytest.raises(UnsupportedFeature, match="UNLIMITED_REQUEUE"):
         broker.session(emulation="allow").create_browser(QUEUE)
@@ -99,7 +101,7 @@ def test_refused_on_a_queue_with_a_delivery_limit(broker: Broker) -> None:
     assert (first.text, first.jms_redelivered) == ("0", False)
 
 
-# -- on the script ---------------------------------------------------------------------------------------------------
+# -- on the scripted backend -----------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -127,7 +129,7 @@ def connect(backend: ScriptedBackend) -> Iterator[Callable[..., Connection]]:
 
 
 def test_the_verbs_in_their_order(backend: ScriptedBackend, connect: Callable[..., Connection]) -> None:
-    """Over a channel of its own: so many at once, then drained, all released in one step, closed."""
+    """A browser opens a channel, grants credit once, drains, releases all in one step, and closes the channel."""
     browser = connect(emulation_limit=7).create_session().create_browser(QUEUE)
     tokens: list[int] = []
 
@@ -153,7 +155,7 @@ def test_the_verbs_in_their_order(backend: ScriptedBackend, connect: Callable[..
         8,
         True,
         None,
-    )  # one more tells whether there are more
+    )  # one more, to know whether there are more
     assert calls[2].detail == 8
     assert backend.settled == [(token, Outcome.RELEASED) for token in tokens]
 
@@ -176,7 +178,7 @@ def test_without_a_drain_it_waits_a_moment(backend: ScriptedBackend, connect: Ca
 def test_a_drain_that_fails_closes_the_channel(
     backend: ScriptedBackend, connect: Callable[..., Connection], end: str
 ) -> None:
-    """Closing the channel hands back what was taken, also what comes too late."""
+    """Closing the channel requeues its messages, also those that arrive late."""
     browser = connect(send_timeout=0.2).create_session().create_browser(QUEUE)
     backend.hold("drain")
     looking = run_thread(lambda: list(browser))

@@ -1,4 +1,4 @@
-"""Delivery delays where the broker has none: kept by the process, and never silently lost."""
+"""Delivery delays where the broker has none: the process keeps the messages, and never loses one silently."""
 
 import time
 from collections.abc import Callable
@@ -42,7 +42,7 @@ def delayed(session: Session, text: str, delay: float, **options: Any) -> Messag
 
 
 def close_quickly(connection: Connection) -> InDoubt:
-    """Close; it must say what was not sent, and must not wait for it."""
+    """Close; it must name the unsent messages, and must not wait for their time."""
     before = time.monotonic()
     with pytest.raises(InDoubt) as caught:
         connection.close()
@@ -58,7 +58,7 @@ def test_refused_unless_allowed(delayless: Broker) -> None:
     assert texts(session.create_consumer(QUEUE), 1) == ["b"]
 
 
-def test_it_is_sent_when_it_is_due(delayless: Broker) -> None:
+def test_a_delayed_message_is_sent_when_it_is_due(delayless: Broker) -> None:
     session = delayless.session(emulation=ALLOW)
     consumer = delayless.session().create_consumer(QUEUE)
     before = system.now_ms()
@@ -68,14 +68,14 @@ def test_it_is_sent_when_it_is_due(delayless: Broker) -> None:
     assert system.now_ms() - before >= 300
 
 
-def test_close_sends_what_is_due_in_time(delayless: Broker) -> None:
+def test_close_sends_messages_that_become_due_in_time(delayless: Broker) -> None:
     connection = delayless.connect(emulation=ALLOW)
     delayed(connection.create_session(), "late", 0.3)
     connection.close()
     assert texts(delayless.session().create_consumer(QUEUE), 1) == ["late"]
 
 
-def test_close_says_what_it_did_not_send(delayless: Broker) -> None:
+def test_close_names_unsent_delayed_messages(delayless: Broker) -> None:
     heard: list[JMSException] = []
     connection = delayless.connect(emulation=ALLOW, close_timeout=0.5)
     connection.exception_listener = heard.append
@@ -94,7 +94,7 @@ def test_close_says_what_it_did_not_send(delayless: Broker) -> None:
     assert isinstance(heard[0], InDoubt)
 
 
-def test_a_lost_link_does_not_lose_it(delayless: Broker) -> None:
+def test_a_lost_link_does_not_lose_delayed_messages(delayless: Broker) -> None:
     connection = delayless.connect(emulation=ALLOW)
     session = connection.create_session()
     delayed(session, "late", 0.2)
@@ -103,7 +103,7 @@ def test_a_lost_link_does_not_lose_it(delayless: Broker) -> None:
     assert texts(delayless.session().create_consumer(QUEUE), 1) == ["late"]
 
 
-def test_too_many_are_refused(delayless: Broker) -> None:
+def test_too_many_delayed_messages_are_refused(delayless: Broker) -> None:
     connection = delayless.connect(emulation=ALLOW, emulation_limit=3, close_timeout=0.1)
     session = connection.create_session()
     for _ in range(3):
@@ -113,8 +113,8 @@ def test_too_many_are_refused(delayless: Broker) -> None:
     assert len(close_quickly(connection).refused) == 3
 
 
-def test_completions_wait_for_the_broker(delayless: Broker) -> None:
-    """A completion says that the broker has it, so it comes after the delay; those behind it keep the order."""
+def test_completions_of_delayed_messages_wait_for_the_broker(delayless: Broker) -> None:
+    """A completion means that the broker has the message, so it comes after the delay; later ones keep their order."""
     session = delayless.session(emulation=ALLOW)
     completions = Completions()
     before = system.now_ms()
@@ -125,7 +125,7 @@ def test_completions_wait_for_the_broker(delayless: Broker) -> None:
     assert [(event[0], event[1].text) for event in events] == [("completed", "late"), ("completed", "now")]
 
 
-def test_a_completion_says_that_it_was_never_sent(delayless: Broker) -> None:
+def test_the_completion_of_an_unsent_delayed_message_fails(delayless: Broker) -> None:
     connection = delayless.connect(emulation=ALLOW, close_timeout=0.2)
     completions = Completions()
     delayed(connection.create_session(), "never", HOUR, completion_listener=completions)
@@ -136,7 +136,7 @@ def test_a_completion_says_that_it_was_never_sent(delayless: Broker) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::jmsbridge.errors.EmulationWarning")
-def test_in_a_transaction_it_begins_with_the_commit(delayless: Broker) -> None:
+def test_in_a_transaction_the_delay_begins_with_the_commit(delayless: Broker) -> None:
     session = delayless.session(True, emulation=ALLOW)
     consumer = delayless.session().create_consumer(QUEUE)
     delayed(session, "rolled back", 0.05)
@@ -150,7 +150,7 @@ def test_in_a_transaction_it_begins_with_the_commit(delayless: Broker) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::jmsbridge.errors.EmulationWarning")
-def test_a_commit_does_not_wait_for_what_is_delayed(delayless: Broker) -> None:
+def test_a_commit_does_not_wait_for_delayed_messages(delayless: Broker) -> None:
     connection = delayless.connect(emulation=ALLOW, close_timeout=0.5)
     session = connection.create_session(True)
     before = time.monotonic()
@@ -161,7 +161,7 @@ def test_a_commit_does_not_wait_for_what_is_delayed(delayless: Broker) -> None:
     assert len(close_quickly(connection).refused) == 3
 
 
-def test_a_connection_that_failed_says_what_it_did_not_send(delayless: Broker) -> None:
+def test_a_failed_connection_names_unsent_delayed_messages(delayless: Broker) -> None:
     heard: list[JMSException] = []
     connection = delayless.connect(emulation=ALLOW, reconnect_attempts=0)
     connection.exception_listener = heard.append
@@ -174,18 +174,18 @@ def test_a_connection_that_failed_says_what_it_did_not_send(delayless: Broker) -
 
 
 class FastClock(Clock):
-    """Its timers are over before ``call_later`` returns."""
+    """A clock whose timers fire before ``call_later`` returns."""
 
     def call_later(self, delay: float, action: Callable[[], None]) -> Timer:
         action()
         return Timer(self, 0.0, action)
 
 
-def test_a_timer_that_is_over_before_it_is_noted_is_followed_by_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_timer_that_fires_before_it_is_recorded_is_followed_by_others(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[Envelope] = []
     delays = Delays("test", FastClock(), 10, lambda envelope, ticket: sent.append(envelope))
     monkeypatch.setattr(delays._executor, "wake", delays._send_due)
     for text in "ab":
         envelope = text_envelope(Address("orders"), text)
-        delays.hold(msgspec.structs.replace(envelope, delivery_time=system.now_ms()), Waiter)
+        delays.hold(msgspec.structs.replace(envelope, delivery_time=system.now_ms()), Waiter())
     assert [envelope.body for envelope in sent] == ["a", "b"]

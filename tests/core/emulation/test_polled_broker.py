@@ -1,4 +1,4 @@
-"""Selectors on queues of a broker that is polled, where whoever releases a message is the first to ask for it again."""
+"""Selectors on queues of a polled broker, where a consumer that releases a message is the first to get it again."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from tests.suites.masked.masked import MaskedBackend
 
 
 class _PolledBackend(MaskedBackend):
-    """What a consumer releases it gets again, as long as it has credit."""
+    """A consumer gets the messages that it releases again, as long as it has credit."""
 
     def open(self, endpoint: Endpoint, options: Any, events: LinkEvents) -> Link:
         link: Any = super().open(endpoint, options, events)
@@ -35,7 +35,7 @@ class _PolledBackend(MaskedBackend):
 
 
 class _CountedInbox:
-    """Knows how many arrivals are still allowed, and which came."""
+    """Records the remaining credit and the arrivals."""
 
     def __init__(self, inbox: Inbox) -> None:
         self._inbox = inbox
@@ -85,8 +85,8 @@ def broker() -> Iterator[Broker]:
 
 
 @pytest.mark.parametrize("prefetch", [0, 1, 250])
-def test_what_is_released_reaches_the_consumer_that_selects_it(broker: Broker, prefetch: int) -> None:
-    """Although another consumer, which does not, waits for messages all the time."""
+def test_a_released_message_reaches_the_consumer_that_selects_it(broker: Broker, prefetch: int) -> None:
+    """Although another consumer, whose selector does not match, waits for messages all the time."""
     wrong = select(broker.session(prefetch=prefetch), "red")
     waiting = run_thread(lambda: texts(wrong, 1, timeout=30))
     session = broker.session()
@@ -97,8 +97,8 @@ def test_what_is_released_reaches_the_consumer_that_selects_it(broker: Broker, p
     assert waiting.result(30) == ["red"]
 
 
-def test_receive_no_wait_finds_what_is_there_while_credit_is_taken_back(broker: Broker) -> None:
-    """Also between a release and the moment at which the consumer would ask again by itself."""
+def test_receive_no_wait_finds_messages_while_the_credit_is_drained(broker: Broker) -> None:
+    """Also between a release and the next automatic poll of the consumer."""
     session = broker.session(prefetch=10)
     consumer = select(session, "red")
     send(session, "grey")

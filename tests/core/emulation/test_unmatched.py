@@ -1,4 +1,4 @@
-"""Selectors on queues where the broker has none: nothing is lost, little is hidden, memory is bounded."""
+"""Selectors on queues where the broker has none: no message is lost, few are withheld, memory is bounded."""
 
 import threading
 from collections import Counter
@@ -36,16 +36,16 @@ def test_the_price_is_named_once_per_connection(broker: Broker) -> None:
     session.create_consumer(QUEUE, "colour = 'blue'")  # a second warning would be an error here
 
 
-def test_what_does_not_match_is_there_for_others_while_the_consumer_is_idle(broker: Broker) -> None:
-    """Nobody receives from the selecting consumer, and still it keeps nothing for long."""
+def test_unmatched_messages_go_to_others_while_the_consumer_is_idle(broker: Broker) -> None:
+    """Without any receive the selecting consumer still releases unmatched messages soon."""
     session = broker.session()
     select(session, "red")
     send(session, *MANY)
     assert sorted(texts(broker.session().create_consumer(QUEUE), 60)) == sorted(MANY)
 
 
-def test_a_busy_listener_hides_nothing(broker: Broker) -> None:
-    """The listener is at work all the time; what it does not select goes to others meanwhile."""
+def test_unmatched_messages_go_to_others_while_the_listener_is_busy(broker: Broker) -> None:
+    """While the listener works without a pause, messages that it does not select go to others."""
     entered, leave = threading.Event(), threading.Event()
 
     def work(_: object) -> None:
@@ -64,8 +64,8 @@ def test_a_busy_listener_hides_nothing(broker: Broker) -> None:
         leave.set()
 
 
-def test_the_park_is_bounded(broker: Broker) -> None:
-    """With nobody else, five are buffered and the window is full; the rest stays with the broker."""
+def test_the_unmatched_buffer_is_bounded(broker: Broker) -> None:
+    """Without other consumers, five are buffered and the window is full; the rest stays at the broker."""
     session = broker.session(emulation_limit=5, prefetch=3)
     consumer = select(session, "red")
     send(session, *MANY)
@@ -79,8 +79,8 @@ def test_the_park_is_bounded(broker: Broker) -> None:
     assert 5 <= max(sizes) <= 5 + 3
 
 
-def test_a_consumer_tells_whether_it_may_not_have_seen_all(broker: Broker) -> None:
-    """In the simplified API too; a park that never was full has seen everything."""
+def test_is_truncated_says_whether_all_messages_were_examined(broker: Broker) -> None:
+    """In the simplified API too; with a buffer that never was full all messages were examined."""
     connection = broker.connect(emulation_limit=5)
     session = connection.create_session()
     consumer = select(session, "red")
@@ -93,7 +93,7 @@ def test_a_consumer_tells_whether_it_may_not_have_seen_all(broker: Broker) -> No
     assert not session.create_consumer(QUEUE).is_truncated
 
 
-def test_a_full_park_goes_on_when_others_consume(broker: Broker) -> None:
+def test_a_full_buffer_continues_when_others_consume(broker: Broker) -> None:
     session = broker.session(emulation_limit=5, prefetch=3)
     consumer = select(session, "red")
     send(session, *MANY)
@@ -107,7 +107,7 @@ def test_a_full_park_goes_on_when_others_consume(broker: Broker) -> None:
 
 @pytest.mark.parametrize("prefetch", [0, 1, 10, 250])
 def test_a_match_behind_many_others_is_found_at_once(broker: Broker, prefetch: int) -> None:
-    """receive_no_wait sees everything that the broker has, however often the window has to be refilled for it."""
+    """receive_no_wait examines all messages of the broker, however often the window must be refilled."""
     session = broker.session(prefetch=prefetch)
     send(session, *MANY)
     send(session, "red", colour="red")
@@ -116,7 +116,7 @@ def test_a_match_behind_many_others_is_found_at_once(broker: Broker, prefetch: i
     assert message.text == "red"
 
 
-def test_closing_gives_back_in_order_at_once(broker: Broker) -> None:
+def test_closing_releases_in_order_at_once(broker: Broker) -> None:
     session = broker.session()
     consumer = select(session, "red")
     send(session, *MANY)
@@ -128,8 +128,8 @@ def test_closing_gives_back_in_order_at_once(broker: Broker) -> None:
     assert [text_of(message) for message in found] == list(MANY)
 
 
-def test_a_lost_link_takes_nothing_with_it(broker: Broker) -> None:
-    """The buffered messages return with the link, and the selection goes on over the next one."""
+def test_a_lost_link_loses_no_buffered_message(broker: Broker) -> None:
+    """The broker requeues the buffered messages, and the selection continues on the next link."""
     connection = broker.connect()
     session = connection.create_session()
     consumer = select(session, "red")
@@ -160,8 +160,8 @@ def test_buffered_messages_are_not_part_of_a_transaction(broker: Broker) -> None
     assert session.create_consumer(QUEUE).receive_no_wait() is None
 
 
-def test_no_acknowledge_loses_nothing_that_does_not_match(broker: Broker) -> None:
-    """The broker must not count as done what is only looked at; what matched is gone for good."""
+def test_no_acknowledge_mode_loses_no_unmatched_message(broker: Broker) -> None:
+    """Messages that were only examined stay at the broker; those that matched are gone."""
     session = broker.session()
     careless = broker.session(False, NO_ACKNOWLEDGE)
     consumer = select(careless, "red")
@@ -174,7 +174,7 @@ def test_no_acknowledge_loses_nothing_that_does_not_match(broker: Broker) -> Non
     assert plain.receive_no_wait() is None
 
 
-def test_a_stopped_connection_parks_and_hands_back(broker: Broker) -> None:
+def test_a_stopped_connection_buffers_and_releases(broker: Broker) -> None:
     connection = broker.connect()
     consumer = select(connection.create_session(), "red")
     connection.stop()
@@ -188,21 +188,21 @@ def test_a_stopped_connection_parks_and_hands_back(broker: Broker) -> None:
 # -- where it is refused ---------------------------------------------------------------------------------------------
 
 
-def test_refused_where_handing_back_may_lose(broker: Broker) -> None:
+def test_refused_where_releasing_may_lose(broker: Broker) -> None:
     broker.lower(Native.UNLIMITED_REQUEUE)
     session = broker.session(emulation="allow")
     with pytest.raises(UnsupportedFeature, match="UNLIMITED_REQUEUE"):
         session.create_consumer(QUEUE, "colour = 'red'")
 
 
-def test_refused_where_the_user_says_so(broker: Broker) -> None:
+def test_refused_by_the_option(broker: Broker) -> None:
     session = broker.session(emulation={"queue_selectors": "refuse"})
     with pytest.raises(UnsupportedFeature, match=r'emulation = \{ queue_selectors = "allow" \}'):
         session.create_consumer(QUEUE, "colour = 'red'")
 
 
 def test_refused_on_a_queue_with_a_delivery_limit(broker: Broker) -> None:
-    """The broker can in general, this queue cannot: nothing stays behind, and other consumers work."""
+    """The broker can release, but not on this queue: no subscription remains, and other consumers work."""
     broker.backend.below = Native.UNLIMITED_REQUEUE
     session = broker.session()
     with pytest.raises(UnsupportedFeature, match="delivery limit"):
@@ -211,7 +211,7 @@ def test_refused_on_a_queue_with_a_delivery_limit(broker: Broker) -> None:
     assert texts(session.create_consumer(QUEUE), 1) == ["a"]
 
 
-def test_a_new_link_that_cannot_ends_the_consumer_loudly(broker: Broker) -> None:
+def test_a_consumer_that_the_new_link_cannot_serve_is_closed_and_reported(broker: Broker) -> None:
     heard: list[JMSException] = []
     connection = broker.connect()
     connection.exception_listener = heard.append
@@ -228,8 +228,8 @@ def test_a_new_link_that_cannot_ends_the_consumer_loudly(broker: Broker) -> None
 # -- many at once ----------------------------------------------------------------------------------------------------
 
 
-def test_each_message_reaches_exactly_one_of_those_who_select_it(broker: Broker) -> None:
-    """Four colours, eight consumers that come and go, links that are cut: nothing is lost, and without cuts nothing
+def test_each_message_reaches_exactly_one_matching_consumer(broker: Broker) -> None:
+    """Four colours, eight consumers that open and close, links that are cut: no message is lost, and without cuts none
     comes twice."""
     colours = ("red", "green", "blue", "white")
     collectors: dict[str, list[Collector]] = {colour: [] for colour in colours}
@@ -253,7 +253,7 @@ def test_each_message_reaches_exactly_one_of_those_who_select_it(broker: Broker)
 
 
 class SetClock(Clock):
-    """A clock that is set by hand and has no timers."""
+    """A clock that the test sets; it has no timers."""
 
     now = 0.0
 
@@ -265,7 +265,7 @@ class SetClock(Clock):
 
 
 class Releases:
-    """Of a subscription, what is released."""
+    """A subscription that records released messages."""
 
     def __init__(self) -> None:
         self.tokens: list[Any] = []
@@ -284,13 +284,13 @@ class Releases:
 
 
 @pytest.mark.parametrize("closing", [False, True])
-def test_what_stayed_longer_goes_back_in_the_order_of_arrival(closing: bool) -> None:
+def test_messages_that_stayed_too_long_are_released_in_the_order_of_arrival(closing: bool) -> None:
     clock = SetClock()
     buffer = UnmatchedBuffer(compile_selector("colour = 'red'"), 10, clock, lambda: None)
     arrivals = [
         Arrival(name, msgspec.structs.replace(text_envelope(Address("orders"), name), message_id=name)) for name in "ab"
     ]
-    for _ in range(3):  # it comes again and again, and so stays longer
+    for _ in range(3):  # it is delivered repeatedly, and so stays longer
         assert buffer.takes(arrivals[0])
         buffer.empty()
     assert all(map(buffer.takes, arrivals))

@@ -1,4 +1,4 @@
-"""Running the storm of signals as a program of its own."""
+"""Running ``storm.py`` as a separate program."""
 
 import os
 import random
@@ -12,14 +12,14 @@ __all__ = ["SHORT", "run_storm"]
 _PROGRAM = Path(__file__).with_name("storm.py")
 SHORT = 15.0
 """Seconds of a run in ``make test``."""
-_LEAST = 50  # signals in a second, and on a machine with nothing else to do hundreds
-_PATIENCE = 120.0  # seconds for the rest: starting, receiving what is left, closing
+_LEAST = 50  # signals per second; hundreds on an idle machine
+_PATIENCE = 120.0  # seconds for the rest: starting, receiving the remaining messages, closing
 
 
 def run_storm(url: str, seconds: float) -> None:
-    """Run it for so long; ``JMSBRIDGE_SEED`` repeats one. Prints what it did; a mistake is an assertion."""
+    """Run it for this time; ``JMSBRIDGE_SEED`` repeats a run. Prints a summary; AssertionError if it failed."""
     seed = os.environ.get("JMSBRIDGE_SEED", str(random.SystemRandom().randrange(1 << 30)))
-    # the locks that check themselves are written in Python: interrupted inside, they stay held
+    # the debugging locks are written in Python: a signal inside of one would leave it locked
     environment = {name: value for name, value in os.environ.items() if name != "JMSBRIDGE_DEBUG_LOCKS"}
     run = subprocess.run(
         [sys.executable, str(_PROGRAM), url, str(seconds), seed],

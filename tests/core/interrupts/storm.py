@@ -1,10 +1,10 @@
-"""A program that signal handlers interrupt all the time, with a ledger of what it was told.
+"""A program that signal handlers interrupt all the time; it records every result that it gets.
 
 ``python storm.py URL SECONDS SEED`` works on a broker in the main thread, while a timer's signals make a handler raise
-in the middle of jmsbridge's own code, thousands of times. Beside it, threads of the same process send and listen on the
-same connection. In the end every message that was confirmed has come exactly once, every transaction was whole or never
-was, the threads have got on, and everything closes. Prints one line; exits with 1, and the mistakes, when something is
-wrong.
+in the middle of jmsbridge's own code, thousands of times. Meanwhile, threads of the same process send and listen on the
+same connection. In the end every confirmed message must have come exactly once, every transaction must be complete or
+absent, the threads must have worked, and everything must close. Prints one line; if something is wrong, it prints the
+mistakes and exits with 1.
 """
 
 import faulthandler
@@ -43,16 +43,16 @@ _MODES = {
     "individual": INDIVIDUAL_ACKNOWLEDGE,
     "transacted": SESSION_TRANSACTED,
 }
-_LONGEST = (0.001, 0.01)  # seconds between two signals: few calls end, or most of them
-_STUCK = 20.0  # seconds without an end of a call, after which all stacks are printed and the program ends
+_LONGEST = (0.001, 0.01)  # seconds between two signals: few calls complete, or most of them
+_STUCK = 20.0  # seconds without the end of a call, after which the program prints all stacks and ends
 
 
 class Interrupted(Exception):
-    """What the handler raises, in turn with KeyboardInterrupt."""
+    """Raised by the handler, alternating with KeyboardInterrupt."""
 
 
 class Storm:
-    """The signals: at random moments, raised only where jmsbridge's code is being run."""
+    """The signals, at random times; the handler raises only while code of jmsbridge runs."""
 
     def __init__(self, draw: random.Random) -> None:
         self._draw = draw
@@ -60,7 +60,7 @@ class Storm:
         self.on = False
 
     def start(self) -> None:
-        """Let them come."""
+        """Start the signals."""
         signal.signal(signal.SIGALRM, self._handle)
         self.on = True
         self._arm()
@@ -82,7 +82,7 @@ class Storm:
             module = frame.f_globals.get("__name__", "")
             outermost = module if "jmsbridge" in module else outermost
             frame = frame.f_back
-        if outermost and not outermost.startswith("jmsbridge.messages"):  # reading a message is no call of a session
+        if outermost and not outermost.startswith("jmsbridge.messages"):  # reading a message is not a call of a session
             self.raised += 1
             raise (KeyboardInterrupt if self.raised % 2 else Interrupted)
 
@@ -91,7 +91,7 @@ _INTERRUPTS = (KeyboardInterrupt, Interrupted)
 
 
 class Ledger:
-    """What the application was told of each message; ``mistakes`` is what must not be."""
+    """The known state of each message; ``mistakes`` lists violations."""
 
     def __init__(self) -> None:
         self.confirmed: set[str] = set()
@@ -102,20 +102,20 @@ class Ledger:
         self.mistakes: list[str] = []
 
     def check(self) -> None:
-        """After the last message was received."""
+        """Compare at the end, after the last message was received."""
         lost = self.confirmed - set(self.seen)
         if lost:
-            self.mistakes.append(f"{len(lost)} confirmed messages never came: {sorted(lost)[:5]}")
+            self.mistakes.append(f"{len(lost)} confirmed messages were lost: {sorted(lost)[:5]}")
         foreign = set(self.seen) - self.confirmed - self.unknown
         if foreign:
-            self.mistakes.append(f"{len(foreign)} came that were never sent: {sorted(foreign)[:5]}")
+            self.mistakes.append(f"{len(foreign)} came without having been sent: {sorted(foreign)[:5]}")
         twice = [name for name, count in self.done.items() if count > 1]
         if twice:
-            self.mistakes.append(f"{len(twice)} were done with and came again: {twice[:5]}")
+            self.mistakes.append(f"{len(twice)} were settled and came again: {twice[:5]}")
 
 
 class Worker:
-    """One session of the main thread, with a queue of its own."""
+    """One session of the main thread, with its own queue."""
 
     def __init__(self, connection: Connection, mode: str, draw: random.Random, name: str) -> None:
         self.ledger = Ledger()
@@ -127,7 +127,7 @@ class Worker:
         self._sent: list[str] = []  # in the open transaction
         self._held: list[str] = []  # received and not settled
         self._messages: list[Any] = []
-        self._clouded = False  # an interrupted commit or acknowledge: its outcome is asked for next
+        self._clouded = False  # an interrupted commit or acknowledge, whose outcome the next call reports
         self.session: Session | None = None
         self._producer: Any = None
         self._consumer: Any = None
@@ -172,7 +172,7 @@ class Worker:
             else:
                 self._producer.send(name)
         except _INTERRUPTS:
-            return  # nothing is known
+            return  # the outcome is unknown
         if self.mode == "transacted":
             self._sent.append(name)
         else:
@@ -186,7 +186,7 @@ class Worker:
         try:
             message = self._consumer.receive(timeout=self._draw.choice((0, 0.001, 0.01)))
         except _INTERRUPTS:
-            return  # nothing is known
+            return  # the outcome is unknown
         if message is None:
             return
         name = str(message.get_body(str))
@@ -258,17 +258,17 @@ class Worker:
             self._cloud_undo()
             return
         except TransactionRolledBackException:
-            pass  # that of an interrupted commit before: rolled back all the same
+            pass  # from an interrupted commit before; the transaction is rolled back nevertheless
         self._rolled_back()
 
     def _cloud_undo(self) -> None:
-        # an interrupted rollback goes on by itself; the next call says when it has ended
+        # an interrupted rollback continues in the background; the next call waits for it
         for _ in range(1000):
             try:
                 assert self.session is not None
                 self.session.rollback() if self.mode == "transacted" else self.session.recover()
             except _INTERRUPTS:
-                continue  # asked again
+                continue  # tried again
             break
         self._rolled_back()
 
@@ -278,15 +278,15 @@ class Worker:
             try:
                 session.close()
             except _INTERRUPTS:
-                continue  # asked again
+                continue  # tried again
             except JMSError:
-                pass  # told of what was under way; the session is closed
+                pass  # the error of the call that was in progress; the session is closed
             break
         self._closed()
 
     def _closed(self) -> None:
         if self.mode == "transacted":
-            if self._clouded:  # the commit may have been done before the close
+            if self._clouded:  # the commit may have taken effect before the close
                 self.ledger.unknown.update(self._sent)
                 self._sent = []
             self.ledger.undone.update(self._sent)
@@ -298,12 +298,12 @@ class Worker:
         try:
             self._open()
         except _INTERRUPTS:
-            return  # nothing is known
+            return  # the outcome is unknown
 
     # ---- the end, without signals
 
     def finish(self) -> None:
-        """Receive what is left."""
+        """Receive the remaining messages."""
         if self._clouded:
             self._end()
         if self.session is not None:
@@ -326,7 +326,7 @@ class Worker:
 
 
 class Neighbour:
-    """A sender and a listener in threads of their own, on the same connection: no signal may disturb them."""
+    """A sender and a listener in other threads on the same connection, which the signals must not affect."""
 
     def __init__(self, connection: Connection, name: str) -> None:
         self._queue = f"{name}-neighbour"
@@ -351,16 +351,16 @@ class Neighbour:
             self.sent += 1
 
     def mistakes(self) -> Iterator[str]:
-        """After the end."""
+        """Mistakes, after the end."""
         self._stop.set()
         self._thread.join(30)
         if self._thread.is_alive():
-            yield "the neighbour's sender is stuck"
+            yield "the other thread's sender is stuck"
         deadline = time.monotonic() + 30
         while len(self.heard) < self.sent and time.monotonic() < deadline:
             time.sleep(0.01)  # sleep: the listener is on a thread of its own
         if self.heard != [str(number) for number in range(self.sent)]:
-            yield f"the neighbour's listener heard {len(self.heard)} of {self.sent}, or not in order"
+            yield f"the other thread's listener got {len(self.heard)} of {self.sent}, or not in order"
 
 
 def _watch(steps: list[int]) -> None:
@@ -380,7 +380,7 @@ def _surely(call: Callable[[], Any]) -> None:
         try:
             call()
         except _INTERRUPTS:
-            continue  # asked again, or another step
+            continue  # tried again, or replaced by another step
         return
 
 
@@ -404,7 +404,7 @@ def main(url: str, seconds: float, seed: int) -> int:
         try:
             draw.choice(workers).step()
         except _INTERRUPTS:
-            continue  # asked again, or another step
+            continue  # tried again, or replaced by another step
     storm.stop()
     for worker in workers:
         steps[0] += 1

@@ -1,4 +1,4 @@
-"""A signal handler raises in the middle of a call: what the call leaves, and what the session's next one does."""
+"""A signal handler raises in the middle of a call: the state that remains, and what the session's next call does."""
 
 import signal
 import threading
@@ -14,6 +14,7 @@ from jmsbridge import (
     AUTO_ACKNOWLEDGE,
     CLIENT_ACKNOWLEDGE,
     DUPS_OK_ACKNOWLEDGE,
+    NO_ACKNOWLEDGE,
     SESSION_TRANSACTED,
     Connection,
     IllegalStateException,
@@ -21,21 +22,22 @@ from jmsbridge import (
     Queue,
     TransactionRolledBackException,
 )
-from jmsbridge.spi import Address, Native, Outcome, TransactionRolledBack
+from jmsbridge.spi import Address, Arrival, Native, Outcome, TransactionRolledBack
 from jmsbridge.testing.scripted import Call, ScriptedBackend, text_envelope
 from jmsbridge.testing.suite.support import LONG, eventually, run_thread, text_of
+from tests.core.support import Embedded
 
 Connect = Callable[..., Connection]
 QUEUE = Queue("orders")
 
 
 class Alarm(Exception):
-    """What a handler of the application raises: no KeyboardInterrupt."""
+    """An exception that a handler of the application raises, other than KeyboardInterrupt."""
 
 
 @pytest.fixture(params=[KeyboardInterrupt, Alarm])
 def raised(request: pytest.FixtureRequest) -> type[BaseException]:
-    """Either kind of exception; both must be told from errors of the broker."""
+    """Either kind of exception; neither must be taken for an error of the broker."""
     kind: type[BaseException] = request.param
     return kind
 
@@ -82,7 +84,7 @@ def interrupted_when(
 
 
 def texts(consumer: MessageConsumer) -> list[str]:
-    """What is there."""
+    """The texts of all messages that can be received."""
     found = []
     while (message := consumer.receive_no_wait()) is not None:
         found.append(text_of(message))
@@ -90,7 +92,7 @@ def texts(consumer: MessageConsumer) -> list[str]:
 
 
 def deliver(backend: ScriptedBackend, *bodies: str) -> list[Any]:
-    """Messages for the last subscription: their tokens."""
+    """Deliver messages to the last subscription; return their tokens."""
     return list(backend.subscription.deliver(*(text_envelope(Address("orders"), body) for body in bodies)))
 
 
@@ -114,7 +116,7 @@ def test_a_receive_interrupted_while_it_waits_leaves_nothing(
 def test_a_message_that_was_being_acknowledged_is_received_and_the_next_call_raises(
     backend: ScriptedBackend, connect: Connect, raised: type[BaseException]
 ) -> None:
-    """Whether the broker heard of it nobody knows: it is told again, and the application has the message."""
+    """Whether the broker settled the message is unknown: it is settled again, and the application has the message."""
     session = connect().create_session()
     consumer = session.create_consumer(QUEUE)
     first, second = deliver(backend, "a", "b")
@@ -142,10 +144,10 @@ def test_a_full_batch_that_was_being_acknowledged_is_acknowledged_once_more(
     assert [token for token, _ in backend.settled] == tokens
 
 
-def test_what_the_application_did_not_get_is_first_in_line_again_and_unmarked(
+def test_a_message_that_was_not_returned_is_next_and_unmarked(
     backend: ScriptedBackend, connect: Connect, raised: type[BaseException]
 ) -> None:
-    """The handler raises while more messages are asked for: how many may come has to be agreed upon anew."""
+    """The handler raises while credit is granted, so the credit must be counted anew."""
     session = connect().create_session(session_mode=CLIENT_ACKNOWLEDGE, prefetch=2)
     consumer = session.create_consumer(QUEUE)
     deliver(backend, "a", "b")
@@ -185,7 +187,7 @@ def test_a_handler_that_raises_while_a_message_is_read_does_not_make_it_unreadab
     assert [outcome for _, outcome in backend.settled] == [Outcome.ACCEPTED]
 
 
-def test_a_session_that_is_closed_after_an_interrupted_receive_gives_the_message_back(
+def test_closing_a_session_after_an_interrupted_receive_releases_the_message(
     backend: ScriptedBackend, connect: Connect, raised: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = connect().create_session()
@@ -219,10 +221,10 @@ def test_an_interrupted_acknowledge_is_finished_by_the_next_call(
     assert [token for token, _ in backend.settled] == tokens
 
 
-def test_a_call_that_is_interrupted_while_it_mends_is_waited_for_by_the_next_one(
+def test_an_interrupted_recovery_of_a_call_is_finished_before_the_next_one(
     backend: ScriptedBackend, connect: Connect, monkeypatch: pytest.MonkeyPatch, raised: type[BaseException]
 ) -> None:
-    """Mending that goes on beside a receive would take the message out of its hand."""
+    """If it went on during the next receive, it would release the message that this receive returns."""
     session = connect().create_session(session_mode=CLIENT_ACKNOWLEDGE)
     consumer, calls, incoming = session.create_consumer(QUEUE), session._core.calls, session._core.incoming
     entered, go_on, mended = threading.Event(), threading.Event(), list[None]()
@@ -260,7 +262,7 @@ def test_a_call_that_is_interrupted_while_it_mends_is_waited_for_by_the_next_one
 # ---- sending
 
 
-def test_an_interrupted_send_is_called_back_by_nobody(
+def test_an_interrupted_send_has_no_callback(
     backend: ScriptedBackend, connect: Connect, raised: type[BaseException]
 ) -> None:
     session = connect().create_session()
@@ -282,7 +284,7 @@ def test_an_interrupted_send_is_called_back_by_nobody(
 def test_a_transaction_with_an_interrupted_send_can_only_be_rolled_back(
     backend: ScriptedBackend, connect: Connect, raised: type[BaseException]
 ) -> None:
-    """Nobody knows whether the broker has the message."""
+    """It is unknown whether the broker has the message."""
     session = connect().create_session(session_mode=SESSION_TRANSACTED)
     producer = session.create_producer(QUEUE)
     producer.send("a")
@@ -307,6 +309,29 @@ def test_a_session_whose_send_was_interrupted_closes_without_waiting_for_it(
         producer.send("interrupted")
     session.close()
     assert not session._core.outgoing.failed
+
+
+def test_a_send_interrupted_after_it_was_received_without_acknowledgement_is_received_once(
+    broker: Embedded, raised: type[BaseException]
+) -> None:
+    """The broker in memory delivers in the sender's thread, and repeats a delivery that was interrupted."""
+    session = broker.connect().create_session(session_mode=NO_ACKNOWLEDGE)
+    consumer = session.create_consumer(QUEUE)
+    subscription: Any = consumer._receiver.inbox.subscription
+    put, received = subscription.put, run_thread(lambda: consumer.receive(timeout=LONG))
+
+    def interrupted(arrival: Arrival) -> None:
+        put(arrival)
+        assert text_of(received.result(LONG)) == "once"
+        raise raised
+
+    subscription.put = interrupted
+    producer = broker.connect().create_session().create_producer(QUEUE)
+    with pytest.raises(raised):
+        producer.send("once")
+    subscription.put = put
+    producer.send("next")
+    assert texts(consumer) == ["next"]
 
 
 # ---- transactions, closing, opening

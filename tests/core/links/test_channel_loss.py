@@ -1,4 +1,4 @@
-"""One channel dies while its link lives: its session gets another one, and the others do not notice."""
+"""One channel is lost while its link stays: its session gets another one, and other sessions are not affected."""
 
 import contextlib
 from collections.abc import Callable
@@ -39,7 +39,7 @@ def _remade(backend: ScriptedBackend, channels: int) -> None:
     assert backend.subscription.channel is backend.link.channels[-1]
 
 
-def test_its_session_goes_on_over_another_channel(backend: ScriptedBackend, connect: Connect) -> None:
+def test_the_session_continues_on_another_channel(backend: ScriptedBackend, connect: Connect) -> None:
     session = connect().create_session()
     consumer = session.create_consumer(QUEUE)
     _lose(backend)
@@ -51,8 +51,8 @@ def test_its_session_goes_on_over_another_channel(backend: ScriptedBackend, conn
     assert len(backend.links) == 1
 
 
-def test_other_sessions_do_not_notice(backend: ScriptedBackend, connect: Connect) -> None:
-    """Neither what they hold unacknowledged nor their transaction."""
+def test_other_sessions_are_not_affected(backend: ScriptedBackend, connect: Connect) -> None:
+    """Neither their unacknowledged messages nor their transaction."""
     connection = connect()
     session = connection.create_session()
     session.create_consumer(QUEUE)
@@ -73,7 +73,7 @@ def test_other_sessions_do_not_notice(backend: ScriptedBackend, connect: Connect
     assert [envelope.body for envelope in backend.accepted] == ["committed"]
 
 
-def test_what_it_delivered_cannot_be_settled_any_more(backend: ScriptedBackend, connect: Connect) -> None:
+def test_messages_of_the_lost_channel_cannot_be_settled(backend: ScriptedBackend, connect: Connect) -> None:
     session = connect().create_session(acknowledge_mode=CLIENT_ACKNOWLEDGE)
     consumer = session.create_consumer(QUEUE)
     backend.subscription.deliver(text_envelope(ADDRESS, "held"))
@@ -90,7 +90,7 @@ def test_what_it_delivered_cannot_be_settled_any_more(backend: ScriptedBackend, 
     assert backend.settled == [(tokens[0], Outcome.ACCEPTED)]
 
 
-def test_its_transaction_is_rolled_back(backend: ScriptedBackend, connect: Connect) -> None:
+def test_the_transaction_of_the_session_is_rolled_back(backend: ScriptedBackend, connect: Connect) -> None:
     session = connect().create_session(transacted=True)
     session.create_consumer(QUEUE)
     send_texts(session, QUEUE, "lost")
@@ -103,7 +103,7 @@ def test_its_transaction_is_rolled_back(backend: ScriptedBackend, connect: Conne
     assert [envelope.body for envelope in backend.accepted] == ["kept"]
 
 
-def test_its_unanswered_sends_are_in_doubt(backend: ScriptedBackend, connect: Connect) -> None:
+def test_unanswered_sends_of_the_session_are_in_doubt(backend: ScriptedBackend, connect: Connect) -> None:
     session = connect().create_session()
     completions = Completions()
     backend.hold("send")
@@ -117,7 +117,7 @@ def test_its_unanswered_sends_are_in_doubt(backend: ScriptedBackend, connect: Co
 
 
 def test_senders_wait_for_the_next_channel(backend: ScriptedBackend, connect: Connect) -> None:
-    """From the moment at which the loss is told, and however often the next one cannot be made."""
+    """From the report of the loss on, and however often the next channel cannot be opened."""
     session = connect().create_session()
     refused: list[Call] = []
 
@@ -160,7 +160,7 @@ def test_a_consumer_that_is_being_made_is_made_on_the_next_channel(backend: Scri
     assert len(backend.links) == 1
 
 
-def test_a_channel_that_dies_before_its_session_is_known(
+def test_a_channel_lost_before_its_session_is_registered(
     backend: ScriptedBackend, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connection = connect()
@@ -178,7 +178,7 @@ def test_a_channel_that_dies_before_its_session_is_known(
     assert len(backend.links) == 1
 
 
-def test_the_exception_listener_is_told_once_for_a_row_of_losses(backend: ScriptedBackend, connect: Connect) -> None:
+def test_the_exception_listener_is_called_once_for_repeated_losses(backend: ScriptedBackend, connect: Connect) -> None:
     heard: list[JMSException] = []
     connection = connect()
     connection.exception_listener = heard.append
@@ -196,8 +196,8 @@ def _dying(backend: ScriptedBackend) -> Callable[[Call], None]:
     return die
 
 
-def test_a_session_whose_channels_die_again_and_again_ends(backend: ScriptedBackend, connect: Connect) -> None:
-    """With growing pauses, then for good, and everybody hears why; the other sessions go on."""
+def test_a_session_whose_channels_are_lost_repeatedly_is_closed(backend: ScriptedBackend, connect: Connect) -> None:
+    """After growing pauses it is closed, every waiting call gets the reason, and other sessions continue."""
     heard: list[JMSException] = []
     connection = connect(reconnect_delay=0.001)
     connection.exception_listener = heard.append
@@ -224,7 +224,7 @@ def test_a_session_whose_channels_die_again_and_again_ends(backend: ScriptedBack
     session.close()
 
 
-def test_a_link_that_dies_while_a_channel_is_remade(backend: ScriptedBackend, connect: Connect) -> None:
+def test_a_link_lost_while_a_channel_is_remade(backend: ScriptedBackend, connect: Connect) -> None:
     session = connect().create_session()
     consumer = session.create_consumer(QUEUE)
 
@@ -241,10 +241,10 @@ def test_a_link_that_dies_while_a_channel_is_remade(backend: ScriptedBackend, co
     send_texts(session, QUEUE, "sent")
 
 
-def test_a_session_that_closes_as_its_channel_is_put_to_use(
+def test_a_session_closed_while_its_new_channel_is_installed(
     backend: ScriptedBackend, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever the moment: the new channel is closed with the session."""
+    """At whatever moment the session closes, the new channel is closed with it."""
     session = connect().create_session()
     channel = session._core.channel
     put_to_use = channel._attach
@@ -259,8 +259,8 @@ def test_a_session_that_closes_as_its_channel_is_put_to_use(
 
 
 @pytest.mark.parametrize("verb", ["channel", "subscribe"])
-def test_a_channel_that_dies_while_its_link_is_recovered(backend: ScriptedBackend, connect: Connect, verb: str) -> None:
-    """The link is not given up for one session: the others go on, and this one gets another channel."""
+def test_a_channel_lost_while_its_link_recovers(backend: ScriptedBackend, connect: Connect, verb: str) -> None:
+    """The link is kept: other sessions continue, and this one gets another channel."""
     connection = connect(reconnect_delay=0.001)
     consumer = connection.create_session().create_consumer(QUEUE)
     other = connection.create_session()
@@ -279,7 +279,7 @@ def test_a_channel_that_dies_while_its_link_is_recovered(backend: ScriptedBacken
     assert len(backend.links) == 2
 
 
-def test_a_channel_that_dies_while_the_client_id_is_set(backend: ScriptedBackend) -> None:
+def test_a_channel_lost_while_the_client_id_is_set(backend: ScriptedBackend) -> None:
     with jmsbridge.context("scripted:", reconnect_delay=0.001, send_timeout=2.0) as context:
         deaths = iter([ERROR])
 
@@ -294,8 +294,8 @@ def test_a_channel_that_dies_while_the_client_id_is_set(backend: ScriptedBackend
     assert len(backend.links) == 2
 
 
-def test_a_half_made_channel_is_closed(backend: ScriptedBackend, connect: Connect) -> None:
-    """It would hold on to an exclusive subscription."""
+def test_a_channel_whose_recovery_fails_is_closed(backend: ScriptedBackend, connect: Connect) -> None:
+    """It would keep an exclusive subscription in use."""
     session = connect().create_session()
     session.create_consumer(QUEUE)
     session.create_consumer(OTHER)
@@ -324,7 +324,9 @@ def test_a_session_that_closes_meanwhile_stays_closed(backend: ScriptedBackend, 
 
 
 @pytest.mark.parametrize("native", [True, False])
-def test_a_commit_under_way_says_what_is_known(connect: Connect, backend: ScriptedBackend, native: bool) -> None:
+def test_a_commit_in_progress_fails_as_rolled_back_or_in_doubt(
+    connect: Connect, backend: ScriptedBackend, native: bool
+) -> None:
     if not native:
         backend.lower(Native.TRANSACTIONS)
     with pytest.warns() if not native else _nothing():

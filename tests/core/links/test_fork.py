@@ -1,4 +1,4 @@
-"""After a fork every link of the child is dead and says so."""
+"""After a fork every link of the child is lost and raises errors that say so."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ PATIENCE = 20
 
 
 def _in_child(report: Path, connection: jmsbridge.Connection, consumer: jmsbridge.MessageConsumer) -> None:
-    signal.alarm(PATIENCE)  # a child that hangs is a failure, not a wait
+    signal.alarm(PATIENCE)  # a child that hangs is a failure
     said = []
     session = consumer._core
     producer = jmsbridge.MessageProducer(session, jmsbridge.Queue("forked"))

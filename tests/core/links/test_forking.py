@@ -1,4 +1,4 @@
-"""A child process may close what it inherited, and use none of it."""
+"""A child process may close inherited objects, but not use them."""
 
 import os
 import select
@@ -22,7 +22,7 @@ pytestmark = [
 
 
 def _in_child(act: Callable[[], object]) -> str:
-    """What ``act`` came to in a child: "returned", an exception's name, or "hung"."""
+    """The outcome of ``act`` in a child process: "returned", an exception's name, or "hung"."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -43,7 +43,7 @@ def _in_child(act: Callable[[], object]) -> str:
 
 
 class Busy:
-    """A connection with a listener and a callback in progress, as they are when a process forks."""
+    """A connection with a listener and a callback in progress while the process forks."""
 
     def __init__(self, broker: Embedded, gate: Gate) -> None:
         self.connection: Connection = broker.connect()

@@ -51,7 +51,7 @@ def test_a_refused_client_id_leaves_the_connection_as_it_was(broker: Embedded) -
     assert receive_texts(other.create_session().create_consumer(QUEUE), 2) == ["before", "after"]
 
 
-def test_one_consumer_that_cannot_be_had_again_is_ended_alone(backend: ScriptedBackend, connect: Connect) -> None:
+def test_only_the_consumer_that_cannot_be_recreated_is_closed(backend: ScriptedBackend, connect: Connect) -> None:
     heard: list[Exception] = []
     connection = connect()
     connection.exception_listener = heard.append
@@ -157,7 +157,7 @@ def test_failures_after_giving_up_do_not_grow(broker: Embedded) -> None:
         assert isinstance(last.__cause__, LinkLost)
 
 
-def test_an_asynchronous_send_that_waited_for_room_takes_the_new_link(
+def test_an_asynchronous_send_that_waited_for_room_uses_the_new_link(
     backend: ScriptedBackend, connect: Connect
 ) -> None:
     session = connect(send_window=1).create_session()
@@ -189,7 +189,7 @@ def test_a_receive_on_a_lost_subscription_says_why(backend: ScriptedBackend, con
         assert "deleted" in str(_failure(act))
 
 
-def test_a_recover_over_a_dead_link_raises_a_jms_exception(backend: ScriptedBackend, connect: Connect) -> None:
+def test_recover_on_a_lost_link_raises_a_jms_exception(backend: ScriptedBackend, connect: Connect) -> None:
     connection = connect(block_on_acknowledge=True, send_timeout=LONG)
     session = connection.create_session(
         session_mode=DUPS_OK_ACKNOWLEDGE, dups_ok_messages=50, dups_ok_interval=0, prefetch=100

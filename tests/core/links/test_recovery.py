@@ -1,4 +1,4 @@
-"""The life of a connection over several links: phases, epochs, credit, and what is dropped on the way."""
+"""A connection over several links: phases, epochs, credit, and what is dropped on the way."""
 
 import threading
 from collections.abc import Callable
@@ -7,6 +7,7 @@ import pytest
 
 from jmsbridge import (
     CLIENT_ACKNOWLEDGE,
+    SESSION_TRANSACTED,
     Connection,
     JMSException,
     Message,
@@ -83,7 +84,7 @@ def test_recovery_tries_until_it_succeeds(backend: ScriptedBackend, connect: Con
 
 
 def test_recovery_begins_again_when_the_new_link_dies(backend: ScriptedBackend, connect: Connect) -> None:
-    """A link that dies during recovery is one more link lost, and nothing else."""
+    """A link that is lost during recovery is treated like any other lost link."""
     connection = connect()
     session = connection.create_session()
     session.create_consumer(QUEUE)
@@ -100,12 +101,12 @@ def test_recovery_begins_again_when_the_new_link_dies(backend: ScriptedBackend, 
 
 
 def _fail_half_way(backend: ScriptedBackend, meanwhile: Callable[[], None]) -> None:
-    """Link 2 subscribes everything but the queue "other", after ``meanwhile``."""
+    """Let link 2 subscribe to everything except the queue "other", after ``meanwhile``."""
 
     def refuse(call: Call) -> None:
         if call.link == 2 and call.detail.address == Address("other"):
             meanwhile()
-            raise SubscriptionRefused("the broker has not noticed the death of the old link")
+            raise SubscriptionRefused("the broker has not noticed the loss of the old link")
 
     backend.script.before["subscribe"] = refuse
 
@@ -122,7 +123,7 @@ def test_recovery_that_fails_half_way_grants_credit_on_the_next_link(
 
 
 def test_recovery_that_fails_half_way_drops_what_its_link_delivered(backend: ScriptedBackend, connect: Connect) -> None:
-    """A token means something on its own link only: on the next one it could stand for another message."""
+    """A token is valid only on its own link: on the next one it could identify another message."""
     connection = connect()
     session = connection.create_session(acknowledge_mode=CLIENT_ACKNOWLEDGE, prefetch=0)
     consumer = session.create_consumer(QUEUE)
@@ -145,8 +146,8 @@ def test_recovery_that_fails_half_way_drops_what_its_link_delivered(backend: Scr
     assert "settle" not in backend.script.verbs(3)
 
 
-def test_recovery_given_up_is_told(backend: ScriptedBackend, connect: Connect) -> None:
-    """The exception listener hears once, after the last attempt; then everything fails without waiting."""
+def test_recovery_given_up_is_reported(backend: ScriptedBackend, connect: Connect) -> None:
+    """The exception listener is called once, after the last attempt; then every call fails at once."""
     heard: list[Exception] = []
     connection = connect(reconnect_attempts=3)
     connection.exception_listener = heard.append
@@ -161,7 +162,7 @@ def test_recovery_given_up_is_told(backend: ScriptedBackend, connect: Connect) -
     assert isinstance(heard[0], JMSException)
 
 
-def test_recovery_that_succeeds_is_not_told(backend: ScriptedBackend, connect: Connect) -> None:
+def test_recovery_that_succeeds_is_not_reported(backend: ScriptedBackend, connect: Connect) -> None:
     heard: list[Exception] = []
     connection = connect()
     connection.exception_listener = heard.append
@@ -182,8 +183,8 @@ def test_recovery_does_not_repeat_refused_credentials(backend: ScriptedBackend, 
     assert backend.script.count("open") == 2
 
 
-def test_recovery_keeps_its_patience_while_the_network_is_away(backend: ScriptedBackend, connect: Connect) -> None:
-    """However long nothing answered, a subscription may still count as the lost link's when something does."""
+def test_recovery_does_not_count_attempts_without_network(backend: ScriptedBackend, connect: Connect) -> None:
+    """After a long outage a subscription may still count as in use by the lost link; that is retried."""
     heard: list[Exception] = []
     connection = connect()
     connection.exception_listener = heard.append
@@ -204,7 +205,7 @@ def test_recovery_keeps_its_patience_while_the_network_is_away(backend: Scripted
 
 
 def test_recovery_empties_inboxes(backend: ScriptedBackend, connect: Connect) -> None:
-    """What the dead link had delivered and nobody saw comes from the new link or not at all."""
+    """Prefetched messages of the lost link are dropped; the new link delivers them."""
     session = connect().create_session()
     consumer = session.create_consumer(QUEUE)
     backend.subscription.deliver(*(text_envelope(ADDRESS, text) for text in ("a", "b")))
@@ -229,7 +230,7 @@ def test_recovery_does_not_end_a_waiting_receive(backend: ScriptedBackend, conne
 
 
 def test_recovery_drops_stale_acknowledgements(backend: ScriptedBackend, connect: Connect) -> None:
-    """acknowledge() of what an old link had delivered is silent, and does not reach the new one."""
+    """acknowledge() for messages of an old link succeeds, and does not reach the new link."""
     session = connect().create_session(acknowledge_mode=CLIENT_ACKNOWLEDGE)
     consumer = session.create_consumer(QUEUE)
     backend.subscription.deliver(text_envelope(ADDRESS, "a"))
@@ -248,8 +249,29 @@ def test_recovery_drops_stale_acknowledgements(backend: ScriptedBackend, connect
     assert [outcome for _, outcome in backend.settled] == [Outcome.ACCEPTED]
 
 
-def test_recovery_counts_what_it_drops(backend: ScriptedBackend, connect: Connect) -> None:
-    """A settlement that meets the death of its link before the supervisor does is counted, and no error."""
+@pytest.mark.parametrize("ends", ["recover", "rollback", "commit"])
+def test_recovery_marks_what_waited_for_redelivery(backend: ScriptedBackend, connect: Connect, ends: str) -> None:
+    """Messages that the application had, and that wait in the client when the link is lost, come again marked."""
+    mode = CLIENT_ACKNOWLEDGE if ends == "recover" else SESSION_TRANSACTED
+    session = connect().create_session(session_mode=mode)
+    consumer = session.create_consumer(QUEUE)
+    backend.subscription.deliver(*(text_envelope(ADDRESS, text) for text in "ab"))
+    assert receive_texts(consumer, 2) == ["a", "b"]
+    if ends == "commit":
+        backend.script.before["commit"] = lambda call: backend.link.cut()
+        with pytest.raises(JMSException):
+            session.commit()
+    else:
+        getattr(session, ends)()
+        backend.link.cut()
+    _restored(backend, 2)
+    backend.subscription.deliver(*(text_envelope(ADDRESS, text) for text in "abc"))
+    again = [consumer.receive(timeout=LONG) for _ in range(3)]
+    assert [message is not None and message.jms_redelivered for message in again] == [True, True, False]
+
+
+def test_recovery_counts_dropped_settlements(backend: ScriptedBackend, connect: Connect) -> None:
+    """A settlement on a lost link that the supervisor has not noticed yet is counted, and raises no error."""
     session = connect().create_session(acknowledge_mode=CLIENT_ACKNOWLEDGE)
     consumer = session.create_consumer(QUEUE)
     backend.subscription.deliver(*(text_envelope(ADDRESS, text) for text in "abc"))
@@ -267,7 +289,7 @@ def test_recovery_counts_what_it_drops(backend: ScriptedBackend, connect: Connec
     assert backend.settled == []
 
 
-def test_recovery_ignores_what_an_old_link_says(backend: ScriptedBackend, connect: Connect) -> None:
+def test_recovery_ignores_events_of_an_old_link(backend: ScriptedBackend, connect: Connect) -> None:
     connection = connect()
     session = connection.create_session()
     old = backend.link
@@ -281,7 +303,7 @@ def test_recovery_ignores_what_an_old_link_says(backend: ScriptedBackend, connec
 
 
 def test_recovery_makes_asynchronous_sends_wait(backend: ScriptedBackend, connect: Connect) -> None:
-    """From the moment the link is lost to the recovery, which a busy exception listener does not hold up."""
+    """From the loss of the link to its recovery, which a busy exception listener does not delay."""
     inside, leave = threading.Event(), threading.Event()
 
     def listener(error: Exception) -> None:
@@ -306,7 +328,7 @@ def test_recovery_makes_asynchronous_sends_wait(backend: ScriptedBackend, connec
 
 
 def test_recovery_under_a_listener(backend: ScriptedBackend, connect: Connect) -> None:
-    """The link dies while the listener works; its acknowledgement is dropped, and listening goes on."""
+    """The link is lost while the listener runs; its acknowledgement is dropped, and delivery continues."""
 
     def on(message: Message) -> None:
         if message.get_body(str) == "a":
@@ -327,7 +349,7 @@ def test_recovery_under_a_listener(backend: ScriptedBackend, connect: Connect) -
 
 
 def test_recovery_with_shrinking_credit(backend: ScriptedBackend, connect: Connect) -> None:
-    """Each new link begins with the full window, whatever was open on the old one."""
+    """Each new link begins with the full window, whatever was unsettled on the old one."""
     session = connect(prefetch=10).create_session()
     session.create_consumer(QUEUE)
     backend.subscription.deliver(*(text_envelope(ADDRESS, str(number)) for number in range(7)))
@@ -336,8 +358,10 @@ def test_recovery_with_shrinking_credit(backend: ScriptedBackend, connect: Conne
     assert backend.subscription.credit == 10
 
 
-def test_recovery_onto_a_lesser_broker_closes_what_it_cannot_have(backend: ScriptedBackend, connect: Connect) -> None:
-    """A consumer whose feature fell to "refused" is closed and reported; the others go on."""
+def test_recovery_on_a_broker_with_fewer_features_closes_affected_consumers(
+    backend: ScriptedBackend, connect: Connect
+) -> None:
+    """A consumer whose feature is now refused is closed and reported; others continue."""
     heard: list[Exception] = []
     connection = connect(client_id="me")
     connection.exception_listener = heard.append
@@ -356,7 +380,7 @@ def test_recovery_onto_a_lesser_broker_closes_what_it_cannot_have(backend: Scrip
     assert "durable" in str(heard[0])
 
 
-def test_recovery_does_not_revive_what_was_closed(backend: ScriptedBackend, connect: Connect) -> None:
+def test_recovery_does_not_reopen_closed_objects(backend: ScriptedBackend, connect: Connect) -> None:
     connection = connect()
     session = connection.create_session()
     closed = session.create_consumer(QUEUE)
@@ -381,7 +405,7 @@ def test_close_during_recovery_returns(backend: ScriptedBackend, connect: Connec
     assert receiving.result(LONG) is None
 
 
-def test_subscription_lost_alone_is_told(backend: ScriptedBackend, connect: Connect) -> None:
+def test_loss_of_one_subscription_is_reported(backend: ScriptedBackend, connect: Connect) -> None:
     heard: list[Exception] = []
     connection = connect()
     connection.exception_listener = heard.append

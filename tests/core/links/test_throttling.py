@@ -1,4 +1,4 @@
-"""Senders and a broker that wants no more: every wait ends, and every error names the remedy."""
+"""Senders on a broker with an alarm: every wait ends, and every error names the remedy."""
 
 import time
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def bodies(backend: ScriptedBackend) -> list[object]:
 
 
 @pytest.mark.parametrize("kind", ["persistent", "non-persistent", "asynchronous"])
-def test_senders_wait_until_they_may_go_on(backend: ScriptedBackend, connect: Connect, kind: str) -> None:
+def test_senders_wait_until_the_alarm_ends(backend: ScriptedBackend, connect: Connect, kind: str) -> None:
     session = connect().create_session()
     options: dict[str, Any] = {"persistent": {}, "non-persistent": {"delivery_mode": UNWATCHED}}.get(
         kind, {"completion_listener": Completions()}
@@ -56,8 +56,8 @@ def test_an_alarm_that_comes_with_the_send_is_named(backend: ScriptedBackend, co
 
 
 @pytest.mark.parametrize("kind", ["persistent", "non-persistent", "asynchronous"])
-def test_the_wait_ends_with_the_remedy(backend: ScriptedBackend, connect: Connect, kind: str) -> None:
-    """What was not sent is no doubtful send: the error says so, and no listener hears of it."""
+def test_the_error_after_the_wait_names_the_remedy(backend: ScriptedBackend, connect: Connect, kind: str) -> None:
+    """A send that was not written is not in doubt: the error says so, and no listener is called."""
     session = connect(send_timeout=0.1).create_session()
     completions = Completions()
     options: dict[str, Any] = {"persistent": {}, "non-persistent": {"delivery_mode": UNWATCHED}}.get(
@@ -76,7 +76,7 @@ def test_the_wait_ends_with_the_remedy(backend: ScriptedBackend, connect: Connec
     assert completions.events == []
 
 
-def test_consumers_are_not_held_up(backend: ScriptedBackend, connect: Connect) -> None:
+def test_consumers_are_not_throttled(backend: ScriptedBackend, connect: Connect) -> None:
     """Consuming is what ends the broker's alarm."""
     session = connect(send_timeout=0.1).create_session()
     backend.link.throttle(True)
@@ -94,7 +94,7 @@ def test_a_new_link_begins_unthrottled(backend: ScriptedBackend, connect: Connec
     assert bodies(backend) == ["a"]
 
 
-def test_an_old_link_throttles_nobody(backend: ScriptedBackend, connect: Connect) -> None:
+def test_an_old_link_does_not_throttle(backend: ScriptedBackend, connect: Connect) -> None:
     connection = connect(send_timeout=0.5)
     old = backend.link
     old.cut()
@@ -108,7 +108,7 @@ def test_an_old_link_throttles_nobody(backend: ScriptedBackend, connect: Connect
 def test_a_link_that_is_throttled_while_it_opens(
     backend: ScriptedBackend, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the broker says before the link is the current one holds as well."""
+    """An alarm that is reported before the link is the current one counts as well."""
     install = Supervisor._install
 
     def throttled(self: Supervisor, opened: object) -> bool:
@@ -123,8 +123,8 @@ def test_a_link_that_is_throttled_while_it_opens(
 
 @pytest.mark.filterwarnings("ignore::jmsbridge.errors.EmulationWarning")
 @pytest.mark.parametrize("native", [True, False])
-def test_a_commit_that_cannot_be_sent_has_not_begun(backend: ScriptedBackend, connect: Connect, native: bool) -> None:
-    """The transaction is still there: to be committed later, or rolled back."""
+def test_a_throttled_commit_has_not_begun(backend: ScriptedBackend, connect: Connect, native: bool) -> None:
+    """The transaction still exists and can be committed later, or rolled back."""
     if not native:
         backend.lower(Native.TRANSACTIONS)
     session = connect(send_timeout=0.1).create_session(transacted=True)
@@ -137,7 +137,7 @@ def test_a_commit_that_cannot_be_sent_has_not_begun(backend: ScriptedBackend, co
     assert bodies(backend) == ["a"]
 
 
-# -- sends that nobody waits for --------------------------------------------------------------------------------------
+# -- background sends --------------------------------------------------------------------------------------
 
 
 def test_unanswered_sends_are_bounded_by_the_window(backend: ScriptedBackend, connect: Connect) -> None:

@@ -1,4 +1,4 @@
-"""What a backend is told when a durable subscription is to be forgotten."""
+"""Which topic ``unsubscribe`` of a backend gets."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ def _told(backend: ScriptedBackend) -> list[object]:
 
 
 def test_unsubscribe_names_the_topic_that_was_consumed_last(backend: ScriptedBackend, connect: Connect) -> None:
-    """Also after a reconnect, and by another session of the connection; not once it is forgotten."""
+    """Also after a reconnect, and by another session of the connection; not after the subscription was deleted."""
     connection = connect()
     for topic in ("old", "news"):
         with connection.create_session() as session:

@@ -1,4 +1,4 @@
-"""What is asked of the broker, and what is taken back."""
+"""The credit that consumers grant and drain."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ QUEUE = Queue("orders")
 
 @rule("CN-1")
 def test_without_a_prefetch_a_stopped_connection_takes_no_message(broker: Embedded) -> None:
-    """The receive that was waiting when the connection stopped takes back what it had asked for."""
+    """The receive that was waiting when the connection stopped drains its credit."""
     stopped = broker.connect()
     consumer = stopped.create_session().create_consumer(QUEUE, prefetch=0)
     receiving = run_thread(lambda: consumer.receive(timeout=0.3))
@@ -26,7 +26,7 @@ def test_without_a_prefetch_a_stopped_connection_takes_no_message(broker: Embedd
     assert receive_texts(other.create_consumer(QUEUE), 1) == ["m"]
 
 
-def test_credit_that_is_counted_anew_leaves_room_for_what_was_put_back(broker: Embedded) -> None:
+def test_recounted_credit_leaves_room_for_returned_messages(broker: Embedded) -> None:
     """After an interrupt the window is filled up to its size, not beyond it."""
     session = broker.connect().create_session()
     send_texts(session, QUEUE, *"abcde")
@@ -34,7 +34,7 @@ def test_credit_that_is_counted_anew_leaves_room_for_what_was_put_back(broker: E
     receiver = consumer._receiver
     first = receiver.next(None)
     assert first is not None
-    receiver.inbox.put_back(first)  # as an interrupted receive does
+    receiver.inbox.put_back(first)  # like an interrupted receive
     session._core.incoming.hand.delivery = None
     receiver.inbox.credit_unknown = True
     receiver.resync_credit()

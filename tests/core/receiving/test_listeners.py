@@ -1,4 +1,4 @@
-"""Message listeners: they get what waits for them, at its time, and nothing after ``stop``."""
+"""Message listeners: they get waiting messages when they are due, and none after ``stop``."""
 
 import sys
 import threading
@@ -24,7 +24,7 @@ def test_a_listener_that_is_set_while_a_redelivery_is_pending_gets_it(broker: Em
     session = broker.connect(redelivery_delay=0.2).create_session(session_mode=CLIENT_ACKNOWLEDGE)
     send_texts(session, QUEUE, "m")
     consumer = session.create_consumer(QUEUE)
-    for _ in range(3):  # the third time it waits
+    for _ in range(3):  # the third delivery is delayed
         assert receive_texts(consumer, 1) == ["m"]
         session.recover()
     heard = threading.Event()
@@ -34,7 +34,7 @@ def test_a_listener_that_is_set_while_a_redelivery_is_pending_gets_it(broker: Em
 
 @pytest.fixture
 def switching() -> Iterator[None]:
-    """Threads change all the time."""
+    """Make the interpreter switch threads all the time."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     yield
@@ -44,7 +44,7 @@ def switching() -> Iterator[None]:
 @rule("CN-4", "TH-1")
 @pytest.mark.usefixtures("switching")
 def test_nothing_is_delivered_after_stop_however_late_start_is(broker: Embedded) -> None:
-    """``start`` and ``stop`` at the same time in two threads: once ``stop`` has returned, nothing comes."""
+    """``start`` and ``stop`` at the same time in two threads: after ``stop`` has returned, no message is delivered."""
     connection = broker.stopped()
     session = connection.create_session()
     late: list[Message] = []
@@ -93,7 +93,7 @@ def test_a_timed_batch_is_acknowledged_while_the_listener_is_busy(backend: Scrip
 
 
 @pytest.mark.parametrize("count", [2, 50])
-def test_receivers_with_messages_take_turns(backend: ScriptedBackend, connect: Connect, count: int) -> None:
+def test_consumers_with_messages_take_turns(backend: ScriptedBackend, connect: Connect, count: int) -> None:
     connection = connect(start=False)
     session = connection.create_session()
     heard: list[Any] = []
@@ -107,7 +107,7 @@ def test_receivers_with_messages_take_turns(backend: ScriptedBackend, connect: C
 
 
 class SlowLine(deque[Any]):
-    """A line in which the main thread, once ``slow``, stays for a while between joining and going on."""
+    """A list of waiting consumers in which ``append`` pauses after its effect while ``slow`` is set."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -122,10 +122,8 @@ class SlowLine(deque[Any]):
 
 
 @rule("TH-4")
-def test_a_listener_that_was_served_while_an_arrival_told_of_itself_is_served_again(
-    backend: ScriptedBackend, connect: Connect
-) -> None:
-    """The thread that brings a message is slow between joining the line and writing that down."""
+def test_a_listener_served_during_an_arrival_is_served_again(backend: ScriptedBackend, connect: Connect) -> None:
+    """The thread that delivers a message pauses between queueing the consumer and recording that."""
     session = connect().create_session(session_mode=CLIENT_ACKNOWLEDGE)
     heard: list[str] = []
     gate = Gate()

@@ -1,4 +1,4 @@
-"""Receiving where messages take their time, unlike on the embedded broker."""
+"""Receiving from a broker that delivers with delay, unlike the embedded broker."""
 
 import threading
 from collections.abc import Callable
@@ -20,8 +20,10 @@ QUEUE = Queue("orders")
 @rule("CN-7")
 @pitfall(9)
 @pytest.mark.parametrize("prefetch", [0, 1, 250])
-def test_receive_no_wait_gets_what_a_drain_brings(backend: ScriptedBackend, connect: Connect, prefetch: int) -> None:
-    """The message is still on its way when receive_no_wait is called: only the drain's answer says that all is here."""
+def test_receive_no_wait_returns_a_message_that_a_drain_brings(
+    backend: ScriptedBackend, connect: Connect, prefetch: int
+) -> None:
+    """The message is on its way when receive_no_wait is called; the answer to a drain says that all have arrived."""
     consumer = connect().create_session().create_consumer(QUEUE, prefetch=prefetch)
     [subscription] = backend.links[-1].subscriptions
     sent: list[int] = []
@@ -40,8 +42,8 @@ def test_receive_no_wait_gets_what_a_drain_brings(backend: ScriptedBackend, conn
 
 @rule("CN-7")
 @pitfall(9)
-def test_receive_no_wait_allows_a_moment_where_there_is_no_drain(backend: ScriptedBackend, connect: Connect) -> None:
-    """A broker that cannot say "that was all" gets a moment to deliver."""
+def test_receive_no_wait_waits_briefly_without_drain(backend: ScriptedBackend, connect: Connect) -> None:
+    """Without drain the broker gets a short time to deliver."""
     backend.lower(Native.DRAIN)
     consumer = connect().create_session().create_consumer(QUEUE, prefetch=0)
     [subscription] = backend.links[-1].subscriptions
@@ -80,10 +82,10 @@ def test_dups_ok_leaves_room_in_the_window_of_the_consumer(
     assert len(backend.settled) == batch
 
 
-def test_a_start_just_before_a_receive_parks_asks_for_a_message(
+def test_a_start_just_before_a_receive_waits_asks_for_a_message(
     backend: ScriptedBackend, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without a prefetch: the receive has found the connection stopped, and does not wait yet."""
+    """Without prefetch: the receive has seen that the connection is stopped, and does not wait yet."""
     connection = connect(start=False)
     consumer = connection.create_session().create_consumer(QUEUE, prefetch=0)
     backend.subscription.deliver(text_envelope(QUEUE.address, "there"))
@@ -100,7 +102,7 @@ def test_a_start_just_before_a_receive_parks_asks_for_a_message(
     assert message.text == "there"
 
 
-def test_a_start_while_there_is_no_link_asks_on_the_next(backend: ScriptedBackend, connect: Connect) -> None:
+def test_a_start_without_a_link_asks_on_the_next_one(backend: ScriptedBackend, connect: Connect) -> None:
     """Without a prefetch: the receive waits on an inbox that has no subscription yet."""
     connection = connect()
     consumer = connection.create_session().create_consumer(QUEUE, prefetch=0)
@@ -124,7 +126,7 @@ def test_a_start_while_there_is_no_link_asks_on_the_next(backend: ScriptedBacken
     assert message.text == "there"
 
 
-def test_a_dead_letter_that_cannot_be_put_aside_is_told(backend: ScriptedBackend, connect: Connect) -> None:
+def test_a_message_that_cannot_be_dead_lettered_is_reported(backend: ScriptedBackend, connect: Connect) -> None:
     heard: list[JMSException] = []
     connection = connect(max_redeliveries=0)
     connection.exception_listener = heard.append

@@ -1,4 +1,4 @@
-"""How often and how soon a message that failed comes again: by option, by destination, without limit."""
+"""How often and after which pauses a failed message is redelivered: by option, by destination, without limit."""
 
 import time
 from collections.abc import Callable
@@ -16,7 +16,7 @@ Connect = Callable[..., Connection]
 
 
 def _pauses(backend: ScriptedBackend, session: Session, destination: Queue | Topic, count: int) -> list[float]:
-    """Seconds before each of so many redeliveries."""
+    """The pauses in seconds before this many redeliveries."""
     consumer = session.create_consumer(destination)
     backend.subscription.deliver(text_envelope(Address("x"), "m"))
     assert receive_texts(consumer, 1) == ["m"]

@@ -1,4 +1,4 @@
-"""The one clock thread survives what it is given, and remembers no more than it must."""
+"""The clock thread survives failing actions and huge delays, and keeps no cancelled timers."""
 
 import _thread
 import threading
@@ -71,6 +71,6 @@ def test_an_earlier_timer_is_not_missed_behind_a_later_one(monkeypatch: pytest.M
     monkeypatch.setattr("jmsbridge.core.runtime.clock.LONGEST_WAIT", 30.0)
     clock, done = Clock(), threading.Event()
     clock.call_later(20.0, print)
-    time.sleep(0.05)  # sleep: the clock's thread waits for the later one
+    time.sleep(0.05)  # sleep: until the clock's thread waits for the later timer
     clock.call_later(0.1, done.set)
     assert done.wait(5.0)

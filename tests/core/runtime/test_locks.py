@@ -1,4 +1,4 @@
-"""The debugging locks refuse what would deadlock one day."""
+"""The debugging locks refuse an order of locking that could deadlock."""
 
 import threading
 
@@ -7,7 +7,7 @@ import pytest
 from jmsbridge.core.runtime.locks import OrderedLock, Rank
 
 
-def test_rising_ranks_are_fine() -> None:
+def test_rising_ranks_are_allowed() -> None:
     outer, inner = OrderedLock(Rank.SESSION), OrderedLock(Rank.INBOX)
     with outer, inner:
         assert outer._is_owned()

@@ -1,6 +1,7 @@
-"""A send that is given up before the backend has written it is taken back, and certainly not sent."""
+"""A send that times out before the backend has written it is cancelled, and certainly not sent."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -10,8 +11,10 @@ from jmsbridge import (
     EmulationWarning,
     InDoubtException,
     JMSException,
+    MessageProducer,
     Queue,
     ResourceAllocationException,
+    Session,
     TransactionRolledBackException,
 )
 from jmsbridge.spi import Native, SendRefused
@@ -24,7 +27,7 @@ QUEUE = Queue("orders")
 
 @pytest.mark.parametrize("handled", [False, True])
 def test_a_synchronous_send_was_not_sent(backend: ScriptedBackend, connect: Connect, handled: bool) -> None:
-    """The error names the message, and says so; nothing of it is with the broker later."""
+    """The error names the message and says that it was not sent; the broker never gets it."""
     session = connect(send_timeout=0.05).create_session()
     if handled:
         session.send_acknowledgement_handler = lambda message: None
@@ -39,7 +42,7 @@ def test_a_synchronous_send_was_not_sent(backend: ScriptedBackend, connect: Conn
     assert backend.accepted == []
 
 
-def test_what_was_written_is_in_doubt_as_before(backend: ScriptedBackend, connect: Connect) -> None:
+def test_a_written_send_is_in_doubt(backend: ScriptedBackend, connect: Connect) -> None:
     session = connect(send_timeout=0.05).create_session()
     backend.hold("send")
     with pytest.raises(InDoubtException):
@@ -53,7 +56,7 @@ def _before_cancel(backend: ScriptedBackend, action: Callable[[], object]) -> No
     backend.script.before["cancel"] = hook
 
 
-def test_an_answer_that_comes_while_it_is_taken_back_counts(backend: ScriptedBackend, connect: Connect) -> None:
+def test_an_answer_during_the_cancellation_counts(backend: ScriptedBackend, connect: Connect) -> None:
     session = connect(send_timeout=0.05).create_session()
     backend.hold("send")
     _before_cancel(backend, lambda: backend.release("send"))
@@ -61,7 +64,7 @@ def test_an_answer_that_comes_while_it_is_taken_back_counts(backend: ScriptedBac
     assert [envelope.body for envelope in backend.accepted] == ["just in time"]
 
 
-def test_a_refusal_that_comes_while_it_is_taken_back_counts(backend: ScriptedBackend, connect: Connect) -> None:
+def test_a_refusal_during_the_cancellation_counts(backend: ScriptedBackend, connect: Connect) -> None:
     session = connect(send_timeout=0.05).create_session()
     backend.hold("send")
     _before_cancel(backend, lambda: backend.script.release("send", error=SendRefused("the queue is full")))
@@ -86,7 +89,7 @@ def test_asynchronous_sends_at_close(backend: ScriptedBackend, connect: Connect)
     assert backend.script.count("cancel") == 1
 
 
-def test_a_send_that_nobody_waits_for(backend: ScriptedBackend, connect: Connect) -> None:
+def test_cancelling_a_background_send(backend: ScriptedBackend, connect: Connect) -> None:
     heard: list[JMSException] = []
     connection = connect(close_timeout=0.1)
     connection.exception_listener = heard.append
@@ -102,7 +105,7 @@ def test_a_send_that_nobody_waits_for(backend: ScriptedBackend, connect: Connect
 
 
 @pytest.mark.parametrize("handled", [False, True])
-def test_a_group_that_is_given_up(backend: ScriptedBackend, connect: Connect, handled: bool) -> None:
+def test_cancelling_a_group(backend: ScriptedBackend, connect: Connect, handled: bool) -> None:
     session = connect(send_timeout=0.1, group_ack_threshold=2).create_session()
     if handled:
         session.send_acknowledgement_handler = lambda message: None
@@ -116,9 +119,7 @@ def test_a_group_that_is_given_up(backend: ScriptedBackend, connect: Connect, ha
     assert [message.get_body(str) for message in caught.value.refused] == ["never"]
 
 
-def test_an_emulated_commit_of_which_nothing_was_written_has_rolled_back(
-    backend: ScriptedBackend, connect: Connect
-) -> None:
+def test_an_emulated_commit_that_wrote_nothing_has_rolled_back(backend: ScriptedBackend, connect: Connect) -> None:
     backend.lower(Native.TRANSACTIONS)
     with pytest.warns(EmulationWarning):
         session = connect(send_timeout=0.1).create_session(transacted=True)
@@ -131,7 +132,7 @@ def test_an_emulated_commit_of_which_nothing_was_written_has_rolled_back(
     assert backend.accepted == []
 
 
-def test_a_transaction_with_a_send_that_was_taken_back_rolls_back(backend: ScriptedBackend, connect: Connect) -> None:
+def test_a_transaction_with_a_cancelled_send_rolls_back(backend: ScriptedBackend, connect: Connect) -> None:
     session = connect(send_timeout=0.1).create_session(transacted=True)
     backend.script.keep("send")
     send_texts(session, QUEUE, "never")
@@ -140,10 +141,61 @@ def test_a_transaction_with_a_send_that_was_taken_back_rolls_back(backend: Scrip
     assert backend.accepted == []
 
 
-def test_a_link_that_dies_meanwhile_answers(backend: ScriptedBackend, connect: Connect) -> None:
+def test_a_link_lost_during_the_cancellation_answers(backend: ScriptedBackend, connect: Connect) -> None:
     session = connect(send_timeout=0.05).create_session()
     backend.script.keep("send")
     _before_cancel(backend, backend.link.cut)
     sending = run_thread(lambda: send_texts(session, QUEUE, "unknown"))
     with pytest.raises(InDoubtException):
         sending.result(LONG)
+
+
+# ---- where the client delays messages, because the broker cannot
+
+
+def _delayed(session: Session, text: str, delay: float, **options: Any) -> MessageProducer:
+    producer = session.create_producer(QUEUE)
+    producer.delivery_delay = delay
+    producer.send(session.create_text_message(text), **options)
+    return producer
+
+
+def test_a_delayed_send_whose_producer_is_closed_is_never_sent(backend: ScriptedBackend, connect: Connect) -> None:
+    backend.lower(Native.DELAY)
+    session = connect(emulation="allow", close_timeout=0.05).create_session()
+    completions = Completions()
+    producer = _delayed(session, "never", 0.5, completion_listener=completions)
+    producer.close()
+    [(_, _, error)] = completions.wait(1)
+    assert isinstance(error, ResourceAllocationException)
+    assert "never sent" in str(error)
+    assert session._core.outgoing._delays._held == []
+    session.close()
+    assert backend.accepted == []
+
+
+@pytest.mark.parametrize("written", [False, True])
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_delayed_send_without_an_answer_at_close(
+    backend: ScriptedBackend, connect: Connect, is_async: bool, written: bool
+) -> None:
+    """One that the backend has not written is cancelled there; the outcome of the other is unknown."""
+    backend.lower(Native.DELAY)
+    heard: list[JMSException] = []
+    connection = connect(emulation="allow", close_timeout=0.3)
+    connection.exception_listener = heard.append
+    session = connection.create_session()
+    completions = Completions()
+    backend.hold("send") if written else backend.script.keep("send")
+    _delayed(session, "late", 0.01, **({"completion_listener": completions} if is_async else {}))
+    backend.script.wait_held("send")
+    session.close()
+    if is_async:
+        [(_, _, error)] = completions.wait(1)
+        assert isinstance(error, InDoubtException if written else ResourceAllocationException)
+    else:
+        eventually(lambda: heard)
+        failure = heard[0]
+        assert isinstance(failure, InDoubtException)
+        assert (len(failure.unknown), len(failure.refused)) == ((1, 0) if written else (0, 1))
+    assert len(backend.script.held("send")) == written

@@ -1,4 +1,4 @@
-"""Completion callbacks under adversarial timing (Jakarta Messaging 3.1 section 7.3)."""
+"""Completion callbacks with unfavourable timing (Jakarta Messaging 3.1 section 7.3)."""
 
 import random
 import threading
@@ -29,7 +29,7 @@ OTHER = Queue("others")
 @rule("AS-3")
 @pytest.mark.parametrize("seed", range(5))
 def test_completions_follow_send_order(backend: ScriptedBackend, connect: Connect, seed: int) -> None:
-    """Over two producers and two destinations, however the answers come."""
+    """Over two producers and two destinations, in whatever order the answers come."""
     chance = random.Random(seed)
     backend.hold("send")
     session = connect().create_session()
@@ -48,7 +48,7 @@ def test_completions_follow_send_order(backend: ScriptedBackend, connect: Connec
         answered.add(int(question.detail.body))
         while due in answered:
             due += 1
-        completions.wait(due)  # the lane keeps up, so that it sees the gaps
+        completions.wait(due)  # the executor has run, so that it has seen the gaps
     assert completions.messages == sent
 
 
@@ -94,8 +94,8 @@ def test_completions_are_not_sent_one_at_a_time(backend: ScriptedBackend, connec
     assert len(backend.script.held("send")) == 100
 
 
-def test_completions_let_a_waiting_send_pass(backend: ScriptedBackend, connect: Connect) -> None:
-    """A send that waits is answered by itself, and stands behind the earlier ones on the wire."""
+def test_completions_do_not_delay_a_synchronous_send(backend: ScriptedBackend, connect: Connect) -> None:
+    """A synchronous send gets its own answer, and follows the earlier ones on the wire."""
     backend.hold("send")
     session = connect().create_session()
     producer = session.create_producer(QUEUE)
@@ -130,7 +130,7 @@ def test_completions_ignore_a_second_answer(backend: ScriptedBackend, connect: C
     assert len(completions.events) == 2
 
 
-def test_completions_forbid_what_would_wait_for_them(backend: ScriptedBackend, connect: Connect) -> None:
+def test_completions_refuse_calls_that_would_wait_for_them(backend: ScriptedBackend, connect: Connect) -> None:
     """close, commit and rollback raise inside the callback; the application's thread is not affected meanwhile."""
     backend.hold("send")
     connection = connect()
@@ -213,7 +213,7 @@ def test_completions_guard_the_message_until_called(backend: ScriptedBackend, co
     assert message.text == "mine"
 
 
-def test_completions_carry_errors_of_their_half(backend: ScriptedBackend, connect: Connect) -> None:
+def test_completions_carry_errors_of_their_api(backend: ScriptedBackend, connect: Connect) -> None:
     from jmsbridge import context
 
     backend.hold("send")
@@ -234,7 +234,7 @@ def test_completions_survive_a_listener_that_raises(backend: ScriptedBackend, co
     producer = session.create_producer(QUEUE)
 
     def on(message: Message) -> None:
-        raise RuntimeError("the application's own mistake")
+        raise RuntimeError("an error of the application")
 
     completions = Completions(on)
     for text in "abc":
@@ -243,7 +243,7 @@ def test_completions_survive_a_listener_that_raises(backend: ScriptedBackend, co
 
 
 def test_completions_may_send_more(backend: ScriptedBackend, connect: Connect) -> None:
-    """A callback that sends is not stopped by the window it is in."""
+    """A callback that sends does not wait for room in a full window."""
     session = connect(send_window=2).create_session()
     producer = session.create_producer(QUEUE)
     later = Completions()

@@ -1,4 +1,4 @@
-"""PERSISTENT_GROUPACK beside the other ways of learning about sends."""
+"""PERSISTENT_GROUPACK together with handlers, errors and time-outs of sends."""
 
 import threading
 from collections.abc import Callable
@@ -45,7 +45,7 @@ def test_a_simplified_producer_groups(backend: ScriptedBackend) -> None:
         backend.script.answer_inline("send")
 
 
-def test_a_simplified_producer_hears_of_a_refused_group(backend: ScriptedBackend) -> None:
+def test_a_simplified_producer_gets_the_error_of_a_refused_group(backend: ScriptedBackend) -> None:
     with jmsbridge.context("scripted:", group_ack_threshold=10) as context:
         producer = context.create_producer().set_delivery_mode(DeliveryMode.PERSISTENT_GROUPACK)
         backend.hold("send")
@@ -76,7 +76,7 @@ def test_a_send_that_raised_is_no_member_of_its_group(backend: ScriptedBackend, 
     session.close()
 
 
-def test_an_interrupted_send_is_told_once_and_waited_for_no_more(backend: ScriptedBackend, connect: Connect) -> None:
+def test_an_interrupted_send_is_reported_once_and_no_longer_awaited(backend: ScriptedBackend, connect: Connect) -> None:
     session = connect(send_timeout=LONG).create_session()
     session.group_ack_threshold = 2
     producer = session.create_producer(QUEUE)
@@ -99,7 +99,7 @@ def test_an_interrupted_send_is_told_once_and_waited_for_no_more(backend: Script
     session.close()
 
 
-def test_what_is_late_is_told_once_and_waited_for_no_more(backend: ScriptedBackend, connect: Connect) -> None:
+def test_a_late_send_is_reported_once_and_no_longer_awaited(backend: ScriptedBackend, connect: Connect) -> None:
     session = connect(send_timeout=0.2).create_session()
     session.group_ack_threshold = 2
     producer = session.create_producer(QUEUE)
@@ -117,7 +117,7 @@ def test_what_is_late_is_told_once_and_waited_for_no_more(backend: ScriptedBacke
     session.close()
 
 
-def test_an_answer_in_the_moment_of_giving_up_is_not_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_at_the_deadline_is_not_reported_again(monkeypatch: pytest.MonkeyPatch) -> None:
     group, late = Group(0.05, lambda tickets: None), threading.Event()
     answer = group.on_answer
 
@@ -137,7 +137,7 @@ def test_an_answer_in_the_moment_of_giving_up_is_not_told_again(monkeypatch: pyt
     assert len(group.unacknowledged()) == 1
 
 
-def test_every_failed_send_is_told_and_kept(backend: ScriptedBackend, connect: Connect) -> None:
+def test_every_failed_send_is_reported_and_kept(backend: ScriptedBackend, connect: Connect) -> None:
     """As many as a send window may hold."""
     heard: list[JMSException] = []
     connection = connect(send_window=3000)

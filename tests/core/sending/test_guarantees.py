@@ -1,4 +1,4 @@
-"""Send guarantees: windows, group acknowledgement, sends that nobody waits for."""
+"""Send guarantees: windows, group acknowledgement, background sends."""
 
 import threading
 from collections.abc import Callable
@@ -84,7 +84,7 @@ def _ids(messages: object) -> list[str | None]:
     return [message.jms_message_id for message in messages]
 
 
-def test_groupack_knows_exactly_what_is_open(backend: ScriptedBackend, connect: Connect) -> None:
+def test_groupack_knows_exactly_the_unanswered_sends(backend: ScriptedBackend, connect: Connect) -> None:
     backend.hold("send")
     session = connect(group_ack_threshold=100).create_session()
     producer = _group_producer(session)
@@ -100,7 +100,7 @@ def test_groupack_knows_exactly_what_is_open(backend: ScriptedBackend, connect: 
 
 
 def test_groupack_after_a_failure_is_exact(backend: ScriptedBackend, connect: Connect) -> None:
-    """After the link died: those unanswered, in send order, whether or not the broker had them."""
+    """After the loss of the link: the unanswered sends in send order, whether or not the broker had them."""
     backend.hold("send")
     session = connect(group_ack_threshold=100).create_session()
     producer = _group_producer(session)
@@ -160,14 +160,14 @@ def test_groupack_is_confirmed_by_close(backend: ScriptedBackend, connect: Conne
     assert len(backend.accepted) == 3
 
 
-def test_unwatched_send_that_fails_is_reported(backend: ScriptedBackend, connect: Connect) -> None:
+def test_background_send_that_fails_is_reported(backend: ScriptedBackend, connect: Connect) -> None:
     """block_on_durable_send = False: the exception listener gets the message, and session.failed_sends keeps it."""
     heard: list[Exception] = []
     backend.hold("send")
     connection = connect(block_on_durable_send=False)
     connection.exception_listener = heard.append
     session = connection.create_session()
-    (message,) = send_texts(session, QUEUE, "fire and forget")
+    (message,) = send_texts(session, QUEUE, "sent in the background")
     backend.script.release("send", error=SendRefused("full"))
     eventually(lambda: heard)
     assert isinstance(heard[0], InDoubt)

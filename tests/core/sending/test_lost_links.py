@@ -1,4 +1,4 @@
-"""Thousands of sends while the link dies again and again: each has one outcome, and what was confirmed is there."""
+"""Thousands of sends while links are lost: each has one outcome, and confirmed messages are at the broker."""
 
 import random
 from collections import Counter
@@ -19,7 +19,7 @@ _start = random.SystemRandom().randrange(1 << 30)
 
 
 def _check(backend: ScriptedBackend, sent: list[Message], completions: Completions) -> None:
-    """One callback per message in send order; completed ones are with the broker, plainly failed ones are not."""
+    """One callback per message in send order; completed messages are at the broker, certainly failed ones are not."""
     events = completions.wait(len(sent), timeout=20.0)
     assert [event[1] for event in events] == sent
     accepted = Counter(envelope.message_id for envelope in backend.accepted)
@@ -36,13 +36,13 @@ def _in_doubt(event: tuple[Any, ...]) -> bool:
 
 
 def _wait_next_link(backend: ScriptedBackend) -> None:
-    """Until the dead link's successor has the session's channel."""
+    """Wait until the next link has the session's channel."""
     eventually(lambda: backend.link.error is None and backend.link.channels)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_kills_with_shuffled_answers(backend: ScriptedBackend, connect: Connect, seed: int) -> None:
-    """Answers are held, given in any order, and lost with the link that dies between two sends."""
+def test_losses_with_shuffled_answers(backend: ScriptedBackend, connect: Connect, seed: int) -> None:
+    """Answers are delayed, come in any order, and are missing when the link is lost between two sends."""
     chance = random.Random(seed)
     kills = set(chance.sample(range(SENDS), KILLS))
     backend.hold("send")
@@ -66,13 +66,13 @@ def test_kills_with_shuffled_answers(backend: ScriptedBackend, connect: Connect,
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(_start, _start + 100))
-def test_kills_with_another_seed(backend: ScriptedBackend, connect: Connect, seed: int) -> None:
-    test_kills_with_shuffled_answers(backend, connect, seed)
+def test_losses_with_another_seed(backend: ScriptedBackend, connect: Connect, seed: int) -> None:
+    test_losses_with_shuffled_answers(backend, connect, seed)
     assert len(backend.links) == KILLS + 1
 
 
-def test_kills_with_answers_from_the_io_thread(backend: ScriptedBackend, connect: Connect) -> None:
-    """Answers come concurrently from the backend's own thread, and the link dies inside sends."""
+def test_losses_with_answers_from_the_io_thread(backend: ScriptedBackend, connect: Connect) -> None:
+    """Answers come concurrently from the backend's thread, and the link is lost during sends."""
     chance = random.Random(7)
     kills = set(chance.sample(range(SENDS), KILLS))
     backend.script.answer_later("send")
@@ -95,8 +95,8 @@ def test_kills_with_answers_from_the_io_thread(backend: ScriptedBackend, connect
     assert len(backend.links) > KILLS // 2
 
 
-def test_kills_of_waiting_sends_lose_nothing(backend: ScriptedBackend, connect: Connect) -> None:
-    """A send that returned is with the broker; one that was never written goes out again by itself."""
+def test_losses_during_synchronous_sends_lose_nothing(backend: ScriptedBackend, connect: Connect) -> None:
+    """A message whose send returned is at the broker; a send that was never written is repeated."""
     kills = set(random.Random(11).sample(range(500), 20))
 
     def on_send(call: Call) -> None:
@@ -113,8 +113,8 @@ def test_kills_of_waiting_sends_lose_nothing(backend: ScriptedBackend, connect: 
     assert len(backend.links) == 21
 
 
-def test_kills_with_resend_repeat_under_the_same_id(backend: ScriptedBackend, connect: Connect) -> None:
-    """resend = True: what the broker had done without saying so is there twice, under one message id."""
+def test_losses_with_resend_repeat_under_the_same_id(backend: ScriptedBackend, connect: Connect) -> None:
+    """resend = True: a message that the broker took without confirming is there twice, with the same message id."""
     backend.hold("send")
     session = connect(resend=True).create_session()
     producer = session.create_producer(QUEUE)
@@ -127,7 +127,7 @@ def test_kills_with_resend_repeat_under_the_same_id(backend: ScriptedBackend, co
     assert [envelope.message_id for envelope in backend.accepted] == [message.jms_message_id] * 2
 
 
-def test_kills_without_resend_leave_the_doubt_to_the_caller(backend: ScriptedBackend, connect: Connect) -> None:
+def test_losses_without_resend_raise_in_doubt(backend: ScriptedBackend, connect: Connect) -> None:
     backend.hold("send")
     session = connect().create_session()
     producer = session.create_producer(QUEUE)

@@ -8,7 +8,7 @@ import pytest
 
 from jmsbridge import Connection, DeliveryMode, JMSException, Queue, ResourceAllocationException, Session
 from jmsbridge.core.sending.pending import PendingSends
-from jmsbridge.core.sending.tickets import BackgroundSend
+from jmsbridge.core.sending.tickets import PlainSend
 from jmsbridge.core.sending.weight import weigh
 from jmsbridge.spi import Address, BodyKind, Envelope
 from jmsbridge.testing.scripted import ScriptedBackend
@@ -31,7 +31,7 @@ def _envelope(body: Any, kind: BodyKind, **properties: Any) -> Envelope:
         (["z" * 1000, b"w" * 1000, 1, None], BodyKind.STREAM, 2008),
     ],
 )
-def test_a_message_weighs_what_its_body_holds_in_bytes(body: Any, kind: BodyKind, least: int) -> None:
+def test_the_size_of_a_message_is_that_of_its_body(body: Any, kind: BodyKind, least: int) -> None:
     plain = weigh(_envelope(body, kind))
     assert least <= plain <= least + 400
     assert weigh(_envelope(body, kind, name="v" * 5000)) >= plain + 5000
@@ -48,7 +48,7 @@ def _send_maps(session: Session, producer: Any, **options: Any) -> None:
 def test_the_window_of_bytes_bounds_what_is_in_flight(
     backend: ScriptedBackend, connect: Connect, listening: bool
 ) -> None:
-    """With a completion listener, and for sends that nobody waits for."""
+    """With a completion listener, and for background sends."""
     session = connect(confirmation_window_size=250_000, send_timeout=0.1).create_session()
     producer = session.create_producer(QUEUE)
     producer.delivery_mode = DeliveryMode.NON_PERSISTENT
@@ -62,10 +62,8 @@ def test_the_window_of_bytes_bounds_what_is_in_flight(
     producer.send("room again", **options)
 
 
-def test_a_callback_that_sends_does_not_wait_while_senders_are_to_pause(
-    backend: ScriptedBackend, connect: Connect
-) -> None:
-    """It would hold up the callbacks behind it for the whole ``send_timeout``."""
+def test_a_callback_that_sends_does_not_wait_while_throttled(backend: ScriptedBackend, connect: Connect) -> None:
+    """It would delay the next callbacks by up to ``send_timeout``."""
     session = connect(send_timeout=60.0).create_session()
     producer, done = session.create_producer(QUEUE), threading.Event()
     backend.hold("send")
@@ -92,9 +90,7 @@ def test_a_closed_producer_leaves_no_group_behind(backend: ScriptedBackend, conn
     assert not session._core.outgoing._groups
 
 
-def test_a_blocking_send_with_a_handler_is_sent_again_where_that_is_allowed(
-    backend: ScriptedBackend, connect: Connect
-) -> None:
+def test_a_blocking_send_with_a_handler_is_repeated_if_resend_is_on(backend: ScriptedBackend, connect: Connect) -> None:
     handled: list[str] = []
     session = connect(resend=True).create_session()
     session.send_acknowledgement_handler = lambda message: handled.append(text_of(message))
@@ -114,7 +110,7 @@ def test_a_blocking_send_with_a_handler_is_sent_again_where_that_is_allowed(
 def test_a_sender_goes_on_when_the_window_is_half_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jmsbridge.core.runtime.waiting.LONGEST_WAIT", 30.0)
     sends = PendingSends(8, None, 20.0, lambda message, error: None, lambda tickets: None)
-    tickets = [BackgroundSend(sends, 0, None) for _ in range(8)]
+    tickets = [PlainSend(sends, 0, None) for _ in range(8)]
     for ticket in tickets:
         sends.add(ticket)
     waiting = run_thread(lambda: sends.wait_room(0))

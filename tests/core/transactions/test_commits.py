@@ -1,4 +1,4 @@
-"""What dooms a transaction, and how long its end is waited for."""
+"""What makes a transaction rollback only, and how long a commit waits."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,7 @@ QUEUE = Queue("orders")
 
 @rule("TX-2", "AS-8")
 @pytest.mark.parametrize("listening", [True, False])
-def test_a_refused_send_dooms_its_transaction_asynchronous_or_not(broker: Embedded, listening: bool) -> None:
+def test_a_refused_send_makes_its_transaction_rollback_only(broker: Embedded, listening: bool) -> None:
     """The broker has room for two of three."""
     connection = broker.connect(max_messages=2)
     session = connection.create_session(session_mode=SESSION_TRANSACTED)
@@ -36,7 +36,7 @@ def test_a_refused_send_dooms_its_transaction_asynchronous_or_not(broker: Embedd
     assert receive_texts(connection.create_session().create_consumer(QUEUE), 1) == ["d"]
 
 
-def test_a_commit_is_waited_for_as_long_as_a_send(backend: ScriptedBackend, connect: Connect) -> None:
+def test_a_commit_waits_as_long_as_a_send(backend: ScriptedBackend, connect: Connect) -> None:
     session = connect(send_timeout=60.0, close_timeout=0.01).create_session(session_mode=SESSION_TRANSACTED)
     session.create_producer(QUEUE).send("m")
     backend.hold("commit")

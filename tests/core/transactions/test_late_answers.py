@@ -1,4 +1,4 @@
-"""Transactions that a link, or a late answer, interferes with; redelivery within the window."""
+"""Transactions with a lost link or a late answer; redelivery within the window."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ Connect = Callable[..., Connection]
 QUEUE = Queue("orders")
 
 
-def test_what_a_new_link_delivered_into_a_lost_transaction_comes_again(broker: Embedded) -> None:
+def test_messages_of_a_new_link_in_a_lost_transaction_are_redelivered(broker: Embedded) -> None:
     send_texts(broker.connect().create_session(), QUEUE, "m0", "m1")
     connection = broker.connect()
     session = connection.create_session(transacted=True)
@@ -58,7 +58,7 @@ def test_a_commit_does_not_overtake_its_sends(backend: ScriptedBackend, connect:
     assert [envelope.body for envelope in backend.accepted] == ["one"]
 
 
-def test_a_send_without_answer_dooms_its_transaction_and_no_other(backend: ScriptedBackend, connect: Connect) -> None:
+def test_a_send_without_answer_fails_only_its_own_transaction(backend: ScriptedBackend, connect: Connect) -> None:
     session = connect(send_timeout=0.05).create_session(transacted=True)
     producer = session.create_producer(QUEUE)
     backend.hold("send")
@@ -81,7 +81,7 @@ def test_rollbacks_ask_for_no_more_than_the_window(backend: ScriptedBackend, con
         assert receive_texts(consumer, 1) == ["m0"]
         session.rollback()
     granted = sum(call.detail for call in backend.script.calls if call.verb == "grant")
-    assert granted == 2  # the message in the application's hands, and one on the way
+    assert granted == 2  # the message that the application has, and one on its way
 
 
 def test_a_rolled_back_window_leaves_the_rest_to_others(broker: Embedded) -> None:

@@ -1,4 +1,4 @@
-"""Commit and rollback when the link dies before, during and after, native and emulated."""
+"""Commit and rollback when the link is lost before, during and after them, native and emulated."""
 
 import threading
 import time
@@ -75,7 +75,7 @@ def test_tx_of_receipts_rolls_back_too(backend: ScriptedBackend, connect: Connec
     assert backend.settled == []
 
 
-def test_tx_of_a_receipt_while_the_link_dies_rolls_back_too(
+def test_tx_of_a_receipt_during_the_loss_rolls_back_too(
     backend: ScriptedBackend, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = connect().create_session(session_mode=SESSION_TRANSACTED)
@@ -128,7 +128,7 @@ def test_tx_rollback_after_a_loss_is_silent(backend: ScriptedBackend, connect: C
     assert _bodies(backend) == ["kept"]
 
 
-def test_tx_refused_send_dooms_the_commit(backend: ScriptedBackend, connect: Connect) -> None:
+def test_tx_refused_send_fails_the_commit(backend: ScriptedBackend, connect: Connect) -> None:
     session = connect().create_session(session_mode=SESSION_TRANSACTED)
 
     def refuse(call: Call) -> None:
@@ -184,7 +184,7 @@ def test_tx_emulated_rollback_sends_nothing(backend: ScriptedBackend, connect: C
     assert backend.script.count("send") == 0
 
 
-def test_tx_emulated_failing_half_way_lists_what_happened(backend: ScriptedBackend, connect: Connect) -> None:
+def test_tx_emulated_commit_that_fails_half_way_lists_what_happened(backend: ScriptedBackend, connect: Connect) -> None:
     connection = _emulated(backend, connect)
     with pytest.warns(EmulationWarning):
         session = connection.create_session(session_mode=SESSION_TRANSACTED)
@@ -221,10 +221,10 @@ def test_tx_emulated_wholly_refused_is_a_rollback(backend: ScriptedBackend, conn
 @pytest.mark.filterwarnings("ignore::jmsbridge.EmulationWarning")
 @pytest.mark.parametrize("emulated", [True, False])
 @pytest.mark.parametrize("restored", [False, True])
-def test_tx_send_that_meets_the_death_of_its_link_rolls_back(
+def test_tx_send_during_the_loss_of_its_link_rolls_back(
     backend: ScriptedBackend, connect: Connect, monkeypatch: pytest.MonkeyPatch, restored: bool, emulated: bool
 ) -> None:
-    """Its sender has passed all checks, and adds it to a transaction that is over, or about to be."""
+    """The send has passed all checks, and joins a transaction that has ended or is ending."""
     if emulated:
         backend.lower(Native.TRANSACTIONS)
     session = connect(emulation="allow").create_session(session_mode=SESSION_TRANSACTED)
@@ -241,16 +241,16 @@ def test_tx_send_that_meets_the_death_of_its_link_rolls_back(
 
     def meanwhile(transaction: SessionTransaction, envelope: Envelope, ticket: Ticket) -> None:
         backend.link.cut()
-        eventually(lambda: "channel" in backend.script.verbs(2))  # the session was told of the death before
+        eventually(lambda: "channel" in backend.script.verbs(2))  # the session already knows of the loss
         if restored:
             reconnect.set()
-            outgoing.wait_channel()
+            outgoing.channel.wait_open()
         send(transaction, envelope, ticket)
 
     monkeypatch.setattr(transactions._strategy, "send", meanwhile)
     send_texts(session, QUEUE, "lost")
     reconnect.set()
-    outgoing.wait_channel()
+    outgoing.channel.wait_open()
     with pytest.raises(TransactionRolledBackException):
         session.commit()
     send_texts(session, QUEUE, "kept")
@@ -259,7 +259,7 @@ def test_tx_send_that_meets_the_death_of_its_link_rolls_back(
 
 
 @pytest.mark.filterwarnings("ignore::jmsbridge.EmulationWarning")
-def test_tx_session_that_is_made_while_the_link_dies_begins_on_the_next(
+def test_tx_session_created_during_the_loss_begins_on_the_next_link(
     backend: ScriptedBackend, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend.lower(Native.TRANSACTIONS)
@@ -268,7 +268,8 @@ def test_tx_session_that_is_made_while_the_link_dies_begins_on_the_next(
     join, joining, joined = hub.join, threading.Event(), list[bool]()
 
     def meanwhile(core: Any, epoch: int) -> bool:
-        monkeypatch.undo()
+        if joined:
+            return join(core, epoch)
         backend.refuse(10**6)
         backend.link.cut()
         eventually(lambda: not hub.supervisor._ready)

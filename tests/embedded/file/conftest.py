@@ -16,7 +16,7 @@ _WORKER = "tests.embedded.file.worker"
 
 
 class Crew:
-    """Processes at work on one file."""
+    """Processes that work on one file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -53,15 +53,15 @@ class Crew:
         process.wait(10.0)
 
     def words(self, first: str) -> list[list[str]]:
-        """All lines that begin so, of all logs, without those that a kill cut off."""
+        """All log lines that begin with this word, without those that a kill truncated."""
         lines = [line for log in sorted(self.logs.iterdir()) for line in log.read_text().split("\n")[:-1]]
         return [line.split() for line in lines if line.startswith(f"{first} ") or line == first]
 
     def wait(self, predicate: Callable[[], object], timeout: float = 50.0) -> float:
-        """Until it is true; how long it took."""
+        """Wait until it is true; return how long that took."""
         started = time.monotonic()
         while not predicate():
-            assert time.monotonic() < started + timeout, "it did not happen in time"
+            assert time.monotonic() < started + timeout, "the condition did not become true in time"
             self._pause.wait(0.002)
         return time.monotonic() - started
 

@@ -1,7 +1,7 @@
-"""A broker in a file on a disk that fails: ``python -m tests.embedded.file.disk CASE FOLDER``, in a process of its own.
+"""A broker in a file on a failing disk: ``python -m tests.embedded.file.disk CASE FOLDER``, as a separate process.
 
 The disk is real: a file system that only this process sees (``unshare``), or the kernel's limit on the size of a file.
-Each case prints what it was told, and raises when it does not end well.
+Each case prints the errors of the broker, and raises if something is wrong.
 """
 
 import os
@@ -21,7 +21,7 @@ _LIMIT = 400_000
 
 
 def full(folder: Path) -> None:
-    """A full file system refuses, keeps what it confirmed, and goes on when there is room again."""
+    """A full file system: sends are refused, confirmed messages stay, and sends succeed when there is room again."""
     _mount(folder, "size=4m")
     ballast, path, heard = folder / "ballast", folder / "orders.db", Heard()
     ballast.write_bytes(b"x" * (2 << 20))
@@ -33,13 +33,13 @@ def full(folder: Path) -> None:
     _cannot_connect(folder / "new.db")
     box = Inbox()
     link.channel(False).subscribe(Interest(address=FIRST, mode=Mode.BROWSE), box).grant(3)
-    box.wait(3)  # looking needs no room
+    box.wait(3)  # browsing needs no room
     ballast.unlink()
     send(link.channel(False), message(f"{count} and on"))
     assert not heard.losses, "the link lives"
     link.close()
     connect(folder / "new.db").close()
-    assert _numbers(path) == list(range(count + 1)), "what was confirmed is there"
+    assert _numbers(path) == list(range(count + 1)), "confirmed messages are there"
 
 
 def read_only(folder: Path) -> None:
@@ -57,7 +57,7 @@ def read_only(folder: Path) -> None:
 
 
 def no_right(folder: Path) -> None:
-    """A folder, or a file, that this user may not write."""
+    """A folder or file that this user may not write."""
     path = folder / "orders.db"
     connect(path).close()
     assert os.listdir(folder) == [path.name]
@@ -73,19 +73,19 @@ def no_right(folder: Path) -> None:
 
 
 def limited(folder: Path) -> None:
-    """A file that may not grow: COMMIT fails, and nobody can say whether it was done."""
+    """A file that may not grow: COMMIT fails, and its outcome is unknown."""
     path, heard = folder / "orders.db", Heard()
     link = connect(path, heard)
     resource.setrlimit(resource.RLIMIT_FSIZE, (_LIMIT, resource.RLIM_INFINITY))
     count, error = _fill(link)
     assert isinstance(error, LinkLost), error
-    assert error.in_doubt, "it was written, perhaps"
+    assert error.in_doubt, "perhaps it was written"
     print(error)
     pause = threading.Event()
     while not heard.losses:
         pause.wait(0.01)
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    assert _numbers(path) in (list(range(count)), list(range(count + 1))), "what was confirmed is there"
+    assert _numbers(path) in (list(range(count)), list(range(count + 1))), "confirmed messages are there"
 
 
 def _mount(folder: Path, options: str) -> None:
@@ -93,7 +93,7 @@ def _mount(folder: Path, options: str) -> None:
 
 
 def _fill(link: Link) -> tuple[int, BackendError]:
-    """Send until it is refused: how many were confirmed, and the error."""
+    """Send until a send is refused; return how many were confirmed, and the error."""
     channel = link.channel(False)
     for number in range(100_000):
         answer = Answer()

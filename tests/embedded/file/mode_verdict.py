@@ -1,14 +1,13 @@
-"""The verdict over killed programs of ``tests.embedded.file.modes``, from their ledgers and what is left in the file.
+"""Checks the logs of killed programs of ``tests.embedded.file.modes`` against the messages left in the file.
 
-Of each time that a message was received, the ledger says whether it was settled: *no* (nobody had begun to), *maybe*
-(killed in between, or acknowledged without waiting and nothing waited for since), *certainly*. With that, for each
-mode:
+For each receipt of a message, the log says whether it was settled: *no* (settling had not begun), *maybe* (killed in
+between, or acknowledged without a confirmation, and no confirmed call followed), *certainly*. For each mode:
 
-* what was confirmed is there, or was received and perhaps settled; in a mode that acknowledges inside of ``receive``,
-  each program killed in that call may have taken one message along;
-* what was received and not settled comes again or is there, marked as redelivered;
-* what was certainly settled does not come again;
-* of a transaction all or nothing is done, sends and receipts; what was not committed is never seen.
+* a confirmed message is there, or was received and perhaps settled; in a mode that acknowledges inside ``receive``,
+  each program killed in that call may have consumed one message;
+* a message that was received and not settled comes again or is there, marked as redelivered;
+* a message that was certainly settled does not come again;
+* a transaction takes effect completely, sends and receipts, or not at all; an uncommitted message is never visible.
 """
 
 from collections import Counter, defaultdict
@@ -23,7 +22,7 @@ _NO, _MAYBE, _CERTAINLY = "no", "maybe", "certainly"
 
 @dataclass
 class Receipt:
-    """A message received once."""
+    """One receipt of a message."""
 
     at: float
     name: str
@@ -40,7 +39,7 @@ class _Transaction:
 
 @dataclass
 class Life:
-    """What one program was told until it was killed."""
+    """The log of one program until it was killed."""
 
     mode: str
     tried: set[str] = field(default_factory=set)
@@ -51,12 +50,12 @@ class Life:
     inside_receive: bool = False
     _waits: bool = False
     _latest: dict[str, Receipt] = field(default_factory=dict)
-    _handed: list[Receipt] = field(default_factory=list)  # acknowledged, not waited for
-    _lazy: list[Receipt] = field(default_factory=list)  # to be acknowledged in time
-    _before: list[Receipt] = field(default_factory=list)  # acknowledged before the present send
+    _handed: list[Receipt] = field(default_factory=list)  # acknowledged without confirmation
+    _lazy: list[Receipt] = field(default_factory=list)  # to be acknowledged later
+    _before: list[Receipt] = field(default_factory=list)  # acknowledged before the current send
 
     def hear(self, at: float, word: str, names: list[str]) -> None:
-        """One line of the ledger."""
+        """Process one line of the log."""
         self.inside_receive = word == "receive"
         getattr(self, f"_on_{word}")(at, names)
 
@@ -67,7 +66,7 @@ class Life:
         self.errors.append(" ".join(names))
 
     def _on_receive(self, at: float, names: list[str]) -> None:
-        """Nothing is known yet."""
+        """The call has begun; its result is unknown."""
 
     def _on_nothing(self, at: float, names: list[str]) -> None:
         """None came."""
@@ -77,7 +76,7 @@ class Life:
         self._before = list(self._handed)
 
     def _on_sent(self, at: float, names: list[str]) -> None:
-        """What was acknowledged before this send was recorded before it."""
+        """The file records acknowledgements before this send in order, so they are certain now."""
         self.confirmed.update(names)
         _mark(self._before, _CERTAINLY)
 
@@ -130,7 +129,7 @@ def _mark(receipts: Iterable[Receipt], settled: str) -> list[Receipt]:
 
 
 def read(mode: str, log: Path) -> Life:
-    """The ledger of one program."""
+    """Read the log of one program."""
     life = Life(mode)
     for line in log.read_text().split("\n")[:-1]:
         at, word, *names = line.split()
@@ -140,25 +139,25 @@ def read(mode: str, log: Path) -> Life:
 
 @dataclass
 class Verdict:
-    """What the ledgers prove."""
+    """The results of the check."""
 
     confirmed: int = 0
     received: int = 0
     settled: int = 0
     """Certainly."""
     again: int = 0
-    """Came again, whether settled was in doubt."""
+    """Redelivered messages whose settlement was in doubt."""
     most_again: int = 0
-    """Of one program killed."""
+    """The most of them for one killed program."""
     swallowed: int = 0
-    """Gone with a program that was killed inside ``receive``."""
+    """Messages consumed by a program that was killed inside ``receive``."""
     doubtful: int = 0
-    """Transactions whose commit nobody has answered."""
+    """Transactions whose commit was not answered."""
     mistakes: list[str] = field(default_factory=list)
 
 
 def judge(lives: list[Life], left: Mapping[str, list[bool]]) -> Verdict:
-    """All programs of one mode; ``left`` says of each message in the file whether it is marked as redelivered."""
+    """Check all programs of one mode; ``left`` maps each message in the file to its redelivered marks."""
     verdict = Verdict()
     tried = {name for life in lives for name in life.tried}
     confirmed = {name for life in lives for name in life.confirmed}
@@ -178,7 +177,7 @@ def judge(lives: list[Life], left: Mapping[str, list[bool]]) -> Verdict:
 
 
 def _check_receipts(name: str, found: list[Receipt], left: list[bool]) -> Iterable[str]:
-    """One message that was received at least once."""
+    """Check a message that was received at least once."""
     if any(one.settled == _CERTAINLY for one in found[:-1]) or (found[-1].settled == _CERTAINLY and left):
         yield f"{name} was settled and came again"
     if found[-1].settled == _NO and not left:
@@ -188,7 +187,7 @@ def _check_receipts(name: str, found: list[Receipt], left: list[bool]) -> Iterab
 
 
 def _check_unseen(verdict: Verdict, lives: list[Life], lost: set[str]) -> None:
-    """Confirmed, never received, not there."""
+    """Check messages that were confirmed, never received and are not there."""
     killed = sum(life.inside_receive for life in lives if life.mode in ("auto", "dups"))
     verdict.swallowed = len(lost)
     if len(lost) > killed:
@@ -198,13 +197,13 @@ def _check_unseen(verdict: Verdict, lives: list[Life], lost: set[str]) -> None:
 def _check_transactions(
     verdict: Verdict, lives: list[Life], receipts: Mapping[str, list[Receipt]], left: Mapping[str, list[bool]]
 ) -> None:
-    """All or nothing; a program of another mode has no transactions, and nothing to be found here."""
+    """Check that transactions are complete or absent; programs of other modes have none."""
     seen = receipts.keys() | left.keys()
     for life in lives:
         if life.mode != "transacted":
             continue
         begun = {name for one in life.transactions for name in one.sends}
-        verdict.mistakes += [f"{name} was never committed, yet there" for name in (life.tried - begun) & seen]
+        verdict.mistakes += [f"{name} was never committed, but is there" for name in (life.tried - begun) & seen]
         for one in life.transactions:
             if one.committed:
                 continue
@@ -212,7 +211,7 @@ def _check_transactions(
             parts = [name in seen for name in one.sends]
             parts += [receipts[each.name][-1] is each and each.name not in left for each in one.receipts]
             if len(set(parts)) > 1:
-                verdict.mistakes.append(f"of a transaction a part is done: {one}")
+                verdict.mistakes.append(f"a transaction is incomplete: {one}")
 
 
 def _count(

@@ -1,13 +1,13 @@
 """Programs in one of the acknowledgement modes on a broker in a file, for tests that kill them anywhere.
 
-Each opens a connection, sends, receives, settles and closes, over and over. It says through ``points`` which kind of
-call comes next, and keeps a ledger, whose lines (a time, a word, names) are with the operating system before the next
+Each opens a connection, sends, receives, settles and closes, repeatedly. It sets ``points`` to the kind of call that
+comes next, and writes a log, whose lines (a time, a word, names) are passed to the operating system before the next
 call:
 
 ``try NAME`` before a send, ``sent NAME…`` when it is confirmed; ``receive`` before a call, ``got NAME MARK`` after it
 or in a listener, ``back NAME`` before the listener returns; ``settle NAME…`` and ``settled NAME…`` around an
-acknowledgement; ``commit +SENT… -RECEIVED…`` and ``committed …`` around the end of a transaction; ``waits`` says of a
-connection that its acknowledgements are waited for; ``closed`` that it has closed.
+acknowledgement; ``commit +SENT… -RECEIVED…`` and ``committed …`` around the end of a transaction; ``waits`` if the
+connection waits for the confirmation of acknowledgements; ``closed`` after the close of the connection.
 """
 
 import faulthandler
@@ -41,7 +41,7 @@ MODES = {
     "individual": INDIVIDUAL_ACKNOWLEDGE,
     "transacted": SESSION_TRANSACTED,
 }
-"""By name; each has a queue of its own name. ``-listener``: a listener receives, another session sends."""
+"""The modes by name, each with a queue of that name. ``-listener``: a listener receives, another session sends."""
 POINTS = ("open", "create", "send", "receive", "settle", "undo", "close")
 """The kinds of calls."""
 
@@ -51,7 +51,7 @@ class _Program:
         self._mode = mode
         self._listens = mode.endswith("-listener")
         self._url = f"embedded:{path}"
-        self._name = Path(log).stem  # not the process id, which comes round again within some thousand processes
+        self._name = Path(log).stem  # not the process id, because ids are reused after some thousand processes
         self._log = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         self._points = points
         self._draw = random.Random(seed)
@@ -66,7 +66,7 @@ class _Program:
         self._points.send_bytes(point.encode())
 
     def run(self) -> None:
-        """Until it is killed."""
+        """Work until the process is killed."""
         while True:
             self._connect()
 
@@ -84,7 +84,7 @@ class _Program:
         if waits:
             self._note("waits")
         connection.start()
-        # one listener at a time: the ledger takes the next message for the end of the call before
+        # one listener at a time, because the next message in the log means that the previous call has ended
         for _ in range(1 if self._listens else self._draw.choice((1, 1, 2))):
             self._work(connection)
         self._at("close")
@@ -92,7 +92,7 @@ class _Program:
         self._note("closed")
 
     def _work(self, connection: jmsbridge.Connection) -> None:
-        """One session's life."""
+        """Use one session from creation to close."""
         self._at("create")
         session = connection.create_session(session_mode=MODES[self._mode])
         queue = session.create_queue(self._mode)
@@ -115,7 +115,7 @@ class _Program:
             self._at("close")
             consumer.close()
             session.close()
-        # what it held goes back; with the connection, if the session was left open
+        # its messages are requeued now, or with the connection if the session was left open
         self._held, self._group = [], []
 
     def _send(self, producer: jmsbridge.MessageProducer) -> None:
@@ -171,7 +171,7 @@ class _Program:
 
     def _undo(self, session: Session) -> None:
         if self._listens:
-            return  # the session is its listener's
+            return  # the session belongs to its listener
         self._at("undo")
         if self._mode == "transacted":
             session.rollback()
@@ -181,7 +181,7 @@ class _Program:
 
 
 def work(mode: str, path: str, log: str, points: Pipe, seed: int) -> None:
-    """Do so; an error is the ledger's last line."""
+    """Run the program; an error becomes the last line of the log."""
     faulthandler.register(signal.SIGUSR1, file=Path(f"{log}.stacks").open("w"))  # noqa: SIM115 (open for the whole life)
     program: Any = _Program(mode, path, log, points, seed)
     try:

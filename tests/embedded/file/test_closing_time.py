@@ -1,4 +1,4 @@
-"""Closing while the file does not answer: for ``close_timeout`` in all, and it ends later by itself."""
+"""Closing while the file is locked takes at most ``close_timeout``; the threads end later by themselves."""
 
 import sqlite3
 import threading
@@ -16,12 +16,12 @@ QUEUE = Queue("orders")
 
 
 def own_threads(earlier: set[threading.Thread]) -> list[threading.Thread]:
-    """The threads of embedded brokers that were started since."""
+    """The threads of embedded brokers that were started since then."""
     return [each for each in set(threading.enumerate()) - earlier if each.name.startswith("jmsbridge-embedded")]
 
 
 @pytest.mark.timeout(120)
-def test_a_locked_file_holds_up_closing_for_the_close_timeout_in_all(tmp_path: Path) -> None:
+def test_closing_on_a_locked_file_takes_one_close_timeout(tmp_path: Path) -> None:
     path = tmp_path / "orders.db"
     earlier = set(threading.enumerate())  # Another test of this process may have left threads that are about to end.
     connection = jmsbridge.connect(f"embedded:{path}", close_timeout=0.5)

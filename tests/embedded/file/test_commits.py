@@ -1,4 +1,4 @@
-"""When the disk is asked, and what waits for its answer."""
+"""When the file is synced to disk, and which calls wait for it."""
 
 import os
 import threading
@@ -13,7 +13,7 @@ from tests.embedded.file.worker import FIRST, Answer, Inbox, connect, message, s
 
 
 class Disk:
-    """Counts how often the disk was asked; ``gate`` holds its answer up."""
+    """Counts the syncs; ``gate`` delays them."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -44,12 +44,12 @@ def link(path: Path, disk: Disk) -> Iterator[Link]:
     made.close()
 
 
-def test_asynchronous_sends_share_the_disks_answer(link: Link, disk: Disk) -> None:
+def test_asynchronous_sends_share_one_sync(link: Link, disk: Disk) -> None:
     send(link.channel(False), *(message(str(number)) for number in range(2000)))
     assert 0 < disk.asked <= 200
 
 
-def test_sends_of_many_threads_share_the_disks_answer(link: Link, disk: Disk) -> None:
+def test_sends_of_many_threads_share_one_sync(link: Link, disk: Disk) -> None:
     first, *answers = [Answer() for _ in range(51)]
     channels = [link.channel(False) for _ in answers]
     disk.gate.clear()
@@ -70,7 +70,7 @@ def test_sends_of_many_threads_share_the_disks_answer(link: Link, disk: Disk) ->
     assert disk.asked < 10
 
 
-def test_no_confirmation_before_the_disk_has_answered(link: Link, disk: Disk) -> None:
+def test_no_confirmation_before_the_sync(link: Link, disk: Disk) -> None:
     box = Inbox()
     plain, transacted = link.channel(False), link.channel(True)
     subscription = plain.subscribe(Interest(address=FIRST), box)
@@ -93,7 +93,7 @@ def test_no_confirmation_before_the_disk_has_answered(link: Link, disk: Disk) ->
         answer.wait(20.0)
 
 
-def test_what_nobody_waits_for_does_not_ask_the_disk(link: Link, disk: Disk) -> None:
+def test_sends_without_tickets_do_not_sync(link: Link, disk: Disk) -> None:
     box = Inbox()
     channel = link.channel(False)
     subscription = channel.subscribe(Interest(address=FIRST), box)

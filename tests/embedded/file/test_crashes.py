@@ -1,4 +1,4 @@
-"""Processes killed at any moment: nothing confirmed is lost, nothing confirmed comes twice."""
+"""Processes killed at any moment: no confirmed message is lost, no settled message comes again."""
 
 import random
 from collections import Counter
@@ -12,7 +12,7 @@ ROLES = ("produce", "commit", "relay", "relay", "consume", "consume")
 
 
 def _check(crew: Crew) -> int:
-    """Compare what all processes said with what is left in the file; how many messages were sent."""
+    """Compare the logs of all processes with the messages in the file; return how many messages were sent."""
     link = connect(crew.path)
     left = {address: receive(link, address) for address in (FIRST, SECOND)}
     link.close()
@@ -24,10 +24,10 @@ def _check(crew: Crew) -> int:
     remaining = Counter(names[FIRST] + names[SECOND])
     assert max(remaining.values(), default=1) == 1, "a message is there twice"
     assert max(done.values(), default=1) == 1, "a settled message came again"
-    assert not done.keys() & remaining.keys(), "a settled message is there still"
+    assert not done.keys() & remaining.keys(), "a settled message is still there"
     assert max(first_time.values(), default=1) == 1, "a message came again without a mark"
     unmarked = [arrival for arrival in left[SECOND] if not arrival.redelivered and arrival.envelope.body in got]
-    assert not unmarked, "a message that was seen is there without a mark"
+    assert not unmarked, "a message that was received is there without a mark"
     assert not sent - remaining.keys() - got.keys(), "a confirmed message is lost"
     moved = {words[1] for words in crew.words("moved")}
     assert not moved & set(names[FIRST]), "a moved message is in its old place"
@@ -36,16 +36,16 @@ def _check(crew: Crew) -> int:
 
 
 def _check_transactions(known: set[str]) -> None:
-    """Of a transaction of five messages, all or none are known."""
+    """Of the five messages of a transaction, all or none are known."""
     groups = Counter(name.partition("+")[2] for name in known if "+" in name)
-    assert set(groups.values()) <= {5}, "a transaction is there in part"
+    assert set(groups.values()) <= {5}, "a transaction is incomplete"
 
 
 def _crash(crew: Crew, kills: int, seed: int) -> int:
     chance = random.Random(seed)
     for role in ROLES:
         crew.start(role)
-    slow = min(6.0, crew.wait(lambda: len(crew.words("up")) == len(ROLES)))  # on a busy machine a start takes long
+    slow = min(6.0, crew.wait(lambda: len(crew.words("up")) == len(ROLES)))  # on a busy machine a process starts slowly
     for _ in range(kills):
         crew.pause(chance.uniform(0.0, max(0.9, slow / 3)))
         role, victim = chance.choice(crew.alive)

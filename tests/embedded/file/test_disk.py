@@ -1,4 +1,4 @@
-"""Disks that are full, read-only, forbidden or limited: a clear error each time, and nothing confirmed is lost."""
+"""Disks that are full, read-only, forbidden or limited: clear errors, and no confirmed message is lost."""
 
 import os
 import shutil
@@ -10,11 +10,11 @@ import pytest
 
 _ROOT = Path(__file__).parents[3]
 _NAMESPACE = ["unshare", "--user", "--map-root-user", "--mount"]
-_NOBODY = ["unshare", "--user"]  # owns its files, but has no rights beyond their permissions, even if root started it
+_NOBODY = ["unshare", "--user"]  # runs without the privileges of root, so that permissions apply
 
 
 def _told(prefix: list[str], case: str, folder: Path) -> list[str]:
-    """What the broker said in a process of its own."""
+    """The errors of a broker in a separate process."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(_ROOT), str(_ROOT / "backends")])}
     command = [*prefix, sys.executable, "-m", "tests.embedded.file.disk", case, str(folder)]
     done = subprocess.run(command, cwd=_ROOT, env=environment, capture_output=True, text=True, timeout=100)

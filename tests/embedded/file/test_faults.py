@@ -1,4 +1,4 @@
-"""What may go wrong with a file: a clear error each time, and nothing confirmed is lost."""
+"""Failures of a file: a clear error each time, and no confirmed message is lost."""
 
 import errno
 import os
@@ -38,7 +38,7 @@ def _refused(link: Link, *, size: int = 10) -> BackendError:
 
 
 def _run(link: Link, statement: str) -> None:
-    """Do something to the broker's own connection."""
+    """Run a statement on the broker's connection to the database."""
     assert isinstance(link, FileLink)
     link.store.call(lambda batch: batch.entries.sql.execute(statement).fetchall())
 
@@ -51,7 +51,7 @@ def test_a_full_disk_refuses_messages_and_keeps_what_it_has(path: Path) -> None:
     subscription = channel.subscribe(Interest(address=FIRST), box)
     subscription.grant(5)
     box.wait(5)
-    _run(link, "PRAGMA max_page_count = 1")  # SQLite takes the present size for it
+    _run(link, "PRAGMA max_page_count = 1")  # SQLite then uses the present size
     error = _refused(link, size=1_000_000)
     assert isinstance(error, SendRefused)
     assert "disk is full" in str(error)
@@ -72,7 +72,7 @@ def test_a_full_disk_refuses_messages_and_keeps_what_it_has(path: Path) -> None:
     assert [arrival.envelope.body for arrival in receive(connect(path))] == [str(number) for number in range(5, 101)]
 
 
-def test_one_that_does_not_fit_does_not_refuse_the_others(path: Path) -> None:
+def test_a_message_that_does_not_fit_does_not_fail_the_others(path: Path) -> None:
     link = connect(path)
     channel = link.channel(False)
     send(channel, *(message(str(number)) for number in range(200)))
@@ -133,7 +133,7 @@ def test_a_deleted_file_ends_the_link_with_a_reason(path: Path) -> None:
     with pytest.raises(LinkLost, match="deleted or replaced"):
         answer.wait()
     while not heard.losses:
-        time.sleep(0.01)  # sleep: a log tells nobody
+        time.sleep(0.01)  # sleep: nothing reports the deletion of a log
     assert [type(loss) for loss in heard.losses] == [LinkLost]
     with pytest.raises(LinkLost, match="deleted or replaced"):
         link.channel(False)
@@ -145,7 +145,7 @@ def test_a_deleted_file_ends_the_link_with_a_reason(path: Path) -> None:
 
 
 def _is_lost(link: Link, heard: Heard, why: str) -> None:
-    """The next thing that is done says why nothing can be done any more, and so does the link."""
+    """The next call raises the reason, and the link reports it."""
     with pytest.raises(LinkLost, match=why):
         link.channel(False)
     pause = threading.Event()
@@ -155,7 +155,7 @@ def _is_lost(link: Link, heard: Heard, why: str) -> None:
     link.close()
 
 
-def test_a_file_put_in_its_place_is_not_taken_for_it(path: Path) -> None:
+def test_a_replaced_file_ends_the_link(path: Path) -> None:
     heard = Heard()
     link = connect(path, heard)
     other = connect(path.with_name("other.db"))
@@ -191,7 +191,7 @@ def test_a_deleted_shared_memory_ends_the_link_before_another_process_is_overwri
     link.close()
 
 
-def test_one_that_others_took_for_dead_learns_it(crew: Crew) -> None:
+def test_a_process_that_others_considered_dead_ends_its_links(crew: Crew) -> None:
     heard, box = Heard(), Inbox()
     link = connect(crew.path, heard)
     send(link.channel(False), *(message(str(number)) for number in range(10)))
@@ -302,7 +302,7 @@ def test_a_clock_set_back_changes_no_order(path: Path, monkeypatch: pytest.Monke
     link.close()
 
 
-def test_a_clock_set_back_holds_up_only_what_waits_for_a_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clock_set_back_affects_only_delays_and_expiry(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     day, now = 86_400_000, 2_000_000_000_000
     monkeypatch.setattr(store, "_now", lambda: now)
     link = connect(path)
@@ -316,7 +316,7 @@ def test_a_clock_set_back_holds_up_only_what_waits_for_a_time(path: Path, monkey
     channel.subscribe(Interest(address=FIRST), box).grant(10)
     assert [arrival.envelope.body for arrival in box.wait(2)] == ["kept", "1"]
     assert isinstance(link, Admin)
-    assert [info.depth for info in link.list_destinations()] == [3], "what expired is gone, what is delayed waits"
+    assert [info.depth for info in link.list_destinations()] == [3], "expired messages are gone, delayed ones wait"
     monkeypatch.setattr(store, "_now", lambda: now + 500)
     send(channel, message("2", SECOND))
     assert [arrival.envelope.body for arrival in box.wait(3)] == ["kept", "1", "delayed"]
@@ -347,7 +347,7 @@ def test_a_changed_message_is_reported_and_not_delivered(path: Path) -> None:
     link.close()
 
 
-def test_a_body_that_is_gone_is_reported(path: Path) -> None:
+def test_a_missing_body_is_reported(path: Path) -> None:
     link = connect(path)
     send(link.channel(False), message("x" * 5000))
     link.close()
@@ -373,7 +373,7 @@ def test_a_damaged_page_is_reported_also_when_it_is_opened_again(path: Path) -> 
 
 
 def _first_error(path: Path) -> str:
-    """What one who wants all messages is told."""
+    """The error that a consumer of all messages gets."""
     try:
         link = connect(path)
         answer = Answer()

@@ -18,7 +18,7 @@ from tests.embedded.file.modes import MODES, POINTS, work
 from tests.embedded.file.worker import connect, receive
 
 _SLOTS = 7  # programs at a time
-_PATIENCE = 60.0  # seconds for the next call of a program: longer is stuck
+_PATIENCE = 60.0  # seconds until the next call of a program; longer counts as stuck
 _DELAYS = (0.0, 0.0005, 0.003, 0.02)  # seconds at most from the beginning of a call to the kill
 _FREQUENT = ("send", "receive", "settle")
 _FORKING = multiprocessing.get_context("forkserver")  # a program starts in milliseconds:
@@ -26,7 +26,7 @@ _FORKING.set_forkserver_preload(["tests.embedded.file.modes", "jmsbridge_embedde
 
 
 class _Killing:
-    """Starts programs and kills each at a drawn moment, until there were enough kills."""
+    """Starts programs and kills each at a random moment, until there were enough kills."""
 
     def __init__(self, folder: Path, kills: int, seed: int) -> None:
         self.path = folder / "orders.db"
@@ -61,9 +61,9 @@ class _Killing:
                 delay = self._draw.uniform(0.0, self._draw.choice(_DELAYS))
                 seed = self._draw.randrange(1 << 30)
             if mode.endswith("-listener") and point == "undo":
-                point = "settle"  # the session is its listener's, and takes nothing back
+                point = "settle"  # the session belongs to its listener and does not recover
             if point == "settle" and mode in ("auto", "dups"):
-                point = "receive"  # where these acknowledge
+                point = "receive"  # the call in which these modes acknowledge
             if point == "undo" and mode == "dups":
                 point = "close"
             self._live(number, mode, point, nth, delay, seed)
@@ -93,7 +93,7 @@ class _Killing:
             self.points[point] += 1
 
     def judge(self) -> Mapping[str, Verdict]:
-        """What the ledgers say, by mode."""
+        """The results of the check, by mode."""
         link = connect(self.path)
         lives = defaultdict(list)
         for log in sorted(self.logs.iterdir()):

@@ -1,4 +1,4 @@
-"""The verdict over killed programs finds each broken promise: forged ledgers."""
+"""The check of killed programs finds each broken promise, tested with forged logs."""
 
 import pytest
 
@@ -31,14 +31,14 @@ def test_a_program_killed_in_receive_may_take_one_message_along(mode: str) -> No
 
 
 @pytest.mark.parametrize("mode", ["auto-listener", "dups-listener", "client", "individual", "transacted"])
-def test_no_other_program_may(mode: str) -> None:
+def test_a_program_killed_elsewhere_may_not_take_a_message_along(mode: str) -> None:
     sent = ("try m", "commit +m", "committed +m") if mode == "transacted" else _SENT
     assert _judge(_life(mode, *sent, "receive"), m=False).mistakes == []
     assert _judge(_life(mode, *sent, "receive")).mistakes == ["1 lost, 0 killed in receive: ['m']"]
 
 
 @pytest.mark.parametrize("mode", ["auto-listener", "dups-listener", "client", "individual"])
-def test_what_was_received_and_not_settled_comes_again(mode: str) -> None:
+def test_a_received_unsettled_message_must_come_again(mode: str) -> None:
     life = _life(mode, *_SENT, "receive", "got m first")
     assert _judge(life, m=True).mistakes == []
     assert _judge(life, _life(mode, "got m again", at=10.0), m=True).mistakes == []
@@ -62,7 +62,7 @@ def test_what_was_received_and_not_settled_comes_again(mode: str) -> None:
         ("transacted", ("got m first", "commit -m", "committed -m")),
     ],
 )
-def test_what_was_certainly_settled_does_not_come_again(mode: str, lines: tuple[str, ...]) -> None:
+def test_a_settled_message_must_not_come_again(mode: str, lines: tuple[str, ...]) -> None:
     others = [_life(mode, "try n", "try o", *_SENT)]
     if mode == "transacted":
         others = [_life(mode, "try m", "commit +m", "committed +m")]
@@ -93,7 +93,7 @@ def test_a_settlement_in_doubt_may_have_been_or_not(mode: str, lines: tuple[str,
     assert (verdict.again, verdict.most_again) == (1, 1)
 
 
-def test_a_transaction_in_doubt_is_whole_or_never_was() -> None:
+def test_a_transaction_in_doubt_must_be_whole_or_absent() -> None:
     life = _life("transacted", "try a", "try b", "got m first", "commit +a +b -m")
     sender = _life("transacted", "try m", "commit +m", "committed +m")
     assert _judge(sender, life, a=False, b=False).mistakes == []
@@ -103,14 +103,14 @@ def test_a_transaction_in_doubt_is_whole_or_never_was() -> None:
         assert len(_judge(sender, life, **left).mistakes) == 1
 
 
-def test_what_was_not_committed_is_never_seen() -> None:
+def test_an_uncommitted_message_must_not_be_visible() -> None:
     life = _life("transacted", "try a", "got m first", "closed")
     sender = _life("transacted", "try m", "commit +m", "committed +m")
     assert _judge(sender, life, m=True).mistakes == []
-    assert _judge(sender, life, m=True, a=False).mistakes == ["a was never committed, yet there"]
+    assert _judge(sender, life, m=True, a=False).mistakes == ["a was never committed, but is there"]
 
 
-def test_what_was_never_sent_or_is_there_twice_or_failed() -> None:
+def test_unknown_and_duplicate_messages_and_errors_are_found() -> None:
     assert _judge(_life("client"), m=False).mistakes == ["m was never sent"]
     assert judge([_life("client", *_SENT)], {"m": [False, False]}).mistakes == ["m is there 2 times"]
     assert _judge(_life("client", "error ConnectError no lock")).mistakes == ["error: ConnectError no lock"]

@@ -19,7 +19,7 @@ def _cpu(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def test_what_a_killed_process_held_comes_back(crew: Crew) -> None:
+def test_messages_of_a_killed_process_are_requeued(crew: Crew) -> None:
     link = connect(crew.path)
     send(link.channel(False), *(message(str(number)) for number in range(10)))
     holder = crew.start("hold")
@@ -34,8 +34,8 @@ def test_what_a_killed_process_held_comes_back(crew: Crew) -> None:
     assert not [file for file in crew.path.parent.iterdir() if file.name not in ("logs", "orders.db")]
 
 
-@pytest.mark.long  # measures time and CPU: for a quiet machine
-def test_others_see_a_message_at_once_and_do_nothing_until_then(crew: Crew) -> None:
+@pytest.mark.long  # measures time and CPU, so it needs a quiet machine
+def test_other_processes_see_a_message_at_once_and_are_idle_until_then(crew: Crew) -> None:
     waiting = crew.start("idle")
     crew.wait(lambda: crew.words("ready"))
     link = connect(crew.path)
@@ -58,7 +58,7 @@ def test_others_see_a_message_at_once_and_do_nothing_until_then(crew: Crew) -> N
 
 
 class Recovering:
-    """The broker's connection while another process puts the log in order: nothing can be read, for a while."""
+    """The broker's connection while another process recovers the log: for a while nothing can be read."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.refused = 0
@@ -76,7 +76,7 @@ class Recovering:
         return getattr(self._connection, name)
 
 
-def test_a_file_that_cannot_be_read_for_a_moment_is_looked_at_again(crew: Crew) -> None:
+def test_a_file_that_is_briefly_unreadable_is_read_again(crew: Crew) -> None:
     link = connect(crew.path)
     assert isinstance(link, FileLink)
     recovering = link.store._sql = Recovering(link.store._sql)  # type: ignore[assignment]
@@ -143,7 +143,7 @@ def test_a_temporary_destination_dies_with_its_process(crew: Crew) -> None:
     link.close()
 
 
-def test_the_last_one_cleans_up_after_the_dead(crew: Crew) -> None:
+def test_the_last_process_cleans_up_after_dead_ones(crew: Crew) -> None:
     other = crew.start("temporary")
     crew.wait(lambda: crew.words("made"))
     link = connect(crew.path)

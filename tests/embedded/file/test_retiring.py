@@ -1,4 +1,4 @@
-"""A consumer that was closed is gone from the file too, whatever is unsettled; what it holds can still be settled."""
+"""A retired consumer is deleted in the file too; its unsettled messages can still be settled."""
 
 import sqlite3
 from contextlib import closing
@@ -21,7 +21,7 @@ def _count(path: Path, table: str) -> int:
 
 
 def _held(link: Link, count: int, address: Address = FIRST, **interest: Any) -> tuple[Subscription, Inbox, Channel]:
-    """A consumer that was retired with so many messages."""
+    """A retired consumer with this many unsettled messages."""
     channel, box = link.channel(False), Inbox()
     subscription = channel.subscribe(Interest(address=address, **interest), box)
     send(link.channel(False), *(message(str(number), address) for number in range(count)))
@@ -39,7 +39,7 @@ def _ask(verb: Any, *arguments: Any) -> None:
     answer.wait()
 
 
-def test_other_processes_see_it_when_the_call_returns(path: Path) -> None:
+def test_other_processes_see_the_retirement_when_the_call_returns(path: Path) -> None:
     link = connect(path, client_id="me")
     subscription, box, _ = _held(link, 1, NEWS, key="audit", durable=True)
     assert _count(path, "consumer") == 0
@@ -51,10 +51,10 @@ def test_other_processes_see_it_when_the_call_returns(path: Path) -> None:
     link.close()
 
 
-def test_credit_given_afterwards_brings_nothing(path: Path) -> None:
+def test_credit_granted_afterwards_brings_nothing(path: Path) -> None:
     link = connect(path)
     other = Inbox()
-    link.channel(False).subscribe(Interest(address=FIRST), other)  # the queue has a consumer still
+    link.channel(False).subscribe(Interest(address=FIRST), other)  # the queue still has a consumer
     subscription, box, _ = _held(link, 1)
     subscription.grant(10)
     send(link.channel(False), message("later"))
@@ -64,10 +64,10 @@ def test_credit_given_afterwards_brings_nothing(path: Path) -> None:
 
 
 @pytest.mark.parametrize("outcome", list(Outcome))
-def test_a_subscription_without_other_consumers_ends_with_what_waits(path: Path, outcome: Outcome) -> None:
+def test_a_subscription_without_other_consumers_ends_with_its_messages(path: Path, outcome: Outcome) -> None:
     link = connect(path)
     subscription, box, _ = _held(link, 2, NEWS)
-    send(link.channel(False), message("nobody gets it", NEWS))
+    send(link.channel(False), message("no consumer", NEWS))
     assert (_count(path, "line"), _count(path, "entry")) == (0, 0)
     _ask(subscription.settle, [arrival.token for arrival in box.arrivals], outcome)
     subscription.close()
@@ -77,7 +77,7 @@ def test_a_subscription_without_other_consumers_ends_with_what_waits(path: Path,
 
 
 @pytest.mark.parametrize("how", ["consumer", "channel", "link", "death"])
-def test_what_it_holds_comes_back_when_it_ends(path: Path, how: str) -> None:
+def test_unsettled_messages_are_requeued_when_it_ends(path: Path, how: str) -> None:
     link = connect(path)
     subscription, _, channel = _held(link, 2)
     ends = {"consumer": subscription.close, "channel": channel.close, "link": link.close}

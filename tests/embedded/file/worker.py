@@ -2,7 +2,7 @@
 
 Use: ``python -m tests.embedded.file.worker ROLE PATH LOG``.
 
-Each writes a line to its log, with one system call, as soon as it knows something:
+Each writes a line to its log, with one system call, as soon as it knows an outcome:
 ``sent ID`` confirmed, ``got ID MARK`` arrived, ``done ID`` settlement or transaction confirmed.
 """
 
@@ -66,7 +66,7 @@ class Answer:
 
 
 class Heard:
-    """What a link says."""
+    """The events of a link."""
 
     def __init__(self) -> None:
         self.losses: list[BackendError] = []
@@ -99,10 +99,10 @@ class Inbox:
             self._more.notify_all()
 
     def put_again(self, arrival: Arrival) -> None:
-        raise AssertionError("the broker's own thread puts, and no signal interrupts it")
+        raise AssertionError("the broker's thread calls put, and no signal interrupts it")
 
     def wait(self, count: int, timeout: float = _PATIENCE) -> list[Arrival]:
-        """All arrivals, once there are so many."""
+        """All arrivals, once there are ``count``."""
         with self._more:
             if not self._more.wait_for(lambda: len(self.arrivals) >= count, timeout):
                 raise TimeoutError(f"{len(self.arrivals)} of {count} arrived")
@@ -142,7 +142,7 @@ def send(channel: Channel, *envelopes: Envelope) -> None:
 
 
 def receive(link: Link, address: Address = FIRST, credit: int = 1_000_000, **interest: Any) -> list[Arrival]:
-    """Take all that is there for good."""
+    """Receive and accept all messages."""
     channel = link.channel(False)
     box = Inbox()
     subscription = channel.subscribe(Interest(address=address, **interest), box)
@@ -159,7 +159,7 @@ def receive(link: Link, address: Address = FIRST, credit: int = 1_000_000, **int
 
 
 class _Work:
-    """What the roles share."""
+    """The common part of the roles."""
 
     def __init__(self, path: str, log: str) -> None:
         self.link = connect(path)
@@ -171,7 +171,7 @@ class _Work:
         os.write(self.log, f"{' '.join(map(str, words))}\n".encode())
 
     def produce(self) -> None:
-        """Send, with up to 50 answers open."""
+        """Send, with up to 50 pending answers."""
         channel, room = self.link.channel(False), threading.Semaphore(50)
 
         def sent(name: str, error: BackendError | None) -> None:
@@ -234,7 +234,7 @@ class _Work:
         time.sleep(3600.0)  # sleep: until it is killed
 
     def idle(self) -> None:
-        """Wait for messages that do not come; say when some do."""
+        """Wait for messages on an empty queue; log when some come."""
         channel, box = self.link.channel(False), Inbox()
         channel.subscribe(Interest(address=FIRST), box).grant(1000)
         self.note("ready")
@@ -243,7 +243,7 @@ class _Work:
             self.note("at", box.times[count - 1])
 
     def expire(self) -> None:
-        """Be a consumer without credit, which names a queue for what expires."""
+        """Be a consumer without credit that names an expiry queue."""
         self.link.channel(False).subscribe(Interest(address=FIRST, expired="late"), Inbox())
         self.note("ready")
         time.sleep(3600.0)  # sleep: until it is killed

@@ -1,4 +1,4 @@
-"""Everything that a broker counts or keeps twice, against what is counted anew."""
+"""Checks all counters and redundant structures of a broker by counting again."""
 
 from jmsbridge_embedded.memory.broker import Broker
 from jmsbridge_embedded.memory.queues.queue import Queue
@@ -13,9 +13,9 @@ def all_queues(broker: Broker) -> list[Queue]:
 
 
 def audit(broker: Broker) -> None:
-    """Fail where something is wrong; as every verb does, it first mends what an interrupt left."""
+    """Fail if something is wrong; like every verb, it first completes interrupted steps."""
     with broker.state.lock:
-        broker.state.mend()
+        broker.state.repair()
         queues = all_queues(broker)
         for queue in queues:
             _check_messages(queue)
@@ -62,6 +62,8 @@ def _check_consumers(queue: Queue) -> None:
     assert set(rings) == set(with_credit)
     for view in views:
         assert all(consumer.view is view for consumer in view.ring)
-        assert not (view.ring and any(True for _ in view)), f"{queue.origin}: somebody with credit waits"
+        assert not (view.ring and any(True for _ in view)), (
+            f"{queue.origin}: a consumer with credit waits although a message matches"
+        )
     assert all(consumer.credit >= 0 for consumer in queue.consumers)
     assert all(not any(True for _ in consumer.own or ()) for consumer in with_credit)

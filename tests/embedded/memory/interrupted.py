@@ -1,7 +1,7 @@
 """Signals at random moments of the memory broker's verbs: ``python -m tests.embedded.memory.interrupted SECONDS SEED``.
 
-The main thread sends, settles, grants and drains, and real signals, whose handler raises, come up wherever they do;
-other threads consume and send beside it. Then every message is looked for. A hang ends the process.
+The main thread sends, settles, grants and drains, while real signals, whose handler raises, arrive at random moments;
+other threads consume and send. Then every message is accounted for. A hang ends the process.
 """
 
 import faulthandler
@@ -27,15 +27,15 @@ QUEUES = ["plain", "busy", "picked", "grouped", "mine"]
 
 
 class Interrupt(BaseException):
-    """What one signal's handler raises."""
+    """Raised by the handler of one signal."""
 
 
 class Alarm(Exception):
-    """What another's raises: an exception that a careless ``except`` would catch."""
+    """Raised by the other handler: an exception that ``except Exception`` would catch."""
 
 
 class Signals:
-    """Raises in the main thread, at most so many times per verb, and never outside one."""
+    """Raises in the main thread, a limited number of times per verb, and never outside of one."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -46,7 +46,7 @@ class Signals:
         threading.Thread(target=self._pester, args=(threading.get_ident(),), daemon=True).start()
 
     def _pester(self, main_thread: int) -> None:
-        """Signals from another thread, beside those of the timer."""
+        """Send signals from another thread, in addition to those of the timer."""
         draw = random.Random(self.random.random())
         while True:
             time.sleep(draw.random() / 1000)  # sleep: until the next signal
@@ -58,7 +58,7 @@ class Signals:
             raise self._left.pop()
 
     def run(self, verb: Callable[[], object]) -> bool:
-        """Call a verb; whether it was not interrupted, so far as its caller can know."""
+        """Call a verb; return whether it was not interrupted, as far as its caller can know."""
         draw = self.random
         kinds: list[type[BaseException]] = draw.choices((Interrupt, Alarm), k=draw.choice((1, 1, 1, 2, 3)))
         delay = draw.choice((4e-6, 1e-5, 2e-5, 4e-5)) * (0.2 + draw.random())
@@ -85,7 +85,7 @@ class Signals:
 
 
 class Box:
-    """An inbox that remembers everything, with enough steps to be interrupted between them."""
+    """An inbox that records everything, in several steps between which a signal may come."""
 
     def __init__(self) -> None:
         self.log: list[Arrival] = []
@@ -105,7 +105,7 @@ class Box:
             self._more.notify_all()
 
     def take(self) -> list[Arrival]:
-        """What came since the last call."""
+        """The arrivals since the last call."""
         with self._lock:
             new = self.log[self.taken :]
             self.taken += len(new)
@@ -118,7 +118,7 @@ class Box:
 
 
 class Taker:
-    """A thread that takes what comes, hands some of it back, and asks for more."""
+    """A thread that takes messages, requeues some of them, and grants more credit."""
 
     def __init__(self, broker: Broker, seed: int, **interest: Any) -> None:
         self.random = random.Random(seed)
@@ -151,7 +151,7 @@ class Taker:
 
 
 class Run:
-    """One broker, those beside the main thread, and what the main thread did."""
+    """One broker, the threads beside the main thread, and the record of what the main thread did."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -188,12 +188,12 @@ class Run:
     # -- what the main thread does
 
     def surely(self, verb: Callable[[], object]) -> None:
-        """Again until it is done; in the end without signals, which could otherwise come faster than it is."""
+        """Repeat until it succeeds; finally without signals, which might otherwise always interrupt it."""
         for _ in range(3):
             if self.signals.run(verb):
                 return
             if self.random.random() < 0.2:
-                self.wait_mended()
+                self.wait_repaired()
         verb()
 
     def envelope(self, name: str, **fields: Any) -> Envelope:
@@ -223,7 +223,7 @@ class Run:
         self.note(name, envelope, self.signals.run(lambda: self.channel.send(envelope, ticket)))
 
     def send_once(self) -> None:
-        """A duplicate id makes the second try harmless, whatever became of the first."""
+        """A duplicate id makes a repeated send harmless, whatever the outcome of the first."""
         name = self.random.choice(["plain", "picked", "news"])
         envelope = self.envelope(name, duplicate_id=f"id-{self.number}")
         self.surely(lambda: self.channel.send(envelope, None))
@@ -257,7 +257,7 @@ class Run:
         self.accepted += [arrival.envelope.body for arrival in some]
 
     def browse(self) -> None:
-        """After an interrupted grant the rest is asked for anew, as the facade does."""
+        """After an interrupted grant the rest is granted again, as the facade does."""
         box, wanted = Box(), list(range(SHELF))
         browser = self.channel.subscribe(Interest(address=Address("shelf"), mode=Mode.BROWSE), box)
         while len(box.log) < SHELF:
@@ -271,13 +271,13 @@ class Run:
         if shown != wanted:
             raise AssertionError(f"a browser showed {shown}")
 
-    def wait_mended(self) -> None:
-        """Nobody needs to come by: what was interrupted is finished without another verb of this thread."""
+    def wait_repaired(self) -> None:
+        """Interrupted steps are completed without another verb of this thread."""
         deadline = time.monotonic() + PATIENCE
         while self.broker.state.step is not None:
             if time.monotonic() > deadline:
-                raise AssertionError("nobody finished what was interrupted")
-            time.sleep(0.0001)  # sleep: looks without a lock, which would mend
+                raise AssertionError("interrupted steps were not completed")
+            time.sleep(0.0001)  # sleep: the lock cannot be used to wait, since taking it completes the steps
 
     # -- the whole
 
@@ -293,17 +293,17 @@ class Run:
             before = self.signals.raised
             self.random.choice(acts)()
             if self.signals.raised > before and rounds % 5 == 0:
-                self.wait_mended()
+                self.wait_repaired()
             if rounds % 20 == 0:
                 audit(self.broker)
             if rounds % 200 == 0:
-                time.sleep(0.002)  # sleep: gives those beside a chance
+                time.sleep(0.002)  # sleep: lets the other threads run
         self.finish()
         print(f"{rounds} rounds, {self.signals.raised} interrupts, {self.number} messages")
 
     def finish(self) -> None:
-        """Take what is left, and compare."""
-        self.wait_mended()
+        """Take the remaining messages, and compare."""
+        self.wait_repaired()
         if self.pending:
             self.transaction.commit(Reply())
             for sent in self.pending:
@@ -317,7 +317,7 @@ class Run:
             self.held = []
             if self.broker.state.stored == SHELF or time.monotonic() > deadline:
                 break
-            time.sleep(0.01)  # sleep: others take what is theirs
+            time.sleep(0.01)  # sleep: until the other threads have taken their messages
         audit(self.broker)
         for takers in self.takers.values():
             for taker in takers:
@@ -325,7 +325,7 @@ class Run:
                 taker.thread.join(PATIENCE)
         audit(self.broker)
         if self.broker.state.stored != SHELF:
-            raise AssertionError(f"{self.broker.state.stored - SHELF} messages wait and nobody gets them")
+            raise AssertionError(f"{self.broker.state.stored - SHELF} messages wait although consumers have credit")
         self.compare()
 
     def compare(self) -> None:
@@ -354,7 +354,7 @@ class Run:
         counts = Counter(got)
         twice = [body for body, count in counts.items() if count > 1]
         lost, strange = sent - set(got), set(got) - sent - unsure
-        if name == "picked":  # nobody asks for some of them
+        if name == "picked":  # no consumer wants some of them
             lost = set()
         if twice or lost or strange:
             raise AssertionError(f"{name}: twice {twice[:9]}, lost {sorted(lost)[:9]}, strange {sorted(strange)[:9]}")

@@ -1,4 +1,4 @@
-"""A broker whose clock stands still, and the smallest inboxes and tickets that remember what they were told."""
+"""A broker with a clock that the test moves, and minimal inboxes and tickets that record their calls."""
 
 import threading
 from collections.abc import Sequence
@@ -82,7 +82,7 @@ def bodies(arrivals: Sequence[Arrival]) -> list[Any]:
 
 
 class Events:
-    """What a link said by itself."""
+    """The events of a link."""
 
     def __init__(self) -> None:
         self.losses: list[BackendError] = []
@@ -118,12 +118,12 @@ class User:
         return self.box.arrivals[-1]
 
     def take(self) -> list[Arrival]:
-        """What arrived since the last call."""
+        """The arrivals since the last call."""
         arrived, self.box.arrivals = self.box.arrivals, []
         return arrived
 
     def settle(self, outcome: Outcome, *arrivals: Arrival, failures: int = 1) -> None:
-        """Settle these, or all that are in the box."""
+        """Settle these tokens, or those of all arrivals."""
         reply = Reply()
         tokens = [arrival.token for arrival in arrivals or self.box.arrivals]
         self.subscription.settle(tokens, outcome, reply, failures)
@@ -142,7 +142,7 @@ class User:
 
 
 class World:
-    """A broker of its own with a clock that moves by hand, and one link with one channel to begin with."""
+    """A new broker with a clock that the test moves, one link and one channel."""
 
     def __init__(self, **limits: int) -> None:
         self.now = 1_000_000

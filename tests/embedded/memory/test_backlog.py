@@ -1,4 +1,4 @@
-"""The pieces of a backlog against a plain list."""
+"""The blocks of a backlog, compared with a plain list."""
 
 import random
 from collections import deque
@@ -79,7 +79,7 @@ def test_pages_show_everything_behind_a_key_once() -> None:
 
 
 def draw_between(page: list[Entry]) -> int:
-    """Go on in the middle of a page."""
+    """Continue in the middle of a page."""
     return page[len(page) // 2].key
 
 

@@ -1,4 +1,4 @@
-"""Interrupted verbs of the memory broker, in a process of their own, which may hang or end."""
+"""Interrupted verbs of the memory broker, in a separate process, because it may hang or crash."""
 
 import os
 import random
@@ -19,8 +19,8 @@ def run(seconds: float) -> None:
     assert (found.returncode, found.stderr) == (0, "")
 
 
-def test_signals_in_any_verb_lose_repeat_and_block_nothing() -> None:
-    """For longer than some seconds: JMSBRIDGE_INTERRUPTED_SECONDS=300."""
+def test_signals_in_any_verb_lose_and_repeat_no_message() -> None:
+    """JMSBRIDGE_INTERRUPTED_SECONDS=300 makes it run longer."""
     run(float(os.environ.get("JMSBRIDGE_INTERRUPTED_SECONDS", "4")))
 
 

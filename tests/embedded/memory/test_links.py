@@ -1,4 +1,4 @@
-"""Links: options, client ids, temporary destinations, death, and fork."""
+"""Links: options, client ids, temporary destinations, loss, and fork."""
 
 import os
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ def received(link: Link) -> list[Any]:
     return User(link.channel(False), Interest(address=queue()), 100).bodies
 
 
-def test_the_backend_says_what_it_is() -> None:
+def test_the_backend_describes_itself() -> None:
     link = connect()
     assert backend.name == "embedded"
     assert link.native == backend.native == ~Native.NONE
@@ -57,14 +57,14 @@ def test_the_backend_says_what_it_is() -> None:
     assert link.channel(False).subscribe(Interest(address=queue()), Box()).native == backend.native
 
 
-def test_brokers_are_told_apart_by_name_and_live_until_discarded() -> None:
+def test_brokers_have_names_and_exist_until_discarded() -> None:
     link = connect("one")
     link.channel(False).send(message(1), None)
     link.close()
     assert received(connect("two")) == []
     assert received(connect("one")) == [1]
     jmsbridge_embedded.discard("one")
-    jmsbridge_embedded.discard("nobody")
+    jmsbridge_embedded.discard("unknown")
     assert received(connect("one")) == []
 
 
@@ -76,7 +76,7 @@ def test_the_endpoint_is_this_process() -> None:
 
 
 @pytest.mark.parametrize("credentials", [{"app": "secret"}, "app:secret,other:word"])
-def test_credentials_are_checked_where_there_are_any(credentials: Any) -> None:
+def test_credentials_are_checked_if_they_are_configured(credentials: Any) -> None:
     wrong: list[dict[str, Any]] = [{}, {"user": "app"}, {"user": "app", "password": "word"}, {"password": "secret"}]
     for given in wrong:
         with pytest.raises(AuthenticationFailed):
@@ -125,7 +125,7 @@ def test_temporary_destinations(world: World, kind: Any) -> None:
 
 
 @pytest.mark.parametrize("how", ["close", "cut"])
-def test_temporary_destinations_die_with_their_link(world: World, how: str) -> None:
+def test_temporary_destinations_end_with_their_link(world: World, how: str) -> None:
     owner = world.connect()
     addresses = [owner.declare(queue()), owner.declare(topic())]
     world.consume(addresses[1], channel=owner.channel(False))
@@ -176,7 +176,7 @@ def check_dead(link: Link, channel: Any, subscription: Any, sent: bool = True) -
 
 
 @pytest.mark.parametrize("mode", [Mode.CONSUME, Mode.BROWSE])
-def test_a_cut_kills_every_link_once_and_gives_back(mode: Mode) -> None:
+def test_a_cut_ends_every_link_once_and_requeues(mode: Mode) -> None:
     events = Events()
     link = connect(events=events)
     channel = link.channel(True)
@@ -185,7 +185,7 @@ def test_a_cut_kills_every_link_once_and_gives_back(mode: Mode) -> None:
     assert user.bodies == [1]
     jmsbridge_embedded.cut("one")
     jmsbridge_embedded.cut("one")
-    jmsbridge_embedded.cut("nobody")
+    jmsbridge_embedded.cut("unknown")
     assert [type(error) for error in events.losses] == [LinkLost]
     check_dead(link, channel, user.subscription)
     again = User(connect().channel(False), Interest(address=queue()), 10)
@@ -193,7 +193,7 @@ def test_a_cut_kills_every_link_once_and_gives_back(mode: Mode) -> None:
     assert user.bodies == [1]
 
 
-def test_closing_says_nothing_and_ends_everything() -> None:
+def test_closing_reports_no_loss_and_ends_everything() -> None:
     events = Events()
     link = connect(events=events)
     channel = link.channel(False)
@@ -246,5 +246,5 @@ def test_a_link_is_dead_in_a_forked_child_and_alive_in_its_parent() -> None:
 
 def test_unknown_subscriptions_and_errors_share_a_root() -> None:
     with pytest.raises(BackendError) as caught:
-        connect().unsubscribe("nobody", None)
+        connect().unsubscribe("unknown", None)
     assert isinstance(caught.value, SubscriptionUnknown)

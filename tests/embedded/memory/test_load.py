@@ -1,4 +1,4 @@
-"""Many threads at once, and a memory that stays flat."""
+"""Many threads at once, and constant memory."""
 
 import gc
 import threading
@@ -82,7 +82,7 @@ class Last:
         self.arrival = arrival
 
 
-def test_nothing_is_kept_of_messages_that_passed(world: World) -> None:
+def test_consumed_messages_leave_no_memory_behind(world: World) -> None:
     last = Last()
     subscription = world.channel.subscribe(Interest(address=queue()), last)
 

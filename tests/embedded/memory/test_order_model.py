@@ -19,7 +19,7 @@ def matches(selector: str | None, envelope: Envelope) -> bool:
 
 
 class Model:
-    """What should wait, as a list that is sorted whenever somebody asks."""
+    """The expected messages, as a list that is sorted when it is read."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)

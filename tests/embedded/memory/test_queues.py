@@ -1,4 +1,4 @@
-"""Who gets which message of a queue, in which order, and how often."""
+"""Which consumer gets which message of a queue, in which order, and how often."""
 
 import pytest
 
@@ -46,7 +46,7 @@ def test_consumers_with_credit_take_turns(world: World) -> None:
     assert third.bodies == []
 
 
-def test_a_backlog_is_shared_out_too(world: World) -> None:
+def test_a_backlog_is_shared_too(world: World) -> None:
     world.send_bodies(*range(6))
     first = world.consume(credit=2)
     second = world.consume(credit=2)
@@ -61,7 +61,7 @@ def test_higher_priorities_come_first_and_keep_their_order(world: World) -> None
 
 
 @pytest.mark.parametrize("outcome", [Outcome.RELEASED, Outcome.FAILED])
-def test_what_is_given_back_returns_to_its_place(world: World, outcome: Outcome) -> None:
+def test_returned_messages_get_their_old_place(world: World, outcome: Outcome) -> None:
     world.send_bodies(*range(6))
     user = world.consume(credit=4)
     zero, one, two, three = user.take()
@@ -138,7 +138,7 @@ def test_a_drain_ends_the_credit_after_what_was_there(world: World) -> None:
     assert user.bodies == [1, 2, 3]
 
 
-def test_closing_gives_back_as_failed_and_is_idempotent(world: World) -> None:
+def test_closing_requeues_as_failed_and_is_idempotent(world: World) -> None:
     world.send_bodies(1, 2)
     user = world.consume()
     user.close()
@@ -148,7 +148,7 @@ def test_closing_gives_back_as_failed_and_is_idempotent(world: World) -> None:
     assert [(a.envelope.body, a.delivery_count) for a in world.consume().box.arrivals] == [(1, 2), (2, 2), (3, 1)]
 
 
-def test_consumers_of_one_channel_give_back_together(world: World) -> None:
+def test_consumers_of_one_channel_requeue_together(world: World) -> None:
     channel = world.link.channel(False)
     for _ in range(2):
         world.consume(credit=3, channel=channel)
@@ -202,7 +202,7 @@ def test_duplicates_are_confirmed_and_dropped_within_the_window() -> None:
     assert world.browse(queue("other")) == ["elsewhere"]
 
 
-def test_a_destination_remembers_duplicates_without_consumers(world: World) -> None:
+def test_duplicates_are_detected_without_consumers(world: World) -> None:
     user = world.consume()
     world.send(message(1, duplicate_id="x"))
     user.settle(Outcome.ACCEPTED)
@@ -250,7 +250,7 @@ def test_a_browser_selects(world: World) -> None:
     assert world.browse(selector="odd") == [1, 3, 5]
 
 
-def test_what_cannot_be_subscribed(world: World) -> None:
+def test_invalid_subscriptions_are_refused(world: World) -> None:
     with pytest.raises(NotSupported):
         world.consume(topic(), mode=Mode.BROWSE)
     with pytest.raises(SelectorRefused):

@@ -1,4 +1,4 @@
-"""A consumer that was closed is gone, whatever is unsettled; what it holds can still be settled."""
+"""A retired consumer gets no messages; its unsettled ones can still be settled."""
 
 import weakref
 from typing import Any
@@ -19,7 +19,7 @@ def retire(user: User) -> None:
     user.subscription.retire()
 
 
-def test_others_get_what_comes_and_the_queue_rests_when_all_is_settled(world: World) -> None:
+def test_others_get_new_messages_and_the_queue_is_idle_when_all_is_settled(world: World) -> None:
     user = world.consume()
     world.send_bodies(1, 2)
     retire(user)
@@ -37,7 +37,7 @@ def test_others_get_what_comes_and_the_queue_rests_when_all_is_settled(world: Wo
     audit(world.broker)
 
 
-def test_an_idle_queue_is_forgotten_with_the_last_settlement(world: World) -> None:
+def test_an_idle_queue_is_dropped_with_the_last_settlement(world: World) -> None:
     user = world.consume()
     world.send_bodies(1)
     retire(user)
@@ -49,7 +49,7 @@ def test_an_idle_queue_is_forgotten_with_the_last_settlement(world: World) -> No
 
 
 @pytest.mark.parametrize("commit", [True, False])
-def test_what_a_transaction_accepted_stays_in_it(world: World, commit: bool) -> None:
+def test_messages_that_a_transaction_accepted_stay_in_it(world: World, commit: bool) -> None:
     channel = world.link.channel(True)
     user = world.consume(channel=channel)
     world.send_bodies(1, 2)
@@ -128,7 +128,7 @@ def test_a_temporary_destination_may_be_deleted(world: World, is_topic: bool) ->
     assert world.stored == 0
 
 
-def test_groups_are_free(world: World) -> None:
+def test_groups_of_a_retired_consumer_are_free(world: World) -> None:
     user, other = world.consume(credit=1), world.consume(credit=0)
     world.send(*(message(number, properties={"JMSXGroupID": "g"}) for number in range(3)))
     other.grant(10)
@@ -140,7 +140,7 @@ def test_groups_are_free(world: World) -> None:
     audit(world.broker)
 
 
-def test_the_end_of_its_channel_gives_back_what_it_holds(world: World) -> None:
+def test_the_end_of_its_channel_requeues_its_messages(world: World) -> None:
     channel = world.link.channel(False)
     user = world.consume(channel=channel)
     world.send_bodies(1)
@@ -151,11 +151,11 @@ def test_the_end_of_its_channel_gives_back_what_it_holds(world: World) -> None:
 
 
 class Body:
-    """A message's body that one may wait for the end of."""
+    """A message body whose deallocation can be awaited."""
 
 
 def test_an_ended_queue_keeps_none_of_its_messages(world: World) -> None:
-    """Not even for a sweep, or until the time at which they would have appeared."""
+    """Not even the timers of expiry and delay reference them."""
     later = world.now + 86_400_000
     bodies = [Body() for _ in range(2000)]
     left = weakref.WeakSet(bodies)

@@ -1,4 +1,4 @@
-"""Selectors on queues and message groups: who may take what, and what it costs."""
+"""Selectors on queues and message groups: which consumer may take a message, and what that costs."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def grouped(body: Any, group: str, **fields: Any) -> Envelope:
     return message(body, properties={"JMSXGroupID": group}, **fields)
 
 
-def test_what_does_not_match_stays_for_others(world: World) -> None:
+def test_unmatched_messages_stay_for_others(world: World) -> None:
     world.send(*coloured(*range(9)))
     red = world.consume(selector="colour = 'red'")
     assert red.bodies == [0, 3, 6]
@@ -30,7 +30,7 @@ def test_what_does_not_match_stays_for_others(world: World) -> None:
     assert sorted(red.bodies + rest.bodies) == sorted([*range(11), 3])
 
 
-def test_given_back_messages_return_to_their_place_for_everybody(world: World) -> None:
+def test_returned_messages_get_their_old_place_for_all_consumers(world: World) -> None:
     world.send(*coloured(*range(7)))
     red = world.consume(selector="colour = 'red'", credit=2)
     red.settle(Outcome.FAILED)
@@ -42,7 +42,7 @@ def test_given_back_messages_return_to_their_place_for_everybody(world: World) -
     assert world.consume().bodies == list(range(7))
 
 
-def test_two_selectors_and_none_share_each_message_once(world: World) -> None:
+def test_consumers_with_and_without_selectors_share_each_message_once(world: World) -> None:
     users = [
         world.consume(selector="colour = 'red'", credit=1),
         world.consume(selector="colour = 'blue'"),
@@ -69,7 +69,7 @@ def looked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-def test_a_long_queue_of_others_is_looked_at_once(world: World, looked: list[str]) -> None:
+def test_a_long_queue_of_unmatched_messages_is_scanned_once(world: World, looked: list[str]) -> None:
     world.send_bodies(*range(2000))
     red = world.consume(selector="colour = 'red'")
     assert len(looked) == 2000
@@ -96,7 +96,7 @@ def test_of_many_selectors_only_those_are_evaluated_that_may_match(
     assert [user.bodies for user in others] == [[], []]
 
 
-def test_those_with_different_selectors_take_turns(world: World) -> None:
+def test_consumers_with_different_selectors_take_turns(world: World) -> None:
     users = [
         world.consume(selector="n > 0"),
         world.consume(selector="n > 1"),
@@ -121,7 +121,7 @@ def test_views_are_kept_short(world: World) -> None:
     assert world.broker.destinations.queues == {}
 
 
-def test_released_again_and_again_leaves_nothing_behind(world: World) -> None:
+def test_repeated_releases_leave_no_memory_behind(world: World) -> None:
     world.send(*coloured(*range(10)))
     red = world.consume(selector="colour = 'red'", credit=4)
     world.consume(credit=0)
@@ -173,10 +173,10 @@ def test_a_queue_is_plain_again_after_its_last_grouped_message(world: World, las
     assert (held.plain, held.size, owner.last.envelope.body) == (True, 0, 1 if last == "expired" else 2)
     owner.grant(2)
     world.send(grouped(4, "a"), grouped(5, "a"))
-    assert (owner.bodies[-2:], other.bodies) == ([4, 5], [])  # the group is still its owner's
+    assert (owner.bodies[-2:], other.bodies) == ([4, 5], [])  # the group still belongs to its owner
 
 
-def test_groups_are_free_when_their_owner_goes(world: World) -> None:
+def test_groups_are_free_when_their_owner_closes(world: World) -> None:
     owner, other = world.consume(credit=2), world.consume()
     world.send(*(grouped(number, "a") for number in range(5)))
     assert other.bodies == []
@@ -192,7 +192,7 @@ def test_groups_pass_an_owner_whose_selector_does_not_match(world: World) -> Non
     assert (picky.bodies, other.bodies) == ([0, 2], [1])
 
 
-def test_a_group_given_back_goes_to_its_owner_again(world: World) -> None:
+def test_returned_messages_of_a_group_go_to_its_owner_again(world: World) -> None:
     owner, other = world.consume(), world.consume()
     world.send(grouped(0, "a"), grouped(1, "a"))
     owner.settle(Outcome.FAILED, *owner.take())

@@ -1,4 +1,4 @@
-"""Long work is done in slices, and whatever others do between two of them, it comes out right."""
+"""Long operations run in slices, and are right whatever others do between two slices."""
 
 import random
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from tests.embedded.memory.support import Box, User, World, message, queue, topi
 
 
 class Pauses:
-    """Every page is a slice of its own, and after it somebody else has a turn."""
+    """Make every page a slice, after which other threads have a turn."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -40,7 +40,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> Pauses:
 
 
 class Others:
-    """They send, take, hand back and settle on the same queue."""
+    """Other clients, which send, take, requeue and settle on the same queue."""
 
     def __init__(self, world: World, seed: int) -> None:
         self.random = random.Random(seed)
@@ -181,7 +181,7 @@ def test_purging_and_moving_leave_alone_what_comes_meanwhile(world: World, pause
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_sweep_lets_others_in(world: World, seed: int) -> None:
+def test_a_sweep_pauses_for_others(world: World, seed: int) -> None:
     others = Others(world, seed)
     for number in range(1000):
         expiration = world.now + 500 if number % 2 else 0
@@ -205,14 +205,14 @@ def test_a_sweep_lets_others_in(world: World, seed: int) -> None:
     audit(world.broker)
 
 
-def test_looking_at_places_is_done_in_slices_too(world: World, pauses: Pauses) -> None:
+def test_listing_destinations_is_done_in_slices_too(world: World, pauses: Pauses) -> None:
     user = world.consume(credit=1)
     world.send(*(message(number, priority=number % 10) for number in range(1000)))
     (info,) = world.link.list_destinations()
     assert (info.depth, info.oldest, len(user.bodies), pauses.count > 5) == (1000, 0, 1, True)
 
 
-def test_what_is_dropped_is_freed_bit_by_bit(world: World) -> None:
+def test_dropped_messages_are_freed_in_slices(world: World) -> None:
     user = world.consume(topic(), credit=0)
     world.send_bodies(*range(1000), to=topic())
     user.close()
@@ -225,7 +225,7 @@ def test_what_is_dropped_is_freed_bit_by_bit(world: World) -> None:
 
 
 @pytest.mark.parametrize("verb", ["drain", "browse", "purge"])
-def test_what_is_due_appears_in_slices(world: World, pauses: Pauses, verb: str) -> None:
+def test_due_messages_appear_in_slices(world: World, pauses: Pauses, verb: str) -> None:
     for number in range(500):
         world.send(message(number, delivery_time=world.now + 100))
     user = world.consume(credit=1)

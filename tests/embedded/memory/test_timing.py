@@ -1,4 +1,4 @@
-"""Delivery delay, expiry, and the thread that wakes for them."""
+"""Delivery delay, expiry, and their timer thread."""
 
 import threading
 import time
@@ -52,7 +52,7 @@ def test_a_due_message_is_there_for_drain_and_browser_without_a_timer(world: Wor
     assert world.browse() == ["later"]
 
 
-def test_a_topic_delays_for_those_who_were_there(world: World) -> None:
+def test_a_delayed_message_goes_to_subscriptions_that_existed_at_the_send(world: World) -> None:
     early = world.consume(topic())
     world.send(message("late", topic(), delivery_time=world.now + 100))
     late = world.consume(topic())
@@ -68,7 +68,7 @@ def test_an_expired_message_is_not_delivered_or_browsed(world: World) -> None:
     assert world.consume().bodies == ["long", "ever"]
 
 
-def test_expiry_holds_for_returned_messages_and_late_sends(world: World) -> None:
+def test_returned_messages_and_late_sends_expire(world: World) -> None:
     world.send(message("short", expiration=world.now + 10))
     user = world.consume()
     world.now += 10

@@ -22,7 +22,7 @@ def test_each_subscription_gets_its_own_copy(world: World) -> None:
     assert world.stored == 0
 
 
-def test_a_topic_selector_keeps_out_what_does_not_match(world: World) -> None:
+def test_a_topic_selector_drops_unmatched_messages(world: World) -> None:
     user = world.consume(topic(), selector="n > 1")
     world.send(*(message(n, topic(), properties={"n": n}) for n in range(4)))
     assert (user.bodies, world.stored) == ([2, 3], 2)
@@ -67,7 +67,7 @@ def test_an_active_shared_subscription_is_not_redefined(world: World, changed: d
 
 
 @pytest.mark.parametrize("kind", [DURABLE, BOTH])
-def test_a_durable_subscription_keeps_messages_while_nobody_consumes(world: World, kind: dict[str, Any]) -> None:
+def test_a_durable_subscription_keeps_messages_without_a_consumer(world: World, kind: dict[str, Any]) -> None:
     link = world.connect("app")
     world.consume(topic(), channel=link.channel(False), **kind)
     link.close()
@@ -100,7 +100,9 @@ def test_durable_names_are_shared_or_unshared(world: World, one: dict[str, Any],
     ("address", "changed"),
     [(topic(), {"selector": "n > 1"}), (topic(), {"no_local": True}), (topic("other"), {})],
 )
-def test_an_inactive_durable_subscription_is_made_anew(world: World, address: Any, changed: dict[str, Any]) -> None:
+def test_a_changed_inactive_durable_subscription_is_replaced(
+    world: World, address: Any, changed: dict[str, Any]
+) -> None:
     channel = world.connect("app").channel(False)
     world.consume(topic(), channel=channel, **DURABLE).close()
     world.send_bodies(1, to=topic())

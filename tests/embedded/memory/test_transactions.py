@@ -73,7 +73,7 @@ def test_accepted_messages_outlive_their_consumer(world: World, commit: bool) ->
 
 
 @pytest.mark.parametrize("how", ["channel", "link", "cut"])
-def test_ending_rolls_back(world: World, how: str) -> None:
+def test_closing_or_losing_a_channel_rolls_back(world: World, how: str) -> None:
     link = world.connect()
     channel = link.channel(True)
     world.send_bodies(1)

@@ -1,4 +1,4 @@
-"""A broker made of dictionaries, for conversations."""
+"""A model of RabbitMQ made of dictionaries, which answers topology conversations."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +10,7 @@ __all__ = ["World"]
 
 
 class World:
-    """Queues, exchanges and bindings as RabbitMQ treats them, as far as these conversations go.
+    """Queues, exchanges and bindings, with RabbitMQ's rules as far as the conversations need them.
 
     ``default`` is the type of queues that are declared without one.
     """
@@ -24,7 +24,7 @@ class World:
         self.asked: list[str] = []
 
     def hold(self, conversation: Conversation) -> Any:
-        """The result of a conversation."""
+        """Answer a conversation; return its result."""
         answer: Any = None
         no: ChannelException | None = None
         try:

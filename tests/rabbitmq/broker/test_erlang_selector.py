@@ -51,7 +51,7 @@ def test_typed_numbers(selector: str, text: str) -> None:
 
 
 def nesting(text: str) -> int:
-    """How deep tuples and lists lie in each other; the texts have no braces in strings."""
+    """The nesting depth of tuples and lists; the texts have no braces in strings."""
     depth = most = 0
     for character in text:
         depth += (character in "{[") - (character in "}]")

@@ -1,4 +1,4 @@
-"""What a conversation asks, against a broker made of dictionaries."""
+"""Topology conversations, answered by a broker made of dictionaries."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def durable(**changes: Any) -> Definition:
     return Definition(**{"no_local": False, **values, **changes})
 
 
-def test_a_queue_that_is_there_is_only_looked_at(world: World) -> None:
+def test_an_existing_queue_is_declared_passively(world: World) -> None:
     world.queues["q"] = {"arguments": {"x-max-priority": 9}}
     world.hold(topology.ensure_queue("q", QueueKinds("quorum", None)))
     assert world.asked == ["queue_declare"]
@@ -55,7 +55,7 @@ def test_a_subscription_is_a_queue_bound_to_its_topic(world: World) -> None:
 
 
 @pytest.mark.parametrize("change", [{"topic": "u"}, {"selector": "a = 1"}, {"no_local": True}], ids=str)
-def test_a_changed_subscription_starts_afresh(world: World, change: dict[str, Any]) -> None:
+def test_a_changed_subscription_is_replaced(world: World, change: dict[str, Any]) -> None:
     world.hold(topology.define(durable(), QueueKinds(None, None)))
     world.hold(topology.define(durable(**change), QueueKinds(None, None)))
     topics = {key for queue, exchange, key in world.bindings if exchange == topology.TOPICS}
@@ -89,7 +89,7 @@ def test_a_definition_left_behind_without_its_queue_is_replaced(world: World) ->
     assert world.exchanges[marker]["type"] == "direct"
 
 
-def test_unsubscribe_forgets_and_says_what_it_cannot(world: World) -> None:
+def test_unsubscribe_deletes_or_says_why_not(world: World) -> None:
     world.hold(topology.define(durable(), QueueKinds(None, None)))
     world.consumers["c.s"] = 1
     with pytest.raises(SubscriptionRefused):
@@ -131,7 +131,7 @@ def test_delays_are_rounded_up_a_little(delay: int, waits: int) -> None:
     assert delay_queues.bucket(delay) == waits
 
 
-def test_a_waiting_place_sends_on_to_its_target(world: World) -> None:
+def test_a_delay_queue_forwards_to_its_target(world: World) -> None:
     world.hold(delay_queues.ensure_waiting(1300, ""))
     (name,) = world.queues
     arguments = world.queues[name]["arguments"]
@@ -141,9 +141,7 @@ def test_a_waiting_place_sends_on_to_its_target(world: World) -> None:
     assert (name, name, "") in world.bindings
 
 
-def test_a_waiting_place_that_is_refused_leaves_nothing_that_stays(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refused_delay_queue_leaves_nothing_behind(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(**_: Any) -> None:
         raise ChannelException(403, "ACCESS_REFUSED - configure access")
 
@@ -153,7 +151,7 @@ def test_a_waiting_place_that_is_refused_leaves_nothing_that_stays(
     assert not world.exchanges
 
 
-def test_the_longest_delay_is_the_longest_that_a_queue_lives() -> None:
+def test_the_longest_delay_is_the_longest_lifetime_of_a_queue() -> None:
     assert delay_queues.bucket(delay_queues.LONGEST) == delay_queues.LONGEST
     assert (
         delay_queues.LONGEST + delay_queues._SPARE

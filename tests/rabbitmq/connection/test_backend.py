@@ -1,4 +1,4 @@
-"""What the backend makes of the options that it is given."""
+"""The backend with options of different classes."""
 
 import socket
 
@@ -11,14 +11,14 @@ from jmsbridge_rabbitmq import backend
 
 
 class OfAnother(msgspec.Struct):
-    """Options that are not this backend's."""
+    """Options of another class than that of the backend."""
 
     heartbeat: float = 1.0
 
 
-def test_options_of_another_kind_are_no_reason_to_take_the_defaults() -> None:
+def test_options_of_another_class_keep_their_values() -> None:
     with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))  # and nobody listens: whoever takes the defaults fails to connect
+        unused.bind(("127.0.0.1", 0))  # no broker listens there, so the default port would fail to connect
         endpoint = Endpoint(scheme="rabbitmq", host="127.0.0.1", port=unused.getsockname()[1])
         with pytest.raises(AttributeError, match="OfAnother"):
             backend.open(endpoint, OfAnother(), LinkLog())

@@ -1,4 +1,4 @@
-"""What was put aside does not expire any more, whoever did it; what only waited for its delivery time does."""
+"""Dead letters of client and broker no longer expire; messages that waited for their delivery time still do."""
 
 from typing import Any
 
@@ -20,12 +20,12 @@ MORTAL = Envelope(HERE, BodyKind.TEXT, "text", {"n": 7}, "ID:1", NOW, True, 4, N
 
 
 def died(*queues: str) -> dict[str, Any]:
-    """What the broker notes of a message that died in these queues."""
+    """The header ``x-death`` of a message that the broker dead-lettered from these queues."""
     return {"x-death": [{"queue": queue, "reason": "expired", "count": 1} for queue in queues]}
 
 
 def with_headers(properties: bytes, more: dict[str, Any]) -> bytes:
-    """The same list with some more headers, without its expiration, as the broker writes it."""
+    """The same properties with more headers and without expiration, as the broker writes them."""
     found = decode(properties)
     entries = (found.headers or b"")[4:] + encode_table(more)[4:]
     found.headers, found.expiration = len(entries).to_bytes(4, "big") + entries, None
@@ -33,7 +33,7 @@ def with_headers(properties: bytes, more: dict[str, Any]) -> bytes:
 
 
 @pytest.mark.parametrize("dialect", BOTH)
-def test_a_dead_letter_is_the_same_message_but_for_its_end(dialect: Dialect) -> None:
+def test_a_dead_letter_is_the_same_message_without_expiration(dialect: Dialect) -> None:
     made = Encoder(dialect).encode(MORTAL, NOW)
     aside = dead_copy(made.properties, "ID:2", {})
     for properties in (aside, dead_copy(aside, "ID:3", {}), copy_for(aside, "ID:3")):
@@ -44,7 +44,7 @@ def test_a_dead_letter_is_the_same_message_but_for_its_end(dialect: Dialect) -> 
 
 
 @pytest.mark.parametrize("dialect", BOTH)
-def test_one_that_goes_to_wait_keeps_its_end(dialect: Dialect) -> None:
+def test_a_message_that_is_delayed_keeps_its_expiration(dialect: Dialect) -> None:
     made = Encoder(dialect).encode(MORTAL, NOW)
     assert wire.decode(HERE, copy_for(made.properties, "ID:2"), made.body).envelope == MORTAL
 
@@ -75,7 +75,7 @@ EXPIRED = {ORIGIN: "queue:work", REASON: "expired"}
         ({"x-death": []}, None),
     ],
 )
-def test_what_the_broker_put_aside_does_not_expire_and_says_why(
+def test_a_dead_letter_of_the_broker_does_not_expire_and_has_a_reason(
     dialect: Dialect, noted: dict[str, Any], told: dict[str, Any] | None
 ) -> None:
     made = Encoder(dialect).encode(MORTAL, NOW)
@@ -86,7 +86,7 @@ def test_what_the_broker_put_aside_does_not_expire_and_says_why(
 
 
 @pytest.mark.parametrize("reason", ["rejected", "maxlen", "delivery_limit"])
-def test_the_brokers_reasons_are_put_in_words(reason: str) -> None:
+def test_the_reasons_of_the_broker_are_translated(reason: str) -> None:
     made = Encoder("amqp").encode(MORTAL, NOW)
     noted = {"x-death": [{"queue": "work", "reason": reason, "count": 1}]}
     told = wire.decode(HERE, with_headers(made.properties, noted), made.body).envelope.properties[REASON]
@@ -94,7 +94,7 @@ def test_the_brokers_reasons_are_put_in_words(reason: str) -> None:
 
 
 @pytest.mark.parametrize("dialect", BOTH)
-def test_a_dead_letter_says_why_and_whence(dialect: Dialect) -> None:
+def test_a_dead_letter_has_reason_and_origin(dialect: Dialect) -> None:
     made = Encoder(dialect).encode(MORTAL, NOW)
     first = dead_letter_notes(None, "queue:work", 7, NOW)
     aside = dead_copy(made.properties, "ID:2", first)
@@ -113,7 +113,7 @@ def test_a_dead_letter_says_why_and_whence(dialect: Dialect) -> None:
 
 
 @pytest.mark.parametrize("dialect", BOTH)
-def test_a_copy_for_the_end_of_its_queue_goes_on_counting(dialect: Dialect) -> None:
+def test_a_copy_at_the_end_of_its_queue_keeps_its_count(dialect: Dialect) -> None:
     made = Encoder(dialect).encode(MORTAL, NOW)
     assert decode(made.properties).expiration == "5000"
     once = fresh_copy(made.properties, "ID:2", 11, NOW + 1000)
@@ -129,15 +129,15 @@ def test_a_copy_for_the_end_of_its_queue_goes_on_counting(dialect: Dialect) -> N
     assert (decode(twice).headers or b"").count(b"x-jb-deliveries") == 1
 
 
-def test_a_foreign_message_keeps_all_of_its_time_at_the_end_of_its_queue() -> None:
+def test_a_foreign_message_keeps_its_time_to_live_at_the_end_of_its_queue() -> None:
     raw = encode(Properties(expiration="700", headers=encode_table({"a": 1})))
     assert decode(fresh_copy(raw, "ID:2", 11, NOW)).expiration == "700"
     assert decode(fresh_copy(encode(Properties(expiration="700")), "ID:2", 11, NOW)).expiration == "700"
     assert decode(fresh_copy(b"no list", "ID:2", 11, NOW)).expiration is None
 
 
-def test_one_that_is_sent_once_more_with_a_new_end_is_left_to_the_broker() -> None:
-    """A program that copies the headers of a dead letter leaves the old time of its send in them."""
+def test_a_message_sent_again_with_a_new_expiration_expires_at_the_broker() -> None:
+    """A program that copies the headers of a dead letter also copies the time of its first send."""
     made = Encoder("amqp").encode(MORTAL, NOW)
     found = decode(with_headers(made.properties, died("work")))
     found.expiration = "100"

@@ -1,4 +1,4 @@
-"""A body that is there is read, or is a fault with all its bytes; never nothing."""
+"""A body is read, or becomes a fault that has all its bytes; it is never dropped."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ def made(kind: BodyKind, body: Any) -> tuple[bytes, bytes]:
 
 
 def read(body: bytes, headers: dict[str, Any] | None = None, **known: Any) -> Inbound:
-    """What a message of another program becomes."""
+    """The envelope of a message from another program."""
     return wire.decode(HERE, encode(Properties(headers=encode_table(headers or {}), **known)), body)
 
 
@@ -39,7 +39,7 @@ def read(body: bytes, headers: dict[str, Any] | None = None, **known: Any) -> In
         (None, BodyKind.BYTES, b"the real text"),
     ],
 )
-def test_a_copied_note_hides_no_text(content_type: str | None, kind: BodyKind, body: Any) -> None:
+def test_a_copied_type_header_hides_no_text(content_type: str | None, kind: BodyKind, body: Any) -> None:
     found = read(b"the real text", {"x-jb-null": True}, content_type=content_type)
     assert (found.envelope.kind, found.envelope.body, found.fault) == (kind, body, None)
     empty = read(b"", {"x-jb-null": True}, content_type=content_type)
@@ -68,7 +68,7 @@ def test_a_java_body_with_more_behind_its_content(kind: BodyKind, body: Any, tru
     properties, data = made(kind, body)
     at = data.rindex(true)
     lied = data[:at] + lie + data[at + len(true) :]
-    if len(lie) > len(true):  # the last block grows with what is in it
+    if len(lie) > len(true):  # the last block includes the added bytes
         size = data.rindex(b"\x77", 0, at) + 1
         lied = lied[:size] + bytes((lied[size] + 1,)) + lied[size + 1 :]
     found = wire.decode(HERE, properties, lied)
@@ -77,13 +77,13 @@ def test_a_java_body_with_more_behind_its_content(kind: BodyKind, body: Any, tru
 
 
 @pytest.mark.parametrize("number", range(len(CAPTURED)))
-def test_one_more_block_behind_a_captured_body(number: int) -> None:
+def test_one_more_block_after_a_captured_body(number: int) -> None:
     properties, body = (bytes.fromhex(CAPTURED[number][part]) for part in ("properties", "body"))
     whole = wire.decode(HERE, properties, body)
     assert whole.fault is None
     more = wire.decode(HERE, properties, body + b"\x77\1x")
-    if whole.envelope.kind is BodyKind.BYTES:  # what follows the blocks is its content
+    if whole.envelope.kind is BodyKind.BYTES:  # the bytes after the blocks are its content
         assert (more.envelope.body, more.fault) == (whole.envelope.body + b"\x77\1x", None)
     else:
         assert "has bytes after its content" in (more.fault or "")
-    assert wire.decode(HERE, properties, body + b"\x77\0").fault is None  # a block of nothing is nothing
+    assert wire.decode(HERE, properties, body + b"\x77\0").fault is None  # an empty block adds nothing

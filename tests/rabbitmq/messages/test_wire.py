@@ -43,7 +43,7 @@ def through(envelope: Envelope, dialect: Dialect = "amqp", **options: Any) -> In
 
 
 def read(body: bytes = b"", headers: dict[str, Any] | None = None, redelivered: bool = False, **known: Any) -> Inbound:
-    """What a message of another program becomes."""
+    """The envelope of a message from another program."""
     table = None if headers is None else encode_table(headers)
     return wire.decode(HERE, encode(Properties(headers=table, **known)), body, redelivered)
 
@@ -60,7 +60,7 @@ def test_every_message_survives(dialect: Dialect, envelope: Envelope) -> None:
 NOT_FINITE = {"CC": math.nan, "d": math.inf, "f": Float(-math.inf), "g": Float(math.nan), "t": "NaN", "n": None, "i": 1}
 
 
-def test_others_see_texts_for_what_is_not_finite() -> None:
+def test_other_programs_see_text_for_nan_and_infinity() -> None:
     envelope = msgspec.structs.replace(FULL, properties=NOT_FINITE)
     table, _ = decode_table(decode(Encoder("amqp").encode(envelope, NOW).properties).headers or b"")
     shown = {name: table.get(name) for name in ("x-jb-p-CC", "d", "f", "g", "t", "i")}
@@ -86,7 +86,7 @@ def test_names_of_any_length_survive(dialect: Dialect) -> None:
         ('{"x-jb-long-0": 7}', None),
     ],
 )
-def test_a_note_of_long_names_that_lies_harms_nothing(note: str, fault: str | None) -> None:
+def test_a_wrong_header_of_long_names_has_no_effect(note: str, fault: str | None) -> None:
     made = Encoder("amqp").encode(msgspec.structs.replace(FULL, properties={"n" * 300: 1, "i": 2}), NOW)
     found = decode(made.properties)
     table, _ = decode_table(found.headers or b"")
@@ -96,21 +96,21 @@ def test_a_note_of_long_names_that_lies_harms_nothing(note: str, fault: str | No
     assert lied.envelope.properties.get("i" if fault is None else wire.FAULT) == (fault or 2)
 
 
-def test_java_has_what_is_not_finite_in_the_body_alone() -> None:
+def test_java_has_nan_and_infinity_only_in_the_body() -> None:
     envelope = msgspec.structs.replace(FULL, properties=NOT_FINITE)
     table, _ = decode_table(decode(Encoder("jms").encode(envelope, NOW).properties).headers or b"")
     assert {"d", "f", "g", "x-jb-p-CC", "x-jb-floats"}.isdisjoint(table)
     assert typed(through(envelope, "jms").envelope) == typed(envelope)
 
 
-def test_a_copied_note_changes_no_other_property() -> None:
+def test_a_copied_header_of_types_changes_no_other_property() -> None:
     note = json.dumps({"a": "double", "b": "float", "c": "double"})
     found = read(headers={"a": "1.5", "b": 7, "x-jb-floats": note})
     assert typed(found.envelope.properties) == typed({"a": "1.5", "b": 7})
 
 
 @pytest.mark.parametrize("note", ["no JSON", "7", "[1]", 5])
-def test_a_broken_note_is_a_fault(note: Any) -> None:
+def test_an_unreadable_header_of_types_is_a_fault(note: Any) -> None:
     assert "x-jb-floats" in (read(headers={"a": "NaN", "x-jb-floats": note}).fault or "")
 
 
@@ -188,7 +188,7 @@ def test_a_message_without_id_can_be_told_from_others() -> None:
     assert wire.decode(HERE, first.properties, first.body).envelope.message_id is None
 
 
-def test_the_stamp_is_for_topics_only() -> None:
+def test_the_header_for_no_local_is_only_on_topics() -> None:
     news = msgspec.structs.replace(FULL, address=Address("news", topic=True))
     for dialect in BOTH:
         assert through(news, dialect, stamp="conn-1").stamp == "conn-1"
@@ -291,7 +291,7 @@ def test_headers_of_another_program() -> None:
     )
 
 
-def test_a_message_that_says_nothing() -> None:
+def test_a_message_without_properties() -> None:
     assert read().envelope == Envelope(HERE, BodyKind.BYTES, b"", {}, None, 0, persistent=False)
     # AMQP's timestamp may be that of anything: what the broker delivers must not be dropped here.
     assert read(expiration="5000", timestamp=1_700_000_000).envelope.expiration == 0
@@ -301,9 +301,9 @@ def test_a_message_that_says_nothing() -> None:
     assert read(timestamp=(1 << 64) - 1).envelope.timestamp == 0
 
 
-def test_a_correlation_id_that_is_no_text() -> None:
+def test_a_correlation_id_that_is_not_text() -> None:
     assert read(correlation_id=b"\xff\0").envelope.correlation_id == b"\xff\0"
-    # Whoever answers may have copied the headers of the question.
+    # A program that answers may have copied the headers of the request.
     copied = {"x-jb-correlation": b"other".hex(), "JMSCorrelationID": "other"}
     assert read(headers=copied, correlation_id=b"mine").envelope.correlation_id == "mine"
     assert read(headers={"x-jb-correlation": "no hex"}).envelope.correlation_id is None
@@ -338,7 +338,7 @@ def test_delivery_count(headers: dict[str, Any], redelivered: bool, times: int) 
     assert read(headers=headers, redelivered=redelivered).delivery_count == times
 
 
-def test_a_body_that_only_looks_like_the_java_clients() -> None:
+def test_a_body_that_only_resembles_that_of_the_java_client() -> None:
     body = java_body(FULL, "ID:1")
     for kind in (BodyKind.BYTES, BodyKind.OBJECT):
         envelope = Envelope(HERE, kind, body, {}, "ID:1", NOW)
@@ -379,7 +379,7 @@ def test_an_unreadable_body_is_opaque(body: bytes, known: dict[str, Any], reason
 
 
 @given(st.binary(max_size=40), st.binary(max_size=40))
-def test_any_noise_is_a_message(properties: bytes, body: bytes) -> None:
+def test_random_bytes_are_a_message(properties: bytes, body: bytes) -> None:
     found = wire.decode(HERE, properties, body)
     if found.fault is not None:
         assert (found.envelope.kind, found.envelope.body) == (BodyKind.BYTES, body)
@@ -401,7 +401,7 @@ def test_one_wrong_byte_is_a_message(dialect: Dialect, data: st.DataObject) -> N
     assert found.fault is None or found.envelope.kind is BodyKind.BYTES
 
 
-def test_what_does_not_fit_is_refused() -> None:
+def test_values_that_do_not_fit_are_refused() -> None:
     with pytest.raises(Unencodable, match="message id"):
         Encoder().encode(msgspec.structs.replace(FULL, message_id="ID:" + "x" * 300), NOW)
     with pytest.raises(Unencodable, match="reply-to"):

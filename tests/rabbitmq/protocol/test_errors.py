@@ -111,6 +111,6 @@ def test_a_failed_attempt_says_why(error: Exception, kind: type[BackendError], t
         assert made.__cause__ is each
 
 
-def test_an_option_with_a_wrong_value_says_the_right_ones() -> None:
+def test_an_option_with_a_wrong_value_names_the_right_ones() -> None:
     with pytest.raises(ConfigurationError, match="expected classic or quorum"):
         resolve("rabbitmq://localhost?queue_type=mirrored")

@@ -52,7 +52,7 @@ def test_values_and_types_survive(table: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("value", [math.nan, -math.inf, Float(math.inf), [1.0, math.nan], {"a": [Float(math.nan)]}])
-def test_what_ends_the_connection_is_not_written(value: Any) -> None:
+def test_values_that_would_end_the_connection_are_not_written(value: Any) -> None:
     with pytest.raises(NotFinite, match="header"):
         encode_table({"n": value})
 
@@ -93,7 +93,7 @@ def test_golden_bytes(value: Any, wire: str) -> None:
         ("53 00000001 ff", "\\xff"),
     ],
 )
-def test_types_that_only_others_send(wire: str, value: Any) -> None:
+def test_types_that_only_other_programs_send(wire: str, value: Any) -> None:
     data = b"\1n" + bytes.fromhex(wire)
     read = decode_table(len(data).to_bytes(4, "big") + data)[0]
     assert typed(read) == typed({"n": value})
@@ -112,7 +112,7 @@ def test_pika_writes_the_same_bytes(table: dict[str, Any]) -> None:
     assert pika_data.decode_table(encode_table(table), 0)[0] == table
 
 
-def test_what_else_pika_writes_is_read() -> None:
+def test_other_types_that_pika_writes_are_read() -> None:
     moment = datetime.datetime(2026, 11, 21, tzinfo=datetime.UTC)
     table = {"at": moment, "price": decimal.Decimal("2.50"), "big": 1 << 40, "list": [1, "x"], "table": {"n": 1}}
     pieces: list[bytes] = []
@@ -128,7 +128,7 @@ def test_what_else_pika_writes_is_read() -> None:
 
 
 @given(st.binary(max_size=60))
-def test_noise_is_an_error_or_a_table(noise: bytes) -> None:
+def test_random_bytes_are_an_error_or_a_table(noise: bytes) -> None:
     for data in (noise, len(noise).to_bytes(4, "big") + noise):
         assert isinstance(reading(data), (tuple, Malformed))
 
@@ -162,25 +162,25 @@ def test_nesting_is_limited(kind: bytes, empty: bytes) -> None:
 
 
 @pytest.mark.parametrize("value", [1 << 63, object(), 3 + 4j])
-def test_what_has_no_field_type_is_refused(value: Any) -> None:
+def test_values_without_a_field_type_are_refused(value: Any) -> None:
     with pytest.raises(Unencodable):
         encode_table({"n": value})
 
 
-def test_a_name_has_room_for_255_bytes() -> None:
+def test_a_name_has_at_most_255_bytes() -> None:
     assert decode_table(encode_table({"é" * 127: 1}))[0] == {"é" * 127: 1}
     with pytest.raises(Unencodable, match="255"):
         encode_table({"é" * 128: 1})
 
 
 @given(TABLES, st.sets(TEXT, max_size=3))
-def test_without_cuts_entries_and_no_byte_more(table: dict[str, Any], names: set[str]) -> None:
+def test_without_removes_exactly_the_entries(table: dict[str, Any], names: set[str]) -> None:
     kept = {name: value for name, value in table.items() if name not in names}
     assert without(encode_table(table), names) == encode_table(kept)
 
 
 @given(st.binary(max_size=40))
-def test_without_takes_no_noise(noise: bytes) -> None:
+def test_without_refuses_random_bytes(noise: bytes) -> None:
     for data in (noise, len(noise).to_bytes(4, "big") + noise):
         try:
             kept = without(data, {"a"})
@@ -189,7 +189,7 @@ def test_without_takes_no_noise(noise: bytes) -> None:
         assert len(kept) <= len(data)
 
 
-def test_many_names_do_not_pile_up() -> None:
+def test_the_cache_of_names_is_bounded() -> None:
     for number in range(10_000):
         data = encode_table({f"name{number}": 1})
         assert decode_table(data)[0] == {f"name{number}": 1}
@@ -198,7 +198,7 @@ def test_many_names_do_not_pile_up() -> None:
     assert all(len(each) <= 4096 for each in remembered)
 
 
-def test_texts_that_are_none() -> None:
+def test_bytes_that_are_not_text() -> None:
     assert text("\ud800x".encode("utf-8", "surrogatepass")) == "\ud800x"
     assert text(b"a\xff") == "a\\xff"
     with pytest.raises(Malformed, match="byte 1"):

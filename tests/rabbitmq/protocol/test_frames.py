@@ -28,7 +28,7 @@ PLAIN = encode(Properties(content_type="text/plain", delivery_mode=2))
 
 
 def by_pika(channel: int, method: Any, body: bytes | None = None, frame_max: int = 131072) -> bytes:
-    """What pika would put on the wire."""
+    """The frames that pika would write."""
     pieces = [frame.Method(channel, method).marshal()]
     if body is not None:
         properties = spec.BasicProperties(content_type="text/plain", delivery_mode=2)
@@ -72,12 +72,12 @@ EVENTS: list[Event] = [
 
 
 @pytest.mark.parametrize("step", [1 << 30, 4096, 1000, 64, 9, 8, 7, 5, 2, 1])
-def test_a_conversation_is_read_however_it_is_cut(step: int) -> None:
+def test_a_conversation_is_read_in_pieces_of_any_size(step: int) -> None:
     assert reading(CONVERSATION, step) == EVENTS
 
 
 @given(st.lists(st.integers(1, 3000), max_size=12))
-def test_a_conversation_is_read_at_any_cuts(cuts: list[int]) -> None:
+def test_a_conversation_is_read_in_random_pieces(cuts: list[int]) -> None:
     reader = FrameReader()
     events: list[Event] = []
     at = 0
@@ -101,7 +101,7 @@ def test_publishes_are_what_pika_writes(size: int, mandatory: bool) -> None:
     body = bytes(range(256)) * (size // 256) + bytes(size % 256)
     publisher = PublishFrames(5, 4096)
     method = spec.Basic.Publish(exchange="jms.durable.queues", routing_key="größe", mandatory=mandatory)
-    for _ in range(2):  # once built, once remembered
+    for _ in range(2):  # built once, then from the cache
         built = publisher.frames("jms.durable.queues", "größe", mandatory, PLAIN, body)
         assert built == by_pika(5, method, body, 4096)
 
@@ -113,7 +113,7 @@ def test_settlements_are_what_pika_writes() -> None:
     assert nack(5, tag) == by_pika(5, spec.Basic.Nack(tag, multiple=False, requeue=True))
 
 
-def test_many_destinations_do_not_pile_up() -> None:
+def test_the_cache_of_publish_frames_is_bounded() -> None:
     publisher = PublishFrames(1, 4096)
     for number in range(3000):
         assert f"q{number}".encode() in publisher.frames("", f"q{number}", False, PLAIN, b"")
@@ -197,12 +197,12 @@ def test_a_delivery_with_a_wrong_byte_is_the_same_whole_and_in_pieces(at: int, o
 
 
 @given(st.binary(max_size=80), st.sampled_from([b"", b"\1\0\3\0\0\0\x14\0\x3c\0\x3c", METHOD]))
-def test_noise_is_an_error_or_events(noise: bytes, start: bytes) -> None:
+def test_random_bytes_are_an_error_or_events(noise: bytes, start: bytes) -> None:
     assert len(outcome(start + noise) or []) <= len(noise) + 1
 
 
 class Counting(bytearray):
-    """What is left over of a frame, and how often it is put together."""
+    """The remainder of a frame, which counts how often it is joined."""
 
     copies = 0
 
@@ -219,10 +219,10 @@ def test_an_incomplete_frame_is_copied_once() -> None:
     events = [event for at in range(0, len(data), 50) for event in reader.feed(data[at : at + 50])]
     assert [event.body for event in events if isinstance(event, Content)] == [b"x" * 100_000]
     assert reader._rest is rest
-    assert rest.copies <= 6  # one for the head of each of the three frames, one for each of them
+    assert rest.copies <= 6  # one for the header of each of the three frames, one for each frame
 
 
-def test_properties_are_handed_on_raw() -> None:
+def test_properties_are_passed_on_as_bytes() -> None:
     (event,) = reading(DELIVERED)
     assert isinstance(event, Content)
     assert decode(event.properties) == Properties(content_type="text/plain", delivery_mode=2)

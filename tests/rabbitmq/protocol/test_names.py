@@ -1,4 +1,4 @@
-"""Names that the broker takes as they are, and the others."""
+"""Names that the broker accepts, and names that are refused."""
 
 import base64
 
@@ -16,14 +16,14 @@ OLD = base64.b64encode(bytes((131, 103, 100, 0, len(NODE))) + NODE + bytes(9)).d
 
 
 @pytest.mark.parametrize("name", ["a", "ü" * 127, "a\0b", "#.*", "amq.gen-x", "x" * 255])
-def test_what_travels(name: str) -> None:
+def test_names_that_amqp_can_carry(name: str) -> None:
     check(name)
     check_arguments(Ask("queue_bind", {"queue": name, "exchange": name, "routing_key": ""}).arguments)
     assert len(name.encode()) <= 255
 
 
 @pytest.mark.parametrize("name", ["", "x" * 256, "ü" * 128, "\ud800", "a\nb", "a\r"])
-def test_what_is_refused(name: str) -> None:
+def test_names_that_are_refused(name: str) -> None:
     with pytest.raises(AddressRefused, match="1 to 255 bytes"):
         check(name)
     with pytest.raises(AddressRefused):
@@ -57,7 +57,7 @@ def test_client_ids() -> None:
             check_client_id(wrong)
 
 
-def test_names_of_queues_that_are_made_here() -> None:
+def test_generated_names_of_queues() -> None:
     for right in ("a", "amq", "amqp.x"):
         check_new(right)
     for wrong, why in (("amq.foo", "begin with amq"), ("x" * 256, "1 to 255 bytes"), ("", "1 to 255 bytes")):
@@ -67,7 +67,7 @@ def test_names_of_queues_that_are_made_here() -> None:
 
 @pytest.mark.parametrize("kind", [RabbitOptions, WithoutTls])
 @pytest.mark.parametrize("wrong", ["amq.foo", "x" * 300, "a\nb"])
-def test_a_dead_letter_queue_that_can_be_none(kind: type[RabbitOptions], wrong: str) -> None:
+def test_names_that_cannot_be_a_dead_letter_queue(kind: type[RabbitOptions], wrong: str) -> None:
     with pytest.raises(ValueError, match="option 'dead_letter_queue': "):
         kind(dead_letter_queue=wrong)
     assert not kind(dead_letter_queue="").dead_letter_queue

@@ -74,7 +74,7 @@ def test_cut_off_lists_are_errors(size: int) -> None:
 
 
 @given(st.binary(max_size=40))
-def test_noise_is_an_error_or_a_list(noise: bytes) -> None:
+def test_random_bytes_are_an_error_or_a_list(noise: bytes) -> None:
     for data in (noise, b"\xff\xfc" + noise):
         try:
             found: object = decode(data)
@@ -89,13 +89,13 @@ def test_lists_of_another_kind_are_errors(data: bytes) -> None:
         decode(data)
 
 
-def test_a_text_has_room_for_255_bytes() -> None:
+def test_a_text_has_at_most_255_bytes() -> None:
     assert decode(encode(Properties(app_id="a" * 255))).app_id == "a" * 255
     with pytest.raises(Unencodable, match="reply to"):
         encode(Properties(reply_to="é" * 128))
 
 
-def test_a_copy_goes_its_own_way() -> None:
+def test_a_copy_is_independent() -> None:
     table = {"CC": ["elsewhere"], "BCC": ["x"], "n": 5, "x-delivery-count": 3, "x-acquired-count": 4, "x-death": [{}]}
     full = decode(encode(FULL))
     full.headers = encode_table(table)
@@ -105,12 +105,12 @@ def test_a_copy_goes_its_own_way() -> None:
     assert (copied.reply_to, copied.correlation_id, copied.delivery_mode) == ("answers", b"\xff\0", 2)
 
 
-def test_a_copy_of_a_nameless_message_has_a_name() -> None:
+def test_a_copy_of_a_message_without_id_has_an_id() -> None:
     assert decode(copy_for(encode(Properties()), "ID:2")).message_id == "ID:2"
 
 
 @given(st.binary(max_size=40))
-def test_a_copy_can_be_made_of_anything(noise: bytes) -> None:
+def test_random_bytes_can_be_copied(noise: bytes) -> None:
     assert decode(copy_for(noise, "ID:2")).message_id is not None
     broken = encode(Properties(headers=struct.pack(">I", len(noise)) + noise))
     assert decode(copy_for(broken, "ID:2")).message_id == "ID:2"

@@ -1,4 +1,4 @@
-"""Faults of tickets, and of how links open, die and close."""
+"""Faults of tickets, and of links that are opened, lost and closed."""
 
 import threading
 import time
@@ -54,7 +54,7 @@ class AnswersTwice(Fault):
 
 
 class AcceptsEmptySilently(Fault):
-    """Where there is nothing to settle there is no answer."""
+    """``settle`` without tokens is not answered."""
 
     def settle(
         self, subscription: LayerSubscription, tokens: list[Any], outcome: Outcome, ticket: Ticket | None, failures: int
@@ -64,7 +64,7 @@ class AcceptsEmptySilently(Fault):
 
 
 class _ChangesFailures(Fault):
-    """Changes what tickets are told when their link dies."""
+    """Changes the error that tickets get when their link is lost."""
 
     slow = True
 
@@ -90,7 +90,7 @@ class _ChangesFailures(Fault):
 
 
 class NeverInDoubt(_ChangesFailures):
-    """What the broker may have done is said to have failed."""
+    """An answer that is in doubt is reported as a failure."""
 
     def fail(self, ticket: Ticket, error: BackendError, link: LayerLink) -> None:
         error.in_doubt = False
@@ -98,7 +98,7 @@ class NeverInDoubt(_ChangesFailures):
 
 
 class AlwaysInDoubt(_ChangesFailures):
-    """What certainly was not done is said to be in doubt."""
+    """A call that certainly had no effect is reported as in doubt."""
 
     def fail(self, ticket: Ticket, error: BackendError, link: LayerLink) -> None:
         error.in_doubt = True
@@ -106,7 +106,7 @@ class AlwaysInDoubt(_ChangesFailures):
 
 
 class ForgetsTickets(_ChangesFailures):
-    """Open tickets are not answered when their link dies."""
+    """Open tickets are not answered when their link is lost."""
 
     def fail(self, ticket: Ticket, error: BackendError, link: LayerLink) -> None:
         if not isinstance(error, LinkLost):
@@ -114,7 +114,7 @@ class ForgetsTickets(_ChangesFailures):
 
 
 class LostBeforeTickets(_ChangesFailures):
-    """The link says that it is lost, and answers its tickets then."""
+    """``lost`` is called before the open tickets are answered."""
 
     def __init__(self) -> None:
         self.late: list[Callable[[], None]] = []
@@ -132,7 +132,7 @@ class LostBeforeTickets(_ChangesFailures):
 
 
 class SendsAnsweredEarly(Fault):
-    """A send is confirmed once it was handed to the I/O thread."""
+    """A send is confirmed once it was passed to the I/O thread."""
 
     slow = True
 
@@ -143,7 +143,7 @@ class SendsAnsweredEarly(Fault):
 
 
 class SettlesAnsweredEarly(Fault):
-    """A settlement is confirmed once it was handed to the I/O thread."""
+    """A settlement is confirmed once it was passed to the I/O thread."""
 
     slow = True
 
@@ -156,7 +156,7 @@ class SettlesAnsweredEarly(Fault):
 
 
 class CommitsAnsweredEarly(Fault):
-    """A commit is confirmed once it was handed to the I/O thread."""
+    """A commit is confirmed once it was passed to the I/O thread."""
 
     slow = True
 
@@ -166,7 +166,7 @@ class CommitsAnsweredEarly(Fault):
 
 
 class LostTwice(Fault):
-    """A dead link says so a second time."""
+    """``lost`` is called twice."""
 
     def lost(self, link: LayerLink, error: BackendError) -> None:
         super().lost(link, error)
@@ -174,14 +174,14 @@ class LostTwice(Fault):
 
 
 class LosesInSilence(Fault):
-    """A dead link does not say so."""
+    """``lost`` is not called."""
 
     def lost(self, link: LayerLink, error: BackendError) -> None:
         return
 
 
 class LostOnClose(Fault):
-    """A link that is closed says that it is lost."""
+    """``lost`` is called for a link that was closed."""
 
     def close_link(self, link: LayerLink) -> None:
         super().close_link(link)
@@ -190,7 +190,7 @@ class LostOnClose(Fault):
 
 
 class Reconnects(Fault):
-    """A dead link opens another one below itself."""
+    """A lost link silently opens another one."""
 
     def channel(self, link: LayerLink, transacted: bool) -> Channel:
         try:
@@ -205,7 +205,7 @@ class Reconnects(Fault):
 
 
 class SilentAfterDeath(Fault):
-    """Without a ticket nobody hears that the link is dead."""
+    """A send without a ticket does not raise after the link was lost."""
 
     def send(self, channel: LayerChannel, envelope: Envelope, ticket: Ticket | None) -> None:
         if ticket is not None or not channel.link.dead:
@@ -213,17 +213,17 @@ class SilentAfterDeath(Fault):
 
 
 class FailsOtherwise(Fault):
-    """After death a ticket gets another error."""
+    """After the loss a ticket gets another error than LinkLost."""
 
     def send(self, channel: LayerChannel, envelope: Envelope, ticket: Ticket | None) -> None:
         if ticket is not None and channel.link.dead:
-            ticket.fail(ConnectFailed("the broker is away"))
+            ticket.fail(ConnectFailed("the broker is unavailable"))
         else:
             super().send(channel, envelope, ticket)
 
 
 class HangsAfterDeath(Fault):
-    """A dead link is asked for longer than it takes to know that it is dead."""
+    """Calls on a lost link do not fail at once."""
 
     def channel(self, link: LayerLink, transacted: bool) -> Channel:
         if link.dead:
@@ -250,7 +250,7 @@ class ThreadsStay(_StartsThreads):
 
 
 class NamesThreadsFreely(_StartsThreads):
-    """A thread has a name that does not tell whose it is."""
+    """The name of a thread does not say to what it belongs."""
 
     name = "worker"
 
@@ -290,14 +290,14 @@ class _Unreachable(Fault):
 
 
 class RaisesOSError(_Unreachable):
-    """The error of the network crosses the border as it is."""
+    """A network error is raised as OSError."""
 
     def refuse(self, error: ConnectFailed) -> None:
         raise error.__cause__ or error
 
 
 class DropsTheCause(_Unreachable):
-    """The error does not carry what it comes from."""
+    """The error has no cause."""
 
     def refuse(self, error: ConnectFailed) -> None:
         raise ConnectFailed(str(error)) from None

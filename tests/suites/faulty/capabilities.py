@@ -1,4 +1,4 @@
-"""Capabilities that are claimed and not kept."""
+"""Capabilities that are claimed but missing."""
 
 from typing import Any, Final
 
@@ -61,7 +61,7 @@ __all__ = [
 
 
 class _Changes(Fault):
-    """Changes what is sent or asked for."""
+    """Changes what is sent or subscribed to."""
 
     def envelope(self, envelope: Envelope) -> Envelope:
         return envelope
@@ -99,35 +99,35 @@ class BodiesAreText(_Changes):
 
 
 class EmptyIsNone(_Changes):
-    """Empty bodies are the same as none."""
+    """Empty bodies arrive as no body."""
 
     def envelope(self, envelope: Envelope) -> Envelope:
         return _changed(envelope, body=envelope.body or None)
 
 
 class ExpiryIgnored(_Changes):
-    """What has expired arrives all the same."""
+    """Expired messages arrive."""
 
     def envelope(self, envelope: Envelope) -> Envelope:
         return _changed(envelope, expiration=0)
 
 
 class HidesDelays(_Changes):
-    """What is to come later comes at once."""
+    """Delayed messages arrive at once."""
 
     def envelope(self, envelope: Envelope) -> Envelope:
         return _changed(envelope, delivery_time=0)
 
 
 class PriorityReversed(_Changes):
-    """What is urgent comes last."""
+    """Messages of high priority come last."""
 
     def envelope(self, envelope: Envelope) -> Envelope:
         return _changed(envelope, priority=9 - envelope.priority)
 
 
 class GroupsIgnored(_Changes):
-    """The messages of a group go to anybody."""
+    """The messages of a group go to any consumer."""
 
     def envelope(self, envelope: Envelope) -> Envelope:
         properties = {f"hidden_{name}": value for name, value in envelope.properties.items()}
@@ -140,13 +140,13 @@ class GroupsIgnored(_Changes):
 
 
 class OnceIsTwice(_Changes):
-    """Duplicates are not known."""
+    """Duplicates are not dropped."""
 
     def envelope(self, envelope: Envelope) -> Envelope:
         return _changed(envelope, duplicate_id=None)
 
 
-# -- what is asked for
+# -- what is subscribed to
 
 
 class TopicSelectorsIgnored(_Changes):
@@ -219,7 +219,7 @@ class DurableIsShared(_Changes):
 
 
 class KeyIgnoresClient(_Changes):
-    """Two client ids that name their subscriptions alike have one."""
+    """Subscriptions of the same name under two client ids are one."""
 
     def interest(self, interest: Interest, link: LayerLink) -> Interest:
         return _changed(interest, shared=interest.shared or interest.durable)
@@ -246,7 +246,7 @@ class IdsAreShared(Fault):
 
 
 class _Temporaries(Fault):
-    """Temporary destinations are ordinary ones below."""
+    """Temporary destinations are ordinary destinations of the backend below."""
 
     def __init__(self) -> None:
         self.owners: dict[str, LayerLink] = {}
@@ -267,14 +267,14 @@ class _Temporaries(Fault):
 
 
 class TemporariesForAll(_Temporaries):
-    """A temporary destination is consumed by others."""
+    """Other links can consume a temporary destination."""
 
     def delete(self, link: LayerLink, address: Address) -> None:
         self.owners.pop(address.name, None)
 
 
 class TemporariesOutlive(_Temporaries):
-    """A temporary destination of a link that was cut is there still."""
+    """A temporary destination survives its link."""
 
     def subscribe(self, channel: LayerChannel, interest: Interest, inbox: LayerSubscription) -> Subscription:
         if interest.address.temporary and self.owners.get(interest.address.name) is not channel.link:
@@ -346,7 +346,7 @@ class SendsThenAccepts(_Held):
 
 
 class VisibleBeforeCommit(Fault):
-    """The sends of a transaction are there before its commit."""
+    """The sends of a transaction are visible before its commit."""
 
     def __init__(self) -> None:
         self.plain: dict[LayerLink, Channel] = {}
@@ -371,7 +371,7 @@ class RollbackKeepsSends(_Held):
 
 
 class RollbackForgetsTokens(Fault):
-    """After a rollback the tokens that were accepted are unknown."""
+    """After a rollback the tokens that were accepted cannot be settled."""
 
     def __init__(self) -> None:
         self.accepted: set[Any] = set()
@@ -391,7 +391,7 @@ class RollbackForgetsTokens(Fault):
 
 
 class AcceptsOutsideTransactions(Fault):
-    """What is accepted in a transaction is gone before its commit."""
+    """Messages accepted in a transaction are removed before its commit."""
 
     def channel(self, link: LayerLink, transacted: bool) -> Channel:
         return super().channel(link, False)
@@ -406,7 +406,7 @@ class AcceptsOutsideTransactions(Fault):
 
 
 class CloseCommits(Fault):
-    """A channel that is closed commits."""
+    """Closing a channel commits its transaction."""
 
     def close_channel(self, channel: LayerChannel) -> None:
         if channel.transacted and not channel.link.dead:
@@ -418,7 +418,7 @@ class CloseCommits(Fault):
 
 
 class ReleasedCounts(Fault):
-    """What nobody has seen comes again flagged and counted."""
+    """Released messages are delivered again marked and counted."""
 
     def settle(
         self, subscription: LayerSubscription, tokens: list[Any], outcome: Outcome, ticket: Ticket | None, failures: int
@@ -437,14 +437,14 @@ class FailuresIgnored(Fault):
 
 
 class CountsWrongly(Fault):
-    """Every redelivery is the second delivery."""
+    """Every redelivery has the delivery count 2."""
 
     def put(self, subscription: LayerSubscription, arrival: Arrival) -> None:
         super().put(subscription, _changed(arrival, delivery_count=min(2, arrival.delivery_count)))
 
 
 class RejectedDropped(Fault):
-    """What is rejected is gone."""
+    """Rejected messages are dropped."""
 
     def settle(
         self, subscription: LayerSubscription, tokens: list[Any], outcome: Outcome, ticket: Ticket | None, failures: int
@@ -454,7 +454,7 @@ class RejectedDropped(Fault):
 
 
 class RejectedReturns(Fault):
-    """What is rejected comes again."""
+    """Rejected messages are delivered again."""
 
     def settle(
         self, subscription: LayerSubscription, tokens: list[Any], outcome: Outcome, ticket: Ticket | None, failures: int

@@ -1,4 +1,4 @@
-"""Each named case runs on its faulty variants, and passes here when it fails there and says which promise is broken."""
+"""Each named case runs on its faulty variants; here it passes if it fails there and quotes the broken promise."""
 
 import os
 from collections.abc import Generator, Iterator
@@ -11,7 +11,7 @@ from tests.suites.faulty.support import be_impatient, broken_harness
 from tests.suites.faulty.table import TABLE, Row
 
 WHOLE = os.environ.get("JMSBRIDGE_FAULTY")
-"""The variant on which every case runs, and is reported as it is."""
+"""The variant on which all cases run, with their results unchanged."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -25,7 +25,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A case may be named with one of its parameters only."""
+    """Keep only the named parameter of a case, if a row names one."""
     if WHOLE is not None:
         return
     items[:] = [item for item in items if (row := _row(item)) is None or _is_named(item, row)]
@@ -53,14 +53,14 @@ def harness(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """The other way round."""
+    """Invert the result: a failure that quotes the promise passes, anything else fails."""
     report = yield
     row = _row(item)
     if row is None or report.when != "call" or WHOLE is not None:
         return report
     if not report.failed:
         report.outcome = "failed"
-        report.longrepr = f"{item.name} does not notice: {row.fault.__doc__}"
+        report.longrepr = f"{item.name} does not detect: {row.fault.__doc__}"
     elif quoted(row.broken) in report.longreprtext:
         report.outcome = "passed"
     else:

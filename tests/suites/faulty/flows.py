@@ -1,4 +1,4 @@
-"""Faults of sending, arriving and settling that no capability excuses."""
+"""Faults of sending, arriving and settling that do not depend on a capability."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
@@ -50,7 +50,7 @@ class SendsOutOfOrder(Fault):
 
 
 class CancelsWhatIsOnItsWay(Fault):
-    """A send that is on its way to the broker is said to have been taken back."""
+    """A send that is already on its way to the broker is reported as cancelled."""
 
     slow = True
     cancels = True
@@ -109,7 +109,7 @@ class GivesOneTooMany(Fault):
 
 
 class StartsWithCredit(Fault):
-    """A subscription has credit before anybody granted any."""
+    """A subscription has credit before the first grant."""
 
     def subscribe(self, channel: LayerChannel, interest: Any, inbox: LayerSubscription) -> Any:
         made = super().subscribe(channel, interest, inbox)
@@ -118,7 +118,7 @@ class StartsWithCredit(Fault):
 
 
 class CreditReplaces(Fault):
-    """A grant replaces what was left of the one before."""
+    """A grant replaces the remaining credit instead of adding to it."""
 
     def grant(self, subscription: LayerSubscription, count: int) -> None:
         subscription.inner.drain(Answer(lambda: None, lambda error: None))
@@ -147,14 +147,14 @@ class DrainKeepsCredit(Fault):
 
 
 class ArrivesAfterClose(Fault):
-    """A closed subscription goes on."""
+    """A closed subscription continues to deliver."""
 
     def close_subscription(self, subscription: LayerSubscription) -> None:
         subscription.inner.grant(5)
 
 
 class RetiredGoesOn(Fault):
-    """A retired subscription is a consumer still."""
+    """A retired subscription still gets messages."""
 
     def retire(self, subscription: LayerSubscription) -> None:
         subscription.inner.grant(5)
@@ -181,7 +181,7 @@ class SettlesTheFirst(Fault):
 
 
 class _Outcomes(Fault):
-    """Takes some outcomes for others."""
+    """Replaces some outcomes by others."""
 
     taken_for: ClassVar[dict[Outcome, tuple[Outcome, int | None]]]
 
@@ -193,19 +193,19 @@ class _Outcomes(Fault):
 
 
 class AcceptedReturns(_Outcomes):
-    """What was accepted comes again."""
+    """Accepted messages are delivered again."""
 
     taken_for: ClassVar = {Outcome.ACCEPTED: (Outcome.RELEASED, None)}
 
 
 class Unflagged(_Outcomes):
-    """What failed comes again as if it had never been delivered."""
+    """Failed messages are delivered again unmarked."""
 
     taken_for: ClassVar = {Outcome.FAILED: (Outcome.RELEASED, None)}
 
 
 class RequeuedFailed(Fault):
-    """What nobody said has failed counts as a failure."""
+    """REQUEUED counts as a failure."""
 
     def settle(
         self, subscription: LayerSubscription, tokens: list[Any], outcome: Outcome, ticket: Ticket | None, failures: int
@@ -216,7 +216,7 @@ class RequeuedFailed(Fault):
 
 
 class BeginsRedelivered(Fault):
-    """The first delivery is flagged."""
+    """The first delivery is marked as a redelivery."""
 
     def put(self, subscription: LayerSubscription, arrival: Arrival) -> None:
         flagged = msgspec.structs.replace(arrival, redelivered=True, delivery_count=max(2, arrival.delivery_count))
@@ -231,7 +231,7 @@ class LosesHeaders(Fault):
 
 
 class DropsAfterTwenty(Fault):
-    """The twentieth time that a message comes back it is dropped."""
+    """A message is dropped when it is returned for the twentieth time."""
 
     def __init__(self) -> None:
         self.back: dict[str | None, int] = {}
@@ -289,7 +289,7 @@ class DropsWhatLinksHeld(DropsWhatChannelsHeld):
 
 
 class KeepsWhatChannelsHeld(Fault):
-    """A channel that is closed keeps what it holds until its link ends."""
+    """The unsettled messages of a closed channel are requeued only when its link ends."""
 
     def close_channel(self, channel: LayerChannel) -> None:
         for subscription in channel.subscriptions:
@@ -298,7 +298,7 @@ class KeepsWhatChannelsHeld(Fault):
 
 
 class HidesFromThoseWhoWait(Fault):
-    """What a dead link held is only seen by consumers that come after its death."""
+    """Messages of a lost link go only to consumers that are created after the loss."""
 
     def __init__(self) -> None:
         self.holders: dict[Any, LayerLink] = {}
@@ -306,7 +306,7 @@ class HidesFromThoseWhoWait(Fault):
     def put(self, subscription: LayerSubscription, arrival: Arrival) -> None:
         holder = self.holders.get(arrival.token)
         if holder is not None and holder is not subscription.channel.link and not holder.dead:
-            return  # it is on the way from a link that dies at this moment
+            return  # it is on its way from a link that is being lost
         self.holders[arrival.token] = subscription.channel.link
         super().put(subscription, arrival)
 
@@ -323,7 +323,7 @@ class HidesFromThoseWhoWait(Fault):
 
 
 class KeepsTopics(Fault):
-    """What is published stays in the broker."""
+    """Published messages are stored even without subscriptions."""
 
     def send(self, channel: LayerChannel, envelope: Envelope, ticket: Ticket | None) -> None:
         if envelope.address.topic and not channel.link.dead:

@@ -1,4 +1,4 @@
-"""A backend around another one that passes everything on; a faulty variant overrides the verb that it gets wrong."""
+"""A backend around another one that passes everything on; a faulty variant overrides the verb that it breaks."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
@@ -29,7 +29,7 @@ __all__ = ["Answer", "Fault", "LayerBackend", "LayerChannel", "LayerLink", "Laye
 
 
 class Answer:
-    """A ticket that calls what it was made with."""
+    """A ticket that calls the two functions that it was made with."""
 
     def __init__(self, succeed: Callable[[], object], fail: Callable[[BackendError], object]) -> None:
         self._succeed = succeed
@@ -100,16 +100,16 @@ class LayerLink:
         self.fault.close_link(self)
 
     def lost(self, error: BackendError) -> None:
-        """The link below died."""
+        """The link below was lost."""
         self.dead = True
         self.fault.lost(self, error)
 
     def channel_lost(self, channel: Channel, error: BackendError) -> None:
-        """The backends below lose none."""
-        raise NotImplementedError
+        """A channel of the link below was lost alone."""
+        self.fault.channel_lost(next(each for each in self.channels if each.inner is channel), error)
 
     def subscription_lost(self, subscription: Subscription, error: BackendError) -> None:
-        """The backends below lose none in these cases."""
+        """The backends below do not lose single subscriptions in these cases."""
         raise NotImplementedError
 
     def throttled(self, active: bool) -> None:
@@ -195,7 +195,7 @@ class LayerSubscription:
         self.fault.put(self, arrival)
 
     def put_again(self, arrival: Arrival) -> None:
-        """Only after an interrupt, which these cases have none of."""
+        """Called only after an interrupt; these cases have none."""
         raise NotImplementedError
 
 
@@ -205,12 +205,14 @@ class _Retiring(LayerSubscription):
 
 
 class Fault:
-    """No fault: each verb is handed to the object below. One of these stands behind all links of a backend.
+    """No fault: each verb is passed to the object below. All links of a backend share one of these.
 
-    ``slow`` says whether the backend below is slow, so that the fault has time to show.
+    ``slow`` says whether the backend below is slow, so that the fault has time to show; ``loses_channels`` whether it
+    must be able to lose a single channel.
     """
 
     slow: ClassVar[bool] = False
+    loses_channels: ClassVar[bool] = False
     retires: ClassVar[bool] = True
     cancels: ClassVar[bool] = False
 
@@ -222,7 +224,7 @@ class Fault:
         return backend.inner.open(below, options, link)
 
     def opened(self, link: LayerLink) -> None:
-        """A link is there."""
+        """Called for each new link."""
 
     def channel(self, link: LayerLink, transacted: bool) -> Channel:
         """Open a channel."""
@@ -237,7 +239,7 @@ class Fault:
         link.inner.delete(address)
 
     def unsubscribe(self, link: LayerLink, *what: Any) -> None:
-        """Forget a durable subscription."""
+        """Delete a durable subscription."""
         link.inner.unsubscribe(*what)
 
     def close_link(self, link: LayerLink) -> None:
@@ -245,15 +247,19 @@ class Fault:
         link.inner.close()
 
     def lost(self, link: LayerLink, error: BackendError) -> None:
-        """A link has died."""
+        """Called when a link is lost."""
         link.events.lost(error)
+
+    def channel_lost(self, channel: LayerChannel, error: BackendError) -> None:
+        """Called when a single channel is lost."""
+        channel.link.events.channel_lost(channel, error)
 
     def send(self, channel: LayerChannel, envelope: Envelope, ticket: Ticket | None) -> None:
         """Send."""
         channel.inner.send(envelope, ticket)
 
     def cancel(self, channel: LayerChannel, tickets: Sequence[Ticket]) -> None:
-        """Take sends back; the backends below write each at once, so there is nothing to take back."""
+        """Cancel sends: none, because the backends below write each at once."""
 
     def subscribe(self, channel: LayerChannel, interest: Interest, inbox: LayerSubscription) -> Subscription:
         """Subscribe."""
@@ -282,11 +288,11 @@ class Fault:
         subscription.inner.settle(tokens, outcome, ticket, failures)
 
     def drain(self, subscription: LayerSubscription, ticket: Ticket) -> None:
-        """Take the credit back."""
+        """Drain the subscription."""
         subscription.inner.drain(ticket)
 
     def retire(self, subscription: LayerSubscription) -> None:
-        """Be no consumer any more."""
+        """Retire the subscription."""
         assert isinstance(subscription.inner, Retires)
         subscription.inner.retire()
 
@@ -295,10 +301,10 @@ class Fault:
         subscription.inner.close()
 
     def put(self, subscription: LayerSubscription, arrival: Arrival) -> None:
-        """A message has come."""
+        """Called for each arrival."""
         subscription.inbox.put(arrival)
 
     def check(self, link: LayerLink) -> None:
-        """For verbs that a fault does without the link below."""
+        """Raise LinkLost if the link is lost; for verbs that a fault implements without the link below."""
         if link.dead:
-            raise LinkLost("the link is dead")
+            raise LinkLost("the link was lost")

@@ -1,4 +1,4 @@
-"""The table of faulty variants is whole, and the suite says what each case of the contract is about."""
+"""The table of faulty variants is complete, and each case of the contract names what it tests."""
 
 from types import FunctionType
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from jmsbridge.spi import Native
 from jmsbridge.testing import suite
 from jmsbridge.testing.promises import capabilities, promises
-from tests.suites.faulty import answers, flows
+from tests.suites.faulty import answers, channels, flows, transactions
 from tests.suites.faulty import capabilities as faulty_capabilities
 from tests.suites.faulty.table import TABLE
 
@@ -18,7 +18,7 @@ def _marks(case: FunctionType, name: str) -> list[Any]:
 
 
 def test_every_variant_is_in_the_table() -> None:
-    made = {name for module in (answers, flows, faulty_capabilities) for name in module.__all__}
+    made = {name for module in (answers, channels, flows, transactions, faulty_capabilities) for name in module.__all__}
     assert made == {row.name for row in TABLE}
 
 

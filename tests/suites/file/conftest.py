@@ -11,30 +11,30 @@ from jmsbridge.testing import Harness
 from jmsbridge.testing.suite.support import eventually
 from tests.suites.layered.harness import stored_at
 
-if "embedded" not in registry.names():  # a bare checkout: nothing is installed, so there is no entry point
+if "embedded" not in registry.names():  # in a checkout that is not installed there is no entry point
     registry.register("embedded", jmsbridge_embedded.backend)
 
 
 class FileHarness(Harness):
-    """A file of its own for each test."""
+    """A new file for each test."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         super().__init__(f"embedded:{path}")
 
     def cut(self) -> None:
-        """All links of this process to the file die; its messages stay."""
+        """All links of this process to the file are lost; its messages stay."""
         jmsbridge_embedded.cut(path=str(self._path))
 
     def stored(self) -> int:
-        """What is in queues and subscriptions."""
+        """The number of messages in queues and subscriptions."""
         return stored_at(self.endpoint, self.options)
 
 
 @pytest.fixture
 def harness(tmp_path: Path) -> Iterator[Harness]:
-    """What every case of the suite asks for."""
+    """The fixture that every case of the suite uses."""
     with FileHarness(tmp_path / "suite.db") as made:
         yield made
-    # a supervisor may be closing a link of its own; then nothing is left but the database
+    # a supervisor may still be closing its link; afterwards only the database is left
     eventually(lambda: {file.name for file in tmp_path.iterdir()} <= {"suite.db"})

@@ -15,14 +15,14 @@ __all__ = ["EmbeddedHarness", "stored_at"]
 
 _numbers = itertools.count(1)
 
-if "embedded" not in registry.names():  # a bare checkout: nothing is installed, so there is no entry point
+if "embedded" not in registry.names():  # in a checkout that is not installed there is no entry point
     registry.register("embedded", jmsbridge_embedded.backend)
 
 
 class EmbeddedHarness(Harness):
-    """A memory broker of its own for each test, by way of the backend that is registered for ``scheme``.
+    """A new memory broker for each test, through the backend that is registered for ``scheme``.
 
-    ``networked`` has the URL name a host, for backends that connect to one when it has a port.
+    With ``networked`` the URL names a host, for backends that connect to it if it has a port.
     """
 
     def __init__(self, scheme: str = "embedded", *, networked: bool = False) -> None:
@@ -31,7 +31,7 @@ class EmbeddedHarness(Harness):
         super().__init__(f"{scheme}:{'//localhost' if networked else ''}?broker={self._broker}")
 
     def cut(self) -> None:
-        """All links of this test's broker die, or those of this harness alone; its messages stay."""
+        """All links of this test's broker are lost, or only those of this harness; its messages stay."""
         if self._alone is None:
             jmsbridge_embedded.cut(self._broker)
             return
@@ -42,7 +42,7 @@ class EmbeddedHarness(Harness):
             link.tell(LinkLost("the link was cut"))
 
     def freeze(self, direction: Direction | None = None) -> None:
-        """What is behind a slow I/O thread comes no further; otherwise all is answered at once."""
+        """Stop one direction of the slow I/O thread; without one, all calls are answered at once."""
         backend: Any = self.backend
         while not isinstance(backend, SlowBackend):
             if not hasattr(backend, "inner"):
@@ -59,18 +59,18 @@ class EmbeddedHarness(Harness):
         return other
 
     def stored(self) -> int:
-        """What is in queues and subscriptions."""
+        """The number of messages in queues and subscriptions."""
         return stored_at(Endpoint(scheme="embedded"), self.options)
 
     def open_link(self, events: LinkEvents | None = None, *, client_id: str | None = None) -> Link:
-        """A link of its own, closed at the end."""
+        """A new link, closed at the end."""
         link = super().open_link(events, client_id=client_id)
         if self._alone is not None:
             self._alone.append(link)
         return link
 
     def close(self) -> None:
-        """Close what was opened, and drop the broker."""
+        """Close all links, and drop the broker."""
         try:
             super().close()
         finally:

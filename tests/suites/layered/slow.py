@@ -1,7 +1,7 @@
 """Any backend behind a slow I/O thread: each verb takes some milliseconds to the broker, each answer as many back.
 
 The backend below answers at once, in the caller's thread. Behind this layer nothing is answered before a verb returns,
-so that what assumes it shows.
+so code that expects an answer at once fails.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 
 class SlowBackend:
-    """The SPI's Backend. An endpoint with a port is one of a network: somebody must listen there."""
+    """The SPI's Backend. If an endpoint has a port, a server must listen there."""
 
     def __init__(self, name: str, inner: Backend, delay: float = 0.002) -> None:
         self.name = name
@@ -52,14 +52,14 @@ class SlowBackend:
         self.links: set[_Link] = set()
 
     def open(self, endpoint: Endpoint, options: Any, events: LinkEvents) -> Link:
-        """A link of the backend below, behind a wire of its own."""
+        """A link of the backend below, behind a new wire."""
         if endpoint.port is not None:
             _reach(endpoint)
         below = msgspec.structs.replace(endpoint, scheme=self.inner.name, host=None, port=None)
         return _Link(self, lambda told: self.inner.open(below, options, told), events)
 
     def freeze(self, direction: Direction | None = None) -> None:
-        """Nothing passes any more on the links that there are."""
+        """Stop one direction of all existing links."""
         for link in list(self.links):
             link.wire.freeze(set(Direction) if direction is None else {direction})
 
@@ -72,7 +72,7 @@ def _reach(endpoint: Endpoint) -> None:
 
 
 class _Question:
-    """What was asked and is not answered yet."""
+    """A pending call."""
 
     def __init__(self, ticket: Ticket) -> None:
         self.ticket = ticket
@@ -141,7 +141,7 @@ class _Link:
     # -- how verbs pass ------------------------------------------------------------------------------------------
 
     def ask(self, ticket: Ticket | None, verb: Callable[[Ticket | None], None]) -> None:
-        """Hand a path verb to the wire."""
+        """Pass a verb that does not block to the wire."""
         if ticket is None:
             self._check()
             self.wire.carry(Direction.OUT, lambda: _quietly(verb))
@@ -160,7 +160,7 @@ class _Link:
         verb(_Asked(self, question))
 
     def answer(self, question: _Question, error: BackendError | None) -> None:
-        """An answer has come over the wire."""
+        """An answer arrived over the wire."""
         with self._lock:
             asked = question in self._open
             self._open.pop(question, None)
@@ -168,7 +168,7 @@ class _Link:
             question.tell(error)
 
     def call(self, verb: Callable[[], T]) -> T:
-        """Do what blocks, and wait for what comes of it."""
+        """Call a verb that blocks, and wait for its result."""
         waiter, results = _Waiter(), list[T]()
 
         def do(ticket: Ticket | None) -> None:
@@ -191,7 +191,7 @@ class _Link:
     # -- the end -------------------------------------------------------------------------------------------------
 
     def lose(self, error: BackendError) -> None:
-        """The link below has died; this one hears of it as late as of everything else."""
+        """The link below was lost; the news takes as long as any answer."""
         self.wire.tear(lambda: self._die(error))
 
     def _die(self, error: BackendError) -> None:
@@ -236,12 +236,12 @@ class _Link:
 
 
 def _quietly(verb: Callable[[Ticket | None], None]) -> None:
-    with contextlib.suppress(BackendError):  # nobody asked for an answer
+    with contextlib.suppress(BackendError):  # without a ticket there is no answer
         verb(None)
 
 
 class _Events:
-    """What the link below says goes over the wire, but for its death, which drops what is on the wire."""
+    """Events of the link below go over the wire; its loss also drops what is on the wire."""
 
     def __init__(self, link: _Link) -> None:
         self._link = link
@@ -322,7 +322,7 @@ class _Subscription:
 
 
 class _Retiring(_Subscription):
-    """One that offers it."""
+    """A subscription that offers ``retire``."""
 
     def retire(self) -> None:
         assert isinstance(self.inner, Retires)

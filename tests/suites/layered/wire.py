@@ -1,4 +1,4 @@
-"""A wire of some milliseconds: what is put on it comes out at the other end later, in order, on one thread."""
+"""A wire with a delay: actions are run later, in order, on one thread."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ __all__ = ["Wire"]
 class Wire:
     """Carries actions in both directions; each is called ``delay`` seconds after it was given.
 
-    What an action does is done on the wire's thread, without its lock.
+    Actions run on the wire's thread, without its lock.
     """
 
     def __init__(self, delay: float, name: str) -> None:
@@ -33,12 +33,12 @@ class Wire:
                 self._more.notify()
 
     def freeze(self, directions: set[Direction]) -> None:
-        """Let nothing come out in these directions any more."""
+        """Stop these directions for good."""
         with self._more:
             self._frozen |= directions
 
     def tear(self, action: Callable[[], None]) -> None:
-        """Drop all that is on the wire; this action is what comes out next, and nothing after it."""
+        """Drop everything that is on the wire; run this action next, and none after it."""
         with self._more:
             if self._ended:
                 return
@@ -48,7 +48,7 @@ class Wire:
             self._more.notify()
 
     def end(self) -> None:
-        """Drop all that is on the wire, and end its thread. Idempotent."""
+        """Drop everything that is on the wire, and end its thread. Idempotent."""
         with self._more:
             self._ended = True
             self._clear()

@@ -1,4 +1,4 @@
-"""How the compliance suite reaches the embedded broker behind a mask, where the facade has to emulate much."""
+"""The harness of the embedded broker behind a mask, where the facade emulates many features."""
 
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -16,14 +16,14 @@ registry.register("barest", MaskedBackend("barest", LEAST))
 
 
 class BarestHarness(EmbeddedHarness):
-    """Everything is emulated that can be."""
+    """Every feature that can be emulated is emulated."""
 
     emulation: ClassVar[Any] = "allow"
 
 
 @pytest.fixture(params=["masked", "barest"])
 def harness(request: pytest.FixtureRequest) -> Iterator[Harness]:
-    """What every case of the suite asks for, once as RabbitMQ would be, once with as little as there can be."""
+    """The fixture that every case uses: once with the capabilities of RabbitMQ, once with the fewest possible."""
     made = EmbeddedHarness("masked") if request.param == "masked" else BarestHarness("barest")
     with made:
         yield made

@@ -1,4 +1,4 @@
-"""The embedded broker behind a mask: what the mask leaves out the broker really cannot do any more.
+"""The embedded broker behind a mask: the broker cannot use the features that the mask hides.
 
 With it every emulation of the facade is tested without a server, by the whole compliance suite.
 """
@@ -44,7 +44,7 @@ LEAST = (
     | Native.CREDIT
     | Native.UNLIMITED_REQUEUE
 )
-"""As little as leaves everything else to be emulated."""
+"""The fewest capabilities with which everything else can be emulated."""
 
 
 class MaskedBackend:
@@ -56,7 +56,7 @@ class MaskedBackend:
         self.name = name
         self.native = native
         self.below = below
-        """What subscriptions lack besides, as those of a quorum queue do."""
+        """Further capabilities that subscriptions lack, like those of a quorum queue."""
 
     def open(self, endpoint: Endpoint, options: Any, events: LinkEvents) -> Link:
         """A link to the embedded broker that the options name."""
@@ -108,7 +108,7 @@ class _Link:
 
     def _check_temporaries(self) -> None:
         if Native.TEMPORARY not in self.native:
-            self.inner.channel(False).close()  # a dead link says so
+            self.inner.channel(False).close()  # a lost link raises LinkLost
             raise NotSupported(f"{self.broker} has no temporary destinations")
 
     def unsubscribe(self, key: str, address: Address | None) -> None:
@@ -118,7 +118,7 @@ class _Link:
         self.inner.close()
 
     def plain(self, address: Address) -> Address:
-        """The destination as the broker has it."""
+        """The destination under the name that the broker uses."""
         if address.temporary and Native.TEMPORARY not in self.native:
             return msgspec.structs.replace(address, temporary=False)
         return address
@@ -133,7 +133,7 @@ class _Channel:
         self.inner.send(self._hide(envelope), ticket)
 
     def _hide(self, envelope: Envelope) -> Envelope:
-        """The message as a broker sees it that does not know what the mask leaves out."""
+        """The message as a broker without the hidden features sees it."""
         native, hidden = self.link.native, dict[str, Any](address=envelope.address)
         properties = envelope.properties
         if Native.PRIORITY not in native:
@@ -158,7 +158,7 @@ class _Channel:
         if interest.mode is Mode.BROWSE and Native.BROWSE not in native:
             raise NotSupported(f"{self.link.broker} has no browsers")
         if interest.selector is not None and feature not in native:
-            # part of the definition, without any effect
+            # part of the subscription's definition, without effect
             changes["selector"] = f"({interest.selector}) OR 1 = 1" if interest.address.topic else None
         if Native.NO_LOCAL not in native:
             changes["no_local"] = False
@@ -180,7 +180,7 @@ class _Channel:
 
 
 class _Inbox:
-    """Brings back what the mask hid."""
+    """Restores what the mask hid."""
 
     def __init__(self, native: Native, outer: Inbox) -> None:
         self._native = native
@@ -202,7 +202,7 @@ class _Inbox:
         true, grouping = envelope.properties[_HIDDEN]
         properties = {name: value for name, value in envelope.properties.items() if name != _HIDDEN}
         changes: dict[str, Any] = {"properties": properties | grouping}
-        if envelope.address.name == true["address"].name:  # otherwise the broker moved it, and has changed it
+        if envelope.address.name == true["address"].name:  # otherwise the broker has moved and changed the message
             changes |= true
         count = arrival.delivery_count
         if Native.DELIVERY_COUNT not in self._native:

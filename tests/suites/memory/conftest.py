@@ -10,6 +10,6 @@ from tests.suites.layered.harness import EmbeddedHarness
 
 @pytest.fixture
 def harness() -> Iterator[Harness]:
-    """What every case of the suite asks for."""
+    """The fixture that every case of the suite uses."""
     with EmbeddedHarness() as made:
         yield made

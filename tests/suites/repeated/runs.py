@@ -1,4 +1,4 @@
-"""One whole run of the compliance suite on the embedded broker, in processes of its own."""
+"""One complete run of the compliance suite on the embedded broker, in separate processes."""
 
 import os
 import re
@@ -15,7 +15,7 @@ SLOWEST = 10.0  # seconds that a case may take
 
 @dataclass(frozen=True)
 class Run:
-    """What came of it."""
+    """The result of a run."""
 
     returned: int
     output: str
@@ -34,7 +34,7 @@ class Run:
         return {name: seconds for name, seconds in self.cases.items() if seconds > SLOWEST}
 
     def assert_perfect(self) -> None:
-        """Everything ran, natively, and soon."""
+        """Check that every case ran, natively and quickly."""
         assert self.returned == 0, self.output[-6000:]
         assert re.fullmatch(r"embedded: \d+ native, 0 emulated, 0 refused", self.compliance), self.output[-3000:]
         assert len(self.cases) >= 250
@@ -42,12 +42,12 @@ class Run:
 
 
 def run_suite(folder: Path, seed: int, *, switching: bool, workers: int, timeout: float) -> Run:
-    """Run every case once, in the order that the seed gives; with ``switching``, with as many races as can be had."""
+    """Run every case once, in the order that the seed gives; ``switching`` provokes races."""
     report = folder / "report.xml"
     command = [sys.executable, "-m", "pytest", "-q", "-n", str(workers), "-p", "randomly", f"--randomly-seed={seed}"]
     command += ["-p", "no:cacheprovider", f"--junit-xml={report}", f"--timeout={SLOWEST}"]  # shows where it hangs
     command += ["tests/suites/memory"]
-    # Nothing of the run that this is part of may reach the new one.
+    # The new run must not inherit the settings of this one.
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "JMSBRIDGE"))}
     if switching:
         command += ["-p", "tools.switching"]

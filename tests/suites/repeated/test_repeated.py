@@ -1,4 +1,4 @@
-"""The compliance suite twenty times in a row, and twenty times while threads change as often as they can.
+"""The compliance suite twenty times in a row, and twenty times with as many thread switches as possible.
 
 Each run has another order; its seed is in the name of the test, and ``JMSBRIDGE_SEED=…`` makes all runs start from it.
 """

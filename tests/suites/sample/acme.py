@@ -1,4 +1,4 @@
-"""The sample backend and its harness, from where they are shipped."""
+"""The sample backend and its harness, imported from the package that ships them."""
 
 import importlib
 import sys
@@ -8,7 +8,7 @@ from jmsbridge.testing.sample import FOLDER
 
 __all__ = ["SampleHarness", "acme", "harness"]
 
-sys.path.insert(0, str(FOLDER))  # its conftest imports ``acme_jms`` as that of a copy does
+sys.path.insert(0, str(FOLDER))  # its conftest imports ``acme_jms``, as in a copy
 acme: Any = importlib.import_module("acme_jms")
 _shipped: Any = importlib.import_module("jmsbridge.testing.sample.conftest")
 SampleHarness: Any = _shipped.SampleHarness

@@ -1,4 +1,4 @@
-"""The sample is copied by one command, small, and green where it was copied to."""
+"""The sample is small and copied by one command; a copy passes the contract."""
 
 import subprocess
 import sys
@@ -28,7 +28,7 @@ def test_a_copy_has_what_a_distribution_needs(tmp_path: Path) -> None:
     assert made == {"pyproject.toml", "conftest.py", "test_suite.py", *package}
 
 
-def test_nothing_is_copied_over(tmp_path: Path) -> None:
+def test_an_existing_folder_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(FileExistsError):
         copy(tmp_path)

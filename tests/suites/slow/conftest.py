@@ -19,19 +19,19 @@ registry.register("slowembedded", SlowBackend("slowembedded", jmsbridge_embedded
 
 
 class SlowSampleHarness(SampleHarness):  # type: ignore[misc]  # a copy of the sample has no types here
-    """The sample's own, which can also stop what is on its way."""
+    """The harness of the sample, which can also freeze the wire."""
 
     def freeze(self, direction: Direction | None = None) -> None:
-        """Nothing passes any more on the links that there are."""
+        """Stop one direction of all existing links."""
         _sample.freeze(direction)
 
     def lose_channel(self, channel: Channel) -> bool:
-        """The layer does not pass on that a channel dies alone."""
+        """Not possible: the layer does not pass on the loss of a single channel."""
         return False
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """The sample runs everything, what is above the contract in long runs; the embedded broker runs the contract."""
+    """The sample runs the contract, and in long runs the whole suite; the embedded broker runs the contract."""
     if "harness" in metafunc.fixturenames:
         level: Any = next((mark.args[0] for mark in metafunc.definition.iter_markers("level")), "semantics")
         sample: Any = "sample" if level == "contract" else pytest.param("sample", marks=pytest.mark.long)
@@ -41,7 +41,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def harness(request: pytest.FixtureRequest) -> Iterator[Harness]:
-    """What every case of the suite asks for."""
+    """The fixture that every case of the suite uses."""
     sample: Harness = SlowSampleHarness("slowsample")
     with sample if request.param == "sample" else EmbeddedHarness("slowembedded", networked=True) as made:
         yield made

@@ -1,4 +1,4 @@
-"""The fault proxy does to bytes what it says, and nothing else."""
+"""The fault proxy injects exactly the documented faults."""
 
 import socket
 import threading
@@ -14,7 +14,7 @@ Connect = Callable[[FaultProxy], socket.socket]
 
 
 class Echo:
-    """A server that sends back what it gets, and remembers how each connection ended."""
+    """An echo server that records how each connection ended."""
 
     def __init__(self) -> None:
         self.received: list[bytes] = []
@@ -116,7 +116,7 @@ def test_many_connections_at_once(proxy: FaultProxy, connect: Connect) -> None:
     assert proxy.accepted == 50
 
 
-def test_delay_is_there_and_back_and_does_not_add_up(proxy: FaultProxy, connect: Connect) -> None:
+def test_delay_is_per_direction_and_does_not_add_up(proxy: FaultProxy, connect: Connect) -> None:
     one = connect(proxy)
     proxy.delay = 0.5
     started = time.monotonic()
@@ -125,7 +125,7 @@ def test_delay_is_there_and_back_and_does_not_add_up(proxy: FaultProxy, connect:
         eventually(lambda count=number + 1: proxy.passed(Direction.OUT) == count)  # type: ignore[misc]
     assert read(one, 20) == b"x" * 20
     took = time.monotonic() - started
-    assert 0.5 <= took < 4.0  # one after the other it would be ten seconds, or five where only one way adds up
+    assert 0.5 <= took < 4.0  # ten seconds if the delays added up, five if they added up in one direction
 
 
 def test_a_shorter_delay_overtakes_nothing(proxy: FaultProxy, connect: Connect) -> None:
@@ -150,7 +150,7 @@ def test_bandwidth_is_kept(proxy: FaultProxy, connect: Connect) -> None:
     assert took > 0.29
 
 
-def test_what_is_held_back_is_bounded(proxy: FaultProxy, connect: Connect) -> None:
+def test_buffered_bytes_are_bounded(proxy: FaultProxy, connect: Connect) -> None:
     """A client that sends to a network that is too slow for it is slowed down."""
     one = connect(proxy)
     proxy.bandwidth = 1000
@@ -203,7 +203,7 @@ def test_cut_after_exactly_so_many_bytes_in(proxy: FaultProxy, connect: Connect)
     one = connect(proxy)
     one.sendall(b"before")
     assert read(one, 6) == b"before"
-    proxy.cut_after(4, Direction.IN, how=End.CLOSE)  # counts from now
+    proxy.cut_after(4, Direction.IN, how=End.CLOSE)  # counting starts now
     one.sendall(b"0123456789")
     assert read(one, 4) == b"0123"
     assert one.recv(1) == b""
@@ -218,7 +218,7 @@ def test_cut_after_of_one_connection_only(proxy: FaultProxy, connect: Connect) -
     assert_reset(second)
 
 
-def test_cut_after_nothing_cuts_one_of_those_that_exist(proxy: FaultProxy, connect: Connect) -> None:
+def test_cut_after_zero_bytes_cuts_an_existing_connection(proxy: FaultProxy, connect: Connect) -> None:
     ones = [connect(proxy) for _ in range(3)]
     for one in ones:
         one.sendall(b"a")
@@ -230,8 +230,8 @@ def test_cut_after_nothing_cuts_one_of_those_that_exist(proxy: FaultProxy, conne
     assert read(again, 5) == b"again"
 
 
-def test_cut_now_counts_once_what_was_to_be_cut_anyway(proxy: FaultProxy, connect: Connect) -> None:
-    proxy.delay = 2 * LONG  # what it has read is on its way yet, so the cut after it is to come
+def test_cut_now_counts_a_connection_with_a_pending_cut_once(proxy: FaultProxy, connect: Connect) -> None:
+    proxy.delay = 2 * LONG  # the bytes that it read are still on their way, so the pending cut has not happened
     proxy.cut_after(3)
     one = connect(proxy)
     one.sendall(b"abc")
@@ -246,7 +246,7 @@ def test_half_open_then_resumed(proxy: FaultProxy, echo: Echo, connect: Connect)
     old.sendall(b"a")
     assert read(old, 1) == b"a"
     proxy.stall()
-    new = connect(proxy)  # accepted all the same
+    new = connect(proxy)  # accepted nevertheless
     for one in (old, new):
         one.sendall(b"b")
         one.settimeout(0.1)
@@ -324,7 +324,7 @@ def test_a_broker_that_is_not_there_ends_the_connection(connect: Connect) -> Non
         unused.bind(("127.0.0.1", 0))
         with (
             FaultProxy("127.0.0.1", unused.getsockname()[1]) as proxy,
-            pytest.raises(ConnectionResetError),  # on the way out of connect, or by the first read
+            pytest.raises(ConnectionResetError),  # raised by connect, or by the first read
         ):
             connect(proxy).recv(1)
 
@@ -361,7 +361,7 @@ def test_close_ends_everything_and_is_idempotent(echo: Echo, connect: Connect) -
 
 
 def test_a_hundred_megabytes_cost_less_than_a_second_of_the_processor(connect: Connect) -> None:
-    """With the thread that reads and the one that writes beside the proxy; the best of five. Usual is a tenth of it."""
+    """The best of five, including the test's own threads that read and write. A tenth of that is usual."""
     total = 60_000_000
     door = socket.create_server(("127.0.0.1", 0))
     with door, FaultProxy("127.0.0.1", door.getsockname()[1]) as proxy:
@@ -372,7 +372,7 @@ def test_a_hundred_megabytes_cost_less_than_a_second_of_the_processor(connect: C
 
 
 def _rate(one: socket.socket, other: socket.socket, total: int) -> float:
-    """Bytes for each second of the processor: what other programs do meanwhile does not count."""
+    """Bytes per second of CPU time, which does not depend on other programs."""
     piece = bytes(262_144)
     room = memoryview(bytearray(262_144))
 

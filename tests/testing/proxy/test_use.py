@@ -60,7 +60,7 @@ def test_the_harness_cuts_what_goes_through_it(server: socket.socket) -> None:
         socket.create_connection((harness.proxy.host, harness.proxy.port), LONG)
 
 
-def test_the_harness_has_others_aside(server: socket.socket) -> None:
+def test_harnesses_are_cut_independently(server: socket.socket) -> None:
     with ProxiedHarness(f"acme://127.0.0.1:{port(server)}") as harness:
         aside = harness.aside()
         assert aside.endpoint.port not in (harness.endpoint.port, port(server))
@@ -120,7 +120,7 @@ def test_the_command_cuts_again_and_again_until_ctrl_c(server: socket.socket) ->
     assert set(out.splitlines()) <= {"cut 0 connections", "cut 1 connections"}
 
 
-def test_the_command_explains_itself() -> None:
+def test_the_command_has_help() -> None:
     with _command("--help") as running:
         text, _ = running.communicate(timeout=_STARTING)
     options = ("listen", "delay", "bandwidth", "cut-after", "direction", "cut-every", "how", "half-open")
@@ -133,7 +133,7 @@ def test_the_command_explains_itself() -> None:
     ("arguments", "said"),
     [(("broker",), "'broker' names no port"), (("a:1", "--how", "gently"), "'gently' is not one of")],
 )
-def test_a_wrong_command_line_is_said_in_a_box(arguments: tuple[str, ...], said: str) -> None:
+def test_a_wrong_command_line_is_explained(arguments: tuple[str, ...], said: str) -> None:
     with _command(*arguments) as running:
         out, err = running.communicate(timeout=_STARTING)
     assert (running.returncode, out) == (2, "")

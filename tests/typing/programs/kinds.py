@@ -18,7 +18,7 @@ from jmsbridge import (
 
 
 def describe(message: Message) -> str:
-    """What a program does that takes whatever comes."""
+    """A program that handles every kind of message."""
     match message:
         case TextMessage():
             return message.text or ""

@@ -31,7 +31,7 @@ class Inbox:
 
 
 class Log:
-    """A CompletionListener, an ExceptionListener by another name, and good for both halves of the API."""
+    """A CompletionListener for the classic and the simplified API."""
 
     def __init__(self) -> None:
         self.completed: list[Message] = []

@@ -94,7 +94,7 @@ def decode(data: bytes, address: Address) -> Envelope:
 
 
 def _sheltered(value: Any) -> Any:
-    """The same with texts that UTF-8 cannot encode as extensions."""
+    """The value, with each text that UTF-8 cannot encode as an extension type."""
     kind = type(value)
     if kind is str:
         try:

@@ -227,7 +227,7 @@ class Dispatcher(Contents):
 
     # -- after an interrupt --------------------------------------------------------------------------------------
 
-    def mend_rings(self) -> None:
+    def rebuild_rings(self) -> None:
         """Rebuild the rings from the consumers' credits."""
         rings: dict[View, dict[Taker, None]] = {}
         for view in (self.main, *self.views.values()):

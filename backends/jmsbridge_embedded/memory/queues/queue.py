@@ -241,9 +241,9 @@ class Queue(Dispatcher):
             self.timetable.arm()
         self.rest()
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         """After an interrupt: rebuild what follows from credits and messages, and dispatch."""
-        self.mend_rings()
+        self.rebuild_rings()
         self.plain = not (self.views or self.grouped)
         self.timetable.arm()
         self.dispatch()

@@ -141,7 +141,7 @@ class Schedule:
     def _turn(self) -> bool:
         """Do one slice of work, or wait for some; return whether to continue."""
         with self._wake:
-            self._state.mend()
+            self._state.repair()
             now = self._state.clock()
             self._call(now)
             busy = do_slice(self._work)

@@ -23,7 +23,7 @@ def in_slices(state: BrokerState, step: Callable[[], bool]) -> None:
     while more:
         with state.lock:
             if state.step is not None:
-                state.mend()
+                state.repair()
             more = do_slice(step)
             state.step = None
         if more:

@@ -18,16 +18,16 @@ class BrokerState:
     (this entry, that credit, so many messages), so that it may be repeated from its start at any time. ``step`` is
     assigned, in one store, before the first change of a step; from then on the step takes effect. It stays until the
     next step is assigned or the verb ends. A thread that takes the lock and finds a step repeats it, then repairs all
-    queues (``mend``). The interrupted verb starts a thread that does so at once.
+    queues (``repair``). The interrupted verb starts a thread that does so at once.
     """
 
-    __slots__ = ("_mend_all", "clock", "lock", "name", "step", "stored")
+    __slots__ = ("_repair_all", "clock", "lock", "name", "step", "stored")
 
-    def __init__(self, name: str, clock: Callable[[], int], mend_all: Callable[[], None]) -> None:
+    def __init__(self, name: str, clock: Callable[[], int], repair_all: Callable[[], None]) -> None:
         self.name = name
         self.clock = clock
         self.lock = threading.Lock()
-        self._mend_all = mend_all
+        self._repair_all = repair_all
         self.step: tuple[Any, ...] | None = None
         self.stored = 0
 
@@ -36,17 +36,17 @@ class BrokerState:
         self.step = (function, *arguments)
         function(False, *arguments)
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         """Finish a step that was interrupted; the lock is held."""
         step = self.step
         if step is None:
             return
         function, *arguments = step
         function(True, *arguments)
-        self._mend_all()
+        self._repair_all()
         self.step = None
 
-    def mend_now(self) -> None:
-        """Take the lock and ``mend``; on a thread of ``start_new_thread``, where no signal arrives."""
+    def repair_now(self) -> None:
+        """Take the lock and ``repair``; on a thread of ``start_new_thread``, where no signal arrives."""
         with self.lock:
-            self.mend()
+            self.repair()

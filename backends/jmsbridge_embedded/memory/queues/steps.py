@@ -31,7 +31,7 @@ def kept(
 
 
 def registering(again: bool) -> None:
-    """A queue or topic may have been created without being used: ``mend`` forgets it."""
+    """A queue or topic may have been created without being used: ``repair`` forgets it."""
 
 
 def delivered(
@@ -101,14 +101,14 @@ def appeared(again: bool, queue: Contents, item: tuple[int, int, Entry], key: in
 
 
 def granted(again: bool, consumer: Taker, credit: int) -> None:
-    """A consumer has credit; ``mend`` puts it into its ring."""
+    """A consumer has credit; ``repair`` puts it into its ring."""
     if not again and not consumer.credit:
         consumer.view.ring.append(consumer)
     consumer.credit = credit
 
 
 def paused(again: bool, consumer: Taker) -> None:
-    """A consumer has no credit any more; ``mend`` removes it from its ring."""
+    """A consumer has no credit any more; ``repair`` removes it from its ring."""
     if not again:
         consumer.view.ring.remove(consumer)
     consumer.credit = 0

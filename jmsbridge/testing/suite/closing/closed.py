@@ -1,6 +1,6 @@
 """Every public method and property of a closed object, one case each (rules CL-1 and CL-2).
 
-The tables name all that the classes have; a case checks that none is missing.
+The tables name every public attribute of the classes; a case checks that none is missing.
 """
 
 from collections.abc import Callable
@@ -295,7 +295,7 @@ PARENTS = [
 @pitfall(15)
 @pytest.mark.parametrize(("kind", "parent"), [pytest.param(*pair, marks=needs(pair[0])) for pair in PARENTS])
 def test_closed_parent_closes_every_call(harness: Harness, kind: str, parent: str) -> None:
-    """The same when not the object but one above it was closed; the answers are collected to show all at once."""
+    """The same after the close of a parent; the answers are collected, so that a failure shows all of them."""
     entry = KINDS[kind]
     target, parents = entry.make(harness)
     parents[parent].close()
@@ -315,7 +315,7 @@ EXEMPT = {
     "CLIENT_ACKNOWLEDGE",
     "DUPS_OK_ACKNOWLEDGE",
     "SESSION_TRANSACTED",
-    # what there is not, whatever the state: UnsupportedFeature
+    # unsupported in every state: UnsupportedFeature
     "create_xa_context",
     # extensions for looking back, which are asked after the end, too: what a producer could not confirm, whether a
     # browser or a selecting consumer left something out

@@ -64,7 +64,7 @@ CONSUMER_CALLS = calls(
     create_shared_durable_connection_consumer=(TOPIC, "name", None, None, 1),
 )
 
-# By class: how to make one with its parent (itself where it has none), and the calls that its general class has not.
+# By class: how to make one with its parent (itself if there is none), and the calls that its general class lacks.
 KINDS: dict[type, tuple[Callable[[Harness], tuple[Any, Any]], dict[str, Call]]] = {
     QueueConnection: (
         lambda harness: (queues(harness)[0],) * 2,
@@ -127,7 +127,7 @@ def test_closed_domain_object_refuses(harness: Harness, cls: type, name: str) ->
 @pitfall(15)
 @pytest.mark.parametrize(("cls", "name"), CASES)
 def test_closed_domain_parent_closes_every_call(harness: Harness, cls: type, name: str) -> None:
-    """The same when what is above it was closed."""
+    """The same when a parent of the object was closed."""
     make, table = KINDS[cls]
     target, parent = make(harness)
     parent.close()

@@ -44,7 +44,7 @@ def test_connect_client_id_only_before_use(harness: Harness, use: str) -> None:
 
 @rule("CI-1")
 @pitfall(30)
-def test_connect_client_id_reading_is_no_use(harness: Harness, queue: Queue) -> None:
+def test_connect_client_id_reading_does_not_count_as_use(harness: Harness, queue: Queue) -> None:
     """Reading the client id or the metadata does not count as use: the id can be set afterwards."""
     connection = harness.connect(start=False)
     assert connection.client_id is None

@@ -320,8 +320,8 @@ def test_connect_receive_no_wait_sees_what_the_broker_has(session: Session, queu
 
 
 @rule("CN-8")
-def test_connect_exception_listener_is_kept(harness: Harness) -> None:
-    """The listener can be read back and taken away; none is set at first."""
+def test_connect_exception_listener_reads_back(harness: Harness) -> None:
+    """The listener can be read back and removed; at first there is none."""
     connection = harness.connect()
     assert connection.exception_listener is None
 
@@ -338,7 +338,7 @@ def test_connect_exception_listener_is_kept(harness: Harness) -> None:
 
 
 @rule("CN-8")
-def test_connect_exception_listener_hears_of_the_lost_connection(harness: Harness) -> None:
+def test_connect_exception_listener_is_called_for_a_lost_connection(harness: Harness) -> None:
     """When reconnecting is given up the listener is called, once, and may close the connection."""
     connection = harness.connect(reconnect_attempts=0)
     connection.create_session()
@@ -359,7 +359,7 @@ def test_connect_exception_listener_hears_of_the_lost_connection(harness: Harnes
 
 
 @rule("QU-1")
-def test_connect_destinations_touch_no_broker(harness: Harness) -> None:
+def test_connect_destinations_do_not_need_the_broker(harness: Harness) -> None:
     """Destinations are created without the broker, also while the link is down; they compare by name and kind."""
     session = harness.connect(start=False).create_session()
     harness.cut()

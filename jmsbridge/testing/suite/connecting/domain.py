@@ -181,7 +181,7 @@ def test_domain_identified_sender_refuses_a_destination(
 def test_domain_anonymous_sender_and_publisher(
     queue_session: QueueSession, topic_session: TopicSession, queue: Queue, topic: Topic
 ) -> None:
-    """An anonymous sender or publisher wants a destination in each call, and then delivers there."""
+    """An anonymous sender or publisher needs a destination in each call, and sends to it."""
     sender = queue_session.create_sender(None)
     publisher = topic_session.create_publisher(None)
     assert (sender.queue, publisher.topic) == (None, None)
@@ -214,7 +214,7 @@ def test_domain_queue_session_sends_and_receives(queue_session: QueueSession, qu
 @rule("DF-2")
 @requires(Native.BROWSE | Native.QUEUE_SELECTORS)
 def test_domain_queue_session_browses_and_selects(queue_session: QueueSession, queue: Queue) -> None:
-    """Browser and receiver of a QueueSession tell their queue and selector, and follow it."""
+    """Browser and receiver of a QueueSession report their queue and selector, and the selector applies."""
     sender = queue_session.create_sender(queue)
     for number in (1, 2):
         message = queue_session.create_text_message(str(number))
@@ -261,7 +261,7 @@ def test_domain_topic_session_publishes_and_subscribes(topic_session: TopicSessi
 def test_domain_subscriber_knows_its_topic_and_no_local(
     topic_session: TopicSession, session: Session, topic: Topic
 ) -> None:
-    """A subscriber tells its topic and no_local, which is false unless said and hides the connection's own messages."""
+    """A subscriber reports topic and no_local; no_local is off by default, and hides the connection's own messages."""
     plain = topic_session.create_subscriber(topic)
     deaf = topic_session.create_subscriber(topic, None, True)
     assert (plain.topic, plain.no_local, plain.message_selector) == (topic, False, None)

@@ -239,7 +239,7 @@ def test_contract_receive_drain_waits_for_what_is_on_its_way(harness: Harness) -
 
 @level("contract")
 @promise(4)
-def test_contract_receive_close_ends_the_flow(harness: Harness) -> None:
+def test_contract_receive_close_ends_delivery(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
     subscription, box = subscribe(link.channel(False), address, 10)

@@ -72,7 +72,7 @@ def test_contract_retired_settles_what_it_holds(harness: Harness) -> None:
 
 @level("contract")
 @promise(Retires.retire)
-def test_contract_retired_leaves_what_failed_to_others(harness: Harness) -> None:
+def test_contract_retired_failed_goes_to_others(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
     send_texts_to(link, address, "a")

@@ -29,7 +29,7 @@ def test_contract_settle_accepted_is_gone(harness: Harness) -> None:
 
 @level("contract")
 @promise(1)
-def test_contract_settle_nothing_is_answered(harness: Harness) -> None:
+def test_contract_settle_without_tokens_is_answered(harness: Harness) -> None:
     """``settle`` without tokens answers its ticket exactly once, too."""
     channel = harness.open_link().channel(False)
     subscription, _ = subscribe(channel, harness.address(), 1)
@@ -42,7 +42,7 @@ def test_contract_settle_nothing_is_answered(harness: Harness) -> None:
 @level("contract")
 @promise(1)
 @requires(Native.REJECT)
-def test_contract_settle_nothing_rejected_is_answered(harness: Harness) -> None:
+def test_contract_settle_rejected_without_tokens_is_answered(harness: Harness) -> None:
     channel = harness.open_link().channel(False)
     subscription, _ = subscribe(channel, harness.address(), 1)
     settle(subscription, [], Outcome.REJECTED)
@@ -102,7 +102,7 @@ def test_contract_settle_is_confirmed(harness: Harness) -> None:
 @level("contract")
 @promise(Outcome.RELEASED)
 @requires(Native.RELEASE)
-def test_contract_settle_released_is_unseen(harness: Harness) -> None:
+def test_contract_settle_released_is_unmarked(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
     send_texts_to(link, address, "a", "b", "c")
@@ -119,7 +119,7 @@ def test_contract_settle_released_is_unseen(harness: Harness) -> None:
 
 @level("contract")
 @promise(Outcome.FAILED)
-def test_contract_settle_failed_comes_again(harness: Harness) -> None:
+def test_contract_settle_failed_is_delivered_again(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
     send_texts_to(link, address, "a")
@@ -206,7 +206,7 @@ def test_contract_settle_several_is_one_step(harness: Harness) -> None:
 @level("contract")
 @promise(5)
 @requires(Native.RELEASE)
-def test_contract_settle_several_reach_one_that_waits_in_order(harness: Harness) -> None:
+def test_contract_settle_several_reach_a_waiting_consumer_in_order(harness: Harness) -> None:
     """A waiting consumer gets messages returned by one ``settle`` in their order."""
     address = harness.address()
     link = harness.open_link()
@@ -237,7 +237,7 @@ def test_contract_settle_out_of_the_middle(harness: Harness) -> None:
 
 @level("contract")
 @promise(Channel.close)
-def test_contract_settle_channel_close_gives_back(harness: Harness) -> None:
+def test_contract_settle_channel_close_requeues(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
     send_texts_to(link, address, "a")
@@ -253,7 +253,7 @@ def test_contract_settle_channel_close_gives_back(harness: Harness) -> None:
 
 @level("contract")
 @promise(11)
-def test_contract_settle_link_loss_gives_back(harness: Harness) -> None:
+def test_contract_settle_link_loss_requeues(harness: Harness) -> None:
     address = harness.address()
     send_texts_to(harness.open_link(), address, "a", "b")
     _, box = subscribe(harness.open_link().channel(False), address, 2)

@@ -103,7 +103,7 @@ def test_contract_topic_no_local(harness: Harness) -> None:
 
 @level("contract")
 @requires(Native.DURABLE)
-def test_contract_durable_keeps_while_away(harness: Harness) -> None:
+def test_contract_durable_keeps_messages_without_a_consumer(harness: Harness) -> None:
     address, key, client = harness.address(topic=True), harness.name("sub"), harness.name("client")
     link = harness.open_link(client_id=client)
     subscription, _ = subscribe(link.channel(False), address, key=key, durable=True)
@@ -119,7 +119,7 @@ def test_contract_durable_keeps_while_away(harness: Harness) -> None:
 @level("contract")
 @promise(Link.unsubscribe)
 @requires(Native.DURABLE)
-def test_contract_unsubscribe_forgets(harness: Harness) -> None:
+def test_contract_unsubscribe_deletes_the_subscription(harness: Harness) -> None:
     address, key = harness.address(topic=True), harness.name("sub")
     link = harness.open_link(client_id=harness.name("client"))
     channel = link.channel(False)
@@ -253,7 +253,7 @@ def test_contract_shared_ends_with_its_last_consumer(harness: Harness) -> None:
 
 @level("contract")
 @requires(Native.SHARED_DURABLE)
-def test_contract_shared_durable_keeps_while_away(harness: Harness) -> None:
+def test_contract_shared_durable_keeps_messages_without_a_consumer(harness: Harness) -> None:
     address, key = harness.address(topic=True), harness.name("sub")
     link = harness.open_link()
     subscription, _ = subscribe(link.channel(False), address, key=key, shared=True, durable=True)

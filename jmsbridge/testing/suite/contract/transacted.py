@@ -48,7 +48,7 @@ def test_contract_tx_commit_shows_sends_in_order(harness: Harness) -> None:
 @level("contract")
 @promise(Channel.rollback)
 @requires(Native.TRANSACTIONS)
-def test_contract_tx_rollback_forgets_sends(harness: Harness) -> None:
+def test_contract_tx_rollback_drops_sends(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
     channel = link.channel(True)
@@ -95,7 +95,7 @@ def test_contract_tx_accepted_joins(harness: Harness) -> None:
 @level("contract")
 @promise(Channel.rollback)
 @requires(Native.TRANSACTIONS)
-def test_contract_tx_rollback_unsettles(harness: Harness) -> None:
+def test_contract_tx_rollback_leaves_tokens_unsettled(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
     send_texts_to(link, address, "a", "b")
@@ -115,7 +115,7 @@ def test_contract_tx_rollback_unsettles(harness: Harness) -> None:
 @level("contract")
 @promise(Channel.commit)
 @requires(Native.TRANSACTIONS | Native.TEMPORARY)
-def test_contract_tx_refused_commit_unsettles(harness: Harness) -> None:
+def test_contract_tx_refused_commit_leaves_tokens_unsettled(harness: Harness) -> None:
     """After a refused commit its tokens can be settled with any outcome, unless the backend gives the channel up.
 
     The commit has a message for a temporary queue that was deleted meanwhile. If the broker accepts it nevertheless,

@@ -240,7 +240,7 @@ def test_fault_listener_goes_on(harness: Harness, queue: Queue) -> None:
 
 
 @rule("CN-8")
-def test_fault_exception_listener_is_spared(harness: Harness, queue: Queue) -> None:
+def test_fault_exception_listener_is_not_called_for_a_reconnect(harness: Harness, queue: Queue) -> None:
     """A reconnect is not reported to the exception listener."""
     connection = connect(harness)
     reported: list[Exception] = []
@@ -254,7 +254,7 @@ def test_fault_exception_listener_is_spared(harness: Harness, queue: Queue) -> N
 
 
 @rule("CN-8")
-def test_fault_exception_listener_hears_the_end_once(harness: Harness, queue: Queue) -> None:
+def test_fault_exception_listener_is_called_once_at_the_end(harness: Harness, queue: Queue) -> None:
     """Without reconnection the connection is lost for good: reported once, and every later call fails at once."""
     connection = connect(harness, reconnect_attempts=0)
     reported: list[Exception] = []
@@ -280,7 +280,7 @@ def test_fault_exception_listener_hears_the_end_once(harness: Harness, queue: Qu
     assert len(reported) == 1
 
 
-def test_fault_close_while_away(harness: Harness, queue: Queue) -> None:
+def test_fault_close_during_an_outage(harness: Harness, queue: Queue) -> None:
     """close does not wait for a reconnection, and ends a receive that waits for one."""
     connection = connect(harness, reconnect_delay=20)
     consumer = connection.create_session().create_consumer(queue)

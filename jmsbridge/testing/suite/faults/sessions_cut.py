@@ -205,7 +205,7 @@ def test_fault_commit_rolls_back_sends(harness: Harness, queue: Queue) -> None:
 
 @rule("TX-2")
 @requires(Native.TRANSACTIONS)
-def test_fault_rollback_is_quiet(harness: Harness, queue: Queue) -> None:
+def test_fault_rollback_succeeds(harness: Harness, queue: Queue) -> None:
     """A rollback after a cut succeeds, because the transaction is rolled back anyway."""
     connection = connect(harness)
     session = connection.create_session(transacted=True)

@@ -370,7 +370,9 @@ REFUSED: dict[str, tuple[Callable[[Session], Message], type]] = {
 @rule("BO-18")
 @pitfall(37)
 @pytest.mark.parametrize("case", REFUSED)
-def test_body_receive_body_refuses_and_puts_back(harness: Harness, session: Session, queue: Queue, case: str) -> None:
+def test_body_receive_body_refuses_and_leaves_the_message(
+    harness: Harness, session: Session, queue: Queue, case: str
+) -> None:
     """receive_body of a message without a fitting body is a format error, and the message stays first in the queue."""
     create, wanted = REFUSED[case]
     message = create(session)

@@ -63,7 +63,7 @@ class ForeignText(Foreign):
 
 
 class ForeignObject(Foreign):
-    """With an object."""
+    """An object message of another implementation."""
 
     @property
     def object(self) -> Any:
@@ -85,7 +85,7 @@ class ForeignMap(Foreign):
 
 
 class ForeignStream(Foreign):
-    """With values, read up to the second of them when it is sent."""
+    """A stream message of another implementation; when it is sent, its first value has been read."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -104,12 +104,12 @@ class ForeignStream(Foreign):
         return values[self._position - 1]
 
     def read_bytes(self, buffer: bytearray, length: int | None = None) -> int:
-        """Not called by a send; here because stream messages have it."""
+        """Part of the interface of stream messages; a send does not call it."""
         raise AssertionError("values are copied as objects")
 
 
 class ForeignBytes(Foreign):
-    """With bytes, in write mode when it is sent."""
+    """A bytes message of another implementation, in write mode when it is sent."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -227,7 +227,7 @@ def test_body_foreign_message_through_a_context(harness: Harness, queue: Queue) 
 
 
 class Older(ForeignText):
-    """Of JMS 1.1, which knows no delivery time."""
+    """A message of JMS 1.1, which has no delivery time."""
 
     @property
     def jms_delivery_time(self) -> int:
@@ -242,7 +242,7 @@ class Older(ForeignText):
 
 @rule("BO-8")
 @pytest.mark.parametrize("asynchronous", [False, True])
-def test_body_foreign_header_that_is_not_taken_is_no_obstacle(
+def test_body_foreign_header_that_cannot_be_set_is_logged(
     session: Session, queue: Queue, caplog: pytest.LogCaptureFixture, asynchronous: bool
 ) -> None:
     """The message is sent, its other headers are written back, and the log says which one was not."""
@@ -259,7 +259,7 @@ def test_body_foreign_header_that_is_not_taken_is_no_obstacle(
 
 
 class ForeignBytesId(ForeignText):
-    """With a correlation id of bytes; a text form that was made of them, or none."""
+    """A message with a correlation id of bytes, and with a text made from them, or None."""
 
     def __init__(self, text: str | None) -> None:
         super().__init__()
@@ -277,7 +277,7 @@ def test_body_foreign_correlation_id_of_bytes_is_carried(session: Session, queue
 
 
 class Refusing(ForeignText):
-    """Its text cannot be had."""
+    """A text message whose getter raises."""
 
     @property
     def text(self) -> str | None:  # type: ignore[override]
@@ -333,7 +333,7 @@ class Answer:
         self.answered.set()
 
     def fail(self, error: BackendError) -> None:
-        """It has not."""
+        """The broker does not have it."""
         self.error = error
         self.answered.set()
 

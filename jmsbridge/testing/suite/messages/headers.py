@@ -111,7 +111,7 @@ def test_headers_are_set_before_completion_is_called(session: Session, queue: Qu
 
 
 @rule("HD-2")
-def test_headers_set_by_the_client_travel(session: Session, queue: Queue, topic: Topic) -> None:
+def test_headers_set_by_the_client_arrive(session: Session, queue: Queue, topic: Topic) -> None:
     """Correlation id, reply destination and type are the application's."""
     message = session.create_message()
     message.jms_correlation_id = "order-17"

@@ -362,7 +362,7 @@ def test_properties_delivery_count_follows_redelivery(harness: Harness, session:
 
 
 @rule("JX-2")
-def test_properties_group_id_and_sequence_travel(harness: Harness, queue: Queue) -> None:
+def test_properties_group_id_and_sequence_arrive(harness: Harness, queue: Queue) -> None:
     """The group of a message is the application's, and arrives with its types."""
     session = grouping(harness)
     message = session.create_text_message("grouped")

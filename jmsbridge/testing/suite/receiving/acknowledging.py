@@ -131,7 +131,7 @@ def test_ack_client_leaves_what_was_not_received(harness: Harness, session: Sess
 
 @rule("AC-12")
 @pitfall(1, 4)
-def test_ack_client_spares_other_consumers_unseen(harness: Harness, session: Session, queue: Queue) -> None:
+def test_ack_client_leaves_what_other_consumers_prefetched(harness: Harness, session: Session, queue: Queue) -> None:
     """Messages that another consumer of the session has only prefetched are not acknowledged."""
     other = harness.queue("other")
     client = deferred_session(harness, CLIENT_ACKNOWLEDGE)
@@ -325,7 +325,7 @@ def test_ack_closed_consumer_can_still_finish_transaction(
 
 @rule("AC-12")
 @pitfall(4)
-def test_ack_closed_consumer_returns_unseen(harness: Harness, session: Session, queue: Queue) -> None:
+def test_ack_closed_consumer_releases_prefetched(harness: Harness, session: Session, queue: Queue) -> None:
     """Closing a consumer releases messages that it had only prefetched, in order; delivered ones stay unsettled."""
     client = deferred_session(harness, CLIENT_ACKNOWLEDGE)
     consumer = client.create_consumer(queue)

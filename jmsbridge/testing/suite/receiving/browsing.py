@@ -168,9 +168,9 @@ def test_browse_closed_selector_consumer_hides_nothing(session: Session, queue: 
 def test_browse_hides_expired_messages(session: Session, queue: Queue) -> None:
     """An expired message is not shown, at any position; messages with time to live 0 do not expire."""
     send_texts(session, queue, "first", time_to_live=0)
-    (doomed,) = send_texts(session, queue, "doomed", time_to_live=0.05)
+    (expiring,) = send_texts(session, queue, "expiring", time_to_live=0.05)
     send_texts(session, queue, "last", time_to_live=60)
-    wait_until_expired(doomed)
+    wait_until_expired(expiring)
     assert texts_of(session.create_browser(queue)) == ["first", "last"]
 
 
@@ -178,12 +178,12 @@ def test_browse_hides_expired_messages(session: Session, queue: Queue) -> None:
 @requires(Native.EXPIRY)
 def test_browse_expired_messages_are_not_delivered(session: Session, queue: Queue) -> None:
     """A message that expired before the consumer was created, or while it was prefetched, is not delivered."""
-    (doomed,) = send_texts(session, queue, "doomed", time_to_live=0.05)
+    (expiring,) = send_texts(session, queue, "expiring", time_to_live=0.05)
     send_texts(session, queue, "lasting")
-    wait_until_expired(doomed)
+    wait_until_expired(expiring)
     consumer = session.create_consumer(queue)
     assert receive_texts(consumer, 1) == ["lasting"]
-    (fetched,) = send_texts(session, queue, "fetched and doomed", time_to_live=0.1)
+    (fetched,) = send_texts(session, queue, "prefetched, then expired", time_to_live=0.1)
     send_texts(session, queue, "next")
     wait_until_expired(fetched)
     assert receive_texts(consumer, 1) == ["next"]

@@ -277,7 +277,7 @@ def test_recv_stopping_ends_delivery(connection: Connection, session: Session, q
 @rule("BR-3", "AC-12")
 @pitfall(11)
 @requires(Native.DRAIN)
-def test_recv_closed_consumer_gives_messages_back_in_order(harness: Harness, session: Session, queue: Queue) -> None:
+def test_recv_closed_consumer_releases_messages_in_order(harness: Harness, session: Session, queue: Queue) -> None:
     """Messages that a closed consumer had prefetched are at once available to others, unmarked and in order."""
     send_texts(session, queue, "1", "2", "3", "4")
     with session.create_consumer(queue) as consumer:

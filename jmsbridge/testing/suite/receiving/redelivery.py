@@ -23,8 +23,8 @@ from jmsbridge.testing.suite.receiving.redelivery_support import (
     deferred_session,
     deliveries,
     delivery,
-    forget_letters,
     left,
+    remove_dead_letters,
     take,
     unseen,
 )
@@ -301,7 +301,7 @@ def test_redelivery_limit_of_a_listener_that_always_raises(harness: Harness, ses
 def test_redelivery_after_the_limit_goes_to_dead_letters(harness: Harness, session: Session, queue: Queue) -> None:
     """After the limit the message is in the dead-letter queue, with body, headers and properties as sent."""
     transacted = deferred_session(harness, SESSION_TRANSACTED, max_redeliveries=1, redelivery_delay=0.01)
-    forget_letters(harness, session)
+    remove_dead_letters(harness, session)
     consumer = transacted.create_consumer(queue)
     message = session.create_text_message("bad")
     message.set_int_property("n", 7)
@@ -424,7 +424,7 @@ def test_redelivery_receive_body_consumes_in_deferred_modes(
 
 @rule("AC-12")
 @pitfall(4)
-def test_redelivery_unseen_is_never_dead(harness: Harness, session: Session, queue: Queue) -> None:
+def test_redelivery_prefetched_is_never_dead_lettered(harness: Harness, session: Session, queue: Queue) -> None:
     """With no redelivery allowed, a message that was only prefetched elsewhere is still delivered."""
     send_texts(session, queue, "a", "b")
     strict = harness.connect(max_redeliveries=0)

@@ -15,7 +15,7 @@ _STEPS = 30
 _OPTIONS = {"max_redeliveries": 1000, "redelivery_delay": 0}
 
 
-class _Line:
+class _QueueModel:
     """A queue, its one consumer, and its expected content: texts in order, with how often each was delivered."""
 
     def __init__(self, harness: Harness, sender: Session, prefetch: int | None) -> None:
@@ -56,14 +56,14 @@ class _Line:
         self.held = []
 
 
-class _Run:
+class _Simulation:
     """Two queues that one session consumes, and random calls."""
 
     def __init__(self, harness: Harness, sender: Session, mode: int, prefetch: int | None, seed: int) -> None:
         self.random = random.Random(seed)
         self._harness = harness
         self._mode = mode
-        self.lines = [_Line(harness, sender, prefetch) for _ in range(2)]
+        self.lines = [_QueueModel(harness, sender, prefetch) for _ in range(2)]
         self._open()
 
     def _open(self) -> None:
@@ -114,7 +114,7 @@ def test_redelivery_order_follows_a_plain_list(
     harness: Harness, session: Session, mode: int, prefetch: int | None, seed: int
 ) -> None:
     """After any recoveries, releases and changes of the consumer, messages come in sending order."""
-    run = _Run(harness, session, mode, prefetch, seed)
+    run = _Simulation(harness, session, mode, prefetch, seed)
     for _ in range(_STEPS):
         run.step()
     run.drain()
@@ -126,7 +126,7 @@ def test_redelivery_order_follows_a_plain_list(
 @pytest.mark.parametrize("mode", DEFERRED)
 def test_redelivery_order_over_two_queues(harness: Harness, session: Session, mode: int) -> None:
     """Messages received from two queues in turns are redelivered in the order of each queue, repeatedly."""
-    run = _Run(harness, session, mode, None, 0)
+    run = _Simulation(harness, session, mode, None, 0)
     for line in run.lines:
         line.send(4)
     for held in (1, 3, 2):

@@ -25,14 +25,14 @@ from jmsbridge.testing.suite.support import LONG, assert_empty
 __all__ = [
     "DEFERRED",
     "Delivery",
-    "assert_no_letters",
+    "assert_no_dead_letters",
     "deferred_session",
     "deliveries",
     "delivery",
-    "forget_letters",
     "gone_queue",
     "left",
     "lossy_session",
+    "remove_dead_letters",
     "take",
     "texts_after_cut",
     "unseen",
@@ -75,7 +75,7 @@ def left(harness: Harness, destination: Destination, count: int) -> list[Deliver
 
 
 def unseen(harness: Harness, text: str) -> tuple[str, Any, Any]:
-    """How a message looks that was released unseen; where release is emulated, mark and count may be higher."""
+    """Text, mark and count of a message that was released; where release is emulated, mark and count may be higher."""
     return (text, False, 1) if Native.RELEASE in harness.native else (text, ANY, ANY)
 
 
@@ -103,7 +103,7 @@ def gone_queue(harness: Harness) -> TemporaryQueue:
     return TemporaryQueue(temporary.queue_name)
 
 
-def forget_letters(harness: Harness, session: Session) -> None:
+def remove_dead_letters(harness: Harness, session: Session) -> None:
     """Remove dead letters of other cases, which may share the dead-letter queue."""
     if Native.REJECT in harness.native:
         with session.create_consumer(Queue(harness.dead_letters)) as consumer:
@@ -111,7 +111,7 @@ def forget_letters(harness: Harness, session: Session) -> None:
                 pass
 
 
-def assert_no_letters(harness: Harness, session: Session) -> None:
+def assert_no_dead_letters(harness: Harness, session: Session) -> None:
     """Check that there is no dead letter."""
     if Native.REJECT in harness.native:
         with session.create_consumer(Queue(harness.dead_letters)) as consumer:

@@ -1,5 +1,7 @@
 """How a selector is evaluated: precedence, types, null, and Java's arithmetic (section 3.8.1)."""
 
+import itertools
+
 from jmsbridge.testing.harness import Harness
 from jmsbridge.testing.marks import pitfall, rule
 from jmsbridge.testing.suite.selectors.selecting import Selection, on_queue_and_topic
@@ -70,7 +72,28 @@ def test_sel_unlike_types_make_the_operation_false(harness: Harness, kind: str) 
             "s <> flag": False,
             "NOT (s <> 1)": True,
             "NOT (i = '1')": True,
+            "NOT (i IN ('1'))": True,
             "flag <> FALSE": True,
+        },
+    )
+
+
+@rule("SE-12")
+@on_queue_and_topic
+def test_sel_numbers_of_all_types_compare(harness: Harness, kind: str) -> None:
+    """On both sides of each comparison."""
+    numbers = {"y": Byte(1), "h": Short(1), "i": 1, "n": Long(1), "f": Float(1.0), "d": 1.0}
+    pairs = list(itertools.permutations(numbers, 2))
+    Selection(harness, kind).check(
+        numbers,
+        {
+            " AND ".join(f"{one} = {other}" for one, other in pairs): True,
+            " AND ".join(f"{one} >= {other}" for one, other in pairs): True,
+            " AND ".join(f"{one} BETWEEN {other} AND {other}" for one, other in pairs): True,
+            " AND ".join(f"1 = {name}" for name in numbers): True,
+            " AND ".join(f"1.5 > {name}" for name in numbers): True,
+            " OR ".join(f"{one} <> {other}" for one, other in pairs): False,
+            " OR ".join(f"{one} < {other}" for one, other in pairs): False,
         },
     )
 
@@ -208,6 +231,8 @@ def test_sel_three_valued_logic(harness: Harness, kind: str) -> None:
             "NOT (absent = 1 AND i = 2)": True,
             "NOT (absent = 1 OR i = 2)": False,
             "NOT (absent = 1 OR i = 1)": False,
+            "absent = missing": False,
+            "NOT (absent = missing)": False,
             "absent IS NULL": True,
             "absent IS NOT NULL": False,
             "i IS NOT NULL": True,
@@ -219,12 +244,10 @@ def test_sel_three_valued_logic(harness: Harness, kind: str) -> None:
 @rule("SE-21")
 @on_queue_and_topic
 def test_sel_java_arithmetic(harness: Harness, kind: str) -> None:
-    """Integer division truncates towards zero, int and long wrap, 0.1f is not 0.1, bytes add as ints."""
+    """Int and long wrap, 0.1f is not 0.1, bytes add as ints."""
     Selection(harness, kind).check(
         {"i": 7, "m": 2**31 - 1, "n": Long(2**63 - 1), "f": Float(0.1), "b": Byte(100), "h": Short(32000)},
         {
-            "i / 2 = 3": True,
-            "-i / 2 = -3": True,
             "i / 2.0 = 3.5": True,
             "m + 1 = -2147483648": True,
             "m + 1 > 0": False,
@@ -234,7 +257,38 @@ def test_sel_java_arithmetic(harness: Harness, kind: str) -> None:
             "f > 0.1": True,
             "b + b = 200": True,
             "h * h = 1024000000": True,
+            "-b = -100": True,
+        },
+    )
+
+
+@rule("SE-21")
+@on_queue_and_topic
+def test_sel_integer_division(harness: Harness, kind: str) -> None:
+    """It truncates towards zero; by zero it is unknown."""
+    Selection(harness, kind).check(
+        {"i": 7},
+        {
+            "i / 2 = 3 AND -i / 2 = -3": True,
             "i / 0 = 0": False,
+        },
+    )
+
+
+@rule("SE-12", "SE-21")
+@on_queue_and_topic
+def test_sel_arithmetic_with_other_types_is_unknown(harness: Harness, kind: str) -> None:
+    """A message whose property is no number is not matched, and its send succeeds."""
+    Selection(harness, kind).check(
+        {"s": "1", "flag": True, "i": 1},
+        {
+            "s - 1 = 0": False,
+            "NOT (s - 1 = 0)": False,
+            "s + 1 <> 2": False,
+            "-flag = 1": False,
+            "flag * i BETWEEN 0 AND 2": False,
+            "absent - i = 1": False,
+            "i - 1 = 0": True,
         },
     )
 
@@ -242,7 +296,7 @@ def test_sel_java_arithmetic(harness: Harness, kind: str) -> None:
 @rule("SE-22")
 @on_queue_and_topic
 def test_sel_and_or_follow_the_truth_table_in_both_orders(harness: Harness, kind: str) -> None:
-    """A short cut may not change a result: each pair gives the same in both orders."""
+    """Short-circuit evaluation does not change a result: each pair gives the same in both orders."""
     Selection(harness, kind).check(
         {"i": 1},
         {
@@ -260,14 +314,13 @@ def test_sel_and_or_follow_the_truth_table_in_both_orders(harness: Harness, kind
 
 @pitfall(38)
 @on_queue_and_topic
-def test_sel_python_habits_do_not_leak(harness: Harness, kind: str) -> None:
+def test_sel_follows_java_not_python(harness: Harness, kind: str) -> None:
     """True is not 1, integers end, / of integers is an integer, LIKE is no regular expression, unknown is not false."""
     Selection(harness, kind).check(
         {"i": 7, "one": 1, "flag": True, "s": "2", "m": 2**31 - 1, "n": Long(-(2**63)), "t": "abc", "l": "a\nb"},
         {
             "one = TRUE": False,
             "flag = 1": False,
-            "i / 2 = 3": True,
             "m + 1 > m": False,
             "n = -9223372036854775808L": True,
             "i = 07": True,

@@ -1,6 +1,6 @@
 """Asynchronous send, message by message: rules AS-1, AS-2, AS-4, AS-5, AS-7 to AS-9 (section 7.3).
 
-The threads, the waiting and the order of callbacks are in ``completions_threads``.
+The threads, the waiting and the order of callbacks are in ``completion_threads``.
 """
 
 import threading

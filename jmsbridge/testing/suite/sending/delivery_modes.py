@@ -131,7 +131,7 @@ def test_modes_pre_acknowledge_precedes_listener(harness: Harness, session: Sess
         leave.set()
 
 
-def test_modes_pre_acknowledge_keeps_unseen(harness: Harness, session: Session, queue: Queue) -> None:
+def test_modes_pre_acknowledge_keeps_prefetched(harness: Harness, session: Session, queue: Queue) -> None:
     """PRE: messages that the application did not get are not acknowledged, and are released."""
     eager = deferred_session(harness, PRE_ACKNOWLEDGE)
     consumer = eager.create_consumer(queue)

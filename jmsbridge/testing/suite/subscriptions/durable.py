@@ -201,7 +201,7 @@ def test_dur_unsubscribe_needs_committed_messages(harness: Harness, session: Ses
 
 @rule("SU-5", "SU-8")
 @requires(Native.DURABLE)
-def test_dur_unsubscribe_forgets_the_backlog(harness: Harness, topic: Topic) -> None:
+def test_dur_unsubscribe_deletes_the_backlog(harness: Harness, topic: Topic) -> None:
     """After unsubscribe, a subscription of the same name is new and empty."""
     session = identified(harness).create_session()
     name = harness.name("sub")

@@ -53,7 +53,7 @@ def test_temp_other_connection_cannot_consume(harness: Harness, session: Session
 @rule("TD-1")
 @requires(Native.TEMPORARY)
 @either_kind
-def test_temp_anybody_sends(harness: Harness, session: Session, kind: str) -> None:
+def test_temp_any_connection_sends(harness: Harness, session: Session, kind: str) -> None:
     destination = make(session, kind)
     consumer = session.create_consumer(destination)
     send_texts(harness.connect().create_session(), destination, "from afar")
@@ -114,7 +114,7 @@ def test_temp_delete_with_consumer_is_refused(connection: Connection, kind: str)
 
 @rule("TD-2")
 @requires(Native.TEMPORARY)
-def test_temp_delete_is_the_owners(harness: Harness, session: Session, queue: Queue) -> None:
+def test_temp_delete_is_refused_to_other_connections(harness: Harness, session: Session, queue: Queue) -> None:
     """Another connection, which got the destination as a reply-to, cannot delete it."""
     destination = session.create_temporary_queue()
     message = session.create_message()

@@ -167,7 +167,7 @@ def test_tx_rollback_redelivers_in_order(harness: Harness, session: Session, que
 @rule("TX-3", "AC-12", "JX-1")
 @pitfall(4)
 @requires(Native.TRANSACTIONS)
-def test_tx_rollback_keeps_unseen_unflagged(harness: Harness, session: Session, queue: Queue) -> None:
+def test_tx_rollback_leaves_prefetched_unmarked(harness: Harness, session: Session, queue: Queue) -> None:
     """Rollback raises the delivery count of received messages, not of those that were only prefetched."""
     transacted = transacted_session(harness)
     consumer = transacted.create_consumer(queue)

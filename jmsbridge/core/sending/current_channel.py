@@ -1,0 +1,76 @@
+"""The channel over which a session sends now: None while its link is down, when senders wait for the next one."""
+
+import copy
+from collections.abc import Callable
+
+from jmsbridge.core.runtime.locks import Rank, ranked
+from jmsbridge.core.runtime.waiting import WaitSet
+from jmsbridge.errors import JMSException
+from jmsbridge.spi import Channel
+
+__all__ = ["CurrentChannel"]
+
+
+class CurrentChannel:
+    """Set when a link is there, waited for by senders for at most ``timeout`` seconds. Thread-safe."""
+
+    def __init__(self, timeout: float) -> None:
+        self._timeout = timeout
+        self._changed = WaitSet()
+        self._lock = ranked(Rank.LEAF)  # held to look at ``now`` and then change it
+        self.now: Channel | None = None
+        self.down: JMSException | None = None
+        """Why there will be none any more, if so."""
+
+    def attach(self, channel: Channel) -> None:
+        """Send over this channel from now on."""
+        with self._lock:
+            self.now = channel
+        self._changed.notify()
+
+    def suspend(self) -> None:
+        """The link is lost: sends wait from now on. Takes no lock, since a backend may call it while it holds one."""
+        self.now = None
+
+    def leave(self, channel: Channel) -> None:
+        """This channel is lost: sends wait, unless another one is already in use."""
+        with self._lock:
+            if self.now is channel:
+                self.now = None
+
+    def shut(self, error: JMSException) -> None:
+        """The connection is lost for good; senders fail with ``error``."""
+        self.down = error
+        self.now = None
+        self._changed.notify()
+
+    def abandon(self, error: JMSException) -> None:
+        """In a forked child: locks may be held by threads that do not exist here."""
+        self._changed = WaitSet()
+        self._lock = ranked(Rank.LEAF)
+        self.now, self.down = None, error
+
+    def wait_open(self) -> Channel:
+        """The channel; waits for a reconnect."""
+        channel = self.now
+        if channel is not None:
+            return channel
+        self._wait_for(lambda: self.now is not None, self._timeout)
+        channel, down = self.now, self.down
+        if channel is not None:
+            return channel
+        if down is not None:
+            raise copy.copy(down) from down.__cause__  # a copy, because raising adds a traceback
+        raise JMSException(f"the connection was not restored within {self._timeout:g} s (option send_timeout)")
+
+    def wait_replaced(self, channel: Channel) -> None:
+        """Wait until this channel is replaced or the connection is lost; JMSException after the timeout."""
+        if not self._wait_for(lambda: self.now not in (None, channel), self._timeout):
+            raise JMSException(f"the session's channel was not replaced within {self._timeout:g} s")
+
+    def wait_left(self, channel: Channel, timeout: float) -> bool:
+        """Wait until this channel is known to be lost; False after ``timeout`` seconds."""
+        return self._wait_for(lambda: self.now is not channel, timeout)
+
+    def _wait_for(self, is_so: Callable[[], bool], timeout: float) -> bool:
+        return self._changed.wait_for(lambda: is_so() or self.down is not None, timeout)

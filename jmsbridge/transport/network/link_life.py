@@ -1,0 +1,224 @@
+"""The life of a link: requests with a deadline, and one end at which all requests are answered and ``lost`` is called.
+
+The backend implements how to connect and what to close; this module decides when, and which errors callers get.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from jmsbridge.spi import BackendError, ConnectFailed, Endpoint, LinkEvents, LinkLost
+from jmsbridge.transport.network.io_thread import IoThread
+
+__all__ = ["DEADLINE", "Done", "LinkLife", "Wire"]
+
+log = logging.getLogger("jmsbridge.transport")
+
+DEADLINE = 30.0
+"""Seconds within which the broker must answer a request; otherwise the link is given up."""
+_JOINING = 5.0  # seconds for the I/O thread to end once its sockets are closed
+_SILENT = 0.9  # a broker silent for this part of ``close_timeout`` is given up
+
+Done = Callable[[Any, BackendError | None], None]
+"""Gets the result or the error; called on the I/O thread."""
+
+
+class Wire(Protocol):
+    """What a backend implements for ``LinkLife``; called on the I/O thread, except ``silence``."""
+
+    def batch(self, task: Callable[[], None]) -> None:
+        """Run work, and join what it writes into one write per socket."""
+
+    def explain(self, error: BaseException) -> LinkLost:
+        """Explain in words why the link ended."""
+
+    def answer_all(self) -> None:
+        """The link is lost: answer every open ticket and request."""
+
+    def break_off(self, error: BaseException) -> None:
+        """Close every socket at once, and ``IoThread.stop`` when all are closed."""
+
+    def silence(self) -> float:
+        """For how many seconds the broker has owed an answer and sent nothing; from any thread."""
+
+
+class LinkLife:
+    """A link from the first attempt to connect to its end. Methods are for any thread unless they say "I/O thread".
+
+    ``broker`` is the broker's name in error messages; the backend sets it when it knows more. While ``is_private`` is
+    set, ``LinkEvents.lost`` is not called: the facade does not have the link yet, and ``open`` raises instead.
+    """
+
+    def __init__(self, name: str, broker: str, endpoint: Endpoint, events: LinkEvents, wire: Wire) -> None:
+        self.broker = broker
+        self.endpoint = endpoint
+        self.is_private = False
+        self.thread = IoThread(name, wire.batch, self.die)
+        self._events = events
+        self._wire = wire
+        self._waits: set[_Wait] = set()
+        self._closing = False
+        self._dead = False
+        self._lock = threading.RLock()  # guards _closing and _dead; a signal handler may enter it again
+
+    # -- connecting
+
+    def connect(self, start: Callable[[Done], None], deadline: float | None = None) -> None:
+        """Start the thread and connect, within the endpoint's ``connect_timeout``.
+
+        ``deadline`` is the ``time.monotonic()`` at which that time ends, if it has begun already: after a redirect.
+        """
+        timeout = self.endpoint.connect_timeout
+        left = timeout if deadline is None else deadline - time.monotonic()
+        wait = _Wait()
+        self._waits.add(wait)
+        self.thread.start(lambda: start(wait.done))
+        wait.result(max(0.0, left + 1.0), ConnectFailed(f"{self.endpoint}: no answer within {timeout:g} s"))
+        self._waits.discard(wait)
+
+    def refuse(self, error: BackendError, done: Done) -> None:
+        """Connecting failed; I/O thread."""
+        self.thread.ended = LinkLost(str(error))
+        self.thread.stop()
+        done(None, error)
+
+    # -- asking, from any thread but the I/O thread
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the link has ended."""
+        return self.thread.ended is not None
+
+    def check(self) -> None:
+        """Raise LinkLost if the link has ended."""
+        if self.thread.ended is not None:
+            raise self.lost_early()
+
+    def wait(
+        self, start: Callable[[Done], None], what: str, *, patience: float = DEADLINE, optional: bool = False
+    ) -> Any:
+        """Start something on the I/O thread and wait for its result.
+
+        If the broker does not answer within ``patience`` seconds, the link is given up. With ``optional`` the loss of
+        the link is not an error: the result is then None.
+        """
+        wait = _Wait()
+        self._waits.add(wait)
+        try:
+            self.check()
+            self.thread.post(lambda: start(wait.done))
+            late = LinkLost(f"{what}: no answer from {self.broker} within {patience:.3g} s", in_doubt=True)
+            try:
+                return wait.result(patience, late)
+            except LinkLost as error:
+                if error is late:
+                    self.thread.post(lambda: self.die(late))
+                raise
+        except LinkLost:
+            if not optional:
+                raise
+            return None
+        finally:
+            self._waits.discard(wait)
+
+    def wait_closing(self, start: Callable[[Done], None], what: str, *, optional: bool = True) -> None:
+        """Start closing something on the I/O thread and wait for it, at most ``close_timeout`` seconds.
+
+        The time for which the broker has already owed an answer counts. If the broker sends nothing at all, the link is
+        given up; if it is only slow, the close is finished later. With ``optional`` neither is an error, nor is the
+        loss of the link.
+        """
+        timeout = self.endpoint.close_timeout
+        late = BackendError(f"{what}: no answer from {self.broker} within {timeout:.3g} s", in_doubt=True)
+        wait = _Wait()
+        self._waits.add(wait)
+        try:
+            self.check()
+            self.thread.post(lambda: start(wait.done))
+            wait.result(max(0.0, timeout - self._wire.silence()), late)
+        except BackendError as error:
+            if error is late and self._wire.silence() >= _SILENT * timeout:
+                self.thread.post(lambda: self.die(LinkLost(str(late), in_doubt=True)))
+            if not optional or not (error is late or isinstance(error, LinkLost)):
+                raise
+        finally:
+            self._waits.discard(wait)
+
+    def lost_early(self) -> LinkLost:
+        """The error for requests that were not sent to the broker."""
+        return _copy(self.thread.ended, in_doubt=False)
+
+    def lost_late(self) -> LinkLost:
+        """The error for requests that the broker may have received."""
+        return _copy(self.thread.ended, in_doubt=True)
+
+    # -- the end
+
+    def die(self, error: BaseException) -> None:
+        """Answer all open requests, report the loss, and close the sockets; I/O thread."""
+        with self._lock:
+            is_first, self._dead = not self._dead, True
+        if is_first:
+            if self._closing:
+                self.thread.ended = LinkLost("the link was closed")
+            else:
+                self.thread.ended = error if isinstance(error, LinkLost) else self._wire.explain(error)
+            try:
+                self._wire.answer_all()
+            except Exception:  # a mistake in the backend must not hide the loss
+                log.exception("unexpected error while open requests were answered")
+            for wait in list(self._waits):
+                wait.done(None, self.lost_late())
+            if not self._closing and not self.is_private:
+                self._events.lost(self.lost_early())
+        self._wire.break_off(error)
+
+    def close(self, start: Callable[[], None]) -> None:
+        """Close the link, starting with ``start`` on the I/O thread, within ``close_timeout``; idempotent."""
+        with self._lock:
+            self._closing = True
+        if self.thread.ended is None:
+            self.thread.post(lambda: self._close(start))  # each time, so that an interrupted close can be repeated
+        self.thread.join(self.endpoint.close_timeout + _JOINING)
+
+    def _close(self, start: Callable[[], None]) -> None:
+        patience = max(0.0, self.endpoint.close_timeout - self._wire.silence())
+        self.thread.call_later(patience, lambda: self.die(LinkLost("the link was closed")))
+        start()
+
+
+class _Wait:
+    """Waits for one answer from the I/O thread.
+
+    It uses a plain lock: a signal handler that raises while a thread waits for an Event or Condition may leave that
+    locked, and the I/O thread would then block for ever.
+    """
+
+    def __init__(self) -> None:
+        self._answer: tuple[Any, BackendError | None] | None = None
+        self._unanswered = threading.Lock()
+        self._unanswered.acquire()
+
+    def done(self, result: Any, error: BackendError | None) -> None:
+        """The first answer counts; I/O thread."""
+        if self._answer is None:
+            self._answer = result, error
+            self._unanswered.release()
+
+    def result(self, timeout: float, late: BackendError) -> Any:
+        """The result, or its error, or ``late``."""
+        self._unanswered.acquire(timeout=timeout)
+        if self._answer is None:
+            raise late
+        result, error = self._answer
+        if error is not None:
+            raise error
+        return result
+
+
+def _copy(lost: BackendError | None, *, in_doubt: bool) -> LinkLost:
+    made = LinkLost(str(lost), in_doubt=in_doubt)
+    made.__cause__ = lost.__cause__ if lost is not None else None
+    return made

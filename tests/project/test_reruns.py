@@ -1,0 +1,35 @@
+"""CI's second run of tests that failed at first: listed, and limited."""
+
+import pytest
+
+from tools.reruns import LIMIT
+
+pytest_plugins = ["pytester"]
+
+FLAKY = """\
+import pathlib, pytest
+
+@pytest.mark.parametrize("number", range({count}))
+def test_late(number):
+    seen = pathlib.Path(f"seen-{{number}}")
+    first = not seen.exists()
+    seen.touch()
+    assert not first, "too late"
+"""
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
+@pytest.mark.parametrize("count", [1, LIMIT, LIMIT + 1])
+def test_a_few_late_tests_are_listed_and_many_fail_the_run(
+    pytester: pytest.Pytester, count: int, workers: tuple[str, ...]
+) -> None:
+    pytester.makepyfile(FLAKY.format(count=count))
+    ran = pytester.runpytest_subprocess("-q", "-p", "tools.reruns", "--reruns", "1", *workers)
+    ran.stdout.fnmatch_lines(["*failed at first and run again*", "*test_late?0?: AssertionError: too late*"])
+    assert ran.ret == (pytest.ExitCode.TESTS_FAILED if count > LIMIT else pytest.ExitCode.OK)
+
+
+def test_what_fails_twice_fails_the_run(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_wrong():\n    assert False\n")
+    ran = pytester.runpytest_subprocess("-q", "-p", "tools.reruns", "--reruns", "1")
+    assert ran.ret == pytest.ExitCode.TESTS_FAILED

@@ -1,7 +1,0 @@
-"""Every case of the contract, for the one variant that ``JMSBRIDGE_FAULTY`` names; ``test_whole`` runs it."""
-
-import pytest
-
-from jmsbridge.testing.suite import *  # noqa: F403
-
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")

@@ -1,0 +1,52 @@
+"""The embedded broker, with the sends of every session confirmed in groups; also behind a slow I/O thread."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+import pytest
+
+import jmsbridge_embedded
+from jmsbridge.spi import registry
+from jmsbridge.testing import Harness
+from tests.suites.layered.harness import EmbeddedHarness
+from tests.suites.layered.slow import SlowBackend
+
+registry.register("slowgrouped", SlowBackend("slowgrouped", jmsbridge_embedded.backend))
+
+_HERE: Final = Path(__file__).parent
+_ALWAYS: Final = {"embedded": ("sending", "closing", "faults"), "slowgrouped": ("sending",)}
+"""The subjects that run not only in long runs."""
+
+
+class GroupedHarness(EmbeddedHarness):
+    """As the memory broker's own, but for the option."""
+
+    facade_options: ClassVar[dict[str, Any]] = {"send_confirmation": "group"}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A case runs on both."""
+    if "harness" in metafunc.fixturenames:
+        subject = metafunc.function.__module__.split(".")[-2]
+        schemes = [
+            pytest.param(scheme, marks=() if subject in subjects else pytest.mark.long)
+            for scheme, subjects in _ALWAYS.items()
+        ]
+        metafunc.parametrize("harness", schemes, indirect=True)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The contract is below the option."""
+    items[:] = [item for item in items if _HERE not in item.path.parents or not _is_contract(item)]
+
+
+def _is_contract(item: pytest.Item) -> bool:
+    return any(mark.args[0] == "contract" for mark in item.iter_markers("level"))
+
+
+@pytest.fixture
+def harness(request: pytest.FixtureRequest) -> Iterator[Harness]:
+    """What every case of the suite asks for."""
+    with GroupedHarness(request.param, networked=request.param != "embedded") as made:
+        yield made

@@ -1,0 +1,97 @@
+"""Acknowledgements are combined, and never settle a message that was not accepted."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jmsbridge.transport.deliveries.acknowledgement_ranges import AcknowledgementRanges
+
+
+class Broker:
+    """The broker's set of unsettled messages."""
+
+    def __init__(self) -> None:
+        self.held: set[int] = set()
+
+    def acknowledge(self, tag: int, multiple: bool) -> set[int]:
+        assert tag in self.held
+        settled = {each for each in self.held if each <= tag} if multiple else {tag}
+        self.held -= settled
+        return settled
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("arrive"), st.integers(1, 300)),
+        st.tuples(st.just("accept"), st.integers(0, 10_000)),
+        st.tuples(st.just("accept first"), st.integers(1, 200)),
+        st.tuples(st.just("drop"), st.integers(0, 10_000)),
+        st.tuples(st.just("take"), st.just(0)),
+    ),
+    max_size=60,
+)
+
+
+@given(STEPS)
+def test_exactly_the_accepted_are_acknowledged(steps: list[tuple[str, int]]) -> None:
+    tags, broker = AcknowledgementRanges(), Broker()
+    last = 0
+    unsettled: list[int] = []
+    accepted: set[int] = set()
+    for what, number in steps:
+        if what == "arrive":
+            for _ in range(number):
+                last += 1
+                tags.arrived(last)
+                broker.held.add(last)
+                unsettled.append(last)
+        elif what == "accept first":
+            for tag in unsettled[:number]:
+                assert tags.accept(tag)
+                accepted.add(tag)
+            del unsettled[:number]
+        elif what in ("accept", "drop") and unsettled:
+            tag = unsettled.pop(number % len(unsettled))
+            if what == "accept":
+                assert tags.accept(tag)
+                accepted.add(tag)
+            else:
+                assert tags.drop(tag)
+                broker.held.discard(tag)
+        elif what == "take":
+            settled: set[int] = set()
+            for tag, multiple in tags.take():
+                settled |= broker.acknowledge(tag, multiple)
+            assert settled == accepted
+            accepted.clear()
+        assert len(tags) == len(unsettled)
+
+
+def test_a_run_from_the_start_is_one_acknowledgement() -> None:
+    tags = AcknowledgementRanges()
+    for tag in range(1, 101):
+        tags.arrived(tag)
+    for tag in range(1, 51):
+        tags.accept(tag)
+    assert tags.take() == [(50, True)]
+    assert tags.take() == []
+
+
+def test_unsettled_messages_in_between_are_not_acknowledged() -> None:
+    tags = AcknowledgementRanges()
+    for tag in range(1, 6):
+        tags.arrived(tag)
+    for tag in (1, 2, 4):
+        tags.accept(tag)
+    assert tags.take() == [(2, True), (4, False)]
+    tags.accept(3)
+    assert tags.take() == [(3, False)]
+
+
+def test_a_second_settlement_and_an_unknown_tag_have_no_effect() -> None:
+    tags = AcknowledgementRanges()
+    tags.arrived(1)
+    assert tags.accept(1)
+    assert not tags.accept(1)
+    assert not tags.drop(1)
+    assert not tags.accept(7)
+    assert tags.take() == [(1, False)]

@@ -1,0 +1,47 @@
+"""The cause of a failed connection is explained, however deeply a client library has wrapped it."""
+
+import socket
+import ssl
+
+import pytest
+
+from jmsbridge.transport.network.diagnosis import causes, describe, unreachable
+
+
+class WrappedTimeout(Exception):
+    """A time-out wrapped as client libraries do it."""
+
+
+def untrusted() -> ssl.SSLCertVerificationError:
+    error = ssl.SSLCertVerificationError()
+    error.verify_message = "self-signed certificate"
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ConnectionRefusedError(111, "Connection refused"), "no connection: Connection refused; is the broker running"),
+        (socket.gaierror(-2, "Name or service not known"), "Name or service not known"),
+        (untrusted(), "not trusted: self-signed certificate; set ca_file to the authority"),
+        (ssl.SSLError(1, "wrong version number"), "does that port expect TLS? The usual port is 8883"),
+        (TimeoutError(), "no answer in time: is it Acme"),
+        (WrappedTimeout(), "no answer in time: is it Acme"),
+        (ValueError("odd"), "no connection: ValueError: odd"),
+    ],
+)
+def test_the_cause_is_explained(error: BaseException, said: str) -> None:
+    assert said in unreachable([error], "Acme", 8883)
+    wrapped = RuntimeError("it failed", RuntimeError(error))
+    if not isinstance(error, ValueError):
+        assert said in unreachable(causes(wrapped), "Acme", 8883)
+
+
+def test_a_cycle_of_causes_ends() -> None:
+    first, second = RuntimeError("first"), RuntimeError("second")
+    first.__cause__, second.__cause__ = second, first
+    assert causes(first) == [first, second]
+
+
+def test_an_error_without_a_text_is_its_type() -> None:
+    assert (describe(EOFError()), describe(EOFError("end"))) == ("EOFError", "EOFError: end")

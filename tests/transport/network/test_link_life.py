@@ -1,0 +1,181 @@
+"""The lifetime of a link: deadlines, one loss, every request answered, no events while the link is private."""
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from jmsbridge.spi import BackendError, ConnectFailed, Endpoint, LinkLost
+from jmsbridge.testing.harness import LinkLog
+from jmsbridge.testing.suite.contract.support import Answer
+from jmsbridge.testing.suite.support import eventually
+from jmsbridge.transport.deliveries.commands import Commands
+from jmsbridge.transport.network.link_life import LinkLife
+
+
+class Broker:
+    """The wire of a link whose broker answers when the test says so; also its only socket."""
+
+    def __init__(self, **endpoint: Any) -> None:
+        self.log = LinkLog()
+        self.order: list[str] = []
+        self.quiet_for = 0.0
+        self.life = LinkLife("jmsbridge-test-io", "Acme", Endpoint(scheme="acme", host="h", **endpoint), self.log, self)
+
+    def batch(self, task: Callable[[], None]) -> None:
+        task()
+
+    def explain(self, error: BaseException) -> LinkLost:
+        return LinkLost(f"explained: {error}")
+
+    def answer_all(self) -> None:
+        assert self.log.losses == []
+        self.order.append("answered")
+
+    def break_off(self, error: BaseException) -> None:
+        self.order.append("broken off")
+        self.life.thread.stop()
+
+    def silence(self) -> float:
+        return self.quiet_for
+
+    def connect(self) -> "Broker":
+        self.life.connect(lambda done: done(None, None))
+        return self
+
+    def die(self, error: BaseException) -> None:
+        self.life.thread.post(lambda: self.life.die(error))
+        eventually(lambda: self.life.is_over)
+        self.life.thread.join(5)
+
+
+@pytest.fixture
+def broker() -> Iterator[Broker]:
+    made = Broker().connect()
+    yield made
+    made.die(ConnectionError("the test is over"))
+
+
+def test_the_result_of_what_was_asked(broker: Broker) -> None:
+    assert broker.life.wait(lambda done: done(42, None), "asking") == 42
+    with pytest.raises(BackendError, match="no"):
+        broker.life.wait(lambda done: done(None, BackendError("no")), "asking")
+
+
+def test_a_broker_that_does_not_answer_in_time_is_given_up(broker: Broker) -> None:
+    with pytest.raises(LinkLost, match=r"asking: no answer from Acme within 0\.01 s") as caught:
+        broker.life.wait(lambda done: None, "asking", patience=0.01)
+    assert caught.value.in_doubt
+    eventually(lambda: broker.log.losses)
+    assert broker.life.is_over
+
+
+def test_the_loss_is_reported_once_after_every_answer(broker: Broker) -> None:
+    asked, errors = threading.Event(), list[BackendError]()
+
+    def ask() -> None:
+        try:
+            broker.life.wait(lambda done: asked.set(), "asking")
+        except BackendError as error:
+            errors.append(error)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    assert asked.wait(5)
+    broker.die(ConnectionError("cut"))
+    broker.life.die(ConnectionError("cut again"))
+    asking.join(5)
+    assert [(str(error), error.in_doubt) for error in errors] == [("explained: cut", True)]
+    assert [(str(error), error.in_doubt) for error in broker.log.losses] == [("explained: cut", False)]
+    assert broker.order == ["answered", "broken off", "broken off"]
+
+
+def test_a_mistake_while_answering_does_not_hide_the_loss(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> None:
+        raise ValueError("a mistake")
+
+    monkeypatch.setattr(broker, "answer_all", fail)
+    broker.die(ConnectionError("cut"))
+    assert [str(error) for error in broker.log.losses] == ["explained: cut"]
+    assert "while open requests were answered" in caplog.text
+
+
+def test_after_the_loss_every_request_fails_at_once(broker: Broker) -> None:
+    broker.die(ConnectionError("cut"))
+    for verb in (broker.life.check, lambda: broker.life.wait(lambda done: None, "asking")):
+        with pytest.raises(LinkLost, match="explained: cut") as caught:
+            verb()
+        assert not caught.value.in_doubt
+    assert broker.life.wait(lambda done: None, "tidying", optional=True) is None
+    broker.life.wait_closing(lambda done: None, "closing")
+
+
+def test_closing_reports_no_loss(broker: Broker) -> None:
+    broker.life.close(lambda: broker.life.die(ConnectionError("closed")))
+    broker.life.close(lambda: None)
+    assert str(broker.life.thread.ended) == "the link was closed"
+    assert broker.log.losses == []
+
+
+def test_a_broker_that_ignores_a_close_is_disconnected() -> None:
+    broker = Broker(close_timeout=0.01).connect()
+    broker.life.close(lambda: None)
+    assert broker.order == ["answered", "broken off"]
+
+
+def test_a_link_that_is_still_private_reports_no_loss(broker: Broker) -> None:
+    broker.life.is_private = True
+    broker.die(ConnectionError("cut"))
+    assert broker.log.losses == []
+
+
+@pytest.mark.parametrize("quiet_for", [0.0, 1.0])
+def test_a_close_without_answer_gives_up_only_a_silent_broker(quiet_for: float) -> None:
+    broker = Broker(close_timeout=0.01).connect()
+    broker.quiet_for = quiet_for
+    broker.life.wait_closing(lambda done: None, "closing a consumer")
+    with pytest.raises(BackendError, match=r"closing a consumer: no answer|explained|within"):
+        broker.life.wait_closing(lambda done: None, "closing a consumer", optional=False)
+    if quiet_for:
+        eventually(lambda: broker.log.losses)
+    else:
+        assert not broker.life.is_over
+    broker.die(ConnectionError("the test is over"))
+
+
+def test_a_link_that_cannot_be_made() -> None:
+    broker = Broker()
+    with pytest.raises(ConnectFailed, match="not here"):
+        broker.life.connect(lambda done: broker.life.refuse(ConnectFailed("not here"), done))
+    broker.life.close(lambda: None)
+    assert broker.log.losses == []
+
+
+def test_a_broker_that_does_not_answer_while_connecting() -> None:
+    broker = Broker(connect_timeout=-0.99)  # and a second for answers that are on their way
+    with pytest.raises(ConnectFailed, match="no answer within"):
+        broker.life.connect(lambda done: None)
+    broker.die(ConnectionError("the test is over"))
+
+
+def test_commands_run_in_order_or_are_answered(broker: Broker) -> None:
+    ran: list[int] = []
+    errors: list[BackendError] = []
+    commands = Commands(broker.life, lambda: errors[0] if errors else None)
+    for number in range(100):
+        commands.put(None, lambda number=number: ran.append(number))  # type: ignore[misc]
+    eventually(lambda: ran == list(range(100)))
+    errors.append(BackendError("closed"))
+    late = Answer()
+    commands.put(late, lambda: ran.append(-1))
+    assert str(late.outcome()) == "closed"
+    broker.die(ConnectionError("cut"))
+    lost = Answer()
+    commands.put(lost, lambda: ran.append(-1))
+    outcome = lost.outcome()
+    assert isinstance(outcome, LinkLost)
+    assert not outcome.in_doubt
+    assert ran == list(range(100))
