@@ -1,0 +1,367 @@
+"""The SPI's Channel: a queue for its verbs, a session for its sends and its transaction, and its subscriptions."""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+
+from jmsbridge.spi import (
+    Address,
+    BackendError,
+    ChannelLost,
+    Envelope,
+    Inbox,
+    Interest,
+    LinkLost,
+    NotSupported,
+    SendRefused,
+    Ticket,
+)
+from jmsbridge.transport.deliveries.expiry import now_ms
+from jmsbridge.transport.network.io_thread import Mailbox
+from jmsbridge.transport.network.link_life import DEADLINE, Done
+from jmsbridge_amqp.connection.errors import Failure
+from jmsbridge_amqp.connection.link_group import LinkGroup
+from jmsbridge_amqp.connection.literal_names import check_name
+from jmsbridge_amqp.facts import LinkFacts
+from jmsbridge_amqp.messages.wire import Unencodable
+from jmsbridge_amqp.receiving.asking import asked_apart
+from jmsbridge_amqp.receiving.sources import source_for
+from jmsbridge_amqp.receiving.subscription import Subscription
+from jmsbridge_amqp.sending.outgoing import Outgoing
+from jmsbridge_amqp.sending.sender import cancelled
+from jmsbridge_amqp.sending.senders import Senders
+from jmsbridge_amqp.transactions.coordinator import Coordinator
+from jmsbridge_amqp.transactions.transaction import Transaction
+from jmsbridge_amqp.work import Command, Work
+
+__all__ = ["Channel"]
+
+log = logging.getLogger("jmsbridge.amqp")
+
+_BUSY = 64  # after so many sends in one batch, the I/O thread looks for more without a wake-up
+
+
+class Channel:
+    """Verbs from any thread; the rest belongs to the I/O thread. ``forget`` is called once it is closed."""
+
+    def __init__(self, facts: LinkFacts, forget: "Callable[[Channel], None]") -> None:
+        self.transaction: Transaction | None = None
+        self._facts = facts
+        self._driver = facts.driver
+        self._life = facts.driver.life
+        self._forget = forget
+        self._box: Mailbox[Work] = Mailbox(self._life.thread, self._serve, self._refuse)
+        self._session: LinkGroup | None = None
+        self._senders: Senders | None = None
+        self._coordinator: Coordinator | None = None
+        self._subscriptions: list[Subscription] = []
+        self._lost: BackendError | None = None
+        self._target: Address | None = None  # the last address that was checked; any thread
+        self._finishing: list[Done] = []  # what waits for the channel to be closed
+        self._closing = False
+        self._closed = False
+
+    # -- opening
+
+    def open(self, transacted: bool, done: Done) -> None:
+        """Attach the coordinator for transactions; without them, the first send begins the session. I/O thread."""
+        self._driver.when_emptied.append(self._go_on)
+        self._senders = Senders(self._driver, self._begin, self._facts.naming, relay=self._facts.relay)
+        if not transacted:
+            done(None, None)
+            return
+        self._coordinator = Coordinator(self._driver, self._begin(), self._coordinator_ended)
+
+        def attached(failure: Failure | None) -> None:
+            if failure is not None:
+                self.finish(_nobody)
+                done(None, NotSupported(f"{self._life.broker} has no transactions here ({failure})"))
+                return
+            assert self._coordinator is not None
+            assert self._senders is not None
+            self.transaction = Transaction(self._driver, self._coordinator, self._senders, self.lose, self._go_on)
+            done(None, None)
+
+        self._coordinator.attach(attached)
+
+    def _begin(self) -> LinkGroup:
+        """The session of the sends and the transaction.
+
+        A channel that only consumes never begins it: Artemis answers the end of a session that has had no link only
+        when it next looks at all connections, which is every 2 seconds.
+        """
+        if self._session is None:
+            self._session = LinkGroup(self._driver, self._session_ended)
+        return self._session
+
+    # -- verbs
+
+    def check(self) -> None:
+        """Raise if the channel or its link is lost."""
+        self._life.check()
+        if self._lost is not None:
+            raise ChannelLost(str(self._lost))
+
+    def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
+        """Encode the message and pass it to the I/O thread."""
+        if ticket is None:
+            self.check()
+        try:
+            if envelope.address is not self._target:
+                self._check_target(envelope.address)
+                self._target = envelope.address
+            if envelope.reply_to is not None:
+                check_name(envelope.reply_to, self._facts.product)
+            data = self._facts.encoder.encode(envelope, now_ms())
+        except (Unencodable, BackendError) as error:
+            refused = error if isinstance(error, BackendError) else SendRefused(f"{envelope.address}: {error}")
+            if ticket is None:
+                raise refused from error
+            ticket.fail(refused)
+            return
+        if ticket is None and self._facts.product.answers_all:
+            ticket = _Unasked()
+        drops = self._facts.nodes is not None and envelope.address.topic
+        self._put(Outgoing(envelope.address, data, ticket, drops=drops))
+
+    def _check_target(self, address: Address) -> None:
+        nodes = self._facts.nodes
+        check_name(address, self._facts.product)
+        if nodes is not None and not nodes.is_known(address):
+            self._life.wait(lambda done: nodes.ensure(address, done), f"creating {address}")
+
+    def put(self, ticket: Ticket | None, run: Callable[[], None]) -> None:
+        """Run this on the I/O thread, in call order."""
+        self._put(Command(ticket, run))
+
+    def _put(self, item: Work) -> None:
+        self._box.put(item)
+        if self._lost is not None:  # the link, which may end at this moment, need not know the channel any more
+            self._box.refuse_all()
+
+    def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
+        """Attach a receiver without credit."""
+        self.check()
+        with self._asked(interest):
+            return self._subscribe(interest, inbox)
+
+    def _asked(self, interest: Interest) -> AbstractContextManager[None]:
+        """Where a refusal would end the connection, the broker is asked over another one."""
+        facts, key = self._facts, interest.key
+        clashes = interest.shared and not interest.durable and not facts.client_id and not interest.no_local
+        if facts.other is None or key is None or not (clashes and facts.product.clash_ends_connection):
+            return nullcontext()
+        if facts.names.is_active(key, durable=False):  # then this link knows its topic and selector
+            return nullcontext()
+        return asked_apart(interest, facts.other)
+
+    def _subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
+        source = source_for(interest, self._facts)
+        made = Subscription(self._facts, self, interest, inbox, source, self._drop)
+        self._subscriptions.append(made)
+        try:
+            self._life.wait(made.open, f"consuming {interest.address}")
+            self.check()  # a later loss will end it
+        except BackendError:
+            self._drop(made)
+            raise
+        return made
+
+    def _drop(self, subscription: Subscription) -> None:
+        if subscription in self._subscriptions:
+            self._subscriptions.remove(subscription)
+            subscription.released()
+
+    def cancel(self, tickets: Sequence[Ticket]) -> None:
+        """Cancel sends that were not written."""
+        wanted = {id(ticket) for ticket in tickets}
+
+        def cancel(done: Done) -> None:
+            items = self._box.items
+            for item in [] if self._is_over else list(items):
+                if isinstance(item, Outgoing) and item.ticket is not None and id(item.ticket) in wanted:
+                    items.remove(item)
+                    item.cancel(cancelled(item, self._life.broker))
+            if self.transaction is not None:
+                self.transaction.cancel(wanted)
+            if self._senders is not None:
+                self._senders.cancel(wanted)
+            done(None, None)
+
+        self._life.wait(cancel, "cancelling sends")
+
+    def commit(self, ticket: Ticket) -> None:
+        """Make the transaction effective."""
+        self._end_transaction(ticket, commits=True)
+
+    def rollback(self, ticket: Ticket) -> None:
+        """Forget the transaction."""
+        self._end_transaction(ticket, commits=False)
+
+    def _end_transaction(self, ticket: Ticket, *, commits: bool) -> None:
+        transaction = self.transaction
+        if transaction is None:
+            ticket.fail(NotSupported("this channel has no transactions"))
+        else:
+            self.put(ticket, lambda: (transaction.commit if commits else transaction.rollback)(ticket))
+
+    def close(self) -> None:
+        """Roll back, return unsettled messages, end the sessions."""
+        if self._closed:
+            return
+        self._life.wait_closing(self.finish, "closing a channel")
+        self._closed = True  # last, so that an interrupted close can be repeated
+
+    # -- the queue
+
+    def _serve(self, items: deque[Work]) -> None:
+        if self._lost is not None:
+            self._box.refuse_all()
+            return
+        transaction, senders, driver = self.transaction, self._senders, self._driver
+        assert senders is not None
+        count = 0
+        while items:
+            if (transaction is not None and transaction.is_ending) or not driver.has_room():
+                return
+            item = items.popleft()
+            if isinstance(item, Command):
+                item.run()
+                if self._lost is not None:
+                    return
+            elif transaction is not None:
+                transaction.send(item)
+            else:
+                count += 1
+                senders.push(item)
+        if count >= _BUSY:
+            self._box.watch()
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether items are refused, perhaps by another thread at this moment."""
+        return self._lost is not None or self._life.is_over
+
+    def _refuse(self, item: Work) -> None:
+        item.fail(self._life.lost_early() if self._lost is None else ChannelLost(str(self._lost)))
+
+    def _go_on(self) -> None:
+        """The transaction has ended, or there is room for messages: serve what waits, then close if that is asked."""
+        self._box.work()
+        self._finish_all()
+
+    def _finish_all(self) -> None:
+        waiting, self._finishing = self._finishing, []
+        for done in waiting:
+            self.finish(done)
+
+    # -- ends
+
+    def _coordinator_ended(self, failure: Failure) -> None:
+        error = ChannelLost(f"{self._life.broker} ended the transactions of a channel ({failure})")
+        error.__cause__ = failure
+        self.lose(error)
+
+    def _session_ended(self, failure: Failure) -> None:
+        error = ChannelLost(f"{self._life.broker} ended a session ({failure})")
+        error.__cause__ = failure
+        self.lose(error)
+
+    def lose(self, error: BackendError) -> None:
+        """The channel is lost, its link lives on: answer everything, end the sessions, then report it."""
+        if self._lost is not None or self._closing:
+            return
+        self._lost = error
+        self._answer_all(error, lambda _: ChannelLost(str(error), in_doubt=True))
+        self._box.refuse_all()
+        timer = self._driver.expect_soon("ending a lost channel", DEADLINE)
+
+        def ended() -> None:
+            self._life.thread.cancel(timer)
+            if not self._life.is_over:  # otherwise the loss of the link is reported
+                self._facts.events.channel_lost(self, error)
+
+        self._end_sessions(ended)
+
+    def _answer_all(self, error: BackendError, doubt: Callable[[int], BackendError]) -> None:
+        transaction = self.transaction
+        if transaction is not None:
+            transaction.stop()
+        if self._senders is not None:
+            self._senders.end(error, doubt)
+        if self._coordinator is not None:
+            self._coordinator.end(error, doubt)
+        if transaction is not None:
+            transaction.end(error)
+        for subscription in list(self._subscriptions):
+            subscription.end(error)
+        self._finish_all()
+
+    def _end_sessions(self, done: Callable[[], None]) -> None:
+        left = len(self._subscriptions) + 1
+
+        def ended(*_: object) -> None:
+            nonlocal left
+            left -= 1
+            if not left:
+                if self._go_on in self._driver.when_emptied:
+                    self._driver.when_emptied.remove(self._go_on)
+                self._forget(self)
+                done()
+
+        for subscription in list(self._subscriptions):
+            subscription.finish(ended)
+        if self._session is None:
+            ended()
+        else:
+            self._session.detach_and_end(ended)
+
+    def finish(self, done: Done) -> None:
+        """Close: write what waits, then end the sessions; I/O thread."""
+        if self._is_over or self._senders is None:
+            done(None, None)
+            return
+        self._box.work()
+        transaction = self.transaction
+        if (transaction is not None and transaction.is_ending) or self._box.items:
+            self._finishing.append(done)
+            return
+        if transaction is None:
+            self._senders.when_idle(lambda: self._close_sessions(done))
+        else:
+            self._close_sessions(done)
+
+    def _close_sessions(self, done: Done) -> None:
+        if self._closing or self._is_over:
+            done(None, None)
+            return
+        self._closing = True
+        lost = self._lost = ChannelLost("the channel is closed")
+        if self.transaction is not None:
+            self.transaction.stop()
+        self._end_sessions(lambda: self._closed_sessions(lost, done))
+
+    def _closed_sessions(self, lost: BackendError, done: Done) -> None:
+        self._answer_all(lost, lambda _: ChannelLost(str(lost), in_doubt=True))
+        done(None, None)
+
+    def end(self) -> None:
+        """The link is lost: answer everything; I/O thread."""
+        self._box.refuse_all()
+        self._answer_all(self._life.lost_early(), self._driver.doubt)
+
+
+class _Unasked:
+    """The ticket of a send for whose answer nobody asked."""
+
+    def succeed(self) -> None:
+        """As expected."""
+
+    def fail(self, error: BackendError) -> None:
+        """The caller did not want to know."""
+        log.debug("a message that was to be sent without confirmation was not sent: %s", error)
+
+
+def _nobody(result: object, error: LinkLost | BackendError | None) -> None:
+    """Ignore an answer for which nobody waits."""

@@ -1,0 +1,135 @@
+"""Requests to RabbitMQ's management node, over a pair of links and a session of their own. For the I/O thread.
+
+https://www.rabbitmq.com/docs/amqp#management
+"""
+
+import itertools
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import proton
+
+from jmsbridge.spi import BackendError
+from jmsbridge_amqp.connection import states
+from jmsbridge_amqp.connection.amqp_link import AmqpLink
+from jmsbridge_amqp.connection.driver import Driver
+from jmsbridge_amqp.connection.errors import Failure
+from jmsbridge_amqp.connection.link_group import LinkGroup
+from jmsbridge_amqp.connection.terminus import link_name
+from jmsbridge_amqp.messages.encoding import properties
+from jmsbridge_amqp.messages.sections import Splitter
+from jmsbridge_amqp.protocol.errors import Malformed
+from jmsbridge_amqp.protocol.writing import encode, string
+
+__all__ = ["Answered", "Management"]
+
+log = logging.getLogger("jmsbridge.amqp")
+
+_NODE = "/management"
+_CREDIT = 100
+_ID, _TO, _SUBJECT, _REPLY_TO = 0, 2, 3, 4
+
+Answered = Callable[[int, str, BackendError | None], None]
+"""Gets the status, a number of HTTP, and the reason of a refusal; or the error if there was no answer."""
+
+
+class Management:
+    """Answers come in the order of the requests. The links are attached with the first request."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._session: LinkGroup | None = None
+        self._sender: AmqpLink | None = None
+        self._receiver: AmqpLink | None = None
+        self._waiting: deque[bytes] = deque()
+        self._unanswered: deque[Answered] = deque()
+        self._tags = itertools.count(1)
+        self._splitter = Splitter()
+        driver.when_lost.append(self._lost)
+
+    def ask(self, method: str, path: str, body: dict[str, Any] | None, answered: Answered) -> None:
+        """Send a request."""
+        fields = {_ID: string(str(next(self._tags))), _TO: string(path), _SUBJECT: string(method)}
+        self._waiting.append(properties(fields | {_REPLY_TO: string("$me")}) + b"\x00\x53\x77" + encode(body))
+        self._unanswered.append(answered)
+        if self._session is None:
+            self._attach()
+        self.on_flow()
+
+    def _attach(self) -> None:
+        def ended(failure: Failure) -> None:
+            if session is self._session:  # else it was told already: by another of its links, or by the session
+                self._ended(failure)
+
+        def attached(failure: Failure | None) -> None:
+            if failure is not None:
+                ended(failure)
+            else:
+                self.on_flow()
+
+        session = self._session = LinkGroup(self._driver, ended)
+        name = link_name()
+        sender, receiver = session.proton.sender(name), session.proton.receiver(name)
+        for made in (sender, receiver):
+            made.source.address = made.target.address = _NODE
+            made.snd_settle_mode = proton.Link.SND_SETTLED
+            made.rcv_settle_mode = proton.Link.RCV_FIRST
+            made.properties = proton.PropertyDict({proton.symbol("paired"): True})
+        self._sender = AmqpLink(session, sender, self, ended)
+        self._receiver = AmqpLink(session, receiver, self, ended)
+        self._sender.attach(attached)
+        self._receiver.attach(attached)
+        self._driver.calls.grant(self._receiver.handle, _CREDIT)
+
+    def on_flow(self) -> None:
+        """Write what waits for credit."""
+        calls, sender = self._driver.calls, self._sender
+        while self._waiting and sender is not None and sender.handle is not None and calls.credit(sender.handle) > 0:
+            tag = next(self._tags).to_bytes(8, "big")
+            calls.send(sender.handle, tag, self._waiting.popleft(), None, settled=True)
+            self._driver.expect()
+
+    def on_delivery(self, delivery: Any) -> None:
+        """An answer has arrived, perhaps only a part of it."""
+        receiver = self._receiver
+        if receiver is None or receiver.handle is None:
+            return
+        data = self._driver.calls.read(receiver.handle, delivery)
+        if data is None:
+            return
+        self._driver.calls.dispose(delivery, states.ACCEPTED)
+        self._driver.calls.grant(receiver.handle, 1)
+        broker = self._driver.life.broker
+        if not self._unanswered:
+            log.warning("%s: %s has answered although nothing was asked", broker, _NODE)
+            return
+        answered = self._unanswered.popleft()
+        try:
+            _, _, fields, _, _, _, body = self._splitter.split(data)
+            status, reason = int(fields[_SUBJECT]), str(body[0] if body else "")
+        except (Malformed, LookupError, TypeError, ValueError) as error:
+            answered(0, "", BackendError(f"{broker}: the answer of {_NODE} is malformed: {error}"))
+        else:
+            answered(status, reason, None)
+
+    def _ended(self, failure: Failure) -> None:
+        session, self._session = self._session, None
+        self._sender = self._receiver = None
+        self._fail(BackendError(f"{self._driver.life.broker} ended the management of queues ({failure})"))
+        if session is not None:
+            session.end(_nothing)
+
+    def _lost(self) -> None:
+        self._fail(self._driver.life.lost_early())
+
+    def _fail(self, error: BackendError) -> None:
+        self._waiting.clear()
+        unanswered, self._unanswered = self._unanswered, deque()
+        for answered in unanswered:
+            answered(0, "", error)
+
+
+def _nothing() -> None:
+    """Ignore an answer for which nobody waits."""

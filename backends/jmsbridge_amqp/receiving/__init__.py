@@ -1,0 +1,3 @@
+"""Receiving: sources, receivers with credit and drain, settlements."""
+
+__all__: list[str] = []

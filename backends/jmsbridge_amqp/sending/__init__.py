@@ -1,0 +1,3 @@
+"""Sending: from a channel's send to the broker's outcome."""
+
+__all__: list[str] = []

@@ -1,0 +1,83 @@
+"""Sends copies of received messages, over a session of its own. For the I/O thread."""
+
+from jmsbridge.spi import Address, BackendError, ChannelLost, Ticket
+from jmsbridge.transport.network.link_life import DEADLINE
+from jmsbridge.transport.tickets import CallbackTicket
+from jmsbridge_amqp.connection.driver import Driver
+from jmsbridge_amqp.connection.errors import Failure
+from jmsbridge_amqp.connection.link_group import LinkGroup
+from jmsbridge_amqp.messages.wire import Naming
+from jmsbridge_amqp.nodes.nodes import Nodes
+from jmsbridge_amqp.sending.outgoing import Outgoing
+from jmsbridge_amqp.sending.senders import Senders
+
+__all__ = ["Copier"]
+
+
+class Copier:
+    """One per link; its session begins with the first copy."""
+
+    def __init__(self, driver: Driver, naming: Naming, nodes: Nodes | None) -> None:
+        self.driver = driver
+        self.relay = False
+        """Whether one link can send to any address, because each message names its own."""
+        self._naming = naming
+        self._nodes = nodes
+        self._senders: Senders | None = None
+        driver.when_lost.append(self._lost)
+
+    def send(self, address: Address, data: bytes, ticket: Ticket) -> None:
+        """Send a message; without an answer within ``DEADLINE`` the ticket fails, and what was not written is dropped.
+
+        An answer that comes later is ignored.
+        """
+        life, is_answered = self.driver.life, False
+
+        def answered(error: BackendError | None) -> None:
+            nonlocal is_answered
+            if is_answered:
+                return
+            is_answered = True
+            life.thread.cancel(timer)
+            if error is None:
+                ticket.succeed()
+            else:
+                ticket.fail(error)
+
+        def too_late() -> None:
+            if self._senders is not None:
+                self._senders.cancel((id(copy),))
+            text = f"{address}: no answer from {life.broker} within {DEADLINE:.3g} s"
+            answered(BackendError(text, in_doubt=True))
+
+        copy = CallbackTicket(answered)
+        timer = life.thread.call_later(DEADLINE, too_late)
+
+        def ensured(_: object, error: BackendError | None) -> None:
+            if is_answered:
+                return  # the original is returned: its copy must not be sent, too
+            if error is None:
+                self._push(Outgoing(address, data, copy))
+            else:
+                copy.fail(error)
+
+        if self._nodes is None:
+            ensured(None, None)
+        else:
+            self._nodes.ensure(address, ensured)
+
+    def _push(self, outgoing: Outgoing) -> None:
+        if self._senders is None:
+            session = LinkGroup(self.driver, self._ended)
+            self._senders = Senders(self.driver, lambda: session, self._naming, relay=self.relay)
+        self._senders.push(outgoing)
+
+    def _ended(self, failure: Failure) -> None:
+        senders, self._senders = self._senders, None
+        if senders is not None:
+            lost = ChannelLost(f"{self.driver.life.broker} ended the session ({failure})", in_doubt=True)
+            senders.end(lost, lambda _: lost)
+
+    def _lost(self) -> None:
+        if self._senders is not None:
+            self._senders.end(self.driver.life.lost_early(), self.driver.doubt)

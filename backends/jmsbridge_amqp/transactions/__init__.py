@@ -1,0 +1,3 @@
+"""Local transactions: the coordinator link, and one transaction of a channel."""
+
+__all__: list[str] = []
