@@ -1,9 +1,9 @@
-"""The facade beside its peers: the same messages through the same broker, in turn, in one run.
+"""Compares jmsbridge with other clients: the same messages through the same broker, in turn, in one run.
 
-    python -m integration.bench rabbitmq            # a broker of this run's own, from python -m integration.lab
-    python -m integration.bench --write rabbitmq    # and keep the figures in docs/performance-rabbitmq.md
+    python -m integration.bench rabbitmq            # on a new broker of python -m integration.lab
+    python -m integration.bench --write rabbitmq    # and write the figures to docs/performance-rabbitmq.md
 
-Needs the extra ``bench``; the Java client takes part where a JDK and Maven are.
+Needs the extra ``bench``; the Java client takes part if there is a JDK and Maven.
 """
 
 import contextlib
@@ -19,9 +19,9 @@ from integration.bench import report
 from integration.bench.bars import bars
 from integration.bench.brokers import COMPARISONS, DEFAULT
 from integration.bench.java_peer import class_path
+from integration.bench.rows import Comparison
 from integration.bench.turns import Figure, measure
 from integration.lab.errors import BrokerUnavailable
-from integration.lab.starting import start
 
 _DELAYS = (0.0, 0.02)
 
@@ -29,12 +29,12 @@ _DELAYS = (0.0, 0.02)
 def main(
     broker: Annotated[str, typer.Argument(help=f"one of {', '.join(COMPARISONS)}")] = DEFAULT,
     only: Annotated[list[str] | None, typer.Option(help="rows whose name or group contains this; repeatable")] = None,
-    queues: Annotated[str, typer.Option(help="types of queues, separated by commas; all unless said")] = "",
+    queues: Annotated[str, typer.Option(help="types of queues, separated by commas; default: all")] = "",
     delayed: Annotated[bool, typer.Option(help="also through a proxy that adds 20 ms of round trip")] = True,
     quick: Annotated[bool, typer.Option(help="a tenth of the messages")] = False,
-    write: Annotated[bool, typer.Option(help="keep the figures in the page of the broker")] = False,
+    write: Annotated[bool, typer.Option(help="write the figures to the page of the broker")] = False,
 ) -> None:
-    """Measure in turn, print, and with --write keep the figures."""
+    """Measure in turn, print, and with --write update the page."""
     if broker not in COMPARISONS:
         raise typer.BadParameter(f"there is no comparison on {broker!r}, only on {', '.join(COMPARISONS)}")
     comparison = COMPARISONS[broker]
@@ -45,18 +45,18 @@ def main(
     load = os.getloadavg()[0]
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jmsbridge-bench-")))
-        running = stack.enter_context(start(broker))
+        running = stack.enter_context(comparison.start())
         status = stack.enter_context(console.status("starting"))
-        without = _without_java(console)
+        without = _without_java(comparison, console)
         settings: dict[str, Any] = {"share": share, "say": status.update}
         for queue_type in types:
             rows = [row for row in comparison.chosen(only or [], queue_type) if row.program != without]
             figures += measure(comparison, rows, running, folder, queue_type=queue_type, **settings)
         first = comparison.queue_types[0]
-        rows = [row for row in comparison.chosen(only or [], first) if row.name in comparison.delayed]
+        rows = [row for row in comparison.far(only or []) if row.program != without]
         if delayed and rows:
             figures += measure(comparison, rows, running, folder, queue_type=first, delays=_DELAYS, **settings)
-        title = f"{running.kind.title} ({running.kind.version})"
+        title = running.title
     found = bars(comparison, figures)
     report.show(figures, found)
     if write:
@@ -64,9 +64,10 @@ def main(
         print(f"written to {report.write(comparison, figures, found, command, title, load)}")
 
 
-def _without_java(console: Console) -> str:
+def _without_java(comparison: Comparison, console: Console) -> str:
     try:
-        class_path()
+        for client in {row.client for row in comparison.rows if row.client}:
+            class_path(client)
     except BrokerUnavailable as missing:
         console.print(str(missing))
         return "java"

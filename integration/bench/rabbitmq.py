@@ -2,11 +2,14 @@
 
 from urllib.parse import quote
 
-from integration.bench.rows import FAST, LONG, MIDDLE, OURS, OURS_PLAIN, SLOW, Comparison, Row
-from integration.lab.admin.rest import Rest
+from integration.bench.rows import FAST, LONG, MIDDLE, OURS, OURS_PLAIN, SLOW, Comparison, Cost, Rate, Row
+from integration.lab.broker import Broker
+from integration.lab.starting import start
+from integration.lab.table import MEASURING
 
 __all__ = ["RABBITMQ"]
 
+_JAVA = "rabbitmq"
 _ROWS = (
     Row("jmsbridge, send()", "one at a time", OURS, "sync", SLOW),
     Row("pika BlockingConnection", "one at a time", "pika_blocking", "send", SLOW),
@@ -23,31 +26,34 @@ _ROWS = (
     ),
     Row("pika SelectConnection, own thread", "window of 1000", "pika_select", "send", LONG),
     Row("aio-pika, gathered", "window of 1000", "aio", "send", MIDDLE),
-    Row("Java JMS client, completion listener", "window of 1000", "java", "async", LONG),
+    Row("Java JMS client, completion listener", "window of 1000", "java", "async", LONG, client=_JAVA),
     Row("jmsbridge, transactions", "transactions of 100", OURS, "transacted", FAST),
-    Row("Java JMS client, transactions", "transactions of 100", "java", "transacted", FAST, only=("classic",)),
+    Row("Java JMS client, transactions", "transactions of 100", "java", "transacted", FAST, ("classic",), _JAVA),
     Row("jmsbridge, listener AUTO", "receive", OURS, "auto", FAST),
     Row("jmsbridge, listener DUPS_OK", "receive", OURS, "dups_ok", FAST),
     Row("jmsbridge, no fast path, listener AUTO", "receive", OURS_PLAIN, "auto", FAST, ("classic",)),
     Row("pika SelectConnection, each acknowledged", "receive", "pika_select", "receive", FAST),
-    Row("Java JMS client, listener AUTO", "receive", "java", "auto", FAST),
+    Row("Java JMS client, listener AUTO", "receive", "java", "auto", FAST, client=_JAVA),
     Row("kombu", "receive", "with_kombu", "receive", MIDDLE),
     Row("aio-pika", "receive", "aio", "receive", MIDDLE),
     Row("FastStream, subscriber", "receive", "with_faststream", "receive", SLOW),
 )
 
 _RATES = (
-    ("jmsbridge, completion listener", "pika BlockingConnection", 10.0),
-    ("jmsbridge, completion listener", "aio-pika, gathered", 2.0),
-    ("jmsbridge, completion listener", "pika SelectConnection, own thread", 1.0),
-    ("jmsbridge, completion listener", "Java JMS client, completion listener", 1.0),
-    ("jmsbridge, send()", "pika BlockingConnection", 0.9),
-    ("jmsbridge, listener AUTO", "pika SelectConnection, each acknowledged", 1.0),
-    ("jmsbridge, listener AUTO", "Java JMS client, listener AUTO", 1.0),
-    ("jmsbridge, listener AUTO", "jmsbridge, no fast path, listener AUTO", 1.3),
-    ("jmsbridge, listener DUPS_OK", "pika SelectConnection, each acknowledged", 1.3),
-    ("jmsbridge, transactions", "Java JMS client, transactions", 0.6),
+    Rate("jmsbridge, completion listener", "pika BlockingConnection", 10.0),
+    Rate("jmsbridge, completion listener", "aio-pika, gathered", 2.0),
+    Rate("jmsbridge, completion listener", "pika SelectConnection, own thread", 1.0),
+    Rate("jmsbridge, completion listener", "Java JMS client, completion listener", 1.0),
+    Rate("jmsbridge, send()", "pika BlockingConnection", 0.9),
+    Rate("jmsbridge, listener AUTO", "pika SelectConnection, each acknowledged", 1.0),
+    Rate("jmsbridge, listener AUTO", "Java JMS client, listener AUTO", 1.0),
+    Rate("jmsbridge, listener AUTO", "jmsbridge, no fast path, listener AUTO", 1.3),
+    Rate("jmsbridge, listener DUPS_OK", "pika SelectConnection, each acknowledged", 1.3),
+    Rate("jmsbridge, transactions", "Java JMS client, transactions", 0.6),
 )
+
+_BY_NAME = {row.name: row for row in _ROWS}
+_DELAYED = ("jmsbridge, completion listener", "jmsbridge, send()", "pika SelectConnection, own thread")
 
 _TEXT = """# Performance on RabbitMQ, beside its other clients
 
@@ -59,8 +65,8 @@ after one window that warms up, so that the load of the machine affects all of t
 Ratios are medians of the ratios within the same turn. A message is created for each send, and a receiver reads its text
 and one property. CPU is that of the client, all threads. Within a group all give the same guarantee, except that Java's
 client does not wait at commit for the confirmations of the messages sent before it.
-"No fast path" is jmsbridge with all framing left to pika, as it is where pika differs inside from what is known: the
-comparison says what the fast path is worth: less CPU for sends, whose rate the broker limits, and faster listeners.
+"No fast path" is jmsbridge with all framing left to pika, which only this benchmark has. The comparison says what the
+backend's own frames are worth: less CPU for sends, whose rate the broker limits, and faster listeners.
 The Java client's sends with a completion listener become slower with the number of messages that their session has sent
 (3.7.0 goes through all sequence numbers from the first one whenever the broker confirms several at once): its highest
 figure is that of a new session.
@@ -74,14 +80,14 @@ Clients: {clients}.
 
 
 class _Queues:
-    def make(self, admin: Rest, name: str, queue_type: str) -> None:
-        admin.put(_path(name), {"durable": True, "arguments": {"x-queue-type": queue_type}})
+    def make(self, server: Broker, name: str, queue_type: str) -> None:
+        server.admin.put(_path(name), {"durable": True, "arguments": {"x-queue-type": queue_type}})
 
-    def empty(self, admin: Rest, name: str) -> None:
-        admin.delete(f"{_path(name)}/contents")
+    def empty(self, server: Broker, name: str) -> None:
+        server.admin.delete(f"{_path(name)}/contents")
 
-    def remove(self, admin: Rest, name: str) -> None:
-        admin.delete(_path(name))
+    def remove(self, server: Broker, name: str) -> None:
+        server.admin.delete(_path(name))
 
 
 def _path(name: str) -> str:
@@ -89,12 +95,13 @@ def _path(name: str) -> str:
 
 
 def _peer_url(url: str) -> str:
-    # no heart-beats: between two windows nobody serves them
+    # no heart-beats: between two windows no thread serves them
     return url.replace("rabbitmq://", "amqp://") + "/%2F?heartbeat=0"
 
 
 RABBITMQ = Comparison(
-    broker="rabbitmq",
+    name="rabbitmq",
+    start=lambda: start("rabbitmq", options=(MEASURING,)),
     queue_types=("classic", "quorum"),
     rows=_ROWS,
     loader=Row("what is received", "load", "pika_select", "load", FAST),
@@ -102,12 +109,13 @@ RABBITMQ = Comparison(
     peer_url=_peer_url,
     rates=_RATES,
     costs=(
-        ("jmsbridge, send()", "pika BlockingConnection"),
-        ("jmsbridge, completion listener", "jmsbridge, no fast path, completion listener"),
+        Cost("jmsbridge, send()", "pika BlockingConnection"),
+        Cost("jmsbridge, completion listener", "jmsbridge, no fast path, completion listener"),
     ),
-    delayed=("jmsbridge, completion listener", "jmsbridge, send()", "pika SelectConnection, own thread"),
+    delayed=tuple(_BY_NAME[name] for name in _DELAYED),
+    kept=0.8,
     page="performance-rabbitmq.md",
     text=_TEXT,
     packages=("pika", "aio-pika", "kombu", "faststream"),
-    java_client="rabbitmq-jms 3.7.0",
+    java_clients="rabbitmq-jms 3.7.0",
 )

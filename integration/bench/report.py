@@ -1,4 +1,4 @@
-"""The figures for a reader: a table on the terminal, and a page of the documentation for each broker."""
+"""Shows the figures: a table on the terminal, and a page of the documentation for each broker."""
 
 import contextlib
 import datetime
@@ -58,7 +58,7 @@ def _clients(comparison: Comparison) -> Iterator[str]:
     for name in comparison.packages:
         with contextlib.suppress(PackageNotFoundError):  # it took no part
             yield f"{name} {version(name)}"
-    yield comparison.java_client
+    yield comparison.java_clients
 
 
 def _of(bar: Bar) -> str:

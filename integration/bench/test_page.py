@@ -1,4 +1,4 @@
-"""What the benchmark beside the peers says about forged figures."""
+"""Required ratios and the page of the benchmark, with forged figures."""
 
 from pathlib import Path
 
@@ -49,6 +49,18 @@ def test_cpu_must_be_less() -> None:
     assert not cost.met
 
 
+def test_where_the_brokers_credit_is_the_limit_its_rate_counts() -> None:
+    made = next(each for each in COMPARISONS.values() if each.credit)
+    row, _, credit = made.delayed
+    near, far = (Figure(row, "durable", delay, (rate,), (1,)) for delay, rate in ((0.0, 50_000), (0.02, 19_000)))
+    (bar,) = bars(made, [near, far, Figure(credit, "durable", 0.02, (20_000,), (1,))])
+    assert (bar.reached, bar.wanted) == (0.95, 0.9)
+    (bar,) = bars(
+        made, [near, msgspec.structs.replace(far, rates=(45_000,)), Figure(credit, "durable", 0.02, (9,), (1,))]
+    )
+    assert (bar.reached, bar.wanted) == (0.9, 0.85)
+
+
 def test_a_delay_is_compared_with_none_through_the_same_proxy() -> None:
     figures = [figure(OURS, 50_000), figure(OURS, 20_000, delay=0.0), figure(OURS, 17_000, delay=0.02)]
     (bar,) = bars(MADE, figures)
@@ -74,4 +86,4 @@ def test_the_page_holds_every_figure(tmp_path: Path, monkeypatch: pytest.MonkeyP
     page = written.read_text(encoding="utf-8")
     assert "| jmsbridge, completion listener | 12,345 | 6,172 | 24,690 | 50 |" in page
     assert "## Window of 1000, classic queue, proxy with 20 ms there and back" in page
-    assert f"**missed**: {OURS} to {PEER}, classic queue: 0.62, at least 1.00" in page
+    assert f'**missed**: "{OURS}" to "{PEER}", classic queue: 0.62, at least 1.00' in page

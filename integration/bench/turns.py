@@ -1,5 +1,5 @@
-"""Measures the rows in turn, so that all meet the same machine: a piece of each one's first window, then the next piece
-of each, then the second windows. A machine that is slow for a few seconds is slow for all of them.
+"""Measures the rows in turn: a part of each one's first window, then the next part of each, then the second windows.
+So a machine that is slow for a few seconds is slow for all of them.
 """
 
 import os
@@ -13,16 +13,16 @@ from pathlib import Path
 import msgspec
 
 from integration.bench.java_peer import class_path
-from integration.bench.rows import Comparison, Queues, Row
-from integration.lab.admin.rest import Rest
-from integration.lab.broker import Broker
+from integration.bench.rows import Comparison, Queues, Row, Server
 from integration.lab.fetching.java import java
 from jmsbridge.testing.proxy import FaultProxy
 
 __all__ = ["WINDOWS", "Figure", "measure"]
 
 WINDOWS = 5
-_PIECES = 4  # of a window; straight to the broker, since a long way takes its time again for each
+_Way = Callable[[str], str]
+"""From a URL to the one that is used: itself, or one through a proxy."""
+_PIECES = 4  # part of a window; only without delay, because each part would wait for the round trip again
 _ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -32,7 +32,7 @@ class Figure(msgspec.Struct, frozen=True):
     row: Row
     queue_type: str
     delay: float | None
-    """Seconds there and back through a proxy; None without one."""
+    """Seconds of round trip through a proxy; None without a proxy."""
     rates: tuple[float, ...]
     costs: tuple[float, ...]
 
@@ -64,10 +64,10 @@ class _Program:
                 env={**os.environ, "PYTHONPATH": f"{_ROOT}:{_ROOT / 'backends'}"},
             )
         if self._line() != "ready":
-            raise RuntimeError(f"{row.name} said something else than ready")
+            raise RuntimeError(f"{row.name} printed something else than ready")
 
     def window(self, count: int) -> tuple[float, float]:
-        """The seconds and CPU seconds that so many messages take."""
+        """The seconds and CPU seconds for ``count`` messages."""
         assert self._process.stdin is not None
         self._process.stdin.write(f"{count}\n")
         self._process.stdin.flush()
@@ -96,38 +96,45 @@ class _Program:
 
 def _command(row: Row, url: str, queue: str) -> list[str]:
     if row.program == "java":
-        return [java(), "-Xmx512m", "-cp", class_path(), "Peer", row.role, url, queue]
+        return [java(), "-Xmx512m", "-cp", class_path(row.client), "Peer", row.role, url, queue]
     return [sys.executable, "-m", f"integration.bench.clients.{row.program}", row.role, url, queue]
+
+
+def _url(comparison: Comparison, row: Row, url: str) -> str:
+    if not row.is_ours:
+        return comparison.peer_url(url)
+    return f"{url}?{row.options}" if row.options else url
 
 
 class _Contender:
     """A row with its queue, its program and, if it receives, the program that fills the queue."""
 
     def __init__(
-        self, comparison: Comparison, row: Row, queue_type: str, url: str, direct: str, admin: Rest, folder: Path
+        self, comparison: Comparison, row: Row, queue_type: str, server: Server, way: _Way, folder: Path
     ) -> None:
         self.row = row
-        self._admin = admin
+        self._server = server
         self._queues: Queues = comparison.queues
         self._queue = f"bench-{queue_type}-{row.program}-{row.role}-{os.urandom(2).hex()}"
-        self._queues.make(admin, self._queue, queue_type)
+        self._queues.make(server, self._queue, queue_type)
         self.rates: list[float] = []
         self.costs: list[float] = []
         self._pieces: list[tuple[int, float, float]] = []
-        loader, peer_url = comparison.loader, comparison.peer_url
-        self._loader = _Program(loader, peer_url(direct), self._queue, folder / "loader") if row.receives else None
-        self._program = _Program(row, url if row.is_ours else peer_url(url), self._queue, folder)
+        loader = comparison.loader
+        loading = _url(comparison, loader, server.url())
+        self._loader = _Program(loader, loading, self._queue, folder / "loader") if row.receives else None
+        self._program = _Program(row, _url(comparison, row, way(server.url(row.scheme or None))), self._queue, folder)
 
     def piece(self, count: int) -> None:
-        """A part of a window; an empty queue before and after."""
+        """Measure a part of a window, with an empty queue before and after."""
         if self._loader is not None:
             self._loader.window(count)
         seconds, cpu = self._program.window(count)
-        self._queues.empty(self._admin, self._queue)
+        self._queues.empty(self._server, self._queue)
         self._pieces.append((count, seconds, cpu))
 
     def end_window(self, *, keep: bool) -> None:
-        """Put its pieces together."""
+        """Combine the parts of the window."""
         count, seconds, cpu = map(sum, zip(*self._pieces, strict=True))
         self._pieces.clear()
         if keep:
@@ -138,13 +145,13 @@ class _Contender:
         self._program.close()
         if self._loader is not None:
             self._loader.close()
-        self._queues.remove(self._admin, self._queue)
+        self._queues.remove(self._server, self._queue)
 
 
 def measure(
     comparison: Comparison,
     rows: Sequence[Row],
-    broker: Broker,
+    server: Server,
     folder: Path,
     *,
     queue_type: str,
@@ -152,23 +159,23 @@ def measure(
     share: float = 1.0,
     say: Callable[[str], None] = lambda text: None,
 ) -> list[Figure]:
-    """The figures of these rows, each with every one of the delays: None goes straight to the broker, anything else
-    through a proxy that adds so many seconds of round trip, be it 0.
+    """The figures of these rows for each delay: None connects to the broker directly, a number through a proxy that
+    adds that many seconds of round trip, also if it is 0.
     """
     (folder / "loader").mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        ways = {delay: _way(broker.url(), delay, stack) for delay in delays}
+        ways = {delay: _way(server.url(), delay, stack) for delay in delays}
         contenders: list[tuple[_Contender, float | None]] = []
         for row in rows:
             for delay, way in ways.items():
-                contender = _Contender(comparison, row, queue_type, way, broker.url(), broker.admin, folder)
+                contender = _Contender(comparison, row, queue_type, server, way, folder)
                 stack.callback(contender.close)
                 contenders.append((contender, delay))
         pieces = 1 if any(delays) else _PIECES
         for turn in range(-1, WINDOWS):
             for _ in range(pieces):
                 for contender, delay in contenders:
-                    waits = delay and contender.row.group == "one at a time"  # fifty a second at 20 ms
+                    waits = delay and contender.row.group == "one at a time"  # fifty per second at 20 ms
                     contender.piece(max(100, int(contender.row.count * share / pieces / (20 if waits else 1))))
                     say(f"{queue_type}, window {turn + 1} of {WINDOWS}: {contender.row.name}")
             for contender, _ in contenders:
@@ -176,5 +183,5 @@ def measure(
         return [Figure(one.row, queue_type, delay, tuple(one.rates), tuple(one.costs)) for one, delay in contenders]
 
 
-def _way(url: str, delay: float | None, stack: ExitStack) -> str:
-    return url if delay is None else stack.enter_context(FaultProxy.to(url, delay=delay)).through(url)
+def _way(url: str, delay: float | None, stack: ExitStack) -> _Way:
+    return str if delay is None else stack.enter_context(FaultProxy.to(url, delay=delay)).through

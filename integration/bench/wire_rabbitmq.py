@@ -1,7 +1,7 @@
-"""What RabbitMQ's codecs take per message: `python -m integration.bench.wire_rabbitmq`; no broker is needed.
+"""CPU time of RabbitMQ's codecs per message: `python -m integration.bench.wire_rabbitmq`; no broker is needed.
 
 The message is that of the other rows: 256 characters of text, five properties, persistent. Each figure is the best of
-many short runs, which on a shared machine is the one that nothing disturbed.
+many short runs, which on a shared machine is the least disturbed one.
 """
 
 import timeit
@@ -15,7 +15,7 @@ from jmsbridge_rabbitmq.protocol.frames import FrameReader, PublishFrames
 __all__ = ["BARS", "main"]
 
 BARS = {"amqp encode": 4.0, "amqp decode": 5.0, "publish frames": 2.5}
-"""Microseconds that are to be kept."""
+"""Limits in microseconds."""
 
 _ORDERS = Address("orders")
 _PROPERTIES = {"region": "EU", "qty": 5, "price": 1.5, "serial": Long(7), "paid": True}
@@ -37,7 +37,7 @@ def _delivered(frames: bytes) -> bytes:
 
 
 def main() -> None:
-    """Measure and print, with the bar where there is one."""
+    """Measure and print, with the limit if there is one."""
     figures: dict[str, float] = {}
     dialects: tuple[Dialect, ...] = ("amqp", "jms")
     for dialect in dialects:

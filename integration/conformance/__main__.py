@@ -16,9 +16,10 @@ import typer
 
 from integration.conformance import machine
 from integration.conformance.faces import Faces
-from integration.conformance.jars import HERE, Unavailable, classpath, compiled
+from integration.conformance.jars import HERE, classpath, compiled
 from integration.conformance.naming import install
 from integration.conformance.unexpected import UNEXPECTED, watch
+from integration.lab.errors import BrokerError
 
 __all__ = ["main", "run"]
 
@@ -28,14 +29,14 @@ _BROKEN = 70
 def run(
     program: Annotated[str, typer.Argument(help="a Java file with a main method, or the full name of a class")],
     arguments: Annotated[list[str] | None, typer.Argument(help="for the program")] = None,
-    url: Annotated[str | None, typer.Option(help="the broker; else $JMSBRIDGE_URL says it")] = None,
+    url: Annotated[str | None, typer.Option(help="the broker; default: $JMSBRIDGE_URL")] = None,
     api: Annotated[str, typer.Option(help="jakarta.jms or javax.jms")] = "jakarta.jms",
     source: Annotated[list[Path] | None, typer.Option(help="a further Java file to compile")] = None,
     path: Annotated[list[Path] | None, typer.Option(help="a jar or folder for the class path")] = None,
 ) -> None:
     """Run a Java program on jmsbridge.
 
-    Ends with the program's status, 1 for an exception that it does not catch, 70 where jmsbridge or its Java face had
+    Ends with the program's status, 1 for an uncaught exception, 70 if jmsbridge or its Java face had
     an unexpected error.
     """
     sources = [*(source or []), *([Path(program)] if program.endswith(".java") else [])]
@@ -45,7 +46,7 @@ def run(
         faces = Faces(api)
         install(faces, url)
         launch, ended = _launch(_class_of(program), arguments or [])
-    except (Unavailable, ValueError, OSError) as error:
+    except (BrokerError, ValueError, OSError) as error:
         raise typer.Exit(_say(str(error))) from error
     watch()
     _at_exit()
@@ -65,7 +66,7 @@ def _class_of(program: str) -> str:
 
 
 def _launch(program: str, arguments: list[str]) -> tuple[Any, SimpleQueue[int]]:
-    """The thread for the program, and where its status will be; ValueError where there is no such program."""
+    """The thread for the program, and the place of its status; ValueError if there is no such program."""
     ended: SimpleQueue[int] = SimpleQueue()
     consumer = jpype.JProxy("java.util.function.IntConsumer", dict={"accept": lambda status: ended.put(int(status))})
     texts = jpype.JArray(jpype.JString)(arguments)
@@ -76,7 +77,7 @@ def _launch(program: str, arguments: list[str]) -> tuple[Any, SimpleQueue[int]]:
 
 
 def _at_exit() -> None:
-    """A program may end by System.exit: what must be looked at then is in a hook of Java's."""
+    """A program may end by System.exit, so the check for unexpected errors is also a shutdown hook."""
 
     def look() -> None:
         if UNEXPECTED:

@@ -1,4 +1,4 @@
-"""The administrator that Joram's tests ask for: factories, and destinations that are new for each test."""
+"""The administrator for Joram's tests: factories, and new destinations for each test."""
 
 import itertools
 import os
@@ -23,8 +23,8 @@ _numbers = itertools.count(1)
 class Administrator:
     """Takes the calls of ``PythonAdmin``.
 
-    A destination has a name of its own on the broker, so that nothing that one test leaves behind reaches another;
-    it is removed there with the test, where the backend can.
+    A destination has a unique name on the broker, so that no test sees messages of another; it is removed with the
+    test, if the backend can.
     """
 
     def __init__(self, faces: Any, url: str | None) -> None:
@@ -81,7 +81,7 @@ class Administrator:
         try:
             getattr(self._connection.admin, verb)(destination.address)
         except (UnsupportedFeature, NotSupported):
-            return  # such a broker makes destinations as they are used, or a topic of it is a name only
+            return  # such a broker creates destinations when they are used, or its topics are only names
 
 
 def _nothing() -> None:

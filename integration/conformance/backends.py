@@ -7,17 +7,21 @@ __all__ = ["BACKENDS", "Backend"]
 
 @dataclass(frozen=True)
 class Backend:
-    """Where a run of Java tests finds jmsbridge's broker."""
+    """The broker of a run of Java tests."""
 
     name: str
     url: str = ""
-    """Of a backend without a server; ``{folder}`` is shared by all workers of a run."""
+    """The URL for a backend without a server; ``{folder}`` is shared by all workers of a run."""
     broker: str = ""
-    """The broker of ``integration.lab.table``, where it needs one."""
+    """The broker of ``integration.lab.table``, if it needs one."""
+    options: str = ""
+    """Options for the URL of the broker, in the form of a query."""
     every_suite: bool = True
     """Whether our own Java tests run on it too, and not only Joram's."""
     long: bool = False
     """Whether only ``make test-long`` runs it."""
+    module: str | None = None
+    """The module of its client library, where that may be missing."""
 
 
 BACKENDS = {
@@ -27,5 +31,10 @@ BACKENDS = {
         Backend("embedded-file", "embedded:{folder}/conformance.db", every_suite=False),
         Backend("rabbitmq", broker="rabbitmq"),
         Backend("rabbitmq3", broker="rabbitmq3", every_suite=False, long=True),
+        Backend("artemis-amqp", broker="artemis", every_suite=False, module="proton"),
+        Backend("activemq-amqp", broker="activemq", every_suite=False, module="proton"),
+        Backend(
+            "brokerj-amqp", broker="brokerj", options="topic_prefix=amq.topic/", every_suite=False, module="proton"
+        ),
     )
 }

@@ -1,4 +1,4 @@
-"""Java's classes and objects as message bodies: which type is asked for, and what object messages carry."""
+"""Java's classes and objects as message bodies: the requested type, and the content of object messages."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ __all__ = ["Kinds", "Streams"]
 
 
 class _Kind(type):
-    """Makes Python types that stand for Java classes: ``isinstance`` and ``issubclass`` ask Java."""
+    """The metaclass of Python types that represent Java classes: ``isinstance`` and ``issubclass`` ask Java."""
 
     java: Any
     kinds: "Kinds"
@@ -44,10 +44,10 @@ class Kinds:
 
 
 class Streams:
-    """Java's own serialisation, so that every class comes back as what it was."""
+    """Java's serialisation, so that every object comes back with its class."""
 
     def write(self, value: Any) -> JavaObject | None:
-        """A serializable object as the facade carries it; MessageFormatException where it is not serializable."""
+        """A serializable object in the form of the facade; MessageFormatException if it is not serializable."""
         if value is None:
             return None
         buffer = jpype.JClass("java.io.ByteArrayOutputStream")()
@@ -60,7 +60,7 @@ class Streams:
         return JavaObject(str(value.getClass().getName()), bytes(buffer.toByteArray()))
 
     def read(self, value: bytes | JavaObject | None) -> Any:
-        """The object of a stream; MessageFormatException where Java cannot read it."""
+        """The object of a stream; MessageFormatException if Java cannot read it."""
         if value is None:
             return None
         if isinstance(value, JavaObject):

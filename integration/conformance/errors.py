@@ -35,11 +35,11 @@ class Errors:
         for name in errors.__all__:
             try:
                 self._java[name] = jpype.JClass(f"{api}.{name}")
-            except TypeError:  # a class of Python's only: its base has one
+            except TypeError:  # a class that only Python has: its base has a Java class
                 continue
 
     def to_java(self, error: BaseException, *, checked: bool = True) -> Any:
-        """The Java exception to raise for a Python one; without ``checked`` one that no method need declare."""
+        """The Java exception for a Python one; without ``checked`` an unchecked one."""
         if not checked and isinstance(error, errors.JMSException):
             error = errors.unchecked(error)
         made = self._convert(error, 0)
@@ -48,14 +48,14 @@ class Errors:
         return made
 
     def to_listener(self, error: BaseException) -> Any:
-        """The exception for an exception listener, which takes a JMSException and nothing else."""
+        """The exception for an exception listener, which accepts only a JMSException."""
         made = self._convert(error, 0)
         if isinstance(made, self._checked):
             return made
         return self._with_cause(self._checked(_said(str(error))), made)
 
     def to_python(self, error: Any) -> BaseException:
-        """The Python exception for one that Java code raised, such as a foreign message's getter; remembers it."""
+        """The Python exception for one of Java code, such as that of a foreign getter; it keeps the Java exception."""
         if not isinstance(error, self._checked) and not isinstance(error, self._unchecked):
             return error  # type: ignore[no-any-return]
         kind = getattr(errors, str(error.getClass().getSimpleName()), errors.JMSException)
@@ -67,7 +67,7 @@ class Errors:
         if isinstance(error, jpype.JException):
             return error
         original = getattr(error, "java", None)
-        # The unchecked twin of an error has what that had, but is another class.
+        # The unchecked counterpart of an error has the same attributes, but another class.
         if original is not None and isinstance(original, self._checked) == isinstance(error, errors.JMSException):
             return original
         if isinstance(error, errors.JMSError):
@@ -91,7 +91,7 @@ class Errors:
         return made
 
     def _plain(self, name: str, text: str) -> Any:
-        # Not by calling the class: some of those that JPype makes in this way have no message.
+        # Not by calling the class: some exceptions that JPype creates that way have no message.
         kind = jpype.JClass(f"java.lang.{name}")
         return kind.class_.getConstructor([self._string]).newInstance([jpype.JString(_said(text))])
 
@@ -107,5 +107,5 @@ class Errors:
 
 
 def _said(text: str | None) -> str | None:
-    """A text that JPype can carry in an exception: it fails on lone surrogates there."""
+    """A text without lone surrogates, because JPype fails on them in exceptions."""
     return None if text is None else text.encode("utf-8", "backslashreplace").decode("utf-8")

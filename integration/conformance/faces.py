@@ -37,17 +37,17 @@ class _Bound:
 
 @machine.implements("java.lang.reflect.InvocationHandler")
 class Handler:
-    """Takes the calls of one Java object, and makes them on one Python object."""
+    """Receives the calls of one Java object, and forwards them to one Python object."""
 
     def __init__(self, faces: "Faces", target: Any, methods: dict[Any, _Bound]) -> None:
         self.faces = faces
         self.target = target
         self.methods = methods
-        self.proxy: Any = None  # a weak reference, Java's: the object lives as long as Java holds it
+        self.proxy: Any = None  # a weak reference of Java: the object lives as long as Java references it
 
     @machine.override
     def invoke(self, proxy: Any, method: Any, arguments: Any) -> Any:
-        """One call. Python's exceptions become Java's here, those of conversions included."""
+        """Forward one call. Python's exceptions are converted to Java's here, also those of conversions."""
         threads.release()
         bound = self.methods.get(method)
         try:
@@ -71,7 +71,7 @@ class Handler:
 class Faces:
     """The Java face of jmsbridge in one API: ``javax.jms`` or ``jakarta.jms``.
 
-    ``of`` gives the Java object for a Python object, always the same one while Java holds it; ``target`` goes back.
+    ``of`` returns the Java object of a Python one, always the same while Java references it; ``target`` is the inverse.
     """
 
     def __init__(self, api: str) -> None:
@@ -83,7 +83,7 @@ class Faces:
         self._weak = jpype.JClass("java.lang.ref.WeakReference")
         self._kinds: dict[type, tuple[str, dict[Any, _Bound]]] = {}
         self._handlers: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
-        self._lock = threading.Lock()  # guards _handlers: two threads may ask for the same object
+        self._lock = threading.Lock()  # guards _handlers: two threads may request the same object
         self._opened: weakref.WeakSet[Any] = weakref.WeakSet()
         self._converters = self._own_converters() | self.values.converters
 
@@ -129,14 +129,14 @@ class Faces:
         return proxy
 
     def handler(self, java: Any) -> Any:
-        """The handler of one of our Java objects; None for anything else."""
+        """The handler of a Java object of this face; None for anything else."""
         if java is None or not self._proxy.isProxyClass(java.getClass()):
             return None
         found = self._proxy.getInvocationHandler(java)
         return found if isinstance(found, Handler) else None
 
     def target(self, java: Any) -> Any:
-        """The Python object behind one of our Java objects; anything else as it is."""
+        """The Python object behind a Java object of this face; anything else unchanged."""
         found = self.handler(java)
         return java if found is None else found.target
 
@@ -160,7 +160,7 @@ class Faces:
         return bound
 
     def table(self, interface: Any) -> dict[str, Row]:
-        """The lines for an interface and what it inherits, by the signatures of the Java methods."""
+        """The lines of an interface and its bases, by the signatures of the Java methods."""
         found: dict[str, Row] = {}
         for parent in interface.getInterfaces():
             found |= self.table(parent)
@@ -171,9 +171,9 @@ class Faces:
         return found
 
     def close(self, patience: float = 10.0) -> list[str]:
-        """Close every connection that is still open, and wait for all threads; what went wrong.
+        """Close every open connection, and wait for all threads; return the problems.
 
-        A listener that does not return holds up the close of its connection for ever, but not this.
+        A listener that does not return blocks the close of its connection, but not this.
         """
         problems: list[str] = []
         closing = threading.Thread(target=self._close_all, args=(problems,), name="closing", daemon=True)
@@ -192,7 +192,7 @@ class Faces:
 
 
 def signature(method: Any) -> str:
-    """A Java method as the keys of ``Faces.table`` have it."""
+    """A Java method in the form of the keys of ``Faces.table``."""
     return f"{method.getName()}({','.join(str(each.getTypeName()) for each in method.getParameterTypes())})"
 
 

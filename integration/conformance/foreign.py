@@ -1,4 +1,4 @@
-"""Messages of other Java providers, as the facade expects another implementation's (section 3.12)."""
+"""Messages of other Java providers, in the form that the facade accepts (section 3.12)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ _BODIES = tuple(name for name in INTERFACES if name.endswith("Message") and name
 
 
 class _Message(Held):
-    """What all of them have; the rest is made from the table, read from right to left."""
+    """The common part; the rest is generated from the table, read from right to left."""
 
 
 class Foreign:
@@ -41,7 +41,7 @@ class Foreign:
         return self._classes[name](java)
 
     def to_java(self, message: Any) -> Any:
-        """The Java object: a foreign one as it was given."""
+        """The Java object; a foreign one is the original."""
         return message.java if isinstance(message, _Message) else self._faces.of(message)
 
     def _made(self, name: str) -> type[_Message]:

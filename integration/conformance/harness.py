@@ -1,4 +1,4 @@
-"""How pytest runs Java tests: one Java process for all tests of a suite on one broker, whichever worker asks first."""
+"""How pytest runs Java tests: one Java process for all tests of a suite on one broker, started by the first worker."""
 
 import fcntl
 import json
@@ -15,12 +15,13 @@ from typing import Any
 
 import pytest
 
-from integration.conformance.jars import HERE, Unavailable, classpath
+from integration.conformance.jars import HERE, classpath
+from integration.lab.errors import BrokerUnavailable
 
 __all__ = ["END", "JORAM", "OWN", "JavaTest", "Suite", "execute", "java_or_skip", "outcome"]
 
 END = "the end"
-"""Stands for a test: nothing unexpected came up in the whole run, and no thread stayed."""
+"""The name of a pseudo test: the whole run had no unexpected error and left no thread."""
 
 _LONGEST = 600.0  # seconds for all tests of a suite
 _TEST = re.compile(r"@Test\s+public void (\w+)")
@@ -28,7 +29,7 @@ _TEST = re.compile(r"@Test\s+public void (\w+)")
 
 @dataclass(frozen=True)
 class Suite:
-    """Java tests: their full names, the API that they are written for or translated to, and what is to be compiled."""
+    """Java tests: their full names, the API that they use, and the sources to compile."""
 
     name: str
     api: str
@@ -55,11 +56,11 @@ OWN = [
     _own("own", "jakarta.jms", *_FACE),
     _own("foreign", "jakarta.jms", "ForeignTest"),
 ]
-"""The tests of the face itself, for both APIs; and with the foreign messages of the Jakarta Messaging TCK."""
+"""The tests of the face itself, for both APIs, and with the foreign messages of the Jakarta Messaging TCK."""
 
 
 def java_or_skip() -> None:
-    """Skip the test for want of Java, or fail where everything is required."""
+    """Skip the test because Java is missing, or fail if everything is required."""
     why = _missing()
     if why and os.environ.get("JMSBRIDGE_REQUIRE_BROKERS", "0") not in ("", "0"):
         pytest.fail(f"{why} (required by JMSBRIDGE_REQUIRE_BROKERS)", pytrace=False)
@@ -69,16 +70,16 @@ def java_or_skip() -> None:
 
 @cache
 def _missing() -> str:
-    """Why Java cannot be run here; empty where it can. Asked once: the answer may take a fetch."""
+    """Why Java cannot run here; empty if it can. Cached, because the check may download libraries."""
     try:
         classpath()
-    except Unavailable as why:
+    except BrokerUnavailable as why:
         return f"the Java conformance tests: {why}"
     return ""
 
 
 def execute(arguments: Sequence[str], log: Path, url: str = "embedded:") -> None:
-    """Run a module of this package in a process of its own, and end all of it when it takes too long."""
+    """Run a module of this package in a separate process group, which is killed if it takes too long."""
     root = HERE.parents[1]
     path = os.pathsep.join(str(each) for each in (root, root / "backends"))
     # The URL may hold a password, so it is not on the command line.
@@ -101,7 +102,7 @@ def execute(arguments: Sequence[str], log: Path, url: str = "embedded:") -> None
 
 
 def outcome(suite: Suite, test: str, url: str, backend: str, wanted: Sequence[str], folder: Path) -> dict[str, Any]:
-    """What became of one test, or of the whole run (``END``); runs all that are wanted, unless that was done before."""
+    """The outcome of one test, or of the whole run (``END``); runs all wanted tests unless that was done before."""
     java_or_skip()
     name = re.sub(r"\W+", "-", f"{suite.name}-{backend}")
     results, log = folder / f"{name}.jsonl", folder / f"{name}.log"

@@ -12,14 +12,14 @@ __all__ = ["Listeners"]
 
 
 class _Listener(Held):
-    """Calls a Java listener, on a thread that is attached for as long as that takes."""
+    """Calls a Java listener on a thread that is attached to Java for the call."""
 
     def __init__(self, faces: Any, java: Any) -> None:
         super().__init__(java)
         self.faces = faces
 
     def call(self, name: str, *arguments: Callable[[], Any]) -> None:
-        """Call it; what it throws is raised without its Java object, which this thread must not keep."""
+        """Call it; its exceptions are raised without their Java object, which this thread must not keep."""
         failure = None
         with attached():
             try:
@@ -53,7 +53,7 @@ class _CompletionListener(_Listener):
 
 
 class Listeners:
-    """Adapters by the name of the Java interface, and the way back to what the application gave."""
+    """Adapters by the name of the Java interface, and back to the listener of the application."""
 
     def __init__(self, faces: Any) -> None:
         self.kinds = {
@@ -62,7 +62,7 @@ class Listeners:
         }
 
     def to_java(self, listener: Any) -> Any:
-        """The listener as it was set."""
+        """The original Java listener."""
         return None if listener is None else listener.java
 
 

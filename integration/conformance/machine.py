@@ -13,9 +13,9 @@ C = TypeVar("C", bound=type)
 
 
 def start(classpath: Sequence[Path]) -> None:
-    """Start it, once per process; what is on the class path is on the system class loader's.
+    """Start it, once per process; the class path is that of the system class loader.
 
-    Ctrl-C ends the process as it does in Java; the compiler is the quick one, as no program here runs for long.
+    Ctrl-C ends the process as in Java; only the quick compiler is used, because no program here runs for long.
     """
     jpype.startJVM(
         "-Xmx512m",
@@ -27,19 +27,19 @@ def start(classpath: Sequence[Path]) -> None:
 
 
 def implements(interface: str) -> Callable[[C], C]:
-    """A class whose objects Java takes for objects of that interface."""
+    """A decorator for a class whose objects implement a Java interface."""
     made: Callable[[C], C] = jpype.JImplements(interface, deferred=True)
     return made
 
 
 def override(method: F) -> F:
-    """A method of such a class that the interface has."""
+    """A decorator for a method of such a class that the interface declares."""
     made: F = jpype.JOverride(method)
     return made
 
 
 def proxy(interface: str, handler: Any) -> Any:
-    """A Java object of that interface, whose calls an ``InvocationHandler`` takes: it is told the exact method."""
+    """A Java object of that interface, whose calls go to an ``InvocationHandler`` with the exact method."""
     kind = jpype.JClass(interface).class_
     loader = jpype.JClass("java.lang.ClassLoader").getSystemClassLoader()
     kinds = jpype.JArray(jpype.JClass("java.lang.Class"))([kind])

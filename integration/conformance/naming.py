@@ -1,4 +1,4 @@
-"""JNDI, as far as Java programs need it to find factories and destinations."""
+"""The part of JNDI with which Java programs find factories and destinations."""
 
 from typing import Any
 
@@ -15,12 +15,12 @@ FACTORIES = {
     "QueueConnectionFactory": QueueConnectionFactory,
     "TopicConnectionFactory": TopicConnectionFactory,
 }
-"""Names under which ``install`` offers the factories."""
+"""Names under which ``install`` binds the factories."""
 
 
 @machine.implements("java.lang.reflect.InvocationHandler")
 class _Context:
-    """A ``javax.naming.Context`` that can look up, and be closed."""
+    """A ``javax.naming.Context`` with ``lookup`` and ``close``."""
 
     def __init__(self, naming: "Naming") -> None:
         self._naming = naming
@@ -37,14 +37,14 @@ class _Context:
 
 
 class Naming:
-    """Names and what they stand for: Python objects, shown by their faces."""
+    """Names and the Python objects bound to them, seen through their faces."""
 
     def __init__(self, faces: Any) -> None:
         self.names: dict[str, Any] = {}
         self.faces = faces
 
     def look_up(self, name: str) -> Any:
-        """A name that was bound; or ``queue/NAME`` and ``topic/NAME``, which need not be."""
+        """Look up a bound name, or ``queue/NAME`` or ``topic/NAME``, which need not be bound."""
         kind, _, rest = name.partition("/")
         found = self.names.get(name)
         if found is None and rest and kind in ("queue", "topic"):
@@ -60,7 +60,7 @@ class Naming:
 
 
 def install(faces: Any, url: str | None) -> None:
-    """From now on ``new InitialContext()`` finds factories for that target, in the whole process."""
+    """Make ``new InitialContext()`` find factories for that target, in the whole process."""
     naming = Naming(faces)
     naming.names.update({name: kind(url) for name, kind in FACTORIES.items()})
     context = jpype.JProxy(

@@ -1,4 +1,4 @@
-"""The table beside the API: ``python -m integration.conformance.reflection FILE`` writes what differs, as JSON."""
+"""Compares the table with the API: ``python -m integration.conformance.reflection FILE`` writes differences as JSON."""
 
 import json
 import os
@@ -22,7 +22,7 @@ _CALLED = {"CompletionListener", "ExceptionListener", "MessageListener"}
 
 
 def compare(api: str, jars: list[Path]) -> dict[str, Any]:
-    """Methods without a line, lines without a method or with another type, and interfaces that are left out."""
+    """Methods without a line, lines without a method or with another type, and missing interfaces."""
     faces = Faces(api)
     found: dict[str, Any] = {"missing": [], "wrong": [], "left out": [], "methods": 0}
     seen = set()
@@ -65,7 +65,7 @@ def _joram(jars: list[Path]) -> list[str]:
 
 
 def main() -> None:
-    """See the module."""
+    """Write the differences for both APIs."""
     jars = classpath()
     machine.start(jars)
     found: dict[str, Any] = {api: compare(api, jars) for api in ("javax.jms", "jakarta.jms")}

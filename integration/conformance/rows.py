@@ -1,4 +1,4 @@
-"""The lines of the table, parsed: what a Java method takes and gives, and what to do with a Python object."""
+"""The parsed lines of the table: the types of a Java method, and its effect on a Python object."""
 
 import operator
 import re
@@ -68,7 +68,7 @@ def _call(name: str, places: int, names: tuple[str, ...], target: Any, *values: 
 
 @cache
 def rows(interface: str) -> tuple[Row, ...]:
-    """The lines of one interface, without what it inherits."""
+    """The lines of one interface, without inherited ones."""
     return tuple(_parsed(line) for line in INTERFACES[interface].splitlines() if line.strip())
 
 

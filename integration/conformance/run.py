@@ -1,7 +1,7 @@
-"""Runs Java tests against jmsbridge, in a process of its own: ``python -m integration.conformance.run``.
+"""Runs Java tests against jmsbridge in a separate process: ``python -m integration.conformance.run``.
 
-Writes a line of JSON for each test, and a last one for the run. Ends by force, so that nothing that a test left behind
-can hold it up.
+Writes a line of JSON for each test, and a last one for the run. Ends with a hard exit, so that threads that a test left
+behind cannot block it.
 """
 
 import faulthandler
@@ -29,12 +29,12 @@ from integration.conformance.unexpected import UNEXPECTED, watch
 __all__ = ["listed", "main", "run"]
 
 _PATIENCE = 60.0  # seconds after which a test is given up
-_CLOSING = 10.0  # seconds for what tests left open
+_CLOSING = 10.0  # seconds for closing what tests left open
 _RECEIVE = 5000  # milliseconds that Joram waits for a message that should come, and for one that should not
 
 
 class _Test:
-    """One test on a thread of its own, so that it can be given up."""
+    """One test on a separate thread, so that it can be given up."""
 
     def __init__(self, name: str) -> None:
         self._class, _, self._method = name.rpartition(".")
@@ -43,7 +43,7 @@ class _Test:
         self._java: Any = None
 
     def run(self, patience: float) -> dict[str, Any]:
-        """Run it; a record for who reads the results."""
+        """Run it; return its result as a record."""
         before, begun = len(UNEXPECTED), time.monotonic()
         thread = threading.Thread(target=self._run, name=self._name, daemon=True)
         thread.start()
@@ -78,7 +78,7 @@ def _junit(class_name: str, method: str) -> str | None:
 
 
 def listed(names: list[str]) -> Iterator[str]:
-    """The tests of some classes, as JUnit finds them."""
+    """The tests of these classes that JUnit finds."""
     for name in names:
         request = jpype.JClass("org.junit.runner.Request").aClass(jpype.JClass(name).class_)
         for each in request.getRunner().getDescription().getChildren():
@@ -86,7 +86,7 @@ def listed(names: list[str]) -> Iterator[str]:
 
 
 def _prepare(folder: Path, api: str, sources: list[Path]) -> None:
-    """Start Java with what Joram wants to find on the class path."""
+    """Start Java with the files that Joram needs on the class path."""
     (folder / "provider.properties").write_text("jms.provider.admin.class=PythonAdmin\n", encoding="utf-8")
     (folder / "test.properties").write_text(f"timeout={_RECEIVE}\n", encoding="utf-8")
     machine.start([folder, compiled(sources, api), *classpath()])
@@ -94,12 +94,14 @@ def _prepare(folder: Path, api: str, sources: list[Path]) -> None:
 
 def run(
     tests: Annotated[list[str], typer.Argument(help="package.Class.method, or with --list package.Class")],
-    url: Annotated[str | None, typer.Option(help="the broker; else $JMSBRIDGE_URL says it")] = None,
+    url: Annotated[str | None, typer.Option(help="the broker; default: $JMSBRIDGE_URL")] = None,
     api: Annotated[str, typer.Option(help="javax.jms or jakarta.jms")] = "javax.jms",
     source: Annotated[list[Path] | None, typer.Option(help="a Java file to compile for the tests")] = None,
-    results: Annotated[Path | None, typer.Option(help="the file to write; else the standard output")] = None,
+    results: Annotated[Path | None, typer.Option(help="the file to write; default: standard output")] = None,
     patience: Annotated[float, typer.Option(help="seconds after which a test is given up")] = _PATIENCE,
-    names: Annotated[bool, typer.Option("--list", help="the tests of these classes, not their results")] = False,
+    names: Annotated[
+        bool, typer.Option("--list", help="list the tests of these classes instead of running them")
+    ] = False,
 ) -> None:
     """Run Java tests against jmsbridge; one line of JSON for each."""
     faulthandler.enable()

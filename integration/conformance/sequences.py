@@ -1,4 +1,4 @@
-"""Enumerations and sets whose content is Python's."""
+"""Java enumerations and sets with content from Python."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -44,7 +44,7 @@ class _Messages:
 
 @machine.implements("java.lang.reflect.InvocationHandler")
 class _Live:
-    """Takes the calls of a Java object, and makes them on one that is made anew for each."""
+    """Receives the calls of a Java object, and forwards each to a newly created object."""
 
     def __init__(self, faces: Any, make: Callable[[], Any]) -> None:
         self._faces = faces
@@ -67,11 +67,11 @@ class Sequences:
         self._faces = faces
 
     def enumeration(self, messages: Iterator[Any]) -> Any:
-        """A Java enumeration of messages, which a browser's iterator gives one by one."""
+        """A Java enumeration over the messages of a browser's iterator."""
         return _Messages(self._faces, messages)
 
     def names(self, names: Any) -> Any:
-        """A live Java set that cannot be changed."""
+        """A Java set that follows the Python names and cannot be changed."""
 
         def make() -> Any:
             copy = jpype.JClass("java.util.HashSet")()

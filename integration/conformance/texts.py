@@ -1,4 +1,4 @@
-"""Text across the border, lone surrogates included, which JPype itself refuses."""
+"""Conversion of text, including lone surrogates, which JPype refuses."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""Python threads that call Java: attached for the call, detached after it, waited for when their connection closes.
+"""Python threads that call Java: attached for the call, detached after it, awaited when their connection closes.
 
-A Python thread that calls Java becomes a Java thread, and stays one after its end unless it is detached; one that is in
-Java while the process ends blocks that end.
+A Python thread that calls Java becomes a Java thread, and remains one after its end unless it is detached; one that is
+inside Java while the process ends blocks the process.
 """
 
 import re
@@ -21,7 +21,7 @@ _dropped: deque[Any] = deque()
 
 
 class Held:
-    """Holds a Java object, and may itself be forgotten on any thread: to let go of Java objects attaches a thread."""
+    """References a Java object and may be dropped on any thread, although releasing Java objects attaches a thread."""
 
     def __init__(self, java: Any) -> None:
         self.java = java
@@ -31,28 +31,28 @@ class Held:
 
 
 def release() -> None:
-    """Let go of what was dropped; to be called on a thread that is in Java anyway."""
+    """Release the dropped Java objects; to be called on a thread that is attached anyway."""
     _dropped.clear()
 
 
 @cache
 def _java_thread() -> Any:
-    # Kept, because looking it up attaches the thread that asks.
+    # Kept, because looking it up attaches the calling thread.
     return jpype.JClass("java.lang.Thread")
 
 
 def prepare() -> None:
-    """To be called once on a thread that may be attached."""
+    """Look up the Java classes; to be called once, on a thread that may be attached."""
     _java_thread()
 
 
 @contextmanager
 def attached() -> Iterator[None]:
-    """The block may call Java; afterwards the thread is what it was before."""
+    """The block may call Java; afterwards the thread is detached again, if it was before."""
     thread = _java_thread()
     fresh = not thread.isAttached()
     if fresh:
-        thread.currentThread().setName(threading.current_thread().name)  # for who reads a dump of Java's threads
+        thread.currentThread().setName(threading.current_thread().name)  # for dumps of Java's threads
     try:
         yield
     finally:
@@ -61,9 +61,9 @@ def attached() -> Iterator[None]:
 
 
 def wait_ended(owner: str = r"c\d+", patience: float = 10.0) -> list[str]:
-    """Wait for the threads of listeners, of one connection or session or of all; the names of any that stay.
+    """Wait for the threads of listeners of a connection, of a session or of all; return the names of those that stay.
 
-    Not for the caller's own, which is one of them when a listener closes another connection's.
+    The calling thread is left out, which is a listener's if a listener closes another connection.
     """
     lane = re.compile(rf"jmsbridge-{owner}(s\d+)?-(deliver|complete|exceptions)")
     mine = threading.current_thread()

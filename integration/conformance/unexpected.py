@@ -1,4 +1,4 @@
-"""Python errors that no Java caller should see: who meets one logs it, here it is kept, and it fails the run."""
+"""Unexpected Python errors below Java calls: they are logged, kept here, and fail the run."""
 
 import logging
 import threading
@@ -7,25 +7,25 @@ from typing import Any, TextIO
 __all__ = ["UNEXPECTED", "ListenerThrew", "watch"]
 
 UNEXPECTED: list[str] = []
-"""What was logged, with the tracebacks; a run with any of them has failed."""
+"""The logged errors with their tracebacks; a run with any of them has failed."""
 
 
 class ListenerThrew(RuntimeError):
-    """What a Java listener threw: the facade logs that as well, and it is the program's own affair."""
+    """An exception of a Java listener: the facade logs it, but it is not an error of the face."""
 
 
 class _Watch(logging.StreamHandler[TextIO]):
-    """Shows what is logged, as Python does by itself, and keeps errors with a traceback, also the facade's."""
+    """Prints log records as Python does by default, and keeps errors with a traceback, also those of the facade."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take one record."""
+        """Handle one record."""
         super().emit(record)
         if record.levelno >= logging.ERROR and record.exc_info and not isinstance(record.exc_info[1], ListenerThrew):
             UNEXPECTED.append(self.format(record))
 
 
 def watch() -> None:
-    """From now on unexpected errors are kept, those that end a thread included."""
+    """Keep unexpected errors from now on, including those that end a thread."""
     logging.getLogger().addHandler(_Watch())
     threading.excepthook = _died
 

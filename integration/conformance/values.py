@@ -1,4 +1,4 @@
-"""Values across the border: each converter has a Java type and knows both directions, exactly boxed."""
+"""Conversion of values: each converter has a Java type and converts in both directions, with exact boxed types."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ __all__ = ["Converter", "Values"]
 
 
 class Converter(NamedTuple):
-    """One word of the table: the Java type in a signature, and the way there and back."""
+    """One word of the table: the Java type in a signature, and the conversions in both directions."""
 
     java: str
     to_python: Callable[[Any], Any]
@@ -90,12 +90,12 @@ class Values:
         }
 
     def object_to_python(self, value: Any) -> Any:
-        """A boxed value as the Python value of exactly that type; anything else as it is, for the facade to refuse."""
+        """A boxed value as the Python value of exactly that type; anything else unchanged."""
         convert = self._unboxed.get(type(value))
         return value if convert is None else convert(value)
 
     def object_to_java(self, value: Any) -> Any:
-        """A Python value in the box of exactly its type."""
+        """A Python value in the Java box of exactly its type."""
         if value is None or isinstance(value, (jpype.JObject, jpype.JException)):
             return value
         box = self._boxed.get(type(value))

@@ -1,11 +1,11 @@
-"""The fault run: producers and consumers in processes of their own, a broker that is cut off and killed, and a verdict.
+"""The fault run: producers and consumers in separate processes, a broker that is cut off and killed, and a verdict.
 
     python -m integration.faults --messages 100000 --cuts 50 --kills 5 --restarts 25 rabbitmq
     python -m integration.faults --messages 10000 --cuts 10 rabbitmq://jb:jbpass@127.0.0.1:5672
 
-Every process writes down what it did before and after each step (``ledger``); the verdict (``verdict``) is reached from
-these files alone: nothing confirmed is lost, nothing comes twice unless a confirmation or a settlement was in doubt,
-and completion callbacks came in the order of the sends.
+Every process logs each step before and after it (``ledger``); the verdict (``verdict``) uses only these files: no
+confirmed message is lost, none comes twice unless a confirmation or a settlement was in doubt, and completion callbacks
+came in the order of the sends.
 """
 
 import random
@@ -29,8 +29,8 @@ def main(
     messages: int = 10_000,
     cuts: int = 10,
     kills: int = 0,
-    restarts: Annotated[int, typer.Option(help="how often all consumers end in good order, and others start")] = 0,
-    seed: Annotated[int | None, typer.Option(help="the same disturbances again; drawn if not said")] = None,
+    restarts: Annotated[int, typer.Option(help="how often all consumers are closed and replaced by others")] = 0,
+    seed: Annotated[int | None, typer.Option(help="repeats the disturbances of a run; default: random")] = None,
     producers: Annotated[str, typer.Option(help="async, sync, transacted: one process each")] = ",".join(
         _PLAN.producers
     ),
@@ -38,10 +38,12 @@ def main(
         str, typer.Option(help="listener, receive, dups_ok, client, transacted: one process each")
     ] = ",".join(_PLAN.consumers),
     topic: Annotated[bool, typer.Option(help="a topic with a shared durable subscription, not a queue")] = False,
-    options: Annotated[str, typer.Option(help="options of jmsbridge for every process, as in a URL's query")] = "",
-    folder: Annotated[Path | None, typer.Option(help="where ledgers and report.json stay")] = None,
+    options: Annotated[
+        str, typer.Option(help="options of jmsbridge for every process, in the form of a URL's query")
+    ] = "",
+    folder: Annotated[Path | None, typer.Option(help="the folder for ledgers and report.json")] = None,
 ) -> None:
-    """Send messages through cuts and kills, and judge what became of them."""
+    """Send messages through cuts and kills, and check the result."""
     plan = Plan(
         broker,
         messages,

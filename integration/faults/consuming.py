@@ -1,4 +1,4 @@
-"""A consumer in a process of its own, until its standard input ends.
+"""A consumer in a separate process, until its standard input ends.
 
 Run by ``integration.faults.run`` as ``python -m integration.faults.consuming SETTINGS``, the settings as JSON.
 """
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import jmsbridge
 from integration.faults.ledger import MARKED, Ledger, Step
-from integration.faults.part import Settings, consume, play
+from integration.faults.process import Settings, consume, play
 from jmsbridge import AUTO_ACKNOWLEDGE, CLIENT_ACKNOWLEDGE, DUPS_OK_ACKNOWLEDGE, InDoubt, JMSException, Message, Session
 
 __all__ = ["main"]
@@ -20,7 +20,7 @@ _TICK = 0.2
 
 
 class _Book:
-    """Writes down what comes."""
+    """Logs received messages."""
 
     def __init__(self, settings: Settings, holds: int) -> None:
         self._settings = settings
@@ -28,7 +28,7 @@ class _Book:
         self._holds = holds
 
     def consumer(self, session: Session) -> jmsbridge.MessageConsumer:
-        """Make the consumer; from now on the network may fail."""
+        """Create the consumer; from now on the network may fail."""
         made = consume(session, self._settings.place, self._settings.topic)
         self._ledger.write(Step.HOLDS, number=self._holds)
         return made
@@ -38,7 +38,7 @@ class _Book:
         self._ledger.write(Step.CLOSED)
 
     def write(self, step: Step, messages: list[Message], detail: str = "") -> None:
-        """This happened to these."""
+        """Log a step of these messages."""
         for message in messages:
             producer = message.get_string_property("producer")
             key = f"{producer}:{message.get_int_property('number')}"
@@ -86,7 +86,7 @@ def _settle(session: Session, got: list[Message], book: _Book) -> None:
     except InDoubt as error:
         book.write(Step.MAYBE, got, repr(error))
     except JMSException:
-        if session.transacted:  # rolled back: all of it comes again
+        if session.transacted:  # rolled back: all of them come again
             session.rollback()
     else:
         book.write(Step.DONE, got)

@@ -1,4 +1,4 @@
-"""What a process did, a line for each step, in a file that outlives it."""
+"""The log of a process, a line for each step, in a file that survives the process."""
 
 import enum
 import os
@@ -11,30 +11,30 @@ import msgspec
 __all__ = ["MARKED", "Entry", "Ledger", "Reader", "Step"]
 
 MARKED = "redelivered"
-"""The detail of a message that came marked as redelivered."""
+"""The detail of a message that was marked as redelivered."""
 
 
 class Step(enum.StrEnum):
     """What happened to a message in this process."""
 
     SENT = "sent"
-    """It is about to be handed to jmsbridge."""
+    """The message is about to be passed to jmsbridge."""
     CONFIRMED = "confirmed"
-    """The broker has it."""
+    """The broker has the message."""
     REFUSED = "refused"
-    """The broker certainly has it not."""
+    """The broker certainly does not have it."""
     UNKNOWN = "unknown"
-    """Nobody knows."""
+    """The outcome is unknown."""
     GOT = "got"
     """The application received it."""
     DONE = "done"
-    """The application is done with it, and jmsbridge took its acknowledgement."""
+    """The application has processed it, and its acknowledgement succeeded."""
     MAYBE = "maybe"
-    """Whether its acknowledgement reached the broker is in doubt, and jmsbridge has said so."""
+    """Its acknowledgement is in doubt, as jmsbridge has reported."""
     HOLDS = "holds"
-    """It is connected; ``number`` messages at most can be unacknowledged, or unanswered, at a time."""
+    """The process is connected; at most ``number`` messages can be unacknowledged, or unanswered, at a time."""
     CLOSED = "closed"
-    """Its connection closed in good order; nothing that happens later is a reason for anything to come again."""
+    """Its connection was closed normally; later disturbances do not explain redeliveries."""
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -48,14 +48,14 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Ledger:
-    """Writes down one process. Thread-safe; a line is with the operating system before ``write`` returns."""
+    """Writes the log of one process. Thread-safe; a line is passed to the operating system before ``write`` returns."""
 
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_TRUNC, 0o600)
         self._encoder = msgspec.json.Encoder()
 
     def write(self, step: Step, key: str = "", number: int = 0, detail: str = "") -> None:
-        """Now, this; time is the machine's clock, which all processes share."""
+        """Log a step with the time of the machine's clock, which all processes share."""
         entry = Entry(time.monotonic(), step, key, number, detail)
         os.write(self._file, self._encoder.encode(entry) + b"\n")
 
@@ -69,7 +69,7 @@ class Reader:
         self._decoder = msgspec.json.Decoder(Entry)
 
     def more(self) -> Iterator[Entry]:
-        """What was written since the last call."""
+        """The entries since the last call."""
         if not self._path.exists():
             return
         with self._path.open("rb") as file:

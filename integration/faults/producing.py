@@ -1,4 +1,4 @@
-"""A producer in a process of its own: every message until it is confirmed, sent again as often as that takes.
+"""A producer in a separate process: it sends every message until it is confirmed.
 
 Run by ``integration.faults.run`` as ``python -m integration.faults.producing SETTINGS``, the settings as JSON.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import jmsbridge
 from integration.faults.ledger import Ledger, Step
-from integration.faults.part import Settings, destination, play
+from integration.faults.process import Settings, destination, play
 from jmsbridge import InDoubt, JMSException, Message, MessageProducer, Session
 
 __all__ = ["main"]
@@ -22,7 +22,7 @@ _BODY = "x" * 256
 
 
 class _Work:
-    """Messages by number, each until it is confirmed; what failed comes first again."""
+    """Messages by number, each until it is confirmed; failed ones are sent again first."""
 
     def __init__(self, settings: Settings) -> None:
         self.ledger = Ledger(Path(settings.ledger))
@@ -34,13 +34,13 @@ class _Work:
         self._changed = threading.Condition()  # guards the fields above
 
     def take(self) -> int | None:
-        """The next message to send, waiting while all are under way; None when all are confirmed."""
+        """The next message to send; waits while all are in flight; None when all are confirmed."""
         with self._changed:
             self._changed.wait_for(lambda: self._again or self._next < self._settings.count or not self._open)
             return self.take_now()
 
     def take_now(self) -> int | None:
-        """The next message to send; None when all are under way or confirmed."""
+        """The next message to send; None when all are in flight or confirmed."""
         with self._changed:
             if self._again:
                 return self._again.popleft()
@@ -50,7 +50,7 @@ class _Work:
             return None
 
     def message(self, session: Session, number: int) -> Message:
-        """The message, made for one call of ``send``, which is written down."""
+        """Create the message for one call of ``send``, and log the call."""
         message = session.create_text_message(_BODY)
         message.set_int_property("number", number)
         message.set_int_property("call", self._calls)
@@ -60,7 +60,7 @@ class _Work:
         return message
 
     def outcome(self, step: Step, messages: Iterable[Message], error: BaseException | None = None) -> None:
-        """What became of these."""
+        """Log the outcome of these messages."""
         for message in messages:
             number, call = message.get_int_property("number"), message.get_int_property("call")
             self.ledger.write(step, f"{self._settings.name}:{number}", call, "" if error is None else repr(error))
@@ -72,7 +72,7 @@ class _Work:
                 self._changed.notify_all()
 
     def failed(self, messages: Iterable[Message], error: BaseException) -> None:
-        """The calls ended in this."""
+        """Log that the sends of these messages failed with this error."""
         self.outcome(Step.UNKNOWN if isinstance(error, InDoubt) else Step.REFUSED, messages, error)
 
     # a completion listener
@@ -82,7 +82,7 @@ class _Work:
         self.outcome(Step.CONFIRMED, [message])
 
     def on_exception(self, message: Message, error: Exception) -> None:
-        """The broker has it not, or nobody knows."""
+        """The broker does not have it, or it is in doubt."""
         self.failed([message], error)
 
 
@@ -114,7 +114,9 @@ def _in_transactions(session: Session, producer: MessageProducer, work: _Work) -
         except InDoubt as error:
             _sort_out(work, sent, error)
         except JMSException as error:
-            with contextlib.suppress(JMSException):  # it is rolled back already, or there is no link: the same
+            with contextlib.suppress(
+                JMSException
+            ):  # it is rolled back already, or there is no link, which has the same effect
                 session.rollback()
             work.outcome(Step.REFUSED, sent, error)
         else:
@@ -122,7 +124,7 @@ def _in_transactions(session: Session, producer: MessageProducer, work: _Work) -
 
 
 def _sort_out(work: _Work, sent: list[Message], error: InDoubt) -> None:
-    """A commit whose outcome is unknown says of each message what is known."""
+    """Log for each message of a failed commit whether it was refused or is in doubt."""
 
     def calls(messages: Iterable[Message]) -> set[int]:
         return {message.get_int_property("call") for message in messages}

@@ -1,4 +1,4 @@
-"""A fault run for a reader."""
+"""The report of a fault run as text."""
 
 from collections import Counter
 
@@ -8,7 +8,7 @@ __all__ = ["text"]
 
 
 def text(report: Report) -> str:
-    """A few lines: what was done, what came of it, which promises were broken."""
+    """A few lines: disturbances, results, broken promises."""
     plan, verdict = report.plan, report.verdict
     kinds = Counter(one.kind for one in report.disturbances)
     kinds["restart of all consumers"] = report.restarts
@@ -18,8 +18,8 @@ def text(report: Report) -> str:
         f"processes: producers {', '.join(plan.producers)}; consumers {', '.join(plan.consumers)}",
         f"disturbances: {disturbances}",
         f"messages: {verdict.messages:,}, confirmed {verdict.confirmed:,}, received {verdict.received:,} times",
-        f"sends that failed, and were made again: {verdict.refused:,} refused, {verdict.unknown:,} in doubt",
-        f"received from two sends, the first in doubt: {verdict.sent_twice:,}",
+        f"sends that failed and were repeated: {verdict.refused:,} refused, {verdict.unknown:,} in doubt",
+        f"received from two sends, the first of them in doubt: {verdict.sent_twice:,}",
         f"received again after a cut that left the settlement in doubt: {verdict.settled_in_doubt:,}",
         f"received again without the mark of a redelivery: {verdict.unmarked:,}",
     ]

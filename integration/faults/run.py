@@ -1,4 +1,4 @@
-"""Directs a fault run: starts the processes, disturbs them, waits until all is received, and judges."""
+"""Carries out a fault run: starts the processes, disturbs them, waits until all is received, and checks the result."""
 
 import contextlib
 import os
@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 import msgspec
 
 import jmsbridge
-from integration.faults import chaos
+from integration.faults import disturbances
 from integration.faults.brokers import BROKERS, DEFAULT
 from integration.faults.ledger import Entry, Reader, Step
-from integration.faults.part import Settings, consume
+from integration.faults.process import Settings, consume
 from integration.faults.verdict import Disturbance, Verdict, judge
 from integration.lab.broker import Broker
 from integration.lab.starting import start
@@ -29,11 +29,11 @@ _TICK = 0.02
 
 
 class FaultRunError(RuntimeError):
-    """The run could not be carried out; it says nothing about promises."""
+    """The run could not be carried out; there is no verdict."""
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """A run. ``broker`` is a URL, or the name of a broker that the launcher starts (only such a one can be killed)."""
+    """A run. ``broker`` is a URL, or the name of a broker that the launcher starts; only such a one can be killed."""
 
     broker: str
     messages: int = 10_000
@@ -45,24 +45,24 @@ class Plan(msgspec.Struct, frozen=True):
     topic: bool = False
     """A topic with one durable subscription that all consumers share, instead of a queue."""
     options: str = ""
-    """More options for every URL, as in a query."""
+    """Further options for every URL, in the form of a query."""
     patience: float = 90.0
-    """Seconds without any progress after which the run ends as it is."""
+    """Seconds without any progress after which the run ends unfinished."""
     restarts: int = 0
-    """How often all consumers end in good order, and others start in their place."""
+    """How often all consumers are closed and replaced by others."""
 
 
 class Report(msgspec.Struct):
-    """A run, what was done to it, and the verdict."""
+    """A run, its disturbances, and the verdict."""
 
     plan: Plan
     seconds: float
     disturbances: list[Disturbance]
     verdict: Verdict
     failures: list[str]
-    """Processes that ended badly, and work that was not finished."""
+    """Processes that failed, and work that was not finished."""
     restarts: int = 0
-    """How often all consumers were ended in good order and started again."""
+    """How often all consumers were closed and replaced."""
 
     @property
     def ok(self) -> bool:
@@ -78,7 +78,7 @@ def run(plan: Plan, folder: Path, say: Callable[[str], None] = lambda text: None
         row = BROKERS.get(plan.broker, DEFAULT)
         url, proxy = plan.broker if broker is None else broker.url(row.scheme), None
         with jmsbridge.connect(_with_options(url, plan)) as connection:
-            consume(connection.create_session(), place, plan.topic)  # so that nothing is sent before it is there
+            consume(connection.create_session(), place, plan.topic)  # so that it exists before the first send
         if broker is not None and row.restart_first:
             broker.restart()
         if urlsplit(url).port is not None:
@@ -95,7 +95,7 @@ def _with_options(url: str, plan: Plan) -> str:
 
 
 def _broker(plan: Plan, folder: Path, stack: contextlib.ExitStack) -> Broker | None:
-    """The broker that this run starts; None where there is a URL."""
+    """The broker that this run starts; None for a URL."""
     if ":" in plan.broker:
         if plan.kills:
             raise FaultRunError("only a broker that this run started can be killed: give its name, not a URL")
@@ -106,13 +106,13 @@ def _broker(plan: Plan, folder: Path, stack: contextlib.ExitStack) -> Broker | N
 
 
 class _Cast:
-    """The processes of a run, by name; ``consumers`` are those of the present, ``readers`` read the ledgers of all."""
+    """The processes of a run by name; ``consumers`` are the current ones, ``readers`` read the ledgers of all."""
 
     def __init__(self, plan: Plan, place: str, url: str, folder: Path) -> None:
         self.producers: dict[str, subprocess.Popen[bytes]] = {}
         self.consumers: dict[str, subprocess.Popen[bytes]] = {}
         self.consuming: set[str] = set()
-        """Consumers of present and past."""
+        """The number of consumers so far, including ended ones."""
         self.readers: dict[str, Reader] = {}
         self._plan = plan
         self._url = url
@@ -163,26 +163,26 @@ class _Cast:
         yield from self.consumers.values()
 
     def output(self, name: str) -> Path:
-        """What that process printed."""
+        """The output of that process."""
         return self._folder / f"{name}.out"
 
     def ask(self) -> None:
-        """Let every process print what its threads are doing."""
+        """Let every process print the stacks of its threads."""
         for process in self._all():
             if process.poll() is None:
                 process.send_signal(signal.SIGUSR1)
 
     def finish(self, patience: float, *, producers: bool) -> None:
-        """Let the consumers come to their end, and before that the producers, unless that is vain."""
+        """Wait for the producers, if that can succeed, and then end the consumers."""
         for process in self.producers.values() if producers else ():
-            with contextlib.suppress(subprocess.TimeoutExpired):  # told by ``failures``
+            with contextlib.suppress(subprocess.TimeoutExpired):  # reported by ``failures``
                 process.wait(patience)
         self._end_consumers(patience)
 
     def restart_consumers(self, patience: float) -> bool:
-        """End all consumers in good order and start others in their place; not if one of them does not end well."""
+        """Close all consumers and start others in their place, unless one of them fails."""
         self._end_consumers(patience)
-        if any(process.poll() != 0 for process in self.consumers.values()):  # told by ``failures``
+        if any(process.poll() != 0 for process in self.consumers.values()):  # reported by ``failures``
             self.ask()
             return False
         self.consumers.clear()
@@ -195,11 +195,11 @@ class _Cast:
             if process.stdin is not None:
                 process.stdin.close()
         for process in self.consumers.values():
-            with contextlib.suppress(subprocess.TimeoutExpired):  # told by ``failures``
+            with contextlib.suppress(subprocess.TimeoutExpired):  # reported by ``failures``
                 process.wait(patience)
 
     def failures(self) -> list[str]:
-        """Who did not end well, with the last line of what it printed."""
+        """The processes that failed, each with the last line of its output."""
         found = []
         for name, process in {**self.producers, **self.consumers}.items():
             if process.poll() != 0:
@@ -210,7 +210,7 @@ class _Cast:
 
 
 class _Director:
-    """Watches the ledgers, disturbs when the time has come, and knows when all is done."""
+    """Watches the ledgers, carries out the disturbances when they are due, and detects the end of the work."""
 
     def __init__(
         self,
@@ -227,28 +227,28 @@ class _Director:
         self._say = say
         self._ledgers: dict[str, list[Entry]] = {name: [] for name in cast.readers}
         self._restarts = 0
-        self._wanted: set[tuple[str, int]] = set()  # confirmed, not yet done with
+        self._wanted: set[tuple[str, int]] = set()  # confirmed, not yet processed
         self._done: set[tuple[str, int]] = set()
         self._confirmed = 0
-        self._acts = chaos.draw(plan.seed, plan.cuts, plan.kills, plan.restarts)
+        self._acts = disturbances.draw(plan.seed, plan.cuts, plan.kills, plan.restarts)
         self._disturbances: list[Disturbance] = []
 
     def direct(self) -> Report:
         started = time.monotonic()
         failures: list[str] = []
         progress, since = -1, started
-        while not self._somebody_left() and not (self._is_done() and not self._acts):
+        while not self._process_ended_early() and not (self._is_done() and not self._acts):
             self._read()
             if self._confirmed + len(self._done) != progress or self._is_done():
                 progress = self._confirmed + len(self._done)
-                if all(self._ledgers.values()):  # to connect for the first time is nothing that is tried again
+                if all(self._ledgers.values()):  # the first connect is not retried
                     self._disturb()
                 since = time.monotonic()
             elif time.monotonic() - since > self._plan.patience:
                 failures.append(f"no progress for {self._plan.patience:g} s; {len(self._wanted)} confirmed are missing")
                 self._cast.ask()
                 break
-            time.sleep(_TICK)  # sleep: ledgers tell nobody that they grew
+            time.sleep(_TICK)  # sleep: growing files give no notification
         seconds = time.monotonic() - started
         self._cast.finish(self._plan.patience, producers=self._is_done())
         self._read()
@@ -260,14 +260,14 @@ class _Director:
         )
         return Report(self._plan, seconds, self._disturbances, verdict, failures, self._restarts)
 
-    def _somebody_left(self) -> bool:
-        """Whether a process has ended before its time: producers end when all is confirmed, consumers when told."""
+    def _process_ended_early(self) -> bool:
+        """Whether a process ended too early: producers end when all is confirmed, consumers on request."""
         if any(process.poll() not in (None, 0) for process in self._cast.producers.values()):
             return True
         return any(process.poll() is not None for process in self._cast.consumers.values())
 
     def _is_done(self) -> bool:
-        """Whether everything was confirmed and received."""
+        """Whether all messages were confirmed and received."""
         return not self._wanted and self._confirmed >= self._plan.messages
 
     def _read(self) -> None:
@@ -284,11 +284,11 @@ class _Director:
                     self._wanted.discard(call)
 
     def _kill(self) -> None:
-        assert self._broker is not None  # the plan was refused otherwise
+        assert self._broker is not None  # otherwise the plan was refused
         self._broker.restart(kill=True)
 
     def _disturb(self) -> None:
-        """At most one at a time: the next one waits for progress, so that it hits something that lives, if it can."""
+        """Carry out one due disturbance; the next one waits for progress, in order to hit working processes."""
         part = (self._confirmed + len(self._done)) / (2 * self._plan.messages)
         if not self._acts or self._acts[0].after > part:
             return
@@ -298,4 +298,4 @@ class _Director:
             self._restarts += self._cast.restart_consumers(self._plan.patience)
             self._ledgers.update((name, []) for name in self._cast.readers if name not in self._ledgers)
         elif self._proxy is not None:
-            self._disturbances.append(chaos.perform(act, self._proxy, self._kill))
+            self._disturbances.append(disturbances.perform(act, self._proxy, self._kill))

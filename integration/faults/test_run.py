@@ -1,4 +1,4 @@
-"""A fault run without faults, on a broker without a server: processes, ledgers, director and report work together."""
+"""Fault runs without faults, on the embedded broker: processes, ledgers, director and report work together."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def test_a_topic_with_a_shared_durable_subscription(tmp_path: Path) -> None:
     assert (report.verdict.counts, report.verdict.received) == ({}, 100)
 
 
-def test_consumers_that_end_in_good_order_and_others_in_their_place(tmp_path: Path) -> None:
+def test_consumers_that_are_replaced_during_the_run(tmp_path: Path) -> None:
     plan = Plan(f"embedded:{tmp_path / 'broker.db'}", 400, cuts=0, restarts=3, seed=1)
     report = run(plan, tmp_path)
     assert report.failures == []
@@ -35,7 +35,7 @@ def test_consumers_that_end_in_good_order_and_others_in_their_place(tmp_path: Pa
     assert len(list(tmp_path.glob("c*.ledger"))) == 4 * 4
 
 
-def test_a_process_that_fails_is_told_and_nothing_is_left_running(tmp_path: Path) -> None:
+def test_a_failed_process_is_reported_and_no_process_is_left(tmp_path: Path) -> None:
     plan = Plan(f"embedded:{tmp_path / 'broker.db'}", 10, cuts=0, producers=("sync",), consumers=("unheard-of",))
     report = run(plan, tmp_path)
     assert "c0 ended with 1: KeyError: 'unheard-of'" in report.failures
@@ -44,6 +44,6 @@ def test_a_process_that_fails_is_told_and_nothing_is_left_running(tmp_path: Path
 
 
 @pytest.mark.parametrize("plan", [Plan("embedded:", cuts=1), Plan("acme://127.0.0.1:1", cuts=0, kills=1)])
-def test_what_cannot_be_done_is_refused(plan: Plan, tmp_path: Path) -> None:
+def test_impossible_plans_are_refused(plan: Plan, tmp_path: Path) -> None:
     with pytest.raises(FaultRunError, match=r"no cut and no kill|only a broker that this run started"):
         run(plan, tmp_path)

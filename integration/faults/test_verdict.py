@@ -1,10 +1,10 @@
-"""The verdict of the fault run, over forged ledgers: it finds each broken promise, and none where there is none."""
+"""The verdict of the fault run on forged ledgers: it finds each broken promise, and no others."""
 
 from collections.abc import Sequence
 
 import pytest
 
-from integration.faults.chaos import draw
+from integration.faults.disturbances import draw
 from integration.faults.ledger import MARKED, Entry, Step
 from integration.faults.verdict import Disturbance, Verdict, judge
 
@@ -12,13 +12,13 @@ HOLDS = 10
 
 
 def sent(*calls: tuple[int, int, Step], at: float = 0.0) -> list[Entry]:
-    """A producer's ledger: message, call and outcome; all calls first, then all outcomes."""
+    """A producer's ledger: messages, calls and outcomes; all calls first, then all outcomes."""
     entries = [Entry(at, Step.SENT, f"p:{message}", call) for message, call, _ in calls]
     return entries + [Entry(at + 0.1, step, f"p:{message}", call) for message, call, step in calls]
 
 
 def got(call: int, at: float, *, message: int | None = None, done: Step | None = Step.DONE) -> list[Entry]:
-    """What a consumer writes about one message."""
+    """The entries of a consumer about one message."""
     key = f"p:{call if message is None else message}"
     entries = [Entry(at, Step.GOT, key, call)]
     return entries if done is None else [*entries, Entry(at + 0.01, done, key, call)]
@@ -34,7 +34,7 @@ def many(count: int) -> list[Entry]:
     return sent(*((number, number, Step.CONFIRMED) for number in range(count)))
 
 
-def test_everything_confirmed_and_received_once_is_kept() -> None:
+def test_a_run_without_violations() -> None:
     found = verdict(many(3), got(0, 1), got(1, 2), got(2, 3))
     assert found.ok
     assert (found.messages, found.confirmed, found.received) == (3, 3, 3)
@@ -70,7 +70,7 @@ def test_a_message_in_doubt_may_come_twice_when_it_was_sent_again() -> None:
 def test_a_refused_message_must_not_come() -> None:
     producer = sent((0, 0, Step.REFUSED), (0, 1, Step.CONFIRMED))
     found = verdict(producer, got(0, 1), got(1, 2, message=0))
-    assert found.counts == {"refused, yet there": 1}
+    assert found.counts == {"refused but received": 1}
 
 
 def test_two_confirmed_calls_of_one_message_are_a_duplicate() -> None:
@@ -79,7 +79,7 @@ def test_two_confirmed_calls_of_one_message_are_a_duplicate() -> None:
     assert found.counts == {"duplicate without doubt": 1}
 
 
-def test_a_message_that_nobody_sent() -> None:
+def test_a_message_that_was_never_sent() -> None:
     assert verdict(many(1), got(0, 1), got(7, 2)).counts == {"from nowhere": 1}
 
 
@@ -93,14 +93,14 @@ def test_a_cut_at_another_time_explains_no_duplicate(cut: tuple[float, float]) -
 
 
 @pytest.mark.parametrize("cut", [(1.5, 1.6), (0.9, 1.0)], ids=["between", "not yet noticed"])
-def test_a_cut_explains_that_a_message_comes_again(cut: tuple[float, float]) -> None:
+def test_a_cut_explains_a_redelivery(cut: tuple[float, float]) -> None:
     found = verdict(many(1), got(0, 1), got(0, 2), cuts=[cut])
     assert found.ok
     assert found.settled_in_doubt == 1
 
 
-def test_a_cut_does_not_explain_what_must_have_been_settled_long_before() -> None:
-    """The consumer got more messages in between than it may hold: the broker had the acknowledgement."""
+def test_a_cut_does_not_explain_a_redelivery_long_after_the_settlement() -> None:
+    """The consumer got more messages in between than may be unacknowledged, so the broker had the acknowledgement."""
     more = [entry for number in range(1, HOLDS + 1) for entry in got(number, 1 + number / 100)]
     assert verdict(many(HOLDS + 1), got(0, 1), more, got(0, 9), cuts=[(5.0, 5.1)]).counts == {
         "duplicate without doubt": 1
@@ -108,11 +108,11 @@ def test_a_cut_does_not_explain_what_must_have_been_settled_long_before() -> Non
     assert verdict(many(HOLDS + 1), got(0, 1), more, got(1, 9), cuts=[(5.0, 5.1)]).ok
 
 
-def test_what_was_given_back_may_come_again() -> None:
+def test_a_requeued_message_may_come_again() -> None:
     assert verdict(many(1), got(0, 1, done=None), got(0, 2)).ok
 
 
-def test_what_comes_again_without_a_mark_is_counted() -> None:
+def test_a_redelivery_without_a_mark_is_counted() -> None:
     entry = Entry(2, Step.GOT, "p:0", 0, MARKED)
     assert verdict(many(1), got(0, 1, done=None), [entry], got(0, 3)).unmarked == 1
 
@@ -150,7 +150,7 @@ def test_a_seed_draws_the_same_disturbances_again() -> None:
     assert len(draw(4711, 50, 5, restarts=25)) == 80
 
 
-def test_a_cut_explains_nothing_of_a_consumer_that_had_closed_its_connection() -> None:
+def test_a_cut_after_the_close_of_a_connection_explains_nothing() -> None:
     closed = [Entry(2.0, Step.CLOSED)]
     consumers = {"c0": [Entry(0.0, Step.HOLDS, number=HOLDS), *got(0, 1), *closed], "c1": got(0, 4)}
     assert judge({"p": many(1)}, consumers, [Disturbance("cut", 1.5, 1.6)]).settled_in_doubt == 1

@@ -1,14 +1,14 @@
-"""The verdict over a fault run, from the ledgers alone.
+"""The verdict on a fault run, from the ledgers alone.
 
 A message is identified by one call of ``send``: a producer and the number of the call. A message that is sent again
 after a failure keeps its key and gets a new number. The violations are
 
 * *lost*: a call was confirmed, and its message was never processed; a receipt that was rolled back or requeued does not
   count, one whose settlement is in doubt does;
-* *refused, yet there*: a call that was reported as refused was received;
+* *refused but received*: a call that was reported as refused was received;
 * *duplicate without doubt*: a call was received again although it was processed, and no cut explains it; or two calls
   of one key were received although the first was not in doubt;
-* *from nowhere*: a call was received that was never made;
+** *from nowhere*: a message was received whose send was never called;
 * *out of order*: completion callbacks of a producer came in another order than its sends;
 * *without an answer*, *answered twice*: a call does not have exactly one outcome.
 
@@ -30,7 +30,7 @@ from integration.faults.ledger import MARKED, Entry, Step
 __all__ = ["Disturbance", "Verdict", "judge"]
 
 _GRACE = 2.0
-"""Seconds after a cut within which a process may not have noticed it."""
+"""Seconds after a cut during which a process may not have noticed it."""
 _OUTCOMES = (Step.CONFIRMED, Step.REFUSED, Step.UNKNOWN)
 _SHOWN = 20  # of each kind of broken promise
 
@@ -38,7 +38,7 @@ _Call = tuple[str, int]  # producer, number
 
 
 class Disturbance(msgspec.Struct, frozen=True):
-    """Something bad that was done to the network or the broker, from ``at`` to ``until``."""
+    """A disturbance of the network or the broker, from ``at`` to ``until``."""
 
     kind: str
     at: float
@@ -46,7 +46,7 @@ class Disturbance(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct):
-    """What the ledgers prove. ``broken`` holds the broken promises by kind, the first of each."""
+    """The results of the check. ``broken`` has the first violations of each kind."""
 
     messages: int = 0
     confirmed: int = 0
@@ -54,11 +54,11 @@ class Verdict(msgspec.Struct):
     refused: int = 0
     unknown: int = 0
     sent_twice: int = 0
-    """Keys that were received from two calls, the first of which was in doubt."""
+    """Keys that were received from two calls, the first of them in doubt."""
     settled_in_doubt: int = 0
-    """Receipts that a cut explains, of messages that were done with."""
+    """Receipts of processed messages that a cut explains."""
     unmarked: int = 0
-    """Messages that came again without a mark: the broker forgot that it had delivered them."""
+    """Redelivered messages without a mark: the broker lost the information that it had delivered them."""
     broken: dict[str, list[str]] = msgspec.field(default_factory=dict)
     counts: dict[str, int] = msgspec.field(default_factory=dict)
 
@@ -68,14 +68,14 @@ class Verdict(msgspec.Struct):
         return not self.counts
 
     def breaks(self, kind: str, text: str) -> None:
-        """One more broken promise."""
+        """Record a violation."""
         self.counts[kind] = self.counts.get(kind, 0) + 1
         if self.counts[kind] <= _SHOWN:
             self.broken.setdefault(kind, []).append(text)
 
 
 class _Receipt(msgspec.Struct):
-    """One message received once."""
+    """One receipt of a message."""
 
     consumer: str
     at: float
@@ -86,7 +86,7 @@ class _Receipt(msgspec.Struct):
 
 
 class _Life(msgspec.Struct):
-    """One consumer: when it received, how many messages it may hold, and when its connection had closed."""
+    """One consumer: when it received, how many messages may be unacknowledged, and when its connection was closed."""
 
     times: list[float] = msgspec.field(default_factory=list)
     holds: int = 0
@@ -165,7 +165,7 @@ def _judge_receipts(
     receipts: Mapping[_Call, Sequence[_Receipt]],
     verdict: Verdict,
 ) -> None:
-    """What was received against what was sent: lost, refused yet there, from nowhere, and calls of the same key."""
+    """Compare receipts with sends: lost, refused but received, from nowhere, and calls of the same key."""
     calls: dict[str, list[_Call]] = defaultdict(list)
     for call, key in keys.items():
         calls[key].append(call)
@@ -181,7 +181,7 @@ def _judge_receipts(
                 verdict.breaks("lost", f"{key} call {call[1]}")
         for call in made:
             if outcomes.get(call) is Step.REFUSED and call in receipts:
-                verdict.breaks("refused, yet there", f"{key} call {call[1]}")
+                verdict.breaks("refused but received", f"{key} call {call[1]}")
         twice = [call for call in made if call in receipts]
         if len(twice) > 1:
             verdict.sent_twice += 1
@@ -190,7 +190,7 @@ def _judge_receipts(
 
 
 class _Explaining:
-    """Says whether a cut explains that a message came again."""
+    """Decides whether a cut explains a redelivery."""
 
     def __init__(self, disturbances: Sequence[Disturbance], lives: Mapping[str, _Life]) -> None:
         self._disturbances = disturbances
@@ -207,11 +207,11 @@ class _Explaining:
 
 
 def _judge_again(what: str, found: Sequence[_Receipt], explains: _Explaining, verdict: Verdict) -> None:
-    """Receipts of one call, in time order: each further one needs a reason."""
+    """Check the receipts of one call in time order: each further one needs a reason."""
     for first, again in pairwise(found):
         verdict.unmarked += not again.marked
         if first.done_at is None:
-            continue  # requeued, rolled back or in doubt: it had to come again
+            continue  # requeued, rolled back or in doubt: it may come again
         if explains(first, again):
             verdict.settled_in_doubt += 1
         else:

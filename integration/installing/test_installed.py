@@ -37,7 +37,7 @@ class Installed:
     folder: Path
 
     def run(self, program: str, *arguments: str) -> str:
-        """What a program of the environment prints; it must succeed."""
+        """Run a program of the environment, which must succeed; return its output."""
         kept = {
             name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "JMSBRIDGE", "VIRT"))
         }
@@ -58,7 +58,7 @@ def _build(kind: str, folder: Path) -> Path:
 
 @pytest.fixture(scope="module", params=["wheel", "sdist"])
 def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    """Built here and installed by pip, with everything that it requires and nothing else."""
+    """An environment in which pip has installed the archive and its requirements, and nothing else."""
     folder = tmp_path_factory.mktemp(request.param)
     built = _build(request.param, folder)
     environment = folder / "environment"
@@ -66,14 +66,14 @@ def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     command = [str(environment / "bin" / "python"), "-m", "pip", "install", "--quiet", f"{built}[all,testing]"]
     ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
     if "No matching distribution" in ran.stderr or "Could not find a version" in ran.stderr:
-        unavailable("pip cannot install here what jmsbridge requires")
+        unavailable("pip cannot install the requirements of jmsbridge here")
     assert ran.returncode == 0, ran.stderr
     work = folder / "work"
     work.mkdir()
     return Installed(environment, work)
 
 
-def test_it_is_what_was_installed(installed: Installed) -> None:
+def test_the_installed_packages_are_imported(installed: Installed) -> None:
     packages = ["jmsbridge", *{target.partition(":")[0] for target in _SCHEMES.values()}]
     where = f"import {', '.join(packages)}; print({', '.join(f'{package}.__file__' for package in packages)})"
     found = installed.run("python", "-c", where).split()
@@ -92,7 +92,7 @@ def test_the_commands_run(installed: Installed) -> None:
     assert "embedded" in installed.run("jmsbridge", "doctor", url)
 
 
-def test_every_backend_is_there_and_none_is_advised(installed: Installed) -> None:
+def test_every_backend_is_installed_and_no_extra_is_advised(installed: Installed) -> None:
     told = installed.run("jmsbridge", "backends")
     assert {line.split("\t")[0] for line in told.splitlines()} == set(_SCHEMES)
 

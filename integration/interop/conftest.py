@@ -1,17 +1,23 @@
-"""Brokers and Java programs for tests across the languages."""
+"""Each row with its broker and its Java program, in each flavour of the API that the client has."""
 
+import importlib.util
 import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
 
 import pytest
 
-from integration.interop.clients import CLIENTS
-from integration.interop.program import Program, build
+import jmsbridge
+from integration.interop.program import build
+from integration.interop.way import Way, ways
+from integration.lab.broker import Broker
 from integration.lab.errors import BrokerUnavailable
+from integration.lab.external import External
 from integration.lab.fixtures import unavailable
 
-__all__ = ["interop", "name"]
+__all__ = ["connect", "name", "way"]
 
 _numbers = itertools.count(1)
 
@@ -21,24 +27,36 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     item.add_marker(pytest.mark.server)
 
 
-def _rows() -> Iterator[object]:
-    for client in CLIENTS:
-        for flavour in client.flavours:
-            yield pytest.param((client, flavour), id=flavour)
-
-
-@pytest.fixture(scope="session", params=list(_rows()))
-def interop(request: pytest.FixtureRequest) -> Program:
-    """The Java side with a broker's own client, in each flavour of the API."""
+@pytest.fixture(scope="session", params=ways())
+def way(request: pytest.FixtureRequest) -> Way:
+    """One row, with the client in one flavour of the API."""
+    row, flavour = request.param
+    if row.module is not None and importlib.util.find_spec(row.module) is None:
+        unavailable(
+            f"{row.name}: the client library {row.module} is not installed: pip install jmsbridge[{row.python}]"
+        )
+    broker: Broker | External = request.getfixturevalue(row.broker)
     try:
-        client, flavour = request.param
-        return build(client.folder, client.program, flavour)
+        return Way(row, broker, build(row.client.folder, flavour))
     except BrokerUnavailable as error:
         unavailable(str(error))
         raise
 
 
 @pytest.fixture
+def connect(way: Way) -> Iterator[Callable[..., jmsbridge.Connection]]:
+    """Opens started connections by the row's scheme, with more options, which end with the test."""
+    with ExitStack() as stack:
+
+        def begin(**options: Any) -> jmsbridge.Connection:
+            connection = stack.enter_context(jmsbridge.connect(way.url(**options)))
+            connection.start()
+            return connection
+
+        yield begin
+
+
+@pytest.fixture
 def name() -> str:
-    """A name that nobody used before."""
+    """A new name."""
     return f"interop-{os.getpid()}-{os.urandom(3).hex()}-{next(_numbers)}"

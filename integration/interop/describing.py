@@ -1,9 +1,11 @@
-"""A message as the Java programs of the interop tests describe one: plain JSON, every value with its Java type."""
+"""A message as the Java program of the interop tests describes one: plain JSON, every value with its Java type."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from jmsbridge import BytesMessage, Destination, MapMessage, Message, ObjectMessage, StreamMessage, TextMessage
 from jmsbridge.codecs.javatext import boolean_text, double_text, float_text
+from jmsbridge.errors import MessageEOF
 from jmsbridge.values import Byte, Char, Double, Float, Int, Long, Short
 
 __all__ = ["Description", "describe", "typed"]
@@ -38,7 +40,6 @@ def typed(value: Any) -> Any:
 
 def describe(message: Message) -> Description:
     """The message, field by field, with the keys of the Java side."""
-    reply_to = message.jms_reply_to
     kind, body = _body(message)
     return {
         "kind": kind,
@@ -47,12 +48,15 @@ def describe(message: Message) -> Description:
             name: typed(value) for name, value in sorted(message.properties.items()) if name != "JMSXDeliveryCount"
         },
         "correlation_id": message.jms_correlation_id,
+        "correlation_bytes": typed(message.jms_correlation_id_as_bytes),
         "delivery_mode": message.jms_delivery_mode,
+        "delivery_time": message.jms_delivery_time,
+        "destination": _named(message.jms_destination),
         "expiration": message.jms_expiration,
         "message_id": message.jms_message_id,
         "priority": message.jms_priority,
         "redelivered": message.jms_redelivered,
-        "reply_to": None if reply_to is None else _named(reply_to),
+        "reply_to": _named(message.jms_reply_to),
         "timestamp": message.jms_timestamp,
         "type": message.jms_type,
     }
@@ -67,15 +71,22 @@ def _body(message: Message) -> tuple[str, Any]:
         return "MapMessage", {name: typed(message.get_object(name)) for name in message.map_names}
     if isinstance(message, StreamMessage):
         message.reset()
-        return "StreamMessage", [typed(message.read_object()) for _ in range(_FIELDS)]
+        return "StreamMessage", [typed(value) for value in _fields(message)]
     if isinstance(message, ObjectMessage):
         return "ObjectMessage", typed(message.java_stream)
     return "Message", None
 
 
-def _named(destination: Destination) -> list[Any]:
+def _fields(message: StreamMessage) -> Iterator[Any]:
+    try:
+        while True:
+            yield message.read_object()
+    except MessageEOF:
+        return
+
+
+def _named(destination: Destination | None) -> list[Any] | None:
+    if destination is None:
+        return None
     address = destination.address
     return ["topic" if address.topic else "queue", address.temporary, address.name]
-
-
-_FIELDS = 11  # fields of every stream message here; reading beyond the last is an error

@@ -1,30 +1,23 @@
-"""Small Java programs beside a broker's own client: its jars by Maven, compiled by javac, kept with the brokers."""
+"""The Java program of the interop tests, beside one client's jars; each run is a Java machine of its own."""
 
-import hashlib
 import json
-import os
 import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import IO, Any
 
-from integration.lab.errors import BrokerFailed, BrokerUnavailable
-from integration.lab.fetching import maven
-from integration.lab.fetching.install import install
-from integration.lab.fetching.java import check_java, java
-from integration.lab.fetching.tools import need, run
+from integration.lab.fetching.java import java
+from integration.lab.fetching.programs import class_path
 
-__all__ = ["Program", "Running", "build", "class_path"]
+__all__ = ["Program", "Running", "build"]
 
 _HERE = Path(__file__).resolve().parent
 _PATIENCE = 90.0  # seconds for one run of a program
-_FETCHING = 300.0
-_RELEASE = "17"  # of the Java language and machine
 
 
 class Program:
@@ -33,11 +26,6 @@ class Program:
     def __init__(self, classes: str, main: str) -> None:
         self._command = [java(), "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"]
         self._command += ["-cp", classes, main]
-
-    def run(self, *arguments: str) -> list[Any]:
-        """What it printed, line by line as JSON; AssertionError with its words when it failed."""
-        with self.start(*arguments) as running:
-            return running.rest()
 
     def start(self, *arguments: str) -> "Running":
         """Begin a run, to be ended by ``rest`` or by leaving the context."""
@@ -107,46 +95,15 @@ class Running:
         raise AssertionError(f"the Java program failed ({status}): {self._errors.read()[-2000:]}")
 
 
-def build(folder: str, main: str, api: str = "jakarta") -> Program:
-    """Fetch the jars of a folder's pom and compile what lies in it, once.
+def build(folder: str, flavour: str = "jakarta") -> Program:
+    """The program with the client of a folder: its jars fetched, all compiled, once.
 
-    The programs are written for jakarta.jms. With another ``api``, javax, the pom's profile of that name and the other
-    package take its place. BrokerUnavailable says what is missing, BrokerFailed why they do not compile.
+    Both are written for jakarta.jms. For the other flavour, javax, the pom's profile of that name and the other package
+    take its place. BrokerUnavailable says what is missing, BrokerFailed why they do not compile.
     """
+    sources = [*sorted((_HERE / "java").glob("*.java")), *sorted((_HERE / folder).glob("*.java"))]
     texts = {
-        source.name: source.read_text(encoding="utf-8").replace("jakarta.jms", f"{api}.jms")
-        for source in sorted((_HERE / folder).glob("*.java"))
+        source.name: source.read_text(encoding="utf-8").replace("jakarta.jms", f"{flavour}.jms") for source in sources
     }
-    profile = [] if api == "jakarta" else [f"-P{api}"]
-    return Program(class_path(folder, _HERE / folder / "pom.xml", texts, profile), main)
-
-
-def class_path(name: str, pom: Path, texts: dict[str, str], options: Sequence[str] = ()) -> str:
-    """What ``java -cp`` needs for some Java files, by name, with the jars of a pom; made once for all of the same text.
-
-    ``options`` are for Maven. BrokerUnavailable says what is missing, BrokerFailed why they do not compile.
-    """
-    check_java()
-    javac = need("javac", f"it compiles the Java programs; install a JDK of version {_RELEASE} or newer")
-
-    def fetch(aside: Path, folder: Path) -> None:
-        try:
-            maven.copy_dependencies(pom, aside, *options, timeout=_FETCHING)
-        except BrokerFailed as error:
-            raise BrokerUnavailable(f"the jars of the Java programs cannot be had: {error}") from error
-
-    def compile_all(aside: Path, folder: Path) -> None:
-        with tempfile.TemporaryDirectory() as written:
-            for file, text in texts.items():
-                Path(written, file).write_text(text, encoding="utf-8")
-            sources = [Path(written, file) for file in texts]
-            release = ["--release", _RELEASE, "-encoding", "UTF-8"]
-            run([javac, *release, "-cp", f"{jars}/*", "-d", aside, *sources], timeout=_PATIENCE)
-
-    jars = install(f"java-{name}-jars-{_hash([pom.read_text(encoding='utf-8'), *options])}", fetch)
-    classes = install(f"java-{name}-classes-{_hash([jars.name, *texts.values()])}", compile_all)
-    return f"{classes}{os.pathsep}{jars}/*"
-
-
-def _hash(texts: Iterable[str]) -> str:
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
+    profile = [] if flavour == "jakarta" else [f"-P{flavour}"]
+    return Program(class_path(f"interop-{folder}", _HERE / folder / "pom.xml", texts, profile), "Interop")

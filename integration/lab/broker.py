@@ -1,4 +1,4 @@
-"""A started broker in the hands of a test or of the command line."""
+"""A started broker, as tests and the command line use it."""
 
 import shutil
 import time
@@ -16,6 +16,7 @@ from integration.lab.running.processes import spawn, wait_gone
 from integration.lab.running.state import State
 from integration.lab.servers.activemq import ActiveMQ
 from integration.lab.servers.artemis import Artemis
+from integration.lab.servers.brokerj import BrokerJ
 from integration.lab.servers.pulsar import Pulsar
 from integration.lab.servers.rabbitmq import RabbitMQ, RabbitMQ3, rabbitmqctl
 from integration.lab.servers.server import Run, Server
@@ -24,7 +25,7 @@ from integration.lab.table import HOST, LOGINS, PASSWORD, USER, Kind, kind
 __all__ = ["SERVERS", "Broker", "last_lines"]
 
 SERVERS: dict[str, Server] = {
-    server.kind.name: server for server in (RabbitMQ(), RabbitMQ3(), ActiveMQ(), Artemis(), Pulsar())
+    server.kind.name: server for server in (RabbitMQ(), RabbitMQ3(), ActiveMQ(), Artemis(), BrokerJ(), Pulsar())
 }
 
 
@@ -55,8 +56,13 @@ class Broker:
 
     @property
     def kind(self) -> Kind:
-        """What it is."""
+        """Its row in the table of brokers."""
         return kind(self._state.name)
+
+    @property
+    def title(self) -> str:
+        """Name and version, for people."""
+        return f"{self.kind.title} ({self.kind.version})"
 
     @property
     def folder(self) -> Path:
@@ -70,17 +76,17 @@ class Broker:
 
     @property
     def running(self) -> bool:
-        """Whether its process is there."""
+        """Whether its process exists."""
         return self._state.running
 
     @property
     def sync(self) -> bool:
-        """Whether it was started to confirm only what is on the disk."""
+        """Whether it was started to confirm only messages that are on the disk."""
         return self._state.sync
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Those of its kind that it was started with."""
+        """The options with which it was started."""
         return self._state.options
 
     @property
@@ -90,19 +96,19 @@ class Broker:
 
     @property
     def certificates(self) -> Certificates:
-        """Its authority, and a client certificate that logs in as `user` (EXTERNAL)."""
+        """Its certificate authority, and a client certificate that logs in as `user` (EXTERNAL)."""
         return self._run.certificates
 
     @property
     def admin(self) -> Rest:
-        """The broker's own administration over HTTP: `broker.admin.get("/api/queues")`."""
+        """The broker's administration over HTTP: `broker.admin.get("/api/queues")`."""
         login = (USER, PASSWORD) if self.login else (None, "")
         return Rest(f"http://{HOST}:{self._state.ports['admin']}", *login)
 
     def url(
         self, scheme: str | None = None, *, user: str | None = USER, password: str | None = PASSWORD, path: str = ""
     ) -> str:
-        """A URL of that scheme, the kind's first one if not said; `user=None` leaves the login out.
+        """A URL of that scheme, by default the kind's first one; `user=None` leaves out the login.
 
         Schemes with TLS name localhost, which is what the certificate says.
         """
@@ -116,11 +122,11 @@ class Broker:
         return f"{wanted}://{login}{host}:{self._state.ports[listener]}{path}"
 
     def kill(self) -> None:
-        """SIGKILL: what a power cut looks like to clients. Data stay; `restart` brings it back."""
+        """SIGKILL, which clients see like a power cut. Data stay; `restart` starts it again."""
         self._state.kill()
 
     def terminate(self) -> None:
-        """End it in good order; data stay."""
+        """Shut it down cleanly; data stay."""
         if not self._state.running:
             return self._state.kill()
         self._state.processes[-1].terminate()
@@ -128,7 +134,7 @@ class Broker:
         return self._state.kill()
 
     def restart(self, *, kill: bool = False, sync: bool | None = None) -> None:
-        """End it, if it runs, with SIGKILL when `kill`, and start it again until ready: same ports, same data.
+        """End it if it runs, with SIGKILL if `kill`, start it again and wait until it is ready: same ports, same data.
 
         `sync` is as for `start`; None leaves it as it was.
         """
@@ -141,17 +147,17 @@ class Broker:
         self.launch()
 
     def stop(self) -> None:
-        """End it, at once, and remove everything of it; a second time nothing happens."""
+        """End it at once, and remove its data and files. Idempotent."""
         written = state.load(self.instance)  # another process may have started it again
         if written is not None:
             state.remove(written)
 
     def purge(self) -> None:
-        """Remove every destination and message that clients made; close the clients first."""
+        """Remove every destination and message that clients created; close the clients first."""
         self._server.purge(self._run)
 
     def ctl(self, *arguments: str) -> str:
-        """What rabbitmqctl prints: `broker.ctl("eval", …)`. RabbitMQ only."""
+        """Run rabbitmqctl and return its output: `broker.ctl("eval", …)`. RabbitMQ only."""
         self._need_ctl()
         return rabbitmqctl(self._run, *arguments)
 
@@ -162,24 +168,24 @@ class Broker:
         return "rabbitmqctl"
 
     def log(self) -> str:
-        """Everything that it has printed."""
+        """Its whole output."""
         return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
 
     def follow(self, lines: int) -> Iterator[str]:
-        """The last lines of what it has printed, and what it prints, piece by piece, until it is stopped."""
+        """The last lines of its output, then new output piece by piece, until it is stopped."""
         with self.log_file.open(errors="replace") as file:
             yield last_lines(file.read(), lines)
             while self.log_file.exists():
                 yield file.read()
-                time.sleep(0.2)  # sleep: a file tells nobody that it grew
+                time.sleep(0.2)  # sleep: a growing file gives no notification
 
     @property
     def log_file(self) -> Path:
-        """Where everything that it prints goes."""
+        """The file of its output."""
         return self._state.folder / "logs" / "broker.log"
 
     def variables(self) -> dict[str, str]:
-        """The environment variables by which tests and programs find it."""
+        """The environment variables with which tests and programs find it."""
         prefix = self.kind.variable.removesuffix("_URL")
         found = {self.kind.variable: self.url()}
         for scheme in list(self.kind.schemes)[1:]:
@@ -196,7 +202,7 @@ class Broker:
         return Run(Path(written.home), written.folder, written.ports, written.sync, written.options)
 
     def launch(self) -> None:
-        """Start it, when it does not run, and wait until every listener answers."""
+        """Start it if it does not run, and wait until every listener answers."""
         run = self._run
         shutil.rmtree(run.folder / "tmp", ignore_errors=True)
         for needed in ("tmp", "etc", "data", "logs"):
@@ -234,5 +240,5 @@ class Broker:
 
 
 def last_lines(text: str, count: int) -> str:
-    """So many lines of its end."""
+    """The last ``count`` lines."""
     return "".join(text.splitlines(keepends=True)[-count:] if count else [])

@@ -17,7 +17,7 @@ __all__ = ["Certificates", "make_certificates"]
 
 @dataclass(frozen=True)
 class Certificates:
-    """Where the PEM files are."""
+    """The paths of the PEM files."""
 
     ca: Path
     server: Path
@@ -25,20 +25,20 @@ class Certificates:
     client: Path
     client_key: Path
     server_pk8: Path
-    """The server's key again, in the form that Pulsar reads."""
+    """The server's key in the format that Pulsar reads."""
     server_p12: Path
-    """The server's key and certificate in the form that Java reads; its password is the user's."""
+    """The server's key and certificate as a Java key store; its password is the user's."""
     ca_p12: Path
-    """The authority again, in the form in which Java reads whom to trust; the same password."""
+    """The authority as a Java trust store with the same password."""
 
     @classmethod
     def of(cls, folder: Path) -> "Certificates":
-        """The files of a folder, made or not."""
+        """The paths in a folder, whether the files exist or not."""
         pem = ("ca.pem", "server.pem", "server.key", "client.pem", "client.key")
         return cls(*(folder / name for name in (*pem, "server.pk8", "server.p12", "ca.p12")))
 
     def context(self, *, shown: bool = True) -> ssl.SSLContext:
-        """What a client needs that trusts the server, with the client's certificate when that is to be `shown`."""
+        """The TLS context of a client that trusts the server; with `shown`, with the client's certificate."""
         made = ssl.create_default_context(cafile=self.ca)
         if shown:
             made.load_cert_chain(self.client, self.client_key)
@@ -46,7 +46,7 @@ class Certificates:
 
 
 def make_certificates(folder: Path) -> Certificates:
-    """Make them, unless they are there: the server's for localhost, the client's for the user that all brokers have."""
+    """Create missing ones: the server's for localhost, the client's for the user that all brokers have."""
     files = Certificates.of(folder)
     if files.ca_p12.exists():
         return files
@@ -66,7 +66,7 @@ def make_certificates(folder: Path) -> Certificates:
 
 def _for_java(files: Certificates, server: trustme.LeafCert) -> None:
     key = serialization.load_pem_private_key(server.private_key_pem.bytes(), None)
-    assert isinstance(key, ec.EllipticCurvePrivateKey)  # what trustme makes unless told otherwise
+    assert isinstance(key, ec.EllipticCurvePrivateKey)  # the default of trustme
     plain = serialization.NoEncryption()
     pk8 = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain)
     chain = [x509.load_pem_x509_certificate(blob.bytes()) for blob in server.cert_chain_pems]

@@ -26,7 +26,7 @@ class _Row:
 
 
 def check_all(names: list[str]) -> int:
-    """Try each, print the table, and return an exit code: 1 when one failed."""
+    """Try each, print the table, and return an exit code: 1 if one failed."""
     rows = [_check(name) for name in names]
     table = Table("broker", "version", "fetch", "start to ready", "stop", "result", box=None, pad_edge=False)
     for row in rows:

@@ -46,17 +46,17 @@ def _about() -> None:
       eval "$(python -m integration.lab env rabbitmq)" [dim]$JMSBRIDGE_RABBITMQ_URL[/]
       python -m integration.lab restart rabbitmq --kill
       python -m integration.lab logs rabbitmq --follow
-      python -m integration.lab down                   [dim]ended, their data gone[/]
+      python -m integration.lab down                   [dim]stopped, with their data[/]
 
     $JMSBRIDGE_BROKERS_CACHE says where they are kept.
 
-    Exit codes: 0 done, 1 a broker could not be had or failed, 2 wrong command
+    Exit codes: 0 done, 1 a broker is unavailable or failed, 2 wrong command
     line, 130 Ctrl-C.
     """
 
 
 def _command(function: Callable[_P, int | None]) -> Callable[_P, None]:
-    """Register a command that ends with an exit code, and with one line for an error."""
+    """Register a command that ends with an exit code and prints an error as one line."""
 
     @wraps(function)
     def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
@@ -64,10 +64,10 @@ def _command(function: Callable[_P, int | None]) -> Callable[_P, None]:
             code = function(*args, **kwargs) or 0
             sys.stdout.flush()
         except KeyboardInterrupt:
-            stderr().print("stopped by Ctrl-C; what is up now: python -m integration.lab status")
+            stderr().print("stopped by Ctrl-C; to see what is up: python -m integration.lab status")
             code = 130
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes again at exit
             code = 141
         except (BrokerError, OSError) as error:
             stderr().print("error:", style="bold red", end=" ")
@@ -95,13 +95,13 @@ _Name = Annotated[str, typer.Argument(callback=lambda name: _known([name])[0], h
 def _up(
     names: _Names = None,
     unsafe: Annotated[
-        bool, typer.Option("--no-sync", help="Java brokers confirm before the disk has it: for speed only.")
+        bool, typer.Option("--no-sync", help="Java brokers confirm before messages are on the disk: for speed only.")
     ] = False,
     options: Annotated[
-        list[str] | None, typer.Option("--with", help="An option of the broker, of docs/brokers.md; may be repeated.")
+        list[str] | None, typer.Option("--with", help="An option of the broker (docs/brokers.md); may be repeated.")
     ] = None,
 ) -> None:
-    """Start brokers, fetching them first if need be, and leave them running. Without names: all that are fetched."""
+    """Start brokers, fetch them first if necessary, and leave them running. Without names: all that are fetched."""
     chosen = names or [name for name, server in SERVERS.items() if server.installed()]
     if not chosen:
         raise BrokerUnavailable("no broker is fetched yet; name those to start, or fetch them first")
@@ -122,7 +122,7 @@ def _up(
 
 
 def _alone(name: str) -> AbstractContextManager[None]:
-    """No other command starts, restarts or removes this broker meanwhile."""
+    """Hold the lock with which only one command at a time starts, restarts or removes this broker."""
     return places.file_lock(f"instance-{name}")
 
 
@@ -141,7 +141,7 @@ def _start(name: str, known: Broker | None, options: tuple[str, ...], *, sync: b
 
 
 def _otherwise(broker: Broker, unsafe: bool) -> str:
-    """What is to be said of one that runs with another setting than is wanted."""
+    """The note about a broker that runs with another setting than requested."""
     if broker.sync != unsafe:
         return ""
     return f", {'without' if unsafe else 'with'} --no-sync: take it down first to change that"
@@ -149,24 +149,24 @@ def _otherwise(broker: Broker, unsafe: bool) -> str:
 
 @_command
 def _down(names: _Names = None) -> None:
-    """Stop what `up` started and remove its data. Without names: all of them, and what killed processes left behind."""
+    """Stop brokers of `up` and remove their data. Without names: all, and those of killed processes."""
     for name in names or KINDS:
         broker = find(name)
         if broker is not None:
             with doing(kind(name).title, "down"):
-                broker.kill()  # a command that is starting it gives up, and need not be waited for
+                broker.kill()  # a command that is starting it gives up; this one does not wait for that
                 with _alone(name):
                     broker.stop()
         elif names:
             stderr().print(f"{kind(name).title} is not up")
     for leftover in state.sweep():
-        stderr().print(f"removed what was left of {leftover}")
+        stderr().print(f"removed the remains of {leftover}")
 
 
 @_command
 def _restart(
     name: _Name,
-    kill: Annotated[bool, typer.Option("--kill", help="With SIGKILL, as a crash; its data stay.")] = False,
+    kill: Annotated[bool, typer.Option("--kill", help="With SIGKILL, like a crash; its data stay.")] = False,
 ) -> None:
     """Restart a broker on the same ports with the same data."""
     with doing(kind(name).title, "ready"), _alone(name):
@@ -175,7 +175,7 @@ def _restart(
 
 @_command
 def _status() -> None:
-    """What is fetched, what runs, and where it listens."""
+    """List the fetched and the running brokers and their ports."""
     table = Table("broker", "version", "fetched", "running", "listeners", box=None, pad_edge=False)
     for name, server in SERVERS.items():
         table.add_row(name, server.kind.version, "yes" if server.installed() else "no", *_running(name))
@@ -196,7 +196,7 @@ def _running(instance: str) -> tuple[str, str]:
 
 @_command
 def _env(names: _Names = None) -> None:
-    """Print the variables by which tests and programs find what is up, for a shell's `eval`."""
+    """Print the variables with which tests and programs find running brokers, for a shell's `eval`."""
     missing: list[str] = []
     for name in names or [name for name in KINDS if find(name)]:
         broker = find(name)
@@ -212,22 +212,24 @@ def _env(names: _Names = None) -> None:
 @_command
 def _logs(
     name: _Name,
-    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="How many of the last lines.")] = 40,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until it is taken down, or Ctrl-C.")] = False,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="How many lines from the end.")] = 40,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Continue until the broker is taken down, or Ctrl-C.")
+    ] = False,
 ) -> None:
-    """Print what a broker has logged."""
+    """Print the log of a broker."""
     broker = _one_up(name)
     if not follow:
         print(last_lines(broker.log(), lines), end="")
         return
-    with suppress(KeyboardInterrupt):  # the way to end it
+    with suppress(KeyboardInterrupt):  # the usual way to end it
         for text in broker.follow(lines):
             print(text, end="", flush=True)
 
 
 @_command
 def _fetch(names: _Names = None) -> int:
-    """Fetch brokers into your cache, unless they are there. Without names: all of them."""
+    """Fetch brokers into your cache, unless they are installed. Without names: all of them."""
     failed: list[str] = []
     for name in names or KINDS:
         try:
@@ -241,7 +243,7 @@ def _fetch(names: _Names = None) -> int:
 
 @_command
 def _check(names: _Names = None) -> int:
-    """Fetch, start, ask every listener, stop; then a table of what can be had here. Without names: all of them."""
+    """Fetch, start, probe every listener, stop; then print a table of available brokers. Without names: all."""
     return check_all(names or list(KINDS))
 
 
@@ -249,7 +251,7 @@ def _check(names: _Names = None) -> int:
 def _compose(
     folder: Annotated[Path, typer.Argument(help="Where docker/compose.yaml is.")] = Path("docker"),
 ) -> None:
-    """Write docker/compose.yaml with its configurations anew, and certificates if there are none."""
+    """Write docker/compose.yaml and its configuration again, and certificates if there are none."""
     for path, text in compose_files().items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
@@ -265,5 +267,5 @@ def _one_up(name: str) -> Broker:
 
 
 def _missing(name: str, *, crashed: bool = False) -> str:
-    what = "has crashed; with its data it comes back by" if crashed else "is not up"
+    what = "has crashed; start it again with its data" if crashed else "is not up"
     return f"{kind(name).title} {what}: python -m integration.lab up {name}"

@@ -1,8 +1,9 @@
 """Which tests run where: hooks for the ``conftest.py`` above the tests that need brokers.
 
 A test needs the brokers whose fixtures it uses, and those that its mark ``broker(name)`` names. Where one of them
-cannot be had, the test is not collected (with ``JMSBRIDGE_REQUIRE_BROKERS=1`` it is, and fails). What needs a broker
-gets the mark ``server``, which ``make test`` leaves to ``make test-brokers``; cases of the contract level do not.
+is unavailable, the test is not collected (with ``JMSBRIDGE_REQUIRE_BROKERS=1`` it is, and fails). A test that needs a
+broker gets the mark ``server``, which ``make test`` leaves to ``make test-brokers``; a case of the contract level does
+not.
 """
 
 import pytest
@@ -12,12 +13,12 @@ from integration.lab.table import KINDS
 
 __all__ = ["is_contract", "needed", "pytest_collection_modifyitems"]
 
-_OWN_BROKER = 180  # seconds: it starts a server, and many call rabbitmqctl, which takes seconds itself
+_OWN_BROKER = 180  # seconds: such a test starts a server, and many run rabbitmqctl, which takes seconds
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest looks at the marks
+@pytest.hookimpl(tryfirst=True)  # before pytest evaluates the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out what has no broker here, and mark what has one."""
+    """Deselect tests whose broker is missing, and mark the others that need one."""
     there = {name: required() or reachable(name) for name in KINDS}
     items[:] = [item for item in items if all(there[name] for name in needed(item))]
     for item in items:
@@ -35,6 +36,6 @@ def needed(item: pytest.Item) -> set[str]:
 
 
 def is_contract(item: pytest.Item) -> bool:
-    """Whether it is a case of the compliance suite that talks to the SPI alone."""
+    """Whether it is a case of the compliance suite that uses the SPI alone."""
     mark = item.get_closest_marker("level")
     return mark is not None and mark.args == ("contract",)

@@ -11,22 +11,22 @@ __all__ = ["Contained"]
 
 
 class Contained(Broker):
-    """One real broker that Docker runs; data are in a volume, which goes with it."""
+    """One real broker that Docker runs; its data are in a volume, which is removed with it."""
 
     def terminate(self) -> None:
-        """End it in good order; data stay."""
+        """Shut it down cleanly; data stay."""
         docker.compose(self.folder, "stop")
 
     def ctl(self, *arguments: str) -> str:
-        """What its own tool prints, in the container."""
+        """Run its command-line tool in the container; return the output."""
         return docker.compose(self.folder, "exec", "--no-TTY", self.kind.name, self._need_ctl(), *arguments)
 
     def log(self) -> str:
-        """Everything that it has printed."""
+        """Its whole output."""
         return docker.compose(self.folder, "logs", "--no-color", "--no-log-prefix")
 
     def follow(self, lines: int) -> Iterator[str]:
-        """The last lines of what it has printed, and what it prints, line by line, until it is stopped."""
+        """The last lines of its output, then new lines, until it is stopped."""
         shown = ["--no-color", "--no-log-prefix", "--tail", str(lines)]
         yield from docker.follow(self.folder, "logs", "--follow", *shown)
 

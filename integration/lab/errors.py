@@ -1,15 +1,15 @@
-"""What may go wrong with a broker, each error naming the broker and what to do."""
+"""Errors of the launcher; each names the broker and the remedy."""
 
 __all__ = ["BrokerError", "BrokerFailed", "BrokerUnavailable"]
 
 
 class BrokerError(Exception):
-    """Something about a broker went wrong."""
+    """Base of the errors about brokers."""
 
 
 class BrokerUnavailable(BrokerError):
-    """This machine cannot have the broker, or has not fetched it yet."""
+    """The broker cannot run on this machine, or is not fetched yet."""
 
 
 class BrokerFailed(BrokerError):
-    """A broker that is here did not start, stop or answer as it should."""
+    """A broker did not start, stop or answer as it should."""

@@ -1,4 +1,4 @@
-"""A server that somebody else runs, named by a URL in the environment."""
+"""An external server, named by a URL in the environment."""
 
 from typing import TYPE_CHECKING, NoReturn
 
@@ -10,10 +10,10 @@ __all__ = ["External"]
 
 
 class External:
-    """What tests get for `JMSBRIDGE_<NAME>_URL`: only its URL. It is never emptied, killed or administered."""
+    """The server of `JMSBRIDGE_<NAME>_URL`: tests get only its URL. It is never emptied, killed or administered."""
 
     def __init__(self, kind: Kind, address: str) -> None:
-        """BrokerError for what is no URL of this kind."""
+        """BrokerError for a URL of another kind."""
         if address.partition("://")[0] not in kind.schemes:
             begins = ", ".join(f"{scheme}://" for scheme in kind.schemes)
             raise BrokerError(f"{kind.variable} must begin with one of {begins}")
@@ -24,18 +24,18 @@ class External:
         return f"External({self.kind.name!r})"
 
     def url(self, scheme: str | None = None) -> str:
-        """The URL as it was given; BrokerError for another scheme."""
+        """The given URL; BrokerError for another scheme."""
         given = self._address.partition(":")[0]
         if scheme not in (None, given):
-            raise BrokerError(f"{self.kind.variable} names a server by {given}, not by {scheme}")
+            raise BrokerError(f"{self.kind.variable} names a server with {given}, not with {scheme}")
         return self._address
 
-    if not TYPE_CHECKING:  # so that mypy still finds what only some of the servers have
+    if not TYPE_CHECKING:  # so that mypy still checks attributes that only some of the servers have
 
         def __getattr__(self, name: str) -> NoReturn:
             if not hasattr(Broker, name):
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             raise BrokerError(
-                f"the server that {self.kind.variable} names is somebody else's: no `{name}` here; without that "
-                "variable there is a broker of our own"
+                f"the server that {self.kind.variable} names is external: no `{name}` here; without that "
+                "variable the tests start their own broker"
             )

@@ -1,9 +1,9 @@
-"""pytest fixtures: one real broker of each kind for all workers of a run, and brokers of one's own.
+"""pytest fixtures: one real broker of each kind for all workers of a run, and private brokers.
 
 A fixture named as the broker gives a `Broker` that other tests use at the same time: take fresh names, and never kill
 it. `own_broker("rabbitmq")` starts one that only this test has, `own_broker("rabbitmq", "client-certificates")` with an
 option of its kind. With `JMSBRIDGE_RABBITMQ_URL` set, the shared one is
-that external server. A broker that cannot be had skips the test with what would make it run; with
+that external server. An unavailable broker skips the test with the remedy; with
 `JMSBRIDGE_REQUIRE_BROKERS=1` that is a failure. In a conftest.py:
 
     from integration.lab.fixtures import own_broker, rabbitmq
@@ -27,6 +27,7 @@ __all__ = [
     "StartBroker",
     "activemq",
     "artemis",
+    "brokerj",
     "own_broker",
     "pulsar",
     "rabbitmq",
@@ -38,10 +39,10 @@ __all__ = [
 
 
 class StartBroker(Protocol):
-    """What `own_broker` is."""
+    """The type of `own_broker`."""
 
     def __call__(self, name: str, *options: str) -> Broker:
-        """A broker of that name, started with options of its kind."""
+        """Start a broker of that name with options of its kind."""
 
 
 def _shared(name: str) -> Callable[[], Iterator[Broker | External]]:
@@ -55,6 +56,7 @@ def _shared(name: str) -> Callable[[], Iterator[Broker | External]]:
 
 activemq = _shared("activemq")
 artemis = _shared("artemis")
+brokerj = _shared("brokerj")
 pulsar = _shared("pulsar")
 rabbitmq = _shared("rabbitmq")
 rabbitmq3 = _shared("rabbitmq3")
@@ -62,23 +64,23 @@ rabbitmq3 = _shared("rabbitmq3")
 
 @pytest.fixture
 def own_broker() -> Iterator[StartBroker]:
-    """Starts brokers that only this test has: it may kill and restart them; they end with the test."""
+    """Start private brokers: the test may kill and restart them; they end with the test."""
     with ExitStack() as stack:
         yield lambda name, *options: stack.enter_context(_try(lambda: start(name, options=options)))
 
 
 def required() -> bool:
-    """Whether a broker that cannot be had is a failure here."""
+    """Whether an unavailable broker is a failure here."""
     return os.environ.get("JMSBRIDGE_REQUIRE_BROKERS", "0") not in ("", "0")
 
 
 def reachable(name: str) -> bool:
-    """Whether this machine has the broker: fetched, in a container, or as a server that a variable names."""
+    """Whether the broker is available: fetched, in a container, or as a server that a variable names."""
     return bool(os.environ.get(kind(name).variable)) or engine_wanted() or SERVERS[name].installed() is not None
 
 
 def unavailable(why: str) -> NoReturn:
-    """Skip the test for want of a broker, or fail where every broker is required."""
+    """Skip the test because its broker is missing, or fail if every broker is required."""
     if required():
         pytest.fail(f"{why} (required by JMSBRIDGE_REQUIRE_BROKERS)", pytrace=False)
     pytest.skip(why)

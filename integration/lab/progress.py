@@ -1,4 +1,4 @@
-"""Telling the user what goes on: one moving line on a terminal, plain lines in a pipe."""
+"""Progress for the user: one changing line on a terminal, plain lines in a pipe."""
 
 import sys
 import time
@@ -13,13 +13,13 @@ __all__ = ["doing", "stderr"]
 
 
 def stderr() -> Console:
-    """The console for everything that is not output; made late, so that it sees redirections."""
+    """The console for standard error; created late, so that redirections apply."""
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 @contextmanager
 def doing(what: str, done: str = "done") -> Iterator[Say]:
-    """Work that takes seconds to minutes; what comes says which step it is at. Ends with a line of how long it took."""
+    """Show work that takes seconds to minutes, and its duration; the block gets a function that names its step."""
     console, begin = stderr(), time.monotonic()
     if sys.stderr.isatty():
         with console.status(what) as status:

@@ -1,4 +1,4 @@
-"""The brokers that can be had: versions, listeners, default ports, users; `docker/compose.yaml` says the same."""
+"""The available brokers: versions, listeners, default ports, users, as in `docker/compose.yaml`."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -8,6 +8,7 @@ __all__ = [
     "HOST",
     "KINDS",
     "LOGINS",
+    "MEASURING",
     "NO_FILTER",
     "NO_XSTREAM",
     "PASSWORD",
@@ -23,7 +24,7 @@ PASSWORD = "jbpass"
 
 @dataclass(frozen=True)
 class Kind:
-    """One broker: what it is called, and where it listens unless those ports are taken."""
+    """One kind of broker: its names, and its default ports."""
 
     name: str
     title: str
@@ -31,12 +32,12 @@ class Kind:
     ports: dict[str, int]
     """Listener to default port; the first one is the broker's main protocol."""
     schemes: dict[str, str]
-    """URL scheme to listener; the first one is what `url()` gives."""
+    """URL scheme to listener; `url()` uses the first one."""
     internal: frozenset[str] = field(default=frozenset())
-    """Listeners that no client uses."""
+    """Listeners that clients do not use."""
     login: bool = True
     options: dict[str, str] = field(default_factory=dict)
-    """What it can be started with: a name, and what is different then."""
+    """The options with which it can be started: name to effect."""
 
     @property
     def variable(self) -> str:
@@ -44,7 +45,7 @@ class Kind:
         return f"JMSBRIDGE_{self.name.upper()}_URL"
 
     def chosen(self, options: Collection[str]) -> tuple[str, ...]:
-        """The options in order, each once; a ValueError names one that there is not."""
+        """The options in order, each once; ValueError for an unknown one."""
         for option in options:
             if option not in self.options:
                 known = ", ".join(self.options) or "none"
@@ -54,10 +55,12 @@ class Kind:
 
 CLIENT_CERTIFICATES = "client-certificates"
 LOGINS = "logins"
+MEASURING = "measuring"
 NO_FILTER = "no-filter"
 NO_XSTREAM = "no-xstream"
 
-_CERTIFICATES = {CLIENT_CERTIFICATES: "the listeners with TLS refuse clients that show no certificate"}
+_EVERYWHERE = {MEASURING: "with more memory and disk, for measurements of speed"}
+_CERTIFICATES = {CLIENT_CERTIFICATES: "the listeners with TLS refuse clients without a certificate", **_EVERYWHERE}
 _AMQP_STOMP = {"amqp": "amqp", "amqps": "amqps", "stomp": "stomp", "stomp+ssl": "stomps"}
 
 
@@ -111,6 +114,14 @@ KINDS: dict[str, Kind] = {
             options=_CERTIFICATES,
         ),
         Kind(
+            "brokerj",
+            "Qpid Broker-J",
+            "10.1.0",
+            {"amqp": 25672, "amqps": 25671, "admin": 25680},
+            {"amqp": "amqp", "amqps": "amqps", "http": "admin"},
+            options=_CERTIFICATES,
+        ),
+        Kind(
             "pulsar",
             "Apache Pulsar",
             "4.0.8",
@@ -119,7 +130,8 @@ KINDS: dict[str, Kind] = {
             login=False,
             options={
                 LOGINS: "every client must log in, with the user's password or with a token",
-                NO_FILTER: "without the filter for selectors on the server, as Pulsar itself comes",
+                NO_FILTER: "without the filter for selectors on the server, like Pulsar as it is distributed",
+                **_EVERYWHERE,
             },
         ),
     )
@@ -127,7 +139,7 @@ KINDS: dict[str, Kind] = {
 
 
 def kind(name: str) -> Kind:
-    """The broker of that name; a ValueError lists the names."""
+    """The kind of broker of that name; a ValueError lists the names."""
     try:
         return KINDS[name]
     except KeyError:

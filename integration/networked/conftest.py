@@ -1,5 +1,6 @@
-"""Each networked backend on its broker, and connections that leave nothing behind."""
+"""Fixtures for each networked backend: its broker, and connections that are checked for leaks."""
 
+import importlib.util
 import itertools
 import os
 import threading
@@ -27,12 +28,14 @@ def _row(scheme: Scheme) -> object:
 def scheme(request: pytest.FixtureRequest) -> Scheme:
     """The backend under test; every test of this folder runs once for each."""
     row: Scheme = request.param
+    if row.module is not None and importlib.util.find_spec(row.module) is None:
+        unavailable(f"{row.name}: the client library {row.module} is not installed: pip install jmsbridge[amqp]")
     return row
 
 
 @pytest.fixture(scope="session")
 def broker(scheme: Scheme, request: pytest.FixtureRequest) -> Broker:
-    """Its broker, which all tests share, with its administration."""
+    """The broker of the scheme, shared by all tests, with its administration."""
     shared: Broker | External = request.getfixturevalue(scheme.broker)
     if isinstance(shared, External):
         unavailable(f"these tests administer the broker: unset {shared.kind.variable}")
@@ -42,13 +45,13 @@ def broker(scheme: Scheme, request: pytest.FixtureRequest) -> Broker:
 
 @pytest.fixture
 def name() -> str:
-    """A name that nobody used before."""
+    """A new name."""
     return f"networked-{os.getpid()}-{os.urandom(3).hex()}-{next(_numbers)}"
 
 
 @pytest.fixture
 def connect() -> Iterator[Callable[..., Connection]]:
-    """Makes started connections; at the end they close, and no thread of theirs is left."""
+    """Make started connections; at the end they are closed, and none of their threads may be left."""
     before = set(threading.enumerate())
     made: list[Connection] = []
 

@@ -1,4 +1,4 @@
-"""TLS in front of a plain port, with a certificate of the test's own."""
+"""TLS in front of a plain port, with a certificate of the test."""
 
 import asyncio
 import contextlib
@@ -13,7 +13,7 @@ _PATIENCE = 10.0
 
 
 class TlsFront:
-    """Ends TLS with the certificate of ``context`` and passes everything on to the port of this machine."""
+    """Terminates TLS with the certificate of ``context`` and forwards to a port of this machine."""
 
     def __init__(self, port: int, context: ssl.SSLContext) -> None:
         self._target = port
@@ -59,7 +59,7 @@ class TlsFront:
 
 
 async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with contextlib.suppress(OSError, ssl.SSLError):  # either side left
+    with contextlib.suppress(OSError, ssl.SSLError):  # either side has closed
         while data := await reader.read(65536):
             writer.write(data)
             await writer.drain()

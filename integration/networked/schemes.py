@@ -1,28 +1,15 @@
-"""The networked backends, one row each: what the tests of this folder need to know of a scheme and its broker."""
+"""The networked backends, one row each: the facts that the tests of this folder need."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
+from integration.activemq import administration as activemq_administration
+from integration.artemis import administration as artemis_administration
 from integration.lab.broker import Broker
+from integration.networked import frames
 from integration.rabbitmq import administration as rabbitmq_administration
-from integration.rabbitmq import frames as rabbitmq_frames
-from jmsbridge.testing.proxy import Direction
 
-__all__ = ["SCHEMES", "Boundaries", "Scheme"]
-
-
-class Boundaries(Protocol):
-    """A ``watch`` for the fault proxy that knows where the units of the protocol end."""
-
-    def __call__(self, connection: int, direction: Direction, data: bytes) -> None:
-        """Keep what passed."""
-
-    def of(self, connection: int, direction: Direction) -> list[int]:
-        """After how many bytes each unit of one connection ended; 0 is before the first."""
-
-    def is_between(self, connection: int, direction: Direction) -> bool:
-        """Whether what passed so far stops where a unit ends."""
+__all__ = ["SCHEMES", "Scheme"]
 
 
 @dataclass(frozen=True)
@@ -30,23 +17,44 @@ class Scheme:
     """One backend on one broker."""
 
     name: str
-    """The scheme of its URLs."""
+    """Its name in test ids."""
     broker: str
     """Its broker in ``integration.lab.table``."""
     listener: str
-    """The broker's listener without TLS, which a test puts TLS in front of."""
+    """The broker's listener without TLS, in front of which tests put TLS."""
     tls: str
     """The scheme of its URLs over TLS."""
     package: str
-    """Of the backend."""
+    """The backend's implementation of Link."""
     sockets: int
-    """How many a connection has that sends and receives."""
+    """How many sockets a connection has that sends and receives."""
     heartbeat: str
-    """The option with the seconds between two signs of life."""
-    boundaries: Callable[[], Boundaries]
-    set_password: Callable[[Broker, str, str], None]
-    """Make a user with this password, or change it."""
+    """The option with the seconds between heart-beats."""
+    frame_end: frames.FrameEnd
+    """Finds the ends of its frames."""
+    set_password: Callable[[Broker, str, str], None] | None
+    """Create a user with this password, or change the password; None where that needs a restart."""
     remove_queue: Callable[[Broker, str], None]
+    module: str | None = None
+    """The module of its client library, where that may be missing."""
+
+
+def _amqp(
+    broker: str, remove: Callable[[Broker, str], None], set_password: Callable[[Broker, str, str], None] | None
+) -> Scheme:
+    return Scheme(
+        f"{broker}-amqp",
+        broker,
+        listener="amqp",
+        tls="amqps",
+        package="jmsbridge_amqp",
+        sockets=1,
+        heartbeat="heartbeat",
+        frame_end=frames.amqp_1_0,
+        set_password=set_password,
+        remove_queue=remove,
+        module="proton",
+    )
 
 
 SCHEMES = (
@@ -58,8 +66,10 @@ SCHEMES = (
         package="jmsbridge_rabbitmq",
         sockets=2,
         heartbeat="heartbeat",
-        boundaries=rabbitmq_frames.Boundaries,
+        frame_end=frames.amqp_0_9_1,
         set_password=rabbitmq_administration.set_password,
         remove_queue=rabbitmq_administration.remove_queue,
     ),
+    _amqp("artemis", artemis_administration.remove_queue, artemis_administration.set_password),
+    _amqp("activemq", activemq_administration.remove_queue, None),
 )

@@ -1,7 +1,7 @@
 """The link is cut after every single frame of a small conversation, in both directions of both sockets.
 
-And in the middle of each. Whatever the place: what was confirmed is there, what was refused is not, every send has one
-answer, callbacks come in order, nothing comes more than twice, and no thread of the process is left over.
+And in the middle of each. Whatever the position: confirmed messages are at the broker, refused ones are not, every send
+has one answer, callbacks come in order, no message comes more than twice, and no thread of the process is left over.
 """
 
 import os
@@ -14,6 +14,7 @@ import pytest
 
 import jmsbridge
 from integration.lab.broker import Broker
+from integration.networked.frames import Boundaries
 from integration.networked.schemes import SCHEMES, Scheme
 from jmsbridge import Connection, InDoubt, JMSException, Message, Queue, TextMessage
 from jmsbridge.testing.proxy import Direction, FaultProxy
@@ -25,7 +26,7 @@ BODIES = SYNC + ASYNC
 
 
 class Outcomes:
-    """What became of each send, in the order in which it was told."""
+    """The outcomes of the sends, in the order in which they were reported."""
 
     def __init__(self) -> None:
         self.told: list[tuple[str, str]] = []
@@ -54,7 +55,7 @@ class Outcomes:
 
 
 def connect(url: str) -> Connection:
-    """A connection; when the cut hits its making, that is told with the broker's name, and the next one succeeds."""
+    """Connect; if the cut hits that, the error must name the broker, and the next attempt succeeds."""
     try:
         return jmsbridge.connect(url, reconnect_delay=0.01, send_timeout=10.0)
     except JMSException as error:
@@ -64,7 +65,7 @@ def connect(url: str) -> Connection:
 
 
 def converse(url: str, queue: Queue) -> tuple[Outcomes, list[str]]:
-    """Send five messages, receive and acknowledge what is there, close; what became of them, and what was received."""
+    """Send five messages, receive and acknowledge all, close; return the outcomes and the received texts."""
     outcomes = Outcomes()
     received: list[str] = []
     with connect(url) as connection:
@@ -103,7 +104,7 @@ def left(broker: Broker, queue: Queue) -> list[str]:
 
 
 def new_queue() -> Queue:
-    """A queue that nobody used before; every name has the same length, so that frames end where they were learned."""
+    """A new queue; all names have the same length, so that frames end at the recorded positions."""
     return Queue(f"frames-{os.urandom(8).hex()}")
 
 
@@ -114,7 +115,7 @@ def threads() -> set[str]:
 @pytest.fixture(scope="module")
 def boundaries(scheme: Scheme, broker: Broker) -> dict[tuple[int, Direction], list[int]]:
     """Where the frames of an undisturbed conversation end, for each socket and direction."""
-    watch = scheme.boundaries()
+    watch = Boundaries(scheme.frame_end)
     with FaultProxy.to(broker.url(), watch=watch) as proxy:
         outcomes, received = converse(proxy.through(broker.url()), new_queue())
         assert outcomes.told == [(body, "confirmed") for body in BODIES]
@@ -124,7 +125,7 @@ def boundaries(scheme: Scheme, broker: Broker) -> dict[tuple[int, Direction], li
 
 
 def places(ends: list[int]) -> Iterator[tuple[str, int]]:
-    """After each frame, and in the middle of the next one."""
+    """Positions after each frame, and in the middle of the next one."""
     for number, (end, following) in enumerate(pairwise([*ends, ends[-1]])):
         yield f"{number}", end
         if following > end + 1:
@@ -147,7 +148,7 @@ def test_cut_after_and_within_every_frame(
     assert len(boundaries[socket, direction]) > 5
     hits: list[bool] = []
     for place, end in places(boundaries[socket, direction]):
-        queue, watch = new_queue(), scheme.boundaries()
+        queue, watch = new_queue(), Boundaries(scheme.frame_end)
         with FaultProxy.to(broker.url(), watch=watch) as proxy:
             proxy.cut_after(end, direction, connection=socket)
             outcomes, received = converse(proxy.through(broker.url()), queue)
@@ -161,5 +162,5 @@ def test_cut_after_and_within_every_frame(
         assert set(Counter(there).values()) <= {1, 2}, where
         scheme.remove_queue(broker, queue.queue_name)
     eventually(lambda: threads() <= before, 10.0)
-    # most cuts were where they were meant to be; how acknowledgements are put together differs from run to run
-    assert sum(hits) > len(hits) / 2, f"{sum(hits)} of {len(hits)} cuts came where a frame ends"
+    # most cuts hit a frame end; how acknowledgements are combined differs from run to run
+    assert sum(hits) > len(hits) / 2, f"{sum(hits)} of {len(hits)} cuts hit the end of a frame"

@@ -1,4 +1,4 @@
-"""Signs of life come from the I/O thread, whatever the application's threads do."""
+"""Heart-beats come from the I/O thread, whatever the application's threads do."""
 
 import threading
 import time
@@ -12,12 +12,12 @@ from jmsbridge.testing.suite.support import Collector, send_texts
 
 Connect = Callable[..., Connection]
 
-_BEAT = 2  # seconds; who hears nothing for two of them gives up, the broker as well as the client
+_BEAT = 2  # seconds; broker and client give up after two intervals of silence
 _BUSY = 3.2 * _BEAT
 
 
 def compute(until: float) -> int:
-    """Pure Python, which lets go of the interpreter only when it is made to."""
+    """Compute in pure Python, which keeps the interpreter lock until it is forced to release it."""
     number = 0
     while time.monotonic() < until:
         for _ in range(10_000):
@@ -25,7 +25,7 @@ def compute(until: float) -> int:
     return number
 
 
-def test_the_link_stays_while_threads_compute_and_a_listener_does_not_return(
+def test_heartbeats_continue_while_threads_compute_and_a_listener_blocks(
     scheme: Scheme, broker: Broker, connect: Connect, name: str, fault_proxy: Callable[..., FaultProxy]
 ) -> None:
     proxy = fault_proxy(broker.url())
@@ -54,5 +54,5 @@ def test_the_link_stays_while_threads_compute_and_a_listener_does_not_return(
     messages = listener.wait(3, 20.0)
     assert listener.texts == ["long", "next", "last"]
     assert not any(message.jms_redelivered for message in messages)
-    assert proxy.accepted == scheme.sockets  # still the first ones
+    assert proxy.accepted == scheme.sockets  # still the first connections
     assert not told

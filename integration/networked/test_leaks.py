@@ -1,4 +1,4 @@
-"""A connection that was cut many times holds no more than one that was never cut."""
+"""A connection that was cut many times holds no more resources than one that was never cut."""
 
 import gc
 import os
@@ -27,7 +27,7 @@ def is_link(one: object, scheme: Scheme) -> bool:
 
 
 def sent(connection: Connection, queue: Queue, text: str) -> bool:
-    """Whether the broker has it."""
+    """Send; return whether the broker has confirmed the message."""
     with connection.create_session() as session:
         try:
             session.create_producer(queue).send(text)

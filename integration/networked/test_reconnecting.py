@@ -1,4 +1,4 @@
-"""How a connection comes back: where to, when, what with, and when it must not try."""
+"""Reconnecting: to which address, after which pauses, with which login, and when not at all."""
 
 import itertools
 import logging
@@ -22,7 +22,7 @@ from jmsbridge.testing.suite.support import LONG, eventually, receive_texts, sen
 Connect = Callable[..., Connection]
 Proxies = Callable[..., FaultProxy]
 
-_PATIENCE = 30.0  # seconds for what a loaded machine does late
+_PATIENCE = 30.0  # seconds, generous for a loaded machine
 
 
 def receive_until(consumer: MessageConsumer, last: str) -> list[str]:
@@ -34,7 +34,7 @@ def receive_until(consumer: MessageConsumer, last: str) -> list[str]:
 
 
 def test_a_failover_list(broker: Broker, connect: Connect, name: str, fault_proxy: Proxies) -> None:
-    """The first address is dead, then the second dies and the first lives: all goes on there."""
+    """The first address is down; then the second fails while the first is up, and the connection continues there."""
     first, second = fault_proxy(broker.url()), fault_proxy(broker.url())
     first.refuse()
     connection = connect(",".join(each.through(broker.url()) for each in (first, second)), client_id=name)
@@ -58,7 +58,8 @@ def test_a_failover_list(broker: Broker, connect: Connect, name: str, fault_prox
     assert set(receive_until(durable, "from another")) - {"before"} == {"after", "from another"}
     send_surely(session, answers, "after", _PATIENCE)
     send_texts(elsewhere, answers, "from another")
-    assert receive_until(temporary, "from another") == ["after", "from another"]
+    # "before" may come again: its acknowledgement was perhaps still on its way
+    assert [text for text in receive_until(temporary, "from another") if text != "before"] == ["after", "from another"]
     assert second.connections == 0
     assert not told
     durable.close()
@@ -66,7 +67,7 @@ def test_a_failover_list(broker: Broker, connect: Connect, name: str, fault_prox
 
 
 def attempts(caplog: pytest.LogCaptureFixture) -> list[float]:
-    """When attempts to reconnect failed."""
+    """The times of failed attempts to reconnect."""
     return [each.created for each in caplog.records if str(each.msg).startswith("reconnect attempt")]
 
 
@@ -83,8 +84,8 @@ def test_attempts_back_off_with_jitter(
     eventually(lambda: len(attempts(caplog)) > len(delays), _PATIENCE)
     pauses = [later - earlier for earlier, later in itertools.pairwise(attempts(caplog))]
     for pause, delay in zip(pauses, delays, strict=False):
-        assert pause > 0.49 * delay, (pauses, delays)  # at least half the delay, by a clock of some exactness
-    # never is the whole delay waited for, so of so many attempts one comes sooner, also on a slow machine
+        assert pause > 0.49 * delay, (pauses, delays)  # at least half the delay, with a tolerance of the clock
+    # with jitter some of this many attempts come sooner than the full delay, also on a slow machine
     eventually(
         lambda: any(later - earlier < most for earlier, later in itertools.pairwise(attempts(caplog)[3:])), _PATIENCE
     )
@@ -94,10 +95,12 @@ def test_attempts_back_off_with_jitter(
         assert receive_until(consumer, "after") == ["before", "after"]
 
 
-def test_a_password_that_was_changed_meanwhile(
+def test_a_changed_password_ends_the_attempts(
     scheme: Scheme, broker: Broker, connect: Connect, name: str, fault_proxy: Proxies
 ) -> None:
-    """One attempt, and no further one, which might lock the account; who waits and who asks later is told."""
+    """One attempt only, since further ones might lock the account; waiting and later calls get the error."""
+    if scheme.set_password is None:
+        pytest.skip(f"{broker.title} reads its users only when it starts")
     scheme.set_password(broker, name, "first")
     proxy = fault_proxy(broker.url())
     connection = connect(proxy.through(broker.url(user=name, password="first")), reconnect_delay=0.01)
@@ -117,6 +120,6 @@ def test_a_password_that_was_changed_meanwhile(
     with pytest.raises(JMSException):
         consumer.receive(timeout=LONG)
     other = connect(broker).create_session().create_consumer(Queue(name))
-    assert other.receive(timeout=0.5) is None  # time for fifty attempts
+    assert other.receive(timeout=0.5) is None  # enough time for fifty attempts
     assert proxy.accepted == before + 1
     assert len(told) == 1

@@ -1,4 +1,4 @@
-"""Certificates as an application meets them: only the right one is believed, and the error says what is wrong."""
+"""Certificates: only the right one is trusted, and the error says what is wrong."""
 
 import datetime
 import ssl
@@ -71,7 +71,7 @@ def test_a_certificate_that_has_expired(
     assert "expired" in refused(scheme, broker, connect, serving(authority, "localhost", not_after=yesterday), tmp_path)
 
 
-def test_an_authority_that_nobody_knows(
+def test_an_unknown_authority(
     scheme: Scheme, broker: Broker, connect: Connect, authority: trustme.CA, tmp_path: Path
 ) -> None:
     text = refused(scheme, broker, connect, serving(trustme.CA(), "localhost"), tmp_path)

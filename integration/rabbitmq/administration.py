@@ -1,4 +1,4 @@
-"""What tests of all brokers ask RabbitMQ's administration for."""
+"""RabbitMQ's administration for the tests of all networked backends."""
 
 from integration.lab.broker import Broker
 
@@ -6,11 +6,11 @@ __all__ = ["remove_queue", "set_password"]
 
 
 def set_password(broker: Broker, user: str, password: str) -> None:
-    """Make a user who may do everything with messages, or give them another password."""
+    """Create a user with all rights on messages, or set another password."""
     broker.admin.put(f"/api/users/{user}", {"password": password, "tags": ""})
     broker.admin.put(f"/api/permissions/%2F/{user}", {"configure": ".*", "write": ".*", "read": ".*"})
 
 
 def remove_queue(broker: Broker, name: str) -> None:
-    """Delete a queue with what is in it."""
+    """Delete a queue with its messages."""
     broker.admin.delete(f"/api/queues/%2F/{name}")

@@ -19,13 +19,13 @@ _numbers = itertools.count(1)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """All of these need it, also those that start their own."""
+    """Mark all of these tests, also those that start their own broker."""
     item.add_marker(pytest.mark.broker("rabbitmq"))
 
 
 @pytest.fixture
 def name() -> str:
-    """A name that nobody used before."""
+    """A new name."""
     return f"live-{os.getpid()}-{os.urandom(3).hex()}-{next(_numbers)}"
 
 
@@ -40,7 +40,7 @@ def broker(rabbitmq: Broker | External) -> Broker:
 
 @pytest.fixture
 def clients() -> Iterator[Callable[..., Client]]:
-    """Makes clients that end with the test."""
+    """Make clients that are closed at the end of the test."""
     made: list[Client] = []
 
     def begin(broker: Broker, **options: Any) -> Client:

@@ -1,4 +1,4 @@
-"""One link to a real RabbitMQ, and short forms of what tests do with it."""
+"""One link to a real RabbitMQ, and helpers that use it."""
 
 import contextlib
 import socket
@@ -33,7 +33,7 @@ def endpoint_of(url: str, **changes: Any) -> Endpoint:
 
 
 class Client:
-    """A link with everything that it says; ``url`` and ``endpoint`` options change where it goes."""
+    """A link with its recorded events; ``url`` and ``endpoint`` options change its target."""
 
     def __init__(self, broker: Broker | None, *, url: str | None = None, options: Any = None, **changes: Any) -> None:
         if url is None:
@@ -63,7 +63,7 @@ class Client:
             answer.wait(10.0)
 
     def consume(self, address: Address, credit: int = 0, **interest: Any) -> tuple[Subscription, Box]:
-        """A subscription and what arrives."""
+        """A subscription, and the box with its arrivals."""
         box = Box()
         subscription = self.channel.subscribe(Interest(address=address, **interest), box)
         if credit:
@@ -73,7 +73,7 @@ class Client:
 
 @contextlib.contextmanager
 def listening(answer: Callable[[socket.socket], None]) -> Iterator[int]:
-    """A port where something else answers."""
+    """A port with another server than a broker."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         done = threading.Event()
 

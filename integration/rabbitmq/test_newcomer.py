@@ -1,4 +1,4 @@
-"""What the README shows runs on RabbitMQ as it stands: one line of configuration is another."""
+"""The example of the README runs on RabbitMQ: only one line of configuration differs."""
 
 import os
 import re
@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def run(broker: Broker, *command: str) -> str:
-    """A Python of its own that knows the broker from the environment alone; what it prints."""
+    """Run a new Python, which gets the broker from the environment; return its output."""
     paths = f"{ROOT}{os.pathsep}{ROOT / 'backends'}"
     environment = {**os.environ, "JMSBRIDGE_URL": broker.url(), "PYTHONPATH": paths, "COLUMNS": "200"}
     ran = subprocess.run(

@@ -1,4 +1,4 @@
-"""What the page about RabbitMQ says of counts, of prefetch and of selectors' order, as an application sees it."""
+"""The statements of the page about RabbitMQ on counts, prefetch and order with selectors."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ Connect = Callable[..., Connection]
 
 @pytest.fixture
 def connect() -> Iterator[Connect]:
-    """Makes started connections."""
+    """Make started connections."""
     made: list[Connection] = []
 
     def begin(url: str, **options: Any) -> Connection:
@@ -59,7 +59,7 @@ def test_redeliveries_within_a_session_are_one_delivery_for_the_broker(
 def test_a_busy_listener_with_a_prefetch_of_one(
     broker: Broker, connect: Connect, name: str, embedded: bool, left: list[str]
 ) -> None:
-    """On RabbitMQ it holds the message that it works on; on the broker in memory one more waits for it."""
+    """On RabbitMQ it holds only the message in progress; on the memory broker one more is prefetched."""
     connection = connect(f"embedded:?broker={name}" if embedded else broker.url())
     session = connection.create_session(prefetch=1)
     queue = session.create_queue(name)
@@ -92,7 +92,7 @@ def test_a_selector_on_a_queue_changes_the_order_for_the_others(broker: Broker, 
     consumer = session.create_consumer(queue)
     later = ["second", "third", "fourth", "fifth"]
     send_texts(session, queue, *later)
-    found = receive_texts(consumer, 1)  # of each two messages the broker gives it one
+    found = receive_texts(consumer, 1)  # the broker sends it every second message
     assert found[0] in later
     selecting.close()
     found += receive_texts(consumer, 4)

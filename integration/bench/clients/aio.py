@@ -1,4 +1,4 @@
-"""aio-pika: confirms gathered a thousand at a time, and its queue's consumer."""
+"""aio-pika: a thousand confirms gathered at a time, and the consumer of a queue."""
 
 import asyncio
 from typing import Any

@@ -86,7 +86,8 @@ _RECEIVING = {"auto": AUTO_ACKNOWLEDGE, "dups_ok": DUPS_OK_ACKNOWLEDGE}
 def main(wanted: Arguments) -> None:
     """Roles ``async``, ``sync``, ``transacted``, ``auto``, ``dups_ok``."""
     queue = Queue(wanted.queue)
-    with jmsbridge.connect(wanted.url, send_window=WINDOW) as connection:
+    window: dict[str, Any] = {} if "send_window" in wanted.url else {"send_window": WINDOW}
+    with jmsbridge.connect(wanted.url, **window) as connection:
         connection.start()
         if wanted.role in _SENDING:
             session = connection.create_session(wanted.role == "transacted")

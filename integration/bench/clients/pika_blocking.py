@@ -1,4 +1,4 @@
-"""pika's BlockingConnection: one confirmed publish after the other."""
+"""pika's BlockingConnection: one confirmed publish after another."""
 
 import pika
 from pika.adapters.blocking_connection import BlockingChannel

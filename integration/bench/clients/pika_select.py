@@ -1,4 +1,4 @@
-"""pika's SelectConnection as fast as it goes from outside: a thread of its own, a window, handed over in batches."""
+"""pika's SelectConnection used as fast as its public API allows: a separate thread, a window, batches."""
 
 import threading
 from collections import deque
@@ -12,7 +12,7 @@ __all__ = ["main"]
 
 
 class _Link:
-    """A SelectConnection on a thread of its own, with one channel."""
+    """A SelectConnection on a separate thread, with one channel."""
 
     def __init__(self, url: str) -> None:
         self._ready = threading.Event()
@@ -102,7 +102,7 @@ class _Receiver:
         link.call(lambda: link.channel.basic_qos(prefetch_count=PREFETCH))
 
     def receive(self, count: int) -> None:
-        """Receive so many."""
+        """Receive ``count`` messages."""
         self._left = count
         self._done.clear()
         self._link.call(lambda: self._link.channel.basic_consume(self._queue, self._got, consumer_tag="bench"))
@@ -117,7 +117,7 @@ class _Receiver:
 
 
 def main(wanted: Arguments) -> None:
-    """Roles ``send``, ``receive``, and ``load``, which marks texts as the Java client knows them."""
+    """Roles ``send``, ``receive``, and ``load``, which marks texts in the way of the Java client."""
     link = _Link(wanted.url)
     if wanted.role == "receive":
         serve(_Receiver(link, wanted.queue).receive)

@@ -1,4 +1,4 @@
-"""What every program of the benchmark does in the same way: its arguments, its message, its answers."""
+"""The common part of the programs: arguments, message, answers."""
 
 import gc
 import sys
@@ -15,7 +15,7 @@ WINDOW = 1000
 
 
 class Arguments(NamedTuple):
-    """What a program is to do."""
+    """The arguments of a program."""
 
     role: str
     url: str
@@ -28,18 +28,18 @@ def arguments() -> Arguments:
 
 
 def headers(price: Any = Decimal("9.75")) -> dict[str, Any]:
-    """The five properties; pika cannot write a float, so that a client on it carries a decimal."""
+    """The five properties; clients on pika send a decimal, because pika cannot write a float."""
     return {"customer": "c-4711", "number": 42, "sequence": 1 << 40, "price": price, "rush": True}
 
 
 def check(length: int, number: object) -> None:
-    """What a receiver does with a message: the length of its body, one property."""
+    """Check the length of a received body and one property."""
     if length != len(BODY) or number != 42:
         raise RuntimeError(f"a message of {length} characters with number {number!r} is not what was sent")
 
 
 def serve(window: Callable[[int], object]) -> None:
-    """Answer each number of the standard input with the time that ``window`` takes for so many messages."""
+    """Answer each number on standard input with the time that ``window`` takes for that many messages."""
     print("ready", flush=True)
     for line in sys.stdin:
         gc.collect()

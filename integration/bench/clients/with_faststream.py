@@ -1,4 +1,4 @@
-"""FastStream over aio-pika: each publish awaited, a subscriber that acknowledges what it has handled."""
+"""FastStream over aio-pika: each publish awaited, a subscriber that acknowledges after handling."""
 
 import asyncio
 from typing import Any

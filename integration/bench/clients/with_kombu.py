@@ -7,7 +7,7 @@ from integration.bench.clients.protocol import BODY, PREFETCH, Arguments, argume
 
 __all__ = ["main"]
 
-_kombu: Any = importlib.import_module("kombu")  # its types say nothing
+_kombu: Any = importlib.import_module("kombu")  # it has no types
 
 
 def _send(producer: Any, queue: str, count: int) -> None:

@@ -1,4 +1,4 @@
-"""Where connections come from, connections, and sessions of the classic API (chapters 4 and 6)."""
+"""Factories, connections, and sessions of the classic API (chapters 4 and 6)."""
 
 __all__ = ["CONNECTIONS", "CREATING", "NAMING"]
 
@@ -12,7 +12,7 @@ CREATING = """
     TextMessage     createTextMessage()                     create_text_message()
     TextMessage     createTextMessage(String)               create_text_message(_)
 """
-"""Messages, which sessions and contexts make alike."""
+"""Methods that create messages, common to sessions and contexts."""
 
 NAMING = """
     Queue           createQueue(String)                     create_queue(_)
@@ -27,7 +27,7 @@ NAMING = """
     void            rollback()                              rollback()
     void            recover()                               recover()
 """
-"""Destinations, browsers and transactions, which sessions and contexts share."""
+"""Destinations, browsers and transactions, common to sessions and contexts."""
 
 _FACTORY = """
     Connection      createConnection()                      create_connection()
@@ -38,7 +38,7 @@ _FACTORY = """
     JMSContext      createContext(int)                      create_context(session_mode)
 """
 
-# No consumer of this kind is ever made, so the pool that would serve it need not be understood.
+# Connection consumers are not supported, so their server session pool needs no converter.
 _CONNECTION = """
     Session             createSession(boolean, int)         create_session(_, _)
     Session             createSession(int)                  create_session(session_mode)

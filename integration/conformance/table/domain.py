@@ -63,4 +63,4 @@ DOMAIN = {
     "TopicSubscriber": "\n    Topic            getTopic()                             topic\n"
     "    boolean          getNoLocal()                           no_local\n",
 }
-"""The lines of the older interfaces; the rest they inherit."""
+"""The lines of the domain-specific interfaces, without inherited ones."""

@@ -1,4 +1,4 @@
-"""The one table behind the Java face: every method of every interface, and what it is in Python.
+"""The table behind the Java face: every method of every interface, and its Python counterpart.
 
 A line reads: what it returns, the method with its parameters, and the Python side::
 
@@ -38,11 +38,11 @@ LEFT_OUT = frozenset(
         "XATopicConnection",
         "XATopicConnectionFactory",
         "XATopicSession",
-        # What an application implements, and the face calls.
+        # Implemented by applications, called by the face.
         "CompletionListener",
         "ExceptionListener",
         "MessageListener",
-        # Without methods.
+        # Interfaces without methods.
         "DeliveryMode",
         "Destination",
     }

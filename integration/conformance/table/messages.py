@@ -59,7 +59,7 @@ _TEXT = """
     void         setText(String)                            text =
 """
 
-# Java keeps the exact class of what it reads; Python's own values for it would lose some.
+# The Java stream keeps the exact class, which Python's values would not.
 _OBJECT = """
     Serializable getObject()                                java_stream
     void         setObject(Serializable)                    object =

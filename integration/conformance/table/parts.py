@@ -1,4 +1,4 @@
-"""What a session makes: producers, consumers, browsers; and destinations (chapters 4, 7 and 8)."""
+"""Objects that a session creates: producers, consumers, browsers, destinations (chapters 4, 7 and 8)."""
 
 __all__ = ["PARTS"]
 
@@ -69,4 +69,4 @@ PARTS = {
     "TemporaryQueue": _TEMPORARY,
     "TemporaryTopic": _TEMPORARY,
 }
-"""The lines of what a session makes."""
+"""The lines of the objects that a session creates."""

@@ -30,7 +30,7 @@ _CONTEXT = """
     JMSConsumer         createSharedConsumer(Topic, String, String)           create_shared_consumer(_, _, _)
 """
 
-# A body that is null makes a message without body; Python's None cannot say of which kind.
+# A null body creates a message without body; the overload says of which kind, which Python's None cannot.
 _PRODUCER = """
     self         send(Destination, Message)                 send(_, _)
     self         send(Destination, TextBody)                send(_, _)

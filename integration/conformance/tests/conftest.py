@@ -1,5 +1,6 @@
-"""What the Java tests run on, and the last line for each backend: how many of Joram's tests it passes."""
+"""The fixture that runs Java tests, and a summary line for each backend: how many of Joram's tests passed."""
 
+import importlib.util
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -9,13 +10,14 @@ import pytest
 
 from integration.conformance.backends import BACKENDS
 from integration.conformance.harness import END, JavaTest, Suite, outcome
+from integration.lab.fixtures import unavailable
 from jmsbridge.spi import registry
 
 __all__ = ["java_test", "pytest_terminal_summary"]
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """A JDK is needed, which ``make test`` does not ask for; some backends need a broker, and some much time."""
+    """Mark all of these tests ``server``, because they need a JDK; some need a broker as well, some are long."""
     item.add_marker(pytest.mark.server)
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
     row = BACKENDS.get(parameters.get("backend", ""))
@@ -31,10 +33,10 @@ def java_test(
     tmp_path_factory: pytest.TempPathFactory,
     record_property: Callable[[str, Any], None],
 ) -> JavaTest:
-    """Runs a Java test on a backend; every failure is pytest's."""
+    """Run a Java test on a backend; its failure is a failure of the pytest test."""
     folder = tmp_path_factory.getbasetemp()
     if hasattr(request.config, "workerinput"):
-        folder = folder.parent  # all workers of a run share it
+        folder = folder.parent  # shared by all workers of a run
 
     def run(suite: Suite, backend: str, test: str) -> None:
         url = _url(request, backend, folder)
@@ -51,9 +53,12 @@ def _url(request: pytest.FixtureRequest, backend: str, folder: Path) -> str:
     row = BACKENDS[backend]
     if not row.broker:
         return row.url.format(folder=folder)
+    if row.module is not None and importlib.util.find_spec(row.module) is None:
+        unavailable(f"{row.name}: the client library {row.module} is not installed: pip install jmsbridge[amqp]")
     url: str = request.getfixturevalue(row.broker).url()
     registry.load(url.partition(":")[0])
-    return f"{url}?emulation.message_groups=allow"  # the suite sends JMSXGroupID to look whether it arrives
+    # the suite sends JMSXGroupID to check that it arrives
+    return f"{url}?emulation.message_groups=allow" + (f"&{row.options}" if row.options else "")
 
 
 def _wanted(request: pytest.FixtureRequest, suite: Suite, backend: str) -> list[str]:

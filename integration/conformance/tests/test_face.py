@@ -1,4 +1,4 @@
-"""The Java face: its own Java tests in both APIs, and its table beside the API's jars."""
+"""The Java face: its Java tests in both APIs, and its table compared with the jars of the APIs."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 from integration.conformance.backends import BACKENDS
 from integration.conformance.harness import END, JORAM, OWN, JavaTest, execute, java_or_skip
 
-pytestmark = pytest.mark.timeout(900)  # the first one of a suite runs them all, and fetches what they need
+pytestmark = pytest.mark.timeout(900)  # the first test of a suite runs all of them, and fetches the libraries
 SUITES = {suite.name: suite for suite in OWN}
 CASES = [pytest.param(suite.name, test, id=f"{suite.name}-{test}") for suite in OWN for test in (*suite.tests, END)]
 
@@ -39,13 +39,13 @@ def test_no_method_is_missing(reflection: Any, api: str) -> None:
 
 
 @APIS
-def test_no_line_is_wrong(reflection: Any, api: str) -> None:
+def test_every_line_of_the_table_is_right(reflection: Any, api: str) -> None:
     assert reflection[api]["wrong"] == []
 
 
 @APIS
-def test_only_what_is_optional_is_left_out(reflection: Any, api: str) -> None:
-    """Section 1.7 of our reading of the specification: application servers and XA."""
+def test_only_optional_interfaces_are_missing(reflection: Any, api: str) -> None:
+    """Application servers and XA, which the specification makes optional."""
     xa = {"ConnectionFactory", "Connection", "Session", "JMSContext"}
     xa |= {
         f"{domain}{part}" for domain in ("Queue", "Topic") for part in ("ConnectionFactory", "Connection", "Session")

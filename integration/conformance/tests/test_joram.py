@@ -1,4 +1,4 @@
-"""Joram's JMS tests, which nobody here wrote, one by one."""
+"""Joram's JMS tests, an independent suite, one by one."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from integration.conformance.backends import BACKENDS
 from integration.conformance.harness import END, JORAM, JavaTest
 
 
-@pytest.mark.timeout(900)  # the first one of a backend runs them all
+@pytest.mark.timeout(900)  # the first test of a backend runs all of them
 @pytest.mark.parametrize("test", [*JORAM.tests, END], ids=lambda test: ".".join(test.split(".")[-2:]))
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("suite", [JORAM.name])

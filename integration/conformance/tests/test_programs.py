@@ -1,4 +1,4 @@
-"""Java programs on jmsbridge, as the page shows them, and what becomes of their errors."""
+"""Java programs on jmsbridge: those of the documentation, and programs with errors."""
 
 import os
 import re
@@ -37,7 +37,7 @@ EXIT_IN_A_LISTENER = """
         session.createProducer(session.createQueue("last")).send(session.createMessage());
         Thread.sleep(60_000);
 """
-# What the face does not know is an error of its own, and stays one when the program takes no notice.
+# An unknown method is an unexpected error of the face, even if the program ignores it.
 UNEXPECTED = """
         try {
             java.lang.reflect.Proxy.getInvocationHandler(session)
@@ -93,7 +93,7 @@ def test_the_junit_test_of_the_page_runs() -> None:
 @pytest.mark.parametrize(
     ("ending", "status", "said"),
     [
-        ("Thread.sleep(1000);", 0, ""),  # a connection that nobody closes does not hold up the end
+        ("Thread.sleep(1000);", 0, ""),  # an open connection does not block the end
         ('throw new RuntimeException("mine");', 1, "java.lang.RuntimeException: mine"),
         ("System.exit(7);", 7, ""),
         ("new Thread(() -> System.exit(8)).start();", 8, ""),
@@ -132,7 +132,7 @@ def test_programs_in_packages_run(tmp_path: Path) -> None:
     ("program", "said"),
     [("no.such.Program", "no program no.such.Program"), ("Missing.java", "No such file"), ("jmsbridge.Launch", "main")],
 )
-def test_a_program_that_is_not_there_is_named(program: str, said: str) -> None:
+def test_a_missing_program_is_named(program: str, said: str) -> None:
     ran = run(program)
     assert ran.returncode == 1
     assert said in ran.stderr

@@ -1,18 +1,16 @@
-"""What the runner of Java tests makes of tests that hang, fail or end the process, and of machines without Java."""
+"""The runner of Java tests with tests that hang, fail or end the process, and on machines without Java."""
 
 import json
 import re
 import shutil
-import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from integration.conformance import jars
 from integration.conformance.harness import END, execute, java_or_skip, outcome
 from integration.conformance.harness import Suite as JavaSuite
-from integration.conformance.jars import HERE, Unavailable, classpath
+from integration.conformance.jars import HERE, classpath
+from integration.lab.errors import BrokerUnavailable
 
 STUCK = str(HERE / "java" / "Stuck.java")
 
@@ -56,41 +54,19 @@ def test_a_test_that_ends_the_process_fails_and_so_do_those_after_it(tmp_path: P
     assert all(record["trace"].startswith("the Java process ended before that:") for record in records)
 
 
-@pytest.mark.parametrize(("missing", "said"), [("java", "a JDK is missing"), ("javac", "a JDK is missing")])
-def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, missing: str, said: str) -> None:
-    monkeypatch.setattr(shutil, "which", lambda name: None if name == missing else f"/usr/bin/{name}")
-    with pytest.raises(Unavailable, match=said):
+@pytest.mark.parametrize("missing", ["java", "javac"])
+def test_missing_tools_are_named(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
+    which = shutil.which
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setattr(shutil, "which", lambda name: None if name == missing else which(name))
+    with pytest.raises(BrokerUnavailable, match=f"^{missing} is missing: "):
         classpath()
 
 
-class _Maven:
-    """A stand-in for a Maven that cannot fetch."""
-
-    def __init__(self, answer: Any) -> None:
-        self.answer = answer
-
-    def __call__(self, command: list[str], **_: Any) -> Any:
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        return subprocess.CompletedProcess(command, 1, self.answer, "")
-
-
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        ("[INFO] x\n[ERROR] unknown host\n[ERROR] more\n", r"could not fetch the libraries: \[ERROR\] unknown host"),
-        (subprocess.TimeoutExpired("mvn", 1), "Maven fetched nothing in 300 s"),
-    ],
-)
-def test_a_fetch_that_fails_says_why_and_leaves_nothing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, answer: Any, said: str
-) -> None:
-    monkeypatch.setattr(jars, "_kept", lambda name: tmp_path / name)
-    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
-    monkeypatch.setattr(subprocess, "run", _Maven(answer))
-    with pytest.raises(Unavailable, match=said):
+def test_a_missing_jpype_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(BrokerUnavailable, match="JPype is missing: pip install"):
         classpath()
-    assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == []
 
 
 def test_without_java_the_tests_are_skipped_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,7 +76,7 @@ def test_without_java_the_tests_are_skipped_with_the_reason(monkeypatch: pytest.
         java_or_skip()
 
 
-def test_where_brokers_are_required_so_is_java(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_java_is_required_where_brokers_are_required(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("integration.conformance.harness._missing", lambda: "no Java here")
     monkeypatch.setenv("JMSBRIDGE_REQUIRE_BROKERS", "1")
     with pytest.raises(pytest.fail.Exception, match=r"no Java here .required by JMSBRIDGE_REQUIRE_BROKERS"):

@@ -1,4 +1,4 @@
-"""Artemis's management messages over STOMP: the JSON agent that others have takes two minutes to give up inside it."""
+"""Artemis's management messages over STOMP, because its JSON agent needs two minutes to stop with the broker."""
 
 import json
 import ssl
@@ -18,9 +18,9 @@ _KEPT = ("DLQ", "ExpiryQueue")
 
 
 class Management:
-    """What an Artemis is asked and told over a connection by STOMP, as which user its login says. Calls block.
+    """The management of an Artemis over a STOMP connection, with the rights of its user. Calls block.
 
-    Several may be open at the same time, each with a queue of its own for the answers, which goes when it is closed.
+    Several may be open at the same time, each with its own queue for the answers, which is deleted with it.
     """
 
     def __init__(self, port: int, password: str | None = PASSWORD, *, tls: ssl.SSLContext | None = None) -> None:
@@ -42,7 +42,7 @@ class Management:
                 self._link.expect("RECEIPT")
 
     def call(self, resource: str, operation: str, *arguments: object) -> Any:
-        """What an operation of a management resource answers; BrokerFailed when it was refused."""
+        """Call an operation of a management resource; BrokerFailed if it was refused."""
         self._send(resource, operation, arguments, {"reply-to": f"/queue/{self._replies}"})
         answered, body = self._link.expect("MESSAGE")
         if answered.get("_AMQ_OperationSucceeded") != "true":
@@ -51,30 +51,30 @@ class Management:
         return values[0] if values else None
 
     def names(self, operation: str) -> list[str]:
-        """Queues (`getQueueNames`) or addresses (`getAddressNames`), without the broker's own and ours."""
+        """Queues (`getQueueNames`) or addresses (`getAddressNames`), without internal ones and that for answers."""
         return sorted(name for name in self.call("broker", operation) if not _is_own(name))
 
     def depths(self) -> dict[str, int]:
-        """Every queue, and how many messages are in it, those that a consumer has not acknowledged included."""
+        """Every queue with its number of messages, unacknowledged ones included."""
         found = json.loads(self.call("broker", "listQueues", _EVERY, 1, -1))["data"]
         return {queue["name"]: int(queue["messageCount"]) for queue in found if not _is_own(queue["name"])}
 
     def create(self, queue: str) -> None:
-        """Make a durable queue on the address of the same name; BrokerFailed when it is there."""
+        """Create a durable queue on the address of the same name; BrokerFailed if it exists."""
         wanted = {"name": queue, "address": queue, "routing-type": "ANYCAST", "durable": True}
         self.call("broker", "createQueue", json.dumps(wanted))
 
     def delete(self, queue: str) -> None:
-        """Delete it with what is in it, also while it has consumers."""
+        """Delete a queue with its messages, also while it has consumers."""
         self.call("broker", "destroyQueue", queue, True, False)
 
     def empty(self, queue: str) -> int:
-        """Remove what is in it, and say how many messages those were."""
+        """Remove the messages of a queue, and return how many they were."""
         removed: int = self.call(f"queue.{queue}", "removeAllMessages")
         return removed
 
     def set_password(self, user: str, password: str) -> None:
-        """Make a user with the rights of all users, or give them another password; a restart forgets it.
+        """Create a user with the rights of all users, or set another password; a restart undoes that.
 
         Connections that are open stay open; every login from now on needs the new password.
         """
@@ -83,7 +83,7 @@ class Management:
         self.call("broker", "clearAuthenticationCache")
 
     def purge(self) -> None:
-        """Delete every queue and address that clients made, and empty the others."""
+        """Delete every queue and address that clients created, and empty the others."""
         for queue in self.names("getQueueNames"):
             if queue in _KEPT:
                 self.empty(queue)

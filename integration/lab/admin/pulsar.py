@@ -1,4 +1,4 @@
-"""Logins of a Pulsar that demands them: tokens for any role, and the file with the user's password."""
+"""Logins of a Pulsar that requires them: tokens for any role, and the file with the user's password."""
 
 import base64
 import hashlib
@@ -10,7 +10,7 @@ from integration.lab.table import USER
 __all__ = ["password_file", "token", "token_key"]
 
 _KEY = b"jmsbridge tests sign their tokens with this key"
-_HASH = "$apr1$jmsbridg$K4g3FHqShpZzZPzsTIVcW."  # of the password that all brokers have
+_HASH = "$apr1$jmsbridg$K4g3FHqShpZzZPzsTIVcW."  # of the password that all brokers use
 
 
 def token(role: str) -> str:
@@ -21,12 +21,12 @@ def token(role: str) -> str:
 
 
 def token_key() -> str:
-    """What the server checks tokens with, as a URL."""
+    """The key with which the server checks tokens, as a URL."""
     return _url(_KEY)
 
 
 def password_file() -> str:
-    """Users and hashes of their passwords, as a URL."""
+    """Users and the hashes of their passwords, as a URL."""
     return _url(f"{USER}:{_HASH}".encode())
 
 

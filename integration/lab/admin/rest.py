@@ -1,4 +1,4 @@
-"""JSON over HTTP to a broker's own administration."""
+"""JSON over HTTP to a broker's administration."""
 
 import base64
 import json
@@ -20,7 +20,7 @@ def quoted(name: str) -> str:
 
 
 class Rest:
-    """One broker's administration; every call blocks, 15 seconds at most, and BrokerFailed says what was refused."""
+    """The administration of one broker; calls block, for 15 seconds at most; BrokerFailed says what was refused."""
 
     def __init__(self, base: str, user: str | None = None, password: str = "") -> None:
         self.base = base
@@ -33,19 +33,19 @@ class Rest:
         return f"Rest({self.base!r})"
 
     def get(self, path: str) -> Any:
-        """What is there."""
+        """GET: return the resource."""
         return self.call("GET", path)
 
     def put(self, path: str, body: Any = None) -> Any:
-        """Make it so."""
+        """PUT: create or replace the resource."""
         return self.call("PUT", path, body)
 
     def post(self, path: str, body: Any = None) -> Any:
-        """Do something with it."""
+        """POST to the resource."""
         return self.call("POST", path, body)
 
     def delete(self, path: str) -> Any:
-        """Remove it; what is not there is removed."""
+        """DELETE: remove the resource; one that does not exist is no error."""
         return self.call("DELETE", path, missing_ok=True)
 
     def call(self, method: str, path: str, body: Any = None, *, missing_ok: bool = False) -> Any:

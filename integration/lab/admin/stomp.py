@@ -1,4 +1,4 @@
-"""As much STOMP as managing and trying a broker takes: frames without a content length, one after the other."""
+"""As much STOMP as administering and testing a broker needs: frames without content length, in sequence."""
 
 import socket
 import ssl
@@ -11,7 +11,7 @@ __all__ = ["Stomp"]
 
 
 class Stomp:
-    """One connection; calls block, 15 seconds at most, and BrokerFailed says what the broker did not like."""
+    """One connection; calls block, for 15 seconds at most; BrokerFailed says what the broker refused."""
 
     def __init__(
         self, port: int, password: str | None = PASSWORD, *, user: str = USER, tls: ssl.SSLContext | None = None
@@ -39,7 +39,7 @@ class Stomp:
 
     def send(self, command: str, headers: dict[str, str], body: str = "") -> None:
         """Write a frame."""
-        escape = _plain if command == "CONNECT" else _escaped  # as the specification has it
+        escape = _plain if command == "CONNECT" else _escaped  # as the specification says
         lines = [command, *(f"{escape(key)}:{escape(value)}" for key, value in headers.items())]
         self._link.sendall(("\n".join(lines) + f"\n\n{body}\0").encode())
 

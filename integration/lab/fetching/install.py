@@ -1,4 +1,4 @@
-"""Installing something once for this user: made aside, checked, and only then used."""
+"""Installing something once for this user: into a temporary folder, checked, then moved into place."""
 
 import shutil
 from collections.abc import Callable
@@ -9,20 +9,20 @@ from integration.lab.running import places
 __all__ = ["Say", "install", "installed"]
 
 Say = Callable[[str], None]
-"""Told in a few words what is going on."""
+"""Called with a short description of the current step."""
 
 _DONE = "complete.txt"
 
 
 def installed(name: str) -> Path | None:
-    """The folder of a complete installation, or None; one that was moved does not count, it may name its old place."""
+    """The folder of a complete installation, or None, also for one that was moved, which may contain its old path."""
     folder = places.installations() / name
     marker = folder / _DONE
     return folder if marker.is_file() and marker.read_text() == str(folder) else None
 
 
 def install(name: str, make: Callable[[Path, Path], None], check: Callable[[Path], None] = lambda folder: None) -> Path:
-    """The folder of an installation, made now if need be.
+    """The folder of an installation, made now if necessary.
 
     `make(aside, folder)` fills `aside`, which then becomes `folder`; `check(folder)` raises if it is no good. An
     attempt that was interrupted leaves nothing that a later one would use.

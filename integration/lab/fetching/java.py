@@ -1,4 +1,4 @@
-"""What the Java brokers have in common."""
+"""The common part of the Java brokers."""
 
 import os
 import re
@@ -8,15 +8,16 @@ from pathlib import Path
 from integration.lab.errors import BrokerUnavailable
 from integration.lab.fetching.tools import need, run
 from integration.lab.servers.server import Run
-from integration.lab.table import HOST
+from integration.lab.table import HOST, MEASURING
 
-__all__ = ["check_java", "java", "small"]
+__all__ = ["check_java", "java", "machine"]
 
 _OLDEST = 17
+_LARGE = ("-Xms1g", "-Xmx2g")
 
 
 def java() -> str:
-    """The Java that runs brokers: the one of JAVA_HOME, or the first on the path."""
+    """The Java that runs brokers: that of JAVA_HOME, or the first on the path."""
     home = os.environ.get("JAVA_HOME")
     program = Path(home, "bin", "java") if home else None
     if program is not None and program.exists():
@@ -25,7 +26,7 @@ def java() -> str:
 
 
 def check_java() -> None:
-    """BrokerUnavailable where there is no Java, or an old one."""
+    """BrokerUnavailable if there is no Java, or an old one."""
     program = java()
     said = run([program, "-XshowSettings:properties", "-version"], timeout=60, merge=True)
     found = re.search(r"java\.specification\.version = (\d+)", said)
@@ -33,14 +34,12 @@ def check_java() -> None:
         raise BrokerUnavailable(f"{shutil.which(program)} is older than Java {_OLDEST}, which the Java brokers need")
 
 
-def small(site: Run, heap: str = "256m") -> list[str]:
-    """A Java that starts fast, stays small, and keeps to its own folder."""
+def machine(site: Run, heap: str = "256m") -> list[str]:
+    """A Java that starts fast, uses little memory, and writes only into its own folder; with MEASURING, a large one."""
+    quick = ["-Xms64m", f"-Xmx{heap}", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
     return [
         java() if site.host == HOST else "java",
-        "-Xms64m",
-        f"-Xmx{heap}",
-        "-XX:+UseSerialGC",
-        "-XX:TieredStopAtLevel=1",
+        *(_LARGE if MEASURING in site.options else quick),
         "-XX:-UsePerfData",
         f"-XX:ErrorFile={site.folder}/logs/hs_err.log",
         f"-Djava.io.tmpdir={site.folder}/tmp",

@@ -20,7 +20,7 @@ def copy(artifact: str, folder: Path, *, plugin: str = "3.6.1") -> Path:
 
 
 def copy_with_dependencies(artifacts: Sequence[str], folder: Path) -> None:
-    """Fetch jars, named `group:artifact:version`, with everything that they need at run time into a folder."""
+    """Fetch jars, named `group:artifact:version`, with their run-time dependencies into a folder."""
     listed = "".join(_DEPENDENCY.format(*artifact.split(":")) for artifact in artifacts)
     folder.mkdir()
     pom = folder / "pom.xml"
@@ -30,7 +30,7 @@ def copy_with_dependencies(artifacts: Sequence[str], folder: Path) -> None:
 
 
 def copy_dependencies(pom: Path, folder: Path, *options: str, timeout: float = 600.0) -> None:
-    """Fetch the jars that a pom names, with everything that they need at run time, into a folder."""
+    """Fetch the jars that a pom names, with their run-time dependencies, into a folder."""
     goal = f"{_PLUGIN}:3.6.1:copy-dependencies"
     _mvn(*options, "-f", str(pom), goal, "-DincludeScope=runtime", f"-DoutputDirectory={folder}", timeout=timeout)
 

@@ -11,7 +11,7 @@ __all__ = ["need", "run"]
 
 
 def need(program: str, why: str) -> str:
-    """Where a program is; BrokerUnavailable says what it is for."""
+    """The path of a program; if it is missing, BrokerUnavailable says what it is for."""
     found = shutil.which(program)
     if found is None:
         raise BrokerUnavailable(f"{program} is missing: {why}")
@@ -26,9 +26,9 @@ def run(
     timeout: float = 600.0,
     merge: bool = False,
 ) -> str:
-    """What a command printed, with `merge` on standard error too.
+    """Run a command and return its output, with `merge` its standard error too.
 
-    BrokerFailed with the end of its output when it fails or takes too long.
+    BrokerFailed with the end of its output if it fails or takes too long.
     """
     arguments = [str(part) for part in command]
     name = Path(arguments[0]).name

@@ -3,22 +3,25 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["IMAGES", "Image"]
+from integration.lab.errors import BrokerUnavailable
+from integration.lab.table import Kind
+
+__all__ = ["IMAGES", "Image", "image"]
 
 
 @dataclass(frozen=True)
 class Image:
-    """How a broker's own image is made to run with our configuration."""
+    """How a broker's image runs with the configuration of the launcher."""
 
     name: str
     home: str = "/"
     environment: Mapping[str, str] = field(default_factory=dict)
     command: tuple[str, ...] = ()
-    """Instead of what the launcher runs outside."""
+    """The command, in place of that of the launcher."""
     before: str = ""
-    """A shell command that goes before."""
+    """A shell command to run before it."""
     missing: frozenset[str] = frozenset()
-    """Listeners that the image has not the means for."""
+    """Listeners that the image does not support."""
 
 
 _RABBITMQ = {
@@ -39,3 +42,10 @@ IMAGES = {
         before="cat /pulsar/conf/standalone.conf /jb/etc/standalone.properties > /jb/tmp/standalone.conf",
     ),
 }
+
+
+def image(kind: Kind) -> Image:
+    """The image of a broker; BrokerUnavailable where its project publishes none."""
+    if kind.name not in IMAGES:
+        raise BrokerUnavailable(f"{kind.title} has no container image: run it without JMSBRIDGE_BROKERS=docker")
+    return IMAGES[kind.name]

@@ -15,7 +15,7 @@ __all__ = ["file_lock", "installations", "root", "runs"]
 
 
 def root() -> Path:
-    """The folder of everything that the launcher keeps; it is outside the checkout."""
+    """The folder for all files of the launcher; it is outside the checkout."""
     chosen = os.environ.get("JMSBRIDGE_BROKERS_CACHE")
     path = Path(chosen).expanduser() if chosen else platformdirs.user_cache_path("jmsbridge") / "brokers"
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -34,7 +34,7 @@ def runs() -> Path:
 
 @contextmanager
 def file_lock(name: str, timeout: float = 900.0) -> Iterator[None]:
-    """Hold a lock between processes; it is freed when its holder dies. BrokerFailed after `timeout` seconds."""
+    """Hold a lock between processes; it is freed when its holder ends. BrokerFailed after `timeout` seconds."""
     path = _folder("locks") / f"{name}.lock"
     deadline = time.monotonic() + timeout
     with path.open("a") as file:
@@ -45,7 +45,7 @@ def file_lock(name: str, timeout: float = 900.0) -> Iterator[None]:
             except BlockingIOError:
                 if time.monotonic() > deadline:
                     raise BrokerFailed(f"another process has held {path} for {timeout:g} s") from None
-                time.sleep(0.05)  # sleep: file locks have no deadline of their own
+                time.sleep(0.05)  # sleep: waiting for a file lock has no time-out
         yield
 
 

@@ -10,7 +10,7 @@ from integration.lab.table import HOST, Kind
 
 __all__ = ["choose", "is_free", "wait_free"]
 
-_LOW, _HIGH = 20000, 32000  # below the range from which outgoing connections take theirs
+_LOW, _HIGH = 20000, 32000  # below the range of the local ports of outgoing connections
 
 
 def is_free(port: int) -> bool:
@@ -25,7 +25,7 @@ def is_free(port: int) -> bool:
 
 
 def choose(kind: Kind, taken: Iterable[int] = (), *, usual: bool = False) -> dict[str, int]:
-    """A free port for each listener, with `usual` the default ones if possible; `taken` are promised already."""
+    """A free port for each listener, with `usual` the default ones if possible; `taken` are reserved already."""
     used = set(taken)
     if usual and used.isdisjoint(kind.ports.values()) and all(is_free(port) for port in kind.ports.values()):
         return dict(kind.ports)
@@ -37,10 +37,10 @@ def choose(kind: Kind, taken: Iterable[int] = (), *, usual: bool = False) -> dic
 
 
 def wait_free(ports: Iterable[int], timeout: float = 15.0) -> None:
-    """Wait until nothing listens there any more: a killed process holds its sockets a moment longer than its name."""
+    """Wait until the ports are free: the sockets of a killed process may outlive it for a moment."""
     deadline = time.monotonic() + timeout
     waiting = list(ports)
     while waiting := [port for port in waiting if not is_free(port)]:
         if time.monotonic() > deadline:
             raise BrokerFailed(f"ports {waiting} are still taken after {timeout:g} s")
-        time.sleep(0.02)  # sleep: nobody tells when a port is free
+        time.sleep(0.02)  # sleep: nothing notifies of a free port

@@ -1,4 +1,4 @@
-"""Operating-system processes that outlive whoever started them, known by number and start time."""
+"""Operating-system processes that outlive the process that started them, identified by id and start time."""
 
 import os
 import signal
@@ -12,43 +12,43 @@ from pathlib import Path
 __all__ = ["Process", "inside", "kill_all", "myself", "spawn", "wait_gone"]
 
 _PROC = Path("/proc")
-_children: dict[int, subprocess.Popen[bytes]] = {}  # ours to reap, so that none stays a zombie
+_children: dict[int, subprocess.Popen[bytes]] = {}  # children of this process, to be reaped
 
 
 @dataclass(frozen=True)
 class Process:
-    """One process; the start time tells it from a later one with the same number."""
+    """One process; the start time distinguishes it from a later one with the same id."""
 
     pid: int
     started: str
 
     @property
     def alive(self) -> bool:
-        """Whether it runs still; one that only waits to be reaped does not."""
+        """Whether it still runs; a zombie does not."""
         child = _children.get(self.pid)
         if child is None:
             return bool(self.started) and _look(self.pid) == self.started
         if child.poll() is None:
-            return True  # also while its threads end one by one, when it looks like a zombie
+            return True  # a process whose threads are ending also looks like a zombie
         del _children[self.pid]
         return False
 
     def terminate(self) -> None:
-        """Ask it to end; nothing happens when it is gone."""
+        """SIGTERM; no error if it has ended."""
         if self.alive:
-            with suppress(ProcessLookupError):  # it went meanwhile
+            with suppress(ProcessLookupError):  # it has ended meanwhile
                 os.kill(self.pid, signal.SIGTERM)
 
     def kill(self) -> None:
-        """SIGKILL, also to what it started in its own group; nothing happens when it is gone."""
+        """SIGKILL, also to its process group; no error if it has ended."""
         if self.alive:
             for send in (os.killpg, os.kill):
-                with suppress(ProcessLookupError):  # it leads no group, or went meanwhile
+                with suppress(ProcessLookupError):  # it does not lead a group, or has ended meanwhile
                     send(self.pid, signal.SIGKILL)
 
 
 def spawn(command: Sequence[str | Path], env: Mapping[str, str], folder: Path, log: Path) -> Process:
-    """Start a process in a session of its own, working in `folder`, its output appended to `log`."""
+    """Start a process in a new session and in `folder`, its output appended to `log`."""
     with log.open("ab") as output:
         child = subprocess.Popen(
             [str(part) for part in command],
@@ -64,22 +64,22 @@ def spawn(command: Sequence[str | Path], env: Mapping[str, str], folder: Path, l
 
 
 def myself() -> Process:
-    """The process that runs this line."""
+    """The current process."""
     return Process(os.getpid(), _look(os.getpid()))
 
 
 def wait_gone(processes: Iterable[Process], timeout: float) -> bool:
-    """Wait until all are gone; False when the time was not enough."""
+    """Wait until all have ended; False if the time was not enough."""
     deadline = time.monotonic() + timeout
     while any(process.alive for process in processes):
         if time.monotonic() > deadline:
             return False
-        time.sleep(0.02)  # sleep: it may be another process's child
+        time.sleep(0.02)  # sleep: only a child process could be waited for
     return True
 
 
 def kill_all(processes: Iterable[Process], timeout: float = 10.0) -> bool:
-    """SIGKILL all of them with what they started; False when one is not gone after `timeout` seconds."""
+    """SIGKILL all of them with their groups; False if one has not ended after `timeout` seconds."""
     every = list(processes)
     for process in every:
         process.kill()
@@ -87,16 +87,16 @@ def kill_all(processes: Iterable[Process], timeout: float = 10.0) -> bool:
 
 
 def inside(folder: Path) -> Iterator[Process]:
-    """Every process of this user that works in or below a folder, whoever started it (Linux only)."""
+    """Every process of this user whose working directory is in a folder (Linux only)."""
     for entry in _PROC.iterdir() if _PROC.is_dir() else ():
         if entry.name.isdigit() and int(entry.name) != os.getpid():
-            with suppress(OSError):  # not ours, or gone meanwhile
+            with suppress(OSError):  # of another user, or ended meanwhile
                 if (entry / "cwd").readlink().is_relative_to(folder):
                     yield Process(int(entry.name), _look(int(entry.name)))
 
 
 def _look(pid: int) -> str:
-    """The start time as text, empty for what is no running process."""
+    """The start time as text; empty if the process does not run."""
     if _PROC.is_dir():
         try:
             fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()

@@ -1,4 +1,4 @@
-"""What is written down about a started broker, so that any process can find, use and end it."""
+"""The state file of a started broker, with which any process can find, use and end it."""
 
 import json
 import shutil
@@ -42,26 +42,26 @@ class State:
         return tuple(file.read_text().split()) if file.exists() else ()
 
     def choose(self, options: Iterable[str]) -> None:
-        """Write down the options that it is started with.
+        """Record the options with which it is started.
 
-        They have a file of their own: an older launcher, from another checkout that has the same cache, would not
+        They are in a separate file: an older launcher, from another checkout with the same cache, would not
         know them, and removes a broker whose state it cannot read.
         """
         (self.folder / _OPTIONS).write_text(" ".join(options))
 
     def own(self) -> None:
-        """Make this process one of its owners."""
+        """Add this process to its owners."""
         self._mark(myself()).parent.mkdir(mode=0o700, exist_ok=True)
         self._mark(myself()).touch()
 
     def disown(self) -> bool:
-        """This process needs it no longer; True when no living process does."""
+        """Remove this process from its owners; True if no running owner is left."""
         self._mark(myself()).unlink(missing_ok=True)
         return self.abandoned
 
     @property
     def abandoned(self) -> bool:
-        """Whether it had owners, and none of them is alive."""
+        """Whether it had owners, and none of them runs."""
         marks = self.folder / _OWNERS
         return marks.is_dir() and not any(_owner(mark.name).alive for mark in marks.iterdir())
 
@@ -72,26 +72,26 @@ class State:
 
     @property
     def running(self) -> bool:
-        """Whether the broker's process is there."""
+        """Whether the broker's process runs."""
         if self.contained:
             return bool(docker.compose(self.folder, "ps", "--status", "running", "--quiet").strip())
         return bool(self.processes) and self.processes[-1].alive
 
     def save(self) -> None:
-        """Write it down, in one step."""
+        """Write the file atomically."""
         path = self.folder / _FILE
         aside = path.with_suffix(".part")
         aside.write_text(json.dumps(_plain(self), indent=1))
         aside.replace(path)
 
     def with_processes(self, *processes: Process) -> "State":
-        """The same with other processes, written down."""
+        """The same with other processes, saved."""
         changed = replace(self, processes=processes)
         changed.save()
         return changed
 
     def with_sync(self, sync: bool) -> "State":
-        """The same with that setting, written down; it holds from the next start on."""
+        """The same with that setting, saved; it applies from the next start on."""
         changed = replace(self, sync=sync)
         changed.save()
         return changed
@@ -110,23 +110,23 @@ class State:
 
 
 def load(instance: str) -> State | None:
-    """What is written down about an instance, or None, also when it cannot be read."""
+    """The state of an instance; None if there is none or it cannot be read."""
     try:
         fields: dict[str, Any] = json.loads((places.runs() / instance / _FILE).read_text())
         fields["processes"] = tuple(Process(**process) for process in fields["processes"])
         return State(**fields)
-    except (FileNotFoundError, ValueError, KeyError, TypeError):  # no file, no JSON, or not ours
+    except (FileNotFoundError, ValueError, KeyError, TypeError):  # no file, not JSON, or of another version
         return None
 
 
 def every_state() -> list[State]:
-    """Every broker that is written down."""
+    """The states of all brokers."""
     found = (load(folder.name) for folder in sorted(places.runs().iterdir()) if folder.is_dir())
     return [state for state in found if state is not None]
 
 
 def remove(state: State) -> None:
-    """End what is left of it and forget it, with its data."""
+    """End its remaining processes, and remove its state and data."""
     if state.contained and (state.folder / "compose.yaml").exists():
         docker.compose(state.folder, "down", "--volumes")
     else:
@@ -135,7 +135,7 @@ def remove(state: State) -> None:
 
 
 def sweep() -> list[str]:
-    """Remove what a killed process left behind, and name it: brokers whose owner is gone, folders without a state."""
+    """Remove brokers whose owners have ended and folders without a state; return their names."""
     swept: list[str] = []
     containers: list[State] = []
     with places.file_lock("runs"):
@@ -144,8 +144,8 @@ def sweep() -> list[str]:
             if state is None:
                 kill_all(inside(folder))
                 shutil.rmtree(folder, ignore_errors=True)
-            elif state.abandoned and state.contained:  # may take minutes: not while others wait for the lock
-                state.own()  # so that nobody else ends it too; should this process die over it, the next one will
+            elif state.abandoned and state.contained:  # may take minutes, so not while holding the lock
+                state.own()  # so that only this process ends it; if this process is killed, the next one does
                 containers.append(state)
             elif state.abandoned:
                 remove(state)

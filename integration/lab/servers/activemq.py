@@ -1,4 +1,4 @@
-"""ActiveMQ Classic, from its module jars: its distribution is not to be had in this version."""
+"""ActiveMQ Classic, from its module jars, because Maven does not have its distribution in this version."""
 
 from pathlib import Path
 from typing import Any, ClassVar
@@ -7,10 +7,10 @@ from integration.lab.admin.rest import Rest
 from integration.lab.errors import BrokerFailed
 from integration.lab.fetching import maven
 from integration.lab.fetching.install import Say, install
-from integration.lab.fetching.java import check_java, small
+from integration.lab.fetching.java import check_java, machine
 from integration.lab.running import probes
 from integration.lab.servers.server import Run, Server, render
-from integration.lab.table import CLIENT_CERTIFICATES, HOST, KINDS, NO_XSTREAM, PASSWORD, USER, Kind
+from integration.lab.table import CLIENT_CERTIFICATES, HOST, KINDS, MEASURING, NO_XSTREAM, PASSWORD, USER, Kind
 
 __all__ = ["ActiveMQ"]
 
@@ -22,8 +22,10 @@ _BY_PASSWORD = f"""<simpleAuthenticationPlugin anonymousAccessAllowed="true">
           <authenticationUser username="{USER}" password="{PASSWORD}" groups="users"/>
         </users>
       </simpleAuthenticationPlugin>"""
-# The certificate alone is the login where there is TLS; elsewhere it is the password.
+# With TLS the certificate is the login, without it the password.
 _BY_CERTIFICATE = '<jaasDualAuthenticationPlugin configuration="passwords" sslConfiguration="certificates"/>'
+_LITTLE_ROOM = {"file_length": "8mb", "memory": "128 mb", "store": "2 gb"}
+_MUCH_ROOM = {"file_length": "32mb", "memory": "1 gb", "store": "20 gb"}
 _BROKER = "org.apache.activemq:type=Broker,brokerName=jb"
 
 
@@ -34,11 +36,11 @@ class ActiveMQ(Server):
 
     @property
     def place(self) -> str:
-        """With what its distribution has in `lib/optional`."""
+        """Its name contains that the optional libraries are included."""
         return f"{super().place}-with-xstream"
 
     def fetch(self, say: Say) -> Path:
-        """Its jars, Spring's for the configuration, XStream, and an agent that gives JSON administration."""
+        """Fetch its jars, Spring's for the configuration, XStream, and an agent for JSON administration."""
 
         def make(aside: Path, folder: Path) -> None:
             check_java()
@@ -54,18 +56,19 @@ class ActiveMQ(Server):
 
     def files(self, run: Run) -> dict[str, str]:
         """Its configuration."""
-        strategy = "always" if run.sync else "never"
+        room = _MUCH_ROOM if MEASURING in run.options else _LITTLE_ROOM
+        settings = {"strategy": "always" if run.sync else "never", **room}
         if CLIENT_CERTIFICATES not in run.options:
-            return render("activemq", run, strategy=strategy, login=_BY_PASSWORD, clients="wantClientAuth")
-        made = render("activemq", run, strategy=strategy, login=_BY_CERTIFICATE, clients="needClientAuth")
+            return render("activemq", run, login=_BY_PASSWORD, clients="wantClientAuth", **settings)
+        made = render("activemq", run, login=_BY_CERTIFICATE, clients="needClientAuth", **settings)
         return made | render("activemq-certificates", run)
 
     def command(self, run: Run) -> list[str | Path]:
-        """Java, with the agent where it was fetched: a container's image has none."""
+        """Java, with the agent if it was fetched; the container's image has none."""
         libraries = ["lib/*"] if NO_XSTREAM in run.options else ["lib/*", "lib/optional/*"]
         agent = f"host={HOST},port={run.ports['admin']},discoveryEnabled=false,user={USER},password={PASSWORD}"
         return [
-            *small(run),
+            *machine(run),
             *([f"-javaagent:{run.home}/jolokia.jar={agent}"] if run.host == HOST else []),
             "-Dorg.slf4j.simpleLogger.showDateTime=true",
             *(
@@ -73,7 +76,7 @@ class ActiveMQ(Server):
                 if CLIENT_CERTIFICATES in run.options
                 else []
             ),
-            "-Dorg.apache.activemq.SERIALIZABLE_PACKAGES=java.lang,java.util",  # what objects for STOMP may consist of
+            "-Dorg.apache.activemq.SERIALIZABLE_PACKAGES=java.lang,java.util",  # allowed in objects over STOMP
             f"-Dactivemq.home={run.home}",
             f"-Dactivemq.base={run.folder}",
             f"-Dactivemq.conf={run.etc}",

@@ -6,12 +6,15 @@ from typing import ClassVar
 from integration.lab.admin.artemis import Management
 from integration.lab.fetching import maven
 from integration.lab.fetching.install import Say, install
-from integration.lab.fetching.java import check_java, small
+from integration.lab.fetching.java import check_java, machine
 from integration.lab.running import probes
 from integration.lab.servers.server import Run, Server, Starter, render
-from integration.lab.table import CLIENT_CERTIFICATES, KINDS, PASSWORD, Kind
+from integration.lab.table import CLIENT_CERTIFICATES, KINDS, MEASURING, PASSWORD, Kind
 
 __all__ = ["Artemis"]
+
+_LITTLE_ROOM = {"file_size": "2M", "memory": "100M"}
+_MUCH_ROOM = {"file_size": "10M", "memory": "1G"}
 
 
 class Artemis(Server):
@@ -42,15 +45,16 @@ class Artemis(Server):
             "artemis",
             run,
             sync=sync,
+            **(_MUCH_ROOM if MEASURING in run.options else _LITTLE_ROOM),
             amqp_settings="protocols=AMQP;saslMechanisms=EXTERNAL,PLAIN,ANONYMOUS;amqpCredits=1000;amqpLowCredits=300;amqpDuplicateDetection=true",
             stomp_settings="protocols=STOMP;anycastPrefix=/queue/;multicastPrefix=/topic/",
             tls_settings=f"sslEnabled=true;{keys};{trust};{clients}=true",
         )
 
     def command(self, run: Run) -> list[str | Path]:
-        """Java, without the script that would start it."""
+        """Java, without the start script of the distribution."""
         return [
-            *small(run),
+            *machine(run),
             "--add-opens=java.base/jdk.internal.misc=ALL-UNNAMED",
             "-Dlog4j2.disableJmx=true",
             f"-Dlog4j2.configurationFile={run.etc}/log4j2.properties",
@@ -64,7 +68,7 @@ class Artemis(Server):
         ]
 
     def launch(self, run: Run, start: Starter) -> None:
-        """One process, which wants its places in the environment too."""
+        """Start one process, which needs its folders in the environment too."""
         places = run.environment(ARTEMIS_HOME=run.home, ARTEMIS_INSTANCE=run.folder, ARTEMIS_INSTANCE_ETC=run.etc)
         start(self.command(run), places)
 
@@ -80,6 +84,6 @@ class Artemis(Server):
         }
 
     def purge(self, run: Run) -> None:
-        """Destroy queues and addresses that clients made; empty the two that are always there."""
+        """Delete queues and addresses that clients created; empty the two that always exist."""
         with Management(run.ports["stomp"]) as management:
             management.purge()

@@ -10,10 +10,10 @@ from integration.lab.admin.pulsar import password_file, token, token_key
 from integration.lab.admin.rest import Rest, quoted
 from integration.lab.fetching import maven
 from integration.lab.fetching.install import Say, install
-from integration.lab.fetching.java import check_java, small
+from integration.lab.fetching.java import check_java, machine
 from integration.lab.running import probes
 from integration.lab.servers.server import Run, Server, Starter, render
-from integration.lab.table import HOST, KINDS, LOGINS, NO_FILTER, PASSWORD, USER, Kind
+from integration.lab.table import HOST, KINDS, LOGINS, MEASURING, NO_FILTER, PASSWORD, USER, Kind
 
 __all__ = ["Pulsar"]
 
@@ -33,7 +33,7 @@ class Pulsar(Server):
     start_timeout: ClassVar[float] = 120.0
 
     def fetch(self, say: Say) -> Path:
-        """Its distribution, a quarter of a gigabyte, and the filter out of the JMS client's jar."""
+        """Fetch its distribution, 250 MB, and the filter from the jar of the JMS client."""
 
         def make(aside: Path, folder: Path) -> None:
             check_java()
@@ -43,7 +43,7 @@ class Pulsar(Server):
             say("unpacking")
             maven.unpack(archive, aside)
             say("filter for selectors, 73 MB")
-            # The parent of this one's description is missing, which later versions of the plugin do not forgive.
+            # The parent of its POM is missing, which later versions of the plugin do not accept.
             jar = maven.copy("com.datastax.oss:pulsar-jms-all:9.0.0:jar", aside, plugin="2.10")
             with zipfile.ZipFile(jar) as opened:
                 opened.extract("filters/jms-filter.nar", aside)
@@ -52,7 +52,7 @@ class Pulsar(Server):
         return install(self.place, make)
 
     def files(self, run: Run) -> dict[str, str]:
-        """What is added to the configuration that came with it."""
+        """The additions to its configuration."""
         return render(
             "pulsar",
             run,
@@ -64,8 +64,8 @@ class Pulsar(Server):
     def command(self, run: Run) -> list[str | Path]:
         """Java: broker, bookie and metadata in one process."""
         return [
-            *small(run, "512m"),
-            "-XX:MaxDirectMemorySize=384m",
+            *machine(run, "512m"),
+            f"-XX:MaxDirectMemorySize={'2g' if MEASURING in run.options else '384m'}",
             *(f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED),
             "-Dio.netty.tryReflectionSetAccessible=true",
             "-Djava.net.preferIPv4Stack=true",
@@ -84,7 +84,7 @@ class Pulsar(Server):
         ]
 
     def launch(self, run: Run, start: Starter) -> None:
-        """One process, with its shipped configuration and ours after it."""
+        """Start one process, with its shipped configuration followed by that of the launcher."""
         shipped = (run.home / "conf" / "standalone.conf").read_text()
         _configuration(run).write_text(shipped + (run.etc / "standalone.properties").read_text())
         super().launch(run, start)
@@ -129,12 +129,15 @@ def _login(run: Run) -> tuple[str, str] | None:
 
 
 def _more(run: Run) -> Iterator[str]:
-    """The settings that not every start has."""
-    if run.host == HOST:  # the bookie would listen everywhere; what a container's listens to is published one by one
+    """The settings that depend on the start."""
+    if run.host == HOST:  # the bookie would listen on all interfaces; the ports of a container are published one by one
         yield "listeningInterface=lo"
-    if run.host == HOST and NO_FILTER not in run.options:  # a container's image has none
+    if run.host == HOST and NO_FILTER not in run.options:  # the container's image does not have it
         yield "entryFilterNames=jms"
         yield f"entryFiltersDirectory={run.home}/filters"
+    if MEASURING in run.options:
+        yield from ("managedLedgerCacheSizeMB=512", "dbStorage_writeCacheMaxSizeMb=256")
+        yield from ("dbStorage_readAheadCacheMaxSizeMb=256", "dbStorage_rocksDB_blockCacheSize=268435456")
     if LOGINS in run.options:
         yield "authenticationEnabled=true"
         yield f"authenticationProviders={_AUTHENTICATION}Token,{_AUTHENTICATION}Basic"

@@ -1,4 +1,4 @@
-"""RabbitMQ: version 4 from Debian trixie, 3.10 from bookworm, each with an Erlang and a port mapper of its own."""
+"""RabbitMQ: version 4 from Debian trixie, 3.10 from bookworm, each each with its own Erlang and port mapper."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,7 @@ from integration.lab.fetching.tools import run as run_command
 from integration.lab.running import probes
 from integration.lab.servers.rabbitmq_packages import check_rabbitmq, fetch_rabbitmq
 from integration.lab.servers.server import Run, Server, Starter, render
-from integration.lab.table import CLIENT_CERTIFICATES, HOST, KINDS, PASSWORD, USER, Kind
+from integration.lab.table import CLIENT_CERTIFICATES, HOST, KINDS, MEASURING, PASSWORD, USER, Kind
 
 __all__ = ["NODE", "RabbitMQ", "RabbitMQ3", "rabbitmqctl"]
 
@@ -28,7 +28,7 @@ class RabbitMQ(Server):
     stop_timeout: ClassVar[float] = 20.0
 
     def fetch(self, say: Say) -> Path:
-        """From Debian's packages."""
+        """Fetch Debian's packages."""
 
         def make(aside: Path, folder: Path) -> None:
             fetch_rabbitmq(self.suite, self.kind.version, aside, folder, say)
@@ -39,17 +39,21 @@ class RabbitMQ(Server):
         """rabbitmq.conf and the list of plugins."""
         listed = (f"auth_mechanisms.{number} = {name}" for number, name in enumerate(self.mechanisms, 1))
         demanded = str(CLIENT_CERTIFICATES in run.options).lower()
-        return render("rabbitmq", run, mechanisms="\n".join(listed), anonymous=self.anonymous, demanded=demanded)
+        memory = "4GB" if MEASURING in run.options else "1GB"
+        mechanisms = "\n".join(listed)
+        return render(
+            "rabbitmq", run, mechanisms=mechanisms, anonymous=self.anonymous, demanded=demanded, memory=memory
+        )
 
     def command(self, run: Run) -> list[str | Path]:
-        """The script that becomes Erlang."""
+        """The start script, which replaces itself by Erlang."""
         return ["sh", _scripts(run) / "rabbitmq-server"]
 
     def launch(self, run: Run, start: Starter) -> None:
-        """The port mapper, then the node; its script becomes Erlang, so the process is the node's."""
+        """Start the port mapper, then the node, whose script replaces itself by Erlang in the same process."""
         epmd = next((run.home / "usr/lib/erlang").glob("erts-*/bin/epmd"))
         start([epmd, "-port", str(run.ports["epmd"]), "-address", HOST], run.environment())
-        mapped = {"port mapper": probes.epmd(run.ports["epmd"], "nobody", known=False)}
+        mapped = {"port mapper": probes.epmd(run.ports["epmd"], "no-such-node", known=False)}
         probes.wait_ready(mapped, lambda: True, 10)
         start(self.command(run), _environment(run) | {"detached": "1"})
 
@@ -91,7 +95,7 @@ class RabbitMQ3(RabbitMQ):
 
 
 def rabbitmqctl(run: Run, *arguments: str) -> str:
-    """What RabbitMQ's own administration command prints, for what its REST interface cannot do."""
+    """Run rabbitmqctl, for what the REST interface cannot do; return the output."""
     return run_command(["sh", _scripts(run) / "rabbitmqctl", *arguments], env=_environment(run), timeout=60)
 
 

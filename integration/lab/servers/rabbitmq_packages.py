@@ -14,7 +14,7 @@ _ERLANG = (
     *("base", "asn1", "crypto", "eldap", "inets", "mnesia", "os-mon", "parsetools", "public-key", "runtime-tools"),
     *("ssl", "syntax-tools", "tools", "xmerl"),
 )
-# What Erlang links against, for hosts of another release than its own.
+# Libraries of Erlang, for hosts of another Debian release.
 _COMMON = ("libc6", "libgcc-s1", "libstdc++6", "libtinfo6", "zlib1g", "libzstd1", "libsystemd0", "libcap2")
 _LIBRARIES = {
     "trixie": (*_COMMON, "libssl3t64"),
@@ -25,7 +25,7 @@ _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
 def fetch_rabbitmq(suite: str, version: str, aside: Path, folder: Path, say: Say) -> None:
-    """Download, verify (apt-get does) and unpack into `aside` what will run as `folder`."""
+    """Download, verify (by apt-get) and unpack into `aside` the installation that will run in `folder`."""
     own = _host_release() == suite
     packages = ["rabbitmq-server", *(f"erlang-{part}" for part in _ERLANG)]
     packages += [] if own else [*_LIBRARIES[suite], "patchelf"]
@@ -42,24 +42,24 @@ def fetch_rabbitmq(suite: str, version: str, aside: Path, folder: Path, say: Say
         raise BrokerFailed(f"Debian {suite} no longer has RabbitMQ {version}: update integration/lab/table.py")
     shutil.rmtree(downloads)
     if not own:
-        say("fitting the programs to this host")
+        say("adapting the programs to this host")
         _fit(aside, folder)
     for script in aside.glob("usr/lib/erlang/**/bin/erl"):
         text = script.read_text()
-        script.unlink()  # it may be a link
+        script.unlink()  # it may be a symbolic link
         script.write_text(text.replace("ROOTDIR=/usr/lib/erlang", f"ROOTDIR={folder}/usr/lib/erlang"))
         script.chmod(0o755)
 
 
 def check_rabbitmq(folder: Path) -> None:
-    """Erlang runs from there, with encryption."""
+    """Check that Erlang runs there, with its crypto library."""
     program = 'ok = application:ensure_started(crypto), io:format("ready"), halt().'
     said = run([folder / "usr/lib/erlang/bin/erl", "-noshell", "-noinput", "-eval", program], timeout=60)
     if "ready" not in said:
         raise BrokerFailed(f"the Erlang below {folder} does not run: {said.strip()[-300:]}")
 
 
-_WHY = "RabbitMQ is taken from Debian's packages, which needs a Debian host; elsewhere use Docker or a server's URL"
+_WHY = "RabbitMQ is fetched from Debian's packages, which needs a Debian host; elsewhere use Docker or a server's URL"
 
 
 def _host_release() -> str:
@@ -76,7 +76,7 @@ def _host_release() -> str:
 
 
 def _apt_options(downloads: Path, suite: str) -> list[str]:
-    """A private configuration of apt: the host's own package source, another suite, nothing of the host changed."""
+    """A private configuration of apt: the host's package source with another suite; the host is not changed."""
     source = _package_source()
     for needed in ("lists/partial", "cache/archives/partial"):
         (downloads / needed).mkdir(mode=0o700, parents=True)
@@ -101,11 +101,11 @@ def _package_source() -> str:
     for codename, address in listed:
         if codename == _host_release():
             return address
-    raise BrokerUnavailable("apt-get knows no package source of this Debian release; see /etc/apt/sources.list.d")
+    raise BrokerUnavailable("apt-get has no package source for this Debian release; see /etc/apt/sources.list.d")
 
 
 def _fit(aside: Path, folder: Path) -> None:
-    """Let every program below use the libraries that came with it, from where it will stand."""
+    """Make every program use the libraries that come with it, in its final folder."""
     linker = next(aside.glob("usr/lib/*-linux-gnu/ld-linux*.so.*"))
     libraries = linker.parent
     patchelf: list[str | Path] = [linker, "--library-path", libraries, aside / "usr/bin/patchelf"]

@@ -1,4 +1,4 @@
-"""What the launcher asks of each kind of broker."""
+"""The interface that each kind of broker implements."""
 
 import os
 from abc import ABC, abstractmethod
@@ -23,21 +23,21 @@ Starter = Callable[[Sequence[str | Path], dict[str, str]], None]
 
 @dataclass(frozen=True)
 class Run:
-    """One started broker, as its kind sees it."""
+    """One started broker, for the methods of its kind."""
 
     home: Path
-    """The installation, shared by all."""
+    """The folder of the installation, shared by all."""
     folder: Path
-    """The private folder of this one: configuration, data, logs."""
+    """The private folder of this broker: configuration, data, logs."""
     ports: dict[str, int]
     sync: bool
-    """Whether what was confirmed is on the disk."""
+    """Whether confirmed messages must be on the disk."""
 
     options: tuple[str, ...] = ()
-    """Those of its kind that it is started with."""
+    """The options with which it is started."""
 
     host: str = HOST
-    """The address to listen on: in a container it is another."""
+    """The address to listen on, which is another one in a container."""
 
     @property
     def etc(self) -> Path:
@@ -56,11 +56,11 @@ class Run:
 
     @property
     def certificates(self) -> Certificates:
-        """Where this one's certificates are."""
+        """The paths of its certificates."""
         return Certificates.of(self.tls)
 
     def environment(self, **more: str | Path) -> dict[str, str]:
-        """The environment of its processes: a private home and temporary folder, nothing that would configure Java."""
+        """The environment of its processes: private home and temporary folder, no settings of Java."""
         kept = {key: os.environ[key] for key in ("PATH", "JAVA_HOME") if key in os.environ}
         own = {"HOME": self.folder, "TMPDIR": self.folder / "tmp", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
         return kept | {key: str(value) for key, value in {**own, **more}.items()}
@@ -74,12 +74,12 @@ class Server(ABC):
     stop_timeout: ClassVar[float] = 15.0
 
     def installed(self) -> Path | None:
-        """Where it is installed, or None."""
+        """The folder where it is installed, or None."""
         return installed(self.place)
 
     @abstractmethod
     def fetch(self, say: Say) -> Path:
-        """Install it for this user, unless it is; BrokerUnavailable where this machine cannot have it."""
+        """Install it for this user unless it is installed; BrokerUnavailable if that is impossible here."""
 
     @property
     def place(self) -> str:
@@ -92,7 +92,7 @@ class Server(ABC):
 
     @abstractmethod
     def command(self, run: Run) -> list[str | Path]:
-        """What runs the broker; the first word is the program."""
+        """The command that runs the broker."""
 
     def launch(self, run: Run, start: Starter) -> None:
         """Start its processes, the broker itself last."""
@@ -100,15 +100,15 @@ class Server(ABC):
 
     @abstractmethod
     def probes(self, run: Run) -> dict[str, Probe]:
-        """A readiness question for each listener."""
+        """A readiness probe for each listener."""
 
     @abstractmethod
     def purge(self, run: Run) -> None:
-        """Remove every destination and message that a client made."""
+        """Remove every destination and message that clients created."""
 
 
 def render(name: str, run: Run, **more: str) -> dict[str, str]:
-    """The templates of a broker, filled in: ports by listener, folders, login, and what is given."""
+    """The templates of a broker, filled in with ports, folders, login and the given values."""
     ports = {listener: str(port) for listener, port in run.ports.items()}
     places = {"host": run.host, "etc": str(run.etc), "data": str(run.data), "tls": str(run.tls)}
     values = {**ports, **places, "user": USER, "password": PASSWORD, **more}

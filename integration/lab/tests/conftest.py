@@ -1,4 +1,4 @@
-"""A cache of the test's own, and the fake broker in the launcher's table."""
+"""A new cache for each test, and the fake broker in the launcher's table."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ from integration.lab.tests.fake import FAKE, Fake
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where this test's brokers are kept; what it leaves running is ended."""
+    """The cache of this test; brokers that it leaves running are ended."""
     folder = tmp_path / "cache"
     monkeypatch.setenv("JMSBRIDGE_BROKERS_CACHE", str(folder))
     monkeypatch.delenv("JMSBRIDGE_BROKERS", raising=False)

@@ -1,4 +1,4 @@
-"""A broker that is a few lines of Python: what the launcher does with processes, ports and folders needs no more."""
+"""A broker of a few lines of Python, for tests of the launcher's processes, ports and folders."""
 
 import random
 import socket
@@ -14,7 +14,7 @@ from integration.lab.table import HOST, KINDS, Kind
 
 
 def _two_ports() -> dict[str, int]:
-    """Default ports of this process, so that workers do not take each other's."""
+    """Default ports of this process, so that workers do not use the same ones."""
     free = (port for port in random.sample(range(12000, 18000), 1000) if is_free(port))
     return {"main": next(free), "inner": next(free)}
 
@@ -23,7 +23,7 @@ FAKE = Kind(
     "fake", "Fake broker", "1.0", _two_ports(), {"fake": "main"}, frozenset({"inner"}), options={"spiced": "for tests"}
 )
 
-# It appends what it is sent to a file below its data, and answers with all of it.
+# It appends the data that it receives to a file, and answers with the whole file.
 _SCRIPT = """
 import pathlib, signal, socket, subprocess, sys
 data, port = pathlib.Path(sys.argv[1], "kept"), int(sys.argv[2])
@@ -69,7 +69,7 @@ class Fake(Server):
 
 
 def ask(port: int, text: bytes) -> bytes:
-    """What the broker on a port answers."""
+    """The answer of the broker on a port."""
     with socket.create_connection((HOST, port), 5) as link:
         link.sendall(text)
         link.shutdown(socket.SHUT_WR)
@@ -77,7 +77,7 @@ def ask(port: int, text: bytes) -> bytes:
 
 
 def register() -> Fake:
-    """Make it known, for a process of its own."""
+    """Register it in the table, for use in a separate process."""
     from integration.lab.broker import SERVERS
 
     KINDS["fake"] = FAKE
@@ -85,7 +85,7 @@ def register() -> Fake:
     return server
 
 
-if __name__ == "__main__":  # started by a test, which will kill it
+if __name__ == "__main__":  # started by a test, which kills it
     register()
     broker = start("fake")
     print(broker.instance, broker.ports["main"], flush=True)

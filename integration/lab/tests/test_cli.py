@@ -23,7 +23,7 @@ def run(*arguments: str, code: int = 0) -> Result:
     return result
 
 
-def test_a_life(fake: Fake) -> None:
+def test_up_status_and_down(fake: Fake) -> None:
     up = run("up", "fake")
     assert up.stdout == f"fake fake://127.0.0.1:{FAKE.ports['main']}\n"
     assert up.stderr.splitlines()[:2] == ["Fake broker: nothing to do", "Fake broker: starting"]
@@ -39,7 +39,7 @@ def test_a_life(fake: Fake) -> None:
     assert "Fake broker is not up" in run("down", "fake").stderr
 
 
-def test_a_crashed_one_is_shown_and_comes_back_with_its_data(fake: Fake) -> None:
+def test_a_crashed_broker_is_shown_and_restarted_with_its_data(fake: Fake) -> None:
     run("up", "fake")
     ask(FAKE.ports["main"], b"a")
     broker = find("fake")
@@ -63,7 +63,7 @@ def test_options_are_given_at_the_start(fake: Fake) -> None:
     assert "was started with other options: take it down first" in run("up", "fake", "--with", "spiced", code=1).stderr
 
 
-def test_the_environment_is_for_a_shell(fake: Fake) -> None:
+def test_env_prints_variables_for_a_shell(fake: Fake) -> None:
     run("up", "fake")
     lines = [shlex.split(line) for line in run("env", "fake").stdout.splitlines()]
     assert {word for word, _ in lines} == {"export"}
@@ -73,7 +73,7 @@ def test_the_environment_is_for_a_shell(fake: Fake) -> None:
 
 
 @pytest.mark.parametrize("command", ["logs", "restart", "env"])
-def test_what_is_not_up_is_said_in_a_line(fake: Fake, command: str) -> None:
+def test_a_broker_that_is_not_up_is_an_error_in_one_line(fake: Fake, command: str) -> None:
     said = run(command, "fake", code=1)
     assert said.stderr == "error: Fake broker is not up: python -m integration.lab up fake\n"
     assert said.stdout == ""
@@ -83,12 +83,12 @@ def test_an_unknown_name_is_a_wrong_command_line(cache: Path) -> None:
     assert "there is no broker 'nix'" in " ".join(run("up", "nix", code=2).stderr.replace("│", "").split())
 
 
-def test_nothing_fetched_nothing_to_start(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_up_without_fetched_brokers_is_an_error(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     fake.home = None
     assert "no broker is fetched yet" in run("up", code=1).stderr
 
 
-def test_check_reports_each(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_reports_each_broker(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     row = run("check", "fake").stdout.splitlines()[1]
     assert row.startswith("Fake broker")
     assert row.split()[-1] == "ok"
@@ -102,7 +102,7 @@ def test_check_reports_each(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None
     assert "Fake broker: no network" in failed.stderr
 
 
-def test_fetching_goes_on_after_one_that_cannot_be_had(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fetch_continues_after_a_broker_that_is_unavailable(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(say: object) -> Path:
         raise BrokerFailed("no network")
 
@@ -110,7 +110,7 @@ def test_fetching_goes_on_after_one_that_cannot_be_had(fake: Fake, monkeypatch: 
     assert "Fake broker: no network" in run("fetch", "fake", code=1).stderr
 
 
-def test_of_one_that_crashed_there_are_no_variables(fake: Fake) -> None:
+def test_env_prints_no_variables_of_a_crashed_broker(fake: Fake) -> None:
     run("up", "fake")
     broker = find("fake")
     assert broker is not None
@@ -119,11 +119,11 @@ def test_of_one_that_crashed_there_are_no_variables(fake: Fake) -> None:
         said = run("env", *names, code=1)
         assert said.stdout == ""
         assert said.stderr == (
-            "error: Fake broker has crashed; with its data it comes back by: python -m integration.lab up fake\n"
+            "error: Fake broker has crashed; start it again with its data: python -m integration.lab up fake\n"
         )
 
 
-def test_one_that_crashed_keeps_no_variable_of_another_back(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_env_prints_the_other_brokers_if_one_has_crashed(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(KINDS, "second", replace(FAKE, name="second", title="Second"))
     monkeypatch.setitem(SERVERS, "second", fake)
     run("up", "fake", "second")
@@ -137,22 +137,22 @@ def test_one_that_crashed_keeps_no_variable_of_another_back(fake: Fake, monkeypa
 
 
 @pytest.mark.parametrize("damaged", ["", "{", "[]", "{}", '{"processes": [{"pid": 1}]}', '{"processes": []}', "\xff"])
-def test_a_state_that_cannot_be_read_is_none(fake: Fake, cache: Path, damaged: str) -> None:
+def test_an_unreadable_state_is_removed(fake: Fake, cache: Path, damaged: str) -> None:
     run("up", "fake")
     (cache / "runs" / "fake" / "state.json").write_bytes(damaged.encode("latin-1"))
     assert ["fake", "1.0", "yes", "no"] in [line.split() for line in run("status").stdout.splitlines()]
-    assert run("down").stderr == "removed what was left of fake\n"
+    assert run("down").stderr == "removed the remains of fake\n"
     assert [*(cache / "runs").iterdir(), *inside(cache)] == []
 
 
-def test_a_setting_that_means_nothing_is_named(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_setting_is_named(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JMSBRIDGE_BROKERS", "dockr")
-    assert run("up", "fake", code=1).stderr.endswith("error: JMSBRIDGE_BROKERS may be docker or nothing, not 'dockr'\n")
+    assert run("up", "fake", code=1).stderr.endswith("error: JMSBRIDGE_BROKERS may be docker or unset, not 'dockr'\n")
     monkeypatch.setenv("JMSBRIDGE_BROKERS", "")
     run("up", "fake")
 
 
-def test_ctrl_c_is_130_and_a_line(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_ends_with_130_and_one_line(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(say: object) -> Path:
         raise KeyboardInterrupt
 
@@ -160,7 +160,7 @@ def test_ctrl_c_is_130_and_a_line(fake: Fake, monkeypatch: pytest.MonkeyPatch) -
     assert "stopped by Ctrl-C" in run("up", "fake", code=130).stderr
 
 
-def test_ctrl_c_in_a_restart_promises_no_removal(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_in_a_restart_points_to_status(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
@@ -169,7 +169,7 @@ def test_ctrl_c_in_a_restart_promises_no_removal(fake: Fake, monkeypatch: pytest
     with monkeypatch.context() as patch:
         patch.setattr("integration.lab.broker.wait_ready", interrupted)
         said = run("restart", "fake", "--kill", code=130).stderr
-    assert said == "stopped by Ctrl-C; what is up now: python -m integration.lab status\n"
+    assert said == "stopped by Ctrl-C; to see what is up: python -m integration.lab status\n"
     assert "crashed" in run("status").stdout
     run("up", "fake")
     assert ask(FAKE.ports["main"], b"") == b"kept a"

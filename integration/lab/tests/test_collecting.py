@@ -1,4 +1,4 @@
-"""Which tests a run collects, by the brokers that this machine has, and which it leaves to ``make test-brokers``."""
+"""Which tests a run collects, depending on the available brokers, and which are left to ``make test-brokers``."""
 
 import pytest
 
@@ -41,23 +41,23 @@ def _collected(inner: pytest.Pytester, *arguments: str) -> list[str]:
     return [line.split("::")[1] for line in ran.outlines if "::" in line]
 
 
-def test_what_has_no_broker_here_is_not_collected(inner: pytest.Pytester) -> None:
+def test_tests_without_their_broker_are_not_collected(inner: pytest.Pytester) -> None:
     assert _collected(inner) == ["test_none"]
 
 
-def test_a_server_of_somebody_else_counts(inner: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_external_server_counts_as_a_broker(inner: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JMSBRIDGE_RABBITMQ_URL", "rabbitmq://there")
     assert _collected(inner) == ["test_shared", "test_contract", "test_none"]
 
 
-def test_where_brokers_are_required_all_is_collected(inner: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_everything_is_collected_where_brokers_are_required(
+    inner: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("JMSBRIDGE_REQUIRE_BROKERS", "1")
     assert _collected(inner) == ["test_shared", "test_marked", "test_contract", "test_none"]
 
 
-def test_the_contract_level_is_not_left_to_the_other_lane(
-    inner: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_contract_level_is_not_marked_server(inner: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JMSBRIDGE_REQUIRE_BROKERS", "1")
     assert _collected(inner, "-m", "not server") == ["test_contract", "test_none"]
     assert _collected(inner, "-m", "server") == ["test_shared", "test_marked"]

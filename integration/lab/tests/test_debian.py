@@ -1,4 +1,4 @@
-"""Where RabbitMQ's packages come from, and what is said where they cannot be had."""
+"""Where RabbitMQ's packages come from, and the errors on hosts that do not have them."""
 
 import re
 import shutil
@@ -11,13 +11,18 @@ from integration.lab.fetching.tools import need, run
 from integration.lab.servers import rabbitmq_packages as debian
 
 REFUSED = {
-    "ubuntu": ('ID=ubuntu\nPRETTY_NAME="Ubuntu 24.04"\n', "this host is Ubuntu 24.04: RabbitMQ is taken from Debian's"),
-    "nothing": (None, "RabbitMQ is taken from Debian's packages, which needs a Debian host; elsewhere use Docker"),
+    "ubuntu": (
+        'ID=ubuntu\nPRETTY_NAME="Ubuntu 24.04"\n',
+        "this host is Ubuntu 24.04: RabbitMQ is fetched from Debian's",
+    ),
+    "nothing": (None, "RabbitMQ is fetched from Debian's packages, which needs a Debian host; elsewhere use Docker"),
 }
 
 
 @pytest.mark.parametrize("host", REFUSED)
-def test_other_hosts_are_told_what_else_there_is(host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_on_other_hosts_names_alternatives(
+    host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text, message = REFUSED[host]
     release = tmp_path / "os-release"
     if text is not None:

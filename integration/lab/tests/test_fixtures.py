@@ -1,4 +1,4 @@
-"""What a test gets that asks for a real broker where there is none, or where there is a server already."""
+"""The fixtures for real brokers on a machine without brokers, and with external servers."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.
     ("code", "title"),
     [(OWN, "Apache Pulsar"), *((f"def test_it({each.name}): ...", each.title) for each in KINDS.values())],
 )
-def test_what_is_not_fetched_is_skipped_by_name_with_the_remedy(inner: pytest.Pytester, code: str, title: str) -> None:
+def test_a_broker_that_is_not_fetched_is_skipped_with_the_remedy(inner: pytest.Pytester, code: str, title: str) -> None:
     inner.makepyfile(code)
     result = inner.runpytest_inprocess("-rs", "-p", "no:randomly")
     result.assert_outcomes(skipped=1)
@@ -36,7 +36,7 @@ def test_what_is_not_fetched_is_skipped_by_name_with_the_remedy(inner: pytest.Py
 
 
 @pytest.mark.parametrize("code", [SHARED, OWN])
-def test_where_brokers_are_required_that_is_a_failure(
+def test_a_missing_broker_fails_where_brokers_are_required(
     inner: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, code: str
 ) -> None:
     monkeypatch.setenv("JMSBRIDGE_REQUIRE_BROKERS", "1")
@@ -47,30 +47,30 @@ def test_where_brokers_are_required_that_is_a_failure(
     result.stdout.fnmatch_lines(["*`make brokers` fetches it (required by JMSBRIDGE_REQUIRE_BROKERS)*"])
 
 
-def test_a_server_of_somebody_else_is_used(inner: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_external_server_is_used(inner: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JMSBRIDGE_RABBITMQ_URL", "rabbitmq://there")
     inner.makepyfile(SHARED)
     inner.runpytest_inprocess("-p", "no:randomly").assert_outcomes(passed=1)
 
 
-def test_a_server_of_somebody_else_is_only_its_url() -> None:
+def test_an_external_server_has_only_its_url() -> None:
     server = External(KINDS["rabbitmq"], "rabbitmqs://app:secret@there")
     assert server.url() == server.url("rabbitmqs") == "rabbitmqs://app:secret@there"
     assert "secret" not in repr(server)
-    with pytest.raises(BrokerError, match="JMSBRIDGE_RABBITMQ_URL names a server by rabbitmqs, not by amqp"):
+    with pytest.raises(BrokerError, match="JMSBRIDGE_RABBITMQ_URL names a server with rabbitmqs, not with amqp"):
         server.url("amqp")
 
 
-def test_what_only_our_own_brokers_have_is_said_by_the_name_of_the_variable() -> None:
+def test_administration_of_an_external_server_is_refused() -> None:
     server = External(KINDS["rabbitmq"], "rabbitmq://there")
     for name in ("admin", "ctl", "kill", "restart", "certificates"):
-        with pytest.raises(BrokerError, match=f"JMSBRIDGE_RABBITMQ_URL names is somebody else's: no `{name}` here"):
+        with pytest.raises(BrokerError, match=f"JMSBRIDGE_RABBITMQ_URL names is external: no `{name}` here"):
             getattr(server, name)
     with pytest.raises(AttributeError, match="nonsense"):
         getattr(server, "nonsense")  # noqa: B009  # a fixed name would be a finding of mypy's
 
 
-def test_a_variable_that_is_no_url_is_named_without_what_is_in_it(
+def test_a_variable_without_a_url_is_named_without_its_value(
     inner: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JMSBRIDGE_RABBITMQ_URL", "jb:jbpass@127.0.0.1")

@@ -1,4 +1,4 @@
-"""An installation is used only when it is whole, where it was made."""
+"""An installation is used only if it is complete and was not moved."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def never(aside: Path, folder: Path) -> None:
     raise AssertionError("it is there already")
 
 
-def test_made_once_then_used(cache: Path) -> None:
+def test_an_installation_is_made_once(cache: Path) -> None:
     assert installed("it") is None
     folder = install("it", make, fine)
     assert installed("it") == folder
@@ -31,7 +31,7 @@ def test_made_once_then_used(cache: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, BrokerFailed])
-def test_interrupted_leaves_nothing_and_is_made_again(cache: Path, error: type[BaseException]) -> None:
+def test_an_interrupted_installation_is_made_again(cache: Path, error: type[BaseException]) -> None:
     def half(aside: Path, folder: Path) -> None:
         (aside / "half").write_text("")
         raise error
@@ -42,7 +42,7 @@ def test_interrupted_leaves_nothing_and_is_made_again(cache: Path, error: type[B
     assert (install("it", make, fine) / "program").exists()
 
 
-def test_what_fails_its_check_is_not_used(cache: Path) -> None:
+def test_an_installation_that_fails_its_check_is_not_used(cache: Path) -> None:
     def bad(folder: Path) -> None:
         raise BrokerFailed("it does not run")
 
@@ -52,7 +52,7 @@ def test_what_fails_its_check_is_not_used(cache: Path) -> None:
     assert list(places.installations().iterdir()) == []
 
 
-def test_half_of_a_killed_attempt_is_made_again(cache: Path) -> None:
+def test_an_installation_left_incomplete_by_a_kill_is_made_again(cache: Path) -> None:
     for leftover in (".it.part", "it"):
         (places.installations() / leftover).mkdir()
         (places.installations() / leftover / "half").write_text("")
@@ -69,7 +69,7 @@ def test_a_moved_installation_is_made_again(cache: Path, tmp_path: Path, monkeyp
     assert install("it", make, fine) == installed("it")
 
 
-def test_a_lock_that_is_held_is_waited_for(cache: Path) -> None:
+def test_a_held_lock_is_awaited(cache: Path) -> None:
     with (
         places.file_lock("one"),
         pytest.raises(BrokerFailed, match=r"another process has held .*one\.lock for 0\.1 s"),

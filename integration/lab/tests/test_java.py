@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from integration.interop import program
-from integration.interop.program import Running, class_path
+from integration.interop.program import Running
 from integration.lab.errors import BrokerFailed, BrokerUnavailable
+from integration.lab.fetching import programs
+from integration.lab.fetching.programs import class_path
 
 JAVA = '#!/bin/sh\necho "    java.specification.version = 17" >&2\n'
 # Each notes its call, and puts a file where it was told to.
@@ -68,7 +70,7 @@ def test_a_fetch_that_fails_is_no_program_here(tools: Path, cache: Path, pom: Pa
 
 def test_a_fetch_that_hangs_is_no_program_here(tools: Path, pom: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tools / "mvn", "#!/bin/sh\nexec sleep 1000\n")
-    monkeypatch.setattr(program, "_FETCHING", 0.2)
+    monkeypatch.setattr(programs, "_FETCHING", 0.2)
     with pytest.raises(BrokerUnavailable, match=r"cannot be had: mvn did not end within 0\.2 s"):
         class_path("it", pom, {"It.java": ""})
 

@@ -1,4 +1,4 @@
-"""Starting, killing, restarting, sharing and tidying, with a broker that is a few lines of Python."""
+"""Starting, killing, restarting, sharing and cleaning up, with a broker of a few lines of Python."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ from tools.laws.source import ROOT
 
 
 def left_over(cache: Path) -> list[object]:
-    """Processes and folders of brokers that are still there."""
+    """Remaining processes and folders of brokers."""
     return [*(cache / "runs").iterdir(), *inside(cache)]
 
 
@@ -52,7 +52,7 @@ def test_a_restart_keeps_ports_and_data(fake: Fake, kill: bool) -> None:
         assert ask(broker.ports["main"], b"") == b"kept "
 
 
-def test_killed_it_is_gone_with_its_ports(fake: Fake, cache: Path) -> None:
+def test_kill_ends_the_process_and_frees_its_ports(fake: Fake, cache: Path) -> None:
     with start("fake") as broker:
         broker.kill()
         assert not broker.running
@@ -63,7 +63,7 @@ def test_killed_it_is_gone_with_its_ports(fake: Fake, cache: Path) -> None:
         assert broker.running
 
 
-def test_tests_leave_the_default_ports_to_those_who_want_them(fake: Fake) -> None:
+def test_brokers_of_tests_do_not_use_the_default_ports(fake: Fake) -> None:
     with start("fake") as mine, start("fake", keep=True) as usual, start("fake", keep=True) as second:
         assert set(mine.ports.values()).isdisjoint(FAKE.ports.values())
         assert usual.ports == FAKE.ports
@@ -76,14 +76,14 @@ def test_a_default_port_in_use_moves_all_of_them(fake: Fake) -> None:
         assert set(broker.ports.values()).isdisjoint(FAKE.ports.values())
 
 
-def test_one_that_ends_at_once_says_so_with_its_log(fake: Fake, cache: Path) -> None:
+def test_a_broker_that_ends_at_once_is_an_error_with_its_log(fake: Fake, cache: Path) -> None:
     fake.script = "print('no such luck'); raise SystemExit(1)"
     with pytest.raises(BrokerFailed, match=r"Fake broker \(fake-.*it ended while starting[\s\S]*no such luck"):
         start("fake")
     assert left_over(cache) == []
 
 
-def test_one_that_never_answers_is_ended(fake: Fake, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broker_that_never_answers_is_ended(fake: Fake, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake.script = "import signal; print('sulking', flush=True); signal.pause()"
     monkeypatch.setattr(Fake, "start_timeout", 0.5)
     with pytest.raises(BrokerFailed, match=r"not ready after 0\.5 s \(main: "):
@@ -101,7 +101,7 @@ def test_ctrl_c_while_starting_leaves_nothing(fake: Fake, cache: Path, monkeypat
     assert left_over(cache) == []
 
 
-def test_not_fetched_says_what_fetches_it(fake: Fake) -> None:
+def test_the_error_for_a_broker_that_is_not_fetched_names_the_command(fake: Fake) -> None:
     fake.home = None
     with pytest.raises(BrokerUnavailable, match="Fake broker is not fetched: `make brokers` fetches it"):
         start("fake")
@@ -112,13 +112,13 @@ def test_unknown_names_list_the_known_ones(cache: Path) -> None:
         start("nix")
 
 
-def test_a_name_is_given_once(fake: Fake) -> None:
-    with start("fake", instance="one"), pytest.raises(BrokerError, match="'one' is there already"):
+def test_a_name_can_be_used_once(fake: Fake) -> None:
+    with start("fake", instance="one"), pytest.raises(BrokerError, match="'one' exists already"):
         start("fake", instance="one")
     assert find("one") is None
 
 
-def test_what_only_rabbitmq_has(fake: Fake) -> None:
+def test_rabbitmqctl_and_unknown_schemes_are_refused(fake: Fake) -> None:
     with start("fake") as broker:
         with pytest.raises(BrokerError, match="Fake broker has no rabbitmqctl"):
             broker.ctl("status")
@@ -154,11 +154,11 @@ def _owner_of_a_broker(cache: Path) -> tuple[subprocess.Popen[str], str, int]:
     return process, instance, int(port)
 
 
-def test_what_a_killed_process_left_is_swept_by_the_next_start(fake: Fake, cache: Path) -> None:
+def test_brokers_of_a_killed_process_are_removed_at_the_next_start(fake: Fake, cache: Path) -> None:
     process, instance, port = _owner_of_a_broker(cache)
     with process:
         with start("fake"):
-            assert find(instance) is not None, "its owner lives: it is not ours to end"
+            assert find(instance) is not None, "its owner runs, so the sweep must not end it"
         os.kill(process.pid, signal.SIGKILL)
     assert ask(port, b"") == b"kept ", "it outlives its owner for a while"
     with start("fake") as mine:
@@ -167,14 +167,14 @@ def test_what_a_killed_process_left_is_swept_by_the_next_start(fake: Fake, cache
         assert [path.name for path in (cache / "runs").iterdir()] == [mine.instance]
 
 
-def test_a_folder_without_a_state_is_swept(fake: Fake, cache: Path) -> None:
+def test_a_folder_without_a_state_is_removed(fake: Fake, cache: Path) -> None:
     with start("fake", keep=True) as broker:
         (broker.folder / "state.json").unlink()
         assert states.sweep() == [broker.instance]
         assert left_over(cache) == []
 
 
-def test_several_share_one_and_the_last_stops_it(fake: Fake, cache: Path) -> None:
+def test_a_shared_broker_is_stopped_by_its_last_user(fake: Fake, cache: Path) -> None:
     mine = join("fake", "shared")
     again = join("fake", "shared")
     assert again.ports == mine.ports
@@ -198,7 +198,7 @@ leave(broker)
 """
 
 
-def test_a_shared_one_that_died_is_started_again(fake: Fake) -> None:
+def test_a_shared_broker_that_crashed_is_started_again(fake: Fake) -> None:
     broker = join("fake", "shared")
     broker.kill()
     again = join("fake", "shared")
@@ -207,7 +207,7 @@ def test_a_shared_one_that_died_is_started_again(fake: Fake) -> None:
     leave(again)
 
 
-def test_a_recycled_process_number_is_nobody(fake: Fake) -> None:
+def test_a_reused_process_id_is_not_the_old_process(fake: Fake) -> None:
     me = myself()
     assert me.alive
     impostor = type(me)(me.pid, me.started + "0")

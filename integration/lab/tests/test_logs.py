@@ -1,4 +1,4 @@
-"""``logs --follow`` goes on with what comes, in a container too, and Ctrl-C is its ordinary end."""
+"""``logs --follow`` prints new lines, of a container too, and Ctrl-C ends it normally."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ app(["logs", "fake", "--lines", "1", "--follow"])
 """
 
 
-def test_what_comes_is_shown_until_ctrl_c(fake: Fake) -> None:
+def test_follow_prints_new_lines_until_ctrl_c(fake: Fake) -> None:
     with (
         start("fake", instance="fake", keep=True) as broker,
         subprocess.Popen(
@@ -40,7 +40,7 @@ def test_what_comes_is_shown_until_ctrl_c(fake: Fake) -> None:
         assert following.returncode == 0
 
 
-def test_it_ends_with_the_broker(fake: Fake) -> None:
+def test_follow_ends_with_the_broker(fake: Fake) -> None:
     with start("fake") as broker:
         followed = broker.follow(1)
         assert next(followed) == "listening\n"
@@ -48,7 +48,7 @@ def test_it_ends_with_the_broker(fake: Fake) -> None:
         assert "".join(followed) == ""
 
 
-def test_lines_that_end_as_on_windows_come_once(fake: Fake) -> None:
+def test_windows_line_ends_are_printed_once(fake: Fake) -> None:
     with start("fake") as broker:
         with broker.log_file.open("ab") as file:
             file.write(b"one\r\ntwo\r\nthree\r\n")
@@ -60,7 +60,7 @@ def test_the_last_lines() -> None:
     assert [last_lines("a\nb\n", count) for count in range(4)] == ["", "b\n", "a\nb\n", "a\nb\n"]
 
 
-# It writes down how it was called, and what it follows does not end by itself.
+# It records its calls; what it follows does not end by itself.
 ENGINE = """#!/bin/sh
 echo "$@" >> "$CALLS"
 case " $* " in
@@ -70,7 +70,7 @@ esac
 """
 
 
-def test_a_container_is_followed_by_its_engine(fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_follow_of_a_container_uses_docker(fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "docker").write_text(ENGINE)
     (tmp_path / "docker").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")

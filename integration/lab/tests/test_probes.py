@@ -1,4 +1,4 @@
-"""A listener is ready when it answers in its own protocol, and not before."""
+"""A listener is ready when it answers in its protocol, and not before."""
 
 import socket
 import threading
@@ -16,7 +16,7 @@ Listener = Callable[[bytes], int]
 
 @pytest.fixture
 def listener() -> Iterator[Listener]:
-    """Starts a server that answers its one caller with fixed bytes, and gives its port."""
+    """Start a server that answers its one client with fixed bytes; return its port."""
     servers: list[socket.socket] = []
     threads: list[threading.Thread] = []
 
@@ -53,22 +53,22 @@ CASES: dict[str, tuple[Callable[[int], Probe], bytes]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_right_answer_is_readiness(name: str, listener: Listener) -> None:
+def test_a_listener_with_the_right_answer_is_ready(name: str, listener: Listener) -> None:
     probe, answer = CASES[name]
     assert probe(listener(answer))() == ""
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_another_protocol_is_not(name: str, listener: Listener) -> None:
+def test_a_listener_of_another_protocol_is_not_ready(name: str, listener: Listener) -> None:
     probe, _ = CASES[name]
-    asked = 2 if name == "epmd" else 8  # no probe shows more of an answer than it reads
+    asked = 2 if name == "epmd" else 8  # errors show only the part of an answer that the probe reads
     shown = repr(b"HTTP/1.1"[:asked])[:-1]
     assert f"answered {shown}" in probe(listener(b"HTTP/1.1 400 Bad Request\r\n\r\n"))()
     assert probe(listener(b"ERROR\nmessage:no\n\n\0 and more of it"))() != ""
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_closed_connection_is_not(name: str, listener: Listener) -> None:
+def test_a_closed_connection_is_not_ready(name: str, listener: Listener) -> None:
     probe, answer = CASES[name]
     assert "answered" in probe(listener(answer[:1]))()
 
@@ -84,7 +84,7 @@ def test_waiting_ends_with_the_process() -> None:
         wait_ready({"one": lambda: "bad"}, lambda: False, 30)
 
 
-def test_what_was_ready_is_not_asked_again() -> None:
+def test_a_ready_listener_is_not_asked_again() -> None:
     asked: list[str] = []
 
     def one() -> str:

@@ -1,4 +1,4 @@
-"""Messages that are put aside, here or by the broker: none goes because its time to live is over, or has no place."""
+"""Messages dead-lettered by the client or the broker: none is lost by expiry or for lack of a dead-letter queue."""
 
 import time
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from integration.rabbitmq.support import Client
 from jmsbridge.spi import AccessDenied, Address, Outcome
 from jmsbridge.testing.suite.contract.support import Answer, settle
 from jmsbridge.testing.suite.support import eventually, text_of
-from jmsbridge.transport import dead_letters
+from jmsbridge.transport.deliveries import dead_letters
 from jmsbridge_rabbitmq import RabbitOptions
 
 Clients = Callable[..., Client]
@@ -42,7 +42,7 @@ def test_a_dead_letter_outlives_its_time_to_live(
 
 
 @pytest.mark.filterwarnings("ignore::jmsbridge.EmulationWarning")
-def test_looking_at_dead_letters_leaves_them_there(broker: Broker, name: str) -> None:
+def test_browsing_dead_letters_leaves_them_there(broker: Broker, name: str) -> None:
     with jmsbridge.connect(broker.url(), dead_letter_queue=f"{name}-dead", max_redeliveries=0) as connection:
         connection.start()
         session = connection.create_session(session_mode=jmsbridge.SESSION_TRANSACTED)
@@ -64,10 +64,10 @@ def test_looking_at_dead_letters_leaves_them_there(broker: Broker, name: str) ->
 
 @pytest.mark.parametrize("queue_type", ["classic", "quorum"])
 @pytest.mark.parametrize("dialect", ["amqp", "jms"])
-def test_what_the_broker_puts_aside_because_its_time_is_over_is_seen(
+def test_messages_that_the_broker_dead_letters_at_their_expiry_are_delivered(
     broker: Broker, clients: Clients, name: str, dialect: str, queue_type: str
 ) -> None:
-    """A queue with x-dead-letter-exchange, as a user may configure it: the broker takes the time to live away."""
+    """A queue with x-dead-letter-exchange, as users configure it: the broker removes the time to live."""
     aside = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": f"{name}-dead", "x-queue-type": queue_type}
     broker.admin.put(f"/api/queues/%2F/{name}", {"durable": True, "arguments": aside})
     broker.admin.put(f"/api/queues/%2F/{name}-dead", {"durable": True})
@@ -78,8 +78,8 @@ def test_what_the_broker_puts_aside_because_its_time_is_over_is_seen(
     assert (found.body, found.expiration) == ("too late", 0)
 
 
-def test_what_waited_for_its_delivery_time_still_expires(client: Client, name: str) -> None:
-    """The broker notes a death of it as well."""
+def test_a_delayed_message_still_expires(client: Client, name: str) -> None:
+    """The broker adds an x-death header to such a message as well."""
     begun = now()
     client.send(Address(name), "expires", delivery_time=begun + LIFE, expiration=begun + LIFE + 1)
     client.send(Address(name), "lives", delivery_time=begun + 2 * LIFE, expiration=begun + 60_000)
@@ -95,14 +95,14 @@ def test_what_waited_for_its_delivery_time_still_expires(client: Client, name: s
 
 @pytest.fixture
 def restricted(broker: Broker, clients: Clients, name: str) -> Callable[[], Client]:
-    """Clients whose user may make one queue, and no dead-letter queue."""
+    """Clients whose user may declare one queue, but no dead-letter queue."""
     broker.admin.put(f"/api/users/{name}", {"password": "pw", "tags": ""})
     broker.admin.put(f"/api/permissions/%2F/{name}", {"configure": f"^{name}$", "write": ".*", "read": ".*"})
     options = RabbitOptions(dead_letter_queue=f"{name}-dead")
     return lambda: clients(broker, user=name, password="pw", options=options)
 
 
-def test_what_cannot_be_put_aside_comes_again_after_a_pause(
+def test_a_message_that_cannot_be_dead_lettered_is_redelivered_after_a_pause(
     restricted: Callable[[], Client], name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dead_letters, "PAUSE", 2.0)
@@ -122,7 +122,7 @@ def test_what_cannot_be_put_aside_comes_again_after_a_pause(
     assert len(answer.answers) == 1
 
 
-def test_what_cannot_be_put_aside_is_logged_where_nobody_asks(
+def test_a_failed_dead_letter_is_logged_without_a_ticket(
     restricted: Callable[[], Client], name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     client = restricted()
@@ -139,9 +139,7 @@ def test_what_cannot_be_put_aside_is_logged_where_nobody_asks(
     assert box.bodies == ["a", "b"]
 
 
-def test_a_consumer_that_is_closed_in_that_pause_gives_the_message_back(
-    restricted: Callable[[], Client], name: str
-) -> None:
+def test_a_consumer_closed_during_that_pause_requeues_the_message(restricted: Callable[[], Client], name: str) -> None:
     client = restricted()
     client.send(Address(name), "poison", "next")
     subscription, box = client.consume(Address(name), 1)
@@ -158,7 +156,7 @@ def test_a_consumer_that_is_closed_in_that_pause_gives_the_message_back(
 
 
 @pytest.mark.filterwarnings("ignore::jmsbridge.EmulationWarning")
-def test_poison_that_has_no_place_is_no_loop_and_the_application_is_told(
+def test_a_poison_message_without_a_dead_letter_queue_is_paused_and_reported(
     broker: Broker, restricted: Callable[[], Client], name: str
 ) -> None:
     restricted().send(Address(name), "poison", "good")
@@ -177,13 +175,13 @@ def test_poison_that_has_no_place_is_no_loop_and_the_application_is_told(
         session.create_consumer(session.create_queue(name)).message_listener = listener
         connection.start()
         eventually(lambda: told and "good" in seen, 10.0)
-        time.sleep(1.0)  # sleep: nothing more may come
+        time.sleep(1.0)  # sleep: no further message may come
         assert seen == ["poison", "poison", "good"]
         (why,) = told
         assert f"'{name}-dead'" in str(why)
 
 
 @pytest.mark.parametrize("wrong", ["amq.foo", "x" * 300, "a%0Ab"])
-def test_a_dead_letter_queue_that_can_be_none_is_refused_before_connecting(broker: Broker, wrong: str) -> None:
+def test_an_invalid_dead_letter_queue_is_refused_before_connecting(broker: Broker, wrong: str) -> None:
     with pytest.raises(jmsbridge.ConfigurationError, match="option 'dead_letter_queue'"):
         jmsbridge.connect(f"{broker.url()}?dead_letter_queue={wrong}")

@@ -1,4 +1,4 @@
-"""Delayed messages that the broker takes late: the place where they wait must outlive them."""
+"""Delayed messages that the broker confirms late: their delay queue must not expire before them."""
 
 import time
 from collections.abc import Callable
@@ -17,14 +17,14 @@ Clients = Callable[..., Client]
 
 
 def soon(milliseconds: int) -> int:
-    """The time of delivery."""
+    """The delivery time."""
     return time.time_ns() // 1_000_000 + milliseconds
 
 
-def test_a_delayed_message_that_an_alarm_held_up_outlives_its_waiting_place(
+def test_a_delayed_message_confirmed_late_by_an_alarm_is_not_lost(
     own_broker: StartBroker, clients: Clients, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its place is declared again once the broker has taken the message, which is when its delay begins there."""
+    """The delay queue is declared again after the confirmation, because the delay in the queue begins only then."""
     monkeypatch.setattr(delay_queues, "FRESH", 0.5)
     broker = own_broker("rabbitmq")
     client, address = clients(broker), Address(name)
@@ -42,7 +42,7 @@ def test_a_delayed_message_that_an_alarm_held_up_outlives_its_waiting_place(
     assert [arrival.envelope.body for arrival in box.wait(2, 20.0)] == ["opens the publishing socket", "late"]
 
 
-def test_connections_with_and_without_quorum_queues_delay_by_the_same_time(
+def test_connections_with_and_without_quorum_queues_can_delay_by_the_same_time(
     broker: Broker, clients: Clients, name: str
 ) -> None:
     address, made = Address(name), [clients(broker, options=RabbitOptions(queue_type=one)) for one in (None, "quorum")]
@@ -53,14 +53,17 @@ def test_connections_with_and_without_quorum_queues_delay_by_the_same_time(
         broker.admin.delete(f"/api/queues/%2F/{delay_queues.name_of(delay_queues.bucket(7_000_000), '', quorum)}")
 
 
-def test_a_waiting_place_that_somebody_deleted_is_made_anew(broker: Broker, client: Client, name: str) -> None:
-    address, delay = Address(name), 6_050_000  # nobody else's, and amid those that share its place: 6 to 6.1 million
+def test_a_deleted_delay_queue_is_declared_again(broker: Broker, client: Client, name: str) -> None:
+    address, delay = (
+        Address(name),
+        6_050_000,
+    )  # a delay that no other test uses, in the middle of those that share its queue: 6 to 6.1 million
     client.send(address, "waits", delivery_time=soon(delay))
     place = f"/api/queues/%2F/{delay_queues.name_of(delay_queues.bucket(delay), '')}"
-    assert broker.admin.get(place)["durable"]  # it is there, or this raises
+    assert broker.admin.get(place)["durable"]  # raises if it does not exist
     broker.admin.delete(place)
     answer = client.ask(address, "refused", delivery_time=soon(delay))
     assert isinstance(answer.outcome(), AddressRefused)
     client.send(address, "waits again", delivery_time=soon(delay))
-    assert broker.admin.get(place)["durable"]  # it is there, or this raises
+    assert broker.admin.get(place)["durable"]  # raises if it does not exist
     broker.admin.delete(place)

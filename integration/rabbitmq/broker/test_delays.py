@@ -1,4 +1,4 @@
-"""Delays that the broker cannot keep: refused with their name, and nothing of them is left there."""
+"""Delays that the broker cannot implement: refused with their value, without leaving queues behind."""
 
 import time
 from collections.abc import Callable
@@ -14,7 +14,7 @@ Clients = Callable[..., Client]
 
 
 def due(milliseconds: int) -> int:
-    """The time of delivery."""
+    """The delivery time."""
     return time.time_ns() // 1_000_000 + milliseconds
 
 
@@ -37,7 +37,7 @@ def test_a_delay_over_the_brokers_longest(broker: Broker, client: Client, name: 
     client.send(address, "the channel lives")
 
 
-def test_the_longest_delay_is_taken(broker: Broker, client: Client, name: str) -> None:
+def test_the_longest_delay_is_accepted(broker: Broker, client: Client, name: str) -> None:
     client.send(Address(name), "in ten years or so", delivery_time=due(delay_queues.LONGEST))
     place = delay_queues.name_of(delay_queues.LONGEST, "")
     assert there(broker, place) == [place, place]
@@ -50,7 +50,7 @@ def test_a_delay_without_permission(broker: Broker, clients: Clients, name: str)
     broker.admin.put(f"/api/permissions/%2F/{name}", {"configure": f"^{name}", "write": ".*", "read": ".*"})
     client = clients(broker, user=name, password="pw")
     client.send(Address(name), "may be made")
-    delay = 7_950_000  # nobody else's
+    delay = 7_950_000  # a delay that no other test uses
     error = client.ask(Address(name), "may not wait", delivery_time=due(delay)).outcome()
     assert isinstance(error, AccessDenied)
     assert str(error).startswith(f"delaying a message for queue '{name}' by 8,000,000 ms: RabbitMQ")

@@ -1,4 +1,4 @@
-"""Quorum queues that count what comes back, and drop it or move it: closing loses nothing, on whoever's queue."""
+"""Quorum queues that drop or move messages after too many deliveries: closing loses no message on any queue."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -38,7 +38,7 @@ def either(request: pytest.FixtureRequest) -> Broker:
 
 
 def foreign(broker: Broker, name: str, limit: int | None, **more: Any) -> None:
-    """A quorum queue as others declare it; what is dropped goes to the queue NAME-dead."""
+    """A quorum queue as other programs declare it; dropped messages go to the queue NAME-dead."""
     aside = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": f"{name}-dead"}
     arguments = {"x-queue-type": "quorum", **aside, **more} | ({} if limit is None else {"x-delivery-limit": limit})
     broker.admin.put(f"/api/queues/%2F/{name}", {"durable": True, "arguments": arguments})
@@ -46,13 +46,13 @@ def foreign(broker: Broker, name: str, limit: int | None, **more: Any) -> None:
 
 
 def arguments_of(broker: Broker, name: str, vhost: str = "%2F") -> dict[str, Any]:
-    """What a queue was declared with."""
+    """The arguments of a queue."""
     found: dict[str, Any] = broker.admin.get(f"/api/queues/{vhost}/{name}")["arguments"]
     return found
 
 
 def check_all_there(client: Client, name: str, texts: list[str]) -> None:
-    """Everything comes, nothing was dropped."""
+    """Check that all messages come and none was dropped."""
     assert sorted(fetch(client.link, Address(name), len(texts))) == sorted(texts)
     assert client.link.depth(Address(f"{name}-dead")) == 0
 
@@ -60,7 +60,7 @@ def check_all_there(client: Client, name: str, texts: list[str]) -> None:
 # -- how they are declared
 
 
-def test_what_is_made_here_has_a_limit_that_nobody_reaches(either: Broker, clients: Clients, name: str) -> None:
+def test_queues_that_jmsbridge_declares_have_an_unreachable_limit(either: Broker, clients: Clients, name: str) -> None:
     client = clients(
         either, options=RabbitOptions(queue_type="quorum", dead_letter_queue=f"{name}-dlq"), client_id=name
     )
@@ -76,7 +76,7 @@ def test_what_is_made_here_has_a_limit_that_nobody_reaches(either: Broker, clien
 
 @pytest.fixture
 def quorum_host(broker: Broker, name: str) -> Iterator[str]:
-    """A virtual host whose queues are quorum queues unless they say otherwise."""
+    """A virtual host whose default type of queue is quorum."""
     broker.admin.put(f"/api/vhosts/{name}", {"default_queue_type": "quorum"})
     broker.admin.put(f"/api/permissions/{name}/jb", {"configure": ".*", "write": ".*", "read": ".*"})
     yield name
@@ -102,8 +102,8 @@ def test_a_virtual_host_of_quorum_queues(broker: Broker, clients: Clients, quoru
     assert fetch(client.link, Address("q"), len(TEXTS)) == TEXTS
 
 
-def test_what_comes_back_to_ones_own_queue_has_its_place(either: Broker, clients: Clients, name: str) -> None:
-    """Without any limit RabbitMQ puts it at the end."""
+def test_messages_requeued_to_such_a_queue_keep_their_place(either: Broker, clients: Clients, name: str) -> None:
+    """Without any limit RabbitMQ would put them at the end."""
     client = clients(either, options=RabbitOptions(queue_type="quorum"))
     client.send(Address(name), *TEXTS)
     for _ in range(3):
@@ -120,7 +120,7 @@ def test_what_comes_back_to_ones_own_queue_has_its_place(either: Broker, clients
 
 @pytest.mark.parametrize("limit", [None, -1, 20, 5, 1, 0])
 @pytest.mark.parametrize("way", ["released", "failed", "held", "subscription", "channel", "link"])
-def test_what_goes_back_is_never_dropped(
+def test_requeued_messages_are_never_dropped(
     broker: Broker, clients: Clients, name: str, way: str, limit: int | None
 ) -> None:
     foreign(broker, name, limit)
@@ -144,7 +144,7 @@ def test_what_goes_back_is_never_dropped(
         channel.close()
     check_all_there(client, name, TEXTS)
     if way == "failed":
-        assert max(counts) >= ROUNDS - 2  # they go on counting, whatever the broker counts anew
+        assert max(counts) >= ROUNDS - 2  # the copies continue the count, although the broker starts again
 
 
 def test_a_queue_of_3_10_with_a_limit(rabbitmq3: Broker, clients: Clients, name: str) -> None:
@@ -160,7 +160,7 @@ def test_a_queue_of_3_10_with_a_limit(rabbitmq3: Broker, clients: Clients, name:
     check_all_there(client, name, TEXTS)
 
 
-def test_a_limit_of_a_policy_counts_where_the_option_says_it(broker: Broker, clients: Clients, name: str) -> None:
+def test_a_limit_of_a_policy_counts_if_the_option_states_it(broker: Broker, clients: Clients, name: str) -> None:
     policy = {"pattern": f"^{name}$", "definition": {"delivery-limit": 4}, "apply-to": "queues"}
     broker.admin.put(f"/api/policies/%2F/{name}", policy)
     client = clients(broker, options=RabbitOptions(queue_type="quorum", delivery_limit=4))
@@ -173,8 +173,8 @@ def test_a_limit_of_a_policy_counts_where_the_option_says_it(broker: Broker, cli
     broker.admin.delete(f"/api/policies/%2F/{name}")
 
 
-def test_links_that_break_cost_only_the_first_in_line_its_place(broker: Broker, clients: Clients, name: str) -> None:
-    """What waited behind it was seen by nobody: it goes to the end before its queue drops it."""
+def test_lost_links_cost_only_the_first_message_its_place(broker: Broker, clients: Clients, name: str) -> None:
+    """Messages behind it were only prefetched: they are moved to the end before their queue drops them."""
     foreign(broker, name, 6)
     sender, address = clients(broker), Address(name)
     sender.send(address, *TEXTS)
@@ -186,25 +186,25 @@ def test_links_that_break_cost_only_the_first_in_line_its_place(broker: Broker, 
             seen.append(box.wait(1, 10.0)[0].envelope.body)
             if len(seen) < 4:
                 box.wait(len(TEXTS), 10.0)
-            else:  # those that were delivered too often are copied, and come again
+            else:  # those that were delivered too often are copied and delivered again
                 eventually(lambda box=box: len(box.arrivals) >= len(TEXTS) - 1, 10.0)  # type: ignore[misc]
             proxy.cut()
             eventually(lambda client=client: client.log.losses, 10.0)  # type: ignore[misc]
     dead = sender.link.depth(Address(f"{name}-dead"))
-    assert dead <= 2  # the one that was first each time, and the next one
+    assert dead <= 2  # the message that was first each time, and the next one
     left = fetch(sender.link, address, len(TEXTS) - dead)
     assert set(left) <= set(TEXTS)
     assert len(set(left)) == len(left)
 
 
-def test_what_a_full_queue_does_not_take_at_its_end_stays_here(
+def test_a_message_that_a_full_queue_refuses_at_its_end_is_kept(
     broker: Broker,
     clients: Clients,
     name: str,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """It goes back as ever as long as it may; then it waits here until there is room."""
+    """It is requeued as long as the limit allows; then the client keeps it until there is room."""
     monkeypatch.setattr(copies, "PAUSE", 1.0)
     foreign(broker, name, 3, **{"x-max-length": 1, "x-overflow": "reject-publish"})
     client, address = clients(broker), Address(name)
@@ -230,7 +230,7 @@ def test_what_a_full_queue_does_not_take_at_its_end_stays_here(
 
 @pytest.mark.filterwarnings("ignore::jmsbridge.EmulationWarning")
 @pytest.mark.parametrize("limit", [None, 4, UNREACHED])
-def test_quorum_queues_are_browsed_where_the_option_says_what_policies_set(
+def test_quorum_queues_can_be_browsed_if_the_option_states_the_limit_of_policies(
     broker: Broker, name: str, limit: int | None
 ) -> None:
     foreign(broker, name, limit)
@@ -262,7 +262,7 @@ def test_quorum_queues_are_browsed_where_the_option_says_what_policies_set(
 
 
 @pytest.mark.parametrize("limit", [None, 20, -1, UNREACHED])
-def test_a_limit_is_told(
+def test_a_limit_is_reported(
     broker: Broker, clients: Clients, name: str, limit: int | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     foreign(broker, name, limit)

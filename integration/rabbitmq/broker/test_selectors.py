@@ -68,7 +68,7 @@ SELECTORS = [
 
 
 @pytest.mark.parametrize("dialect", ["amqp", "jms"])
-def test_the_broker_selects_as_we_do(broker: Broker, clients: Clients, name: str, dialect: Dialect) -> None:
+def test_the_broker_selects_as_jmsbridge_does(broker: Broker, clients: Clients, name: str, dialect: Dialect) -> None:
     client = clients(broker, options=RabbitOptions(topic_selectors="broker", dialect=dialect))
     topic = Address(name, topic=True)
     boxes = {}
@@ -86,24 +86,24 @@ def test_the_broker_selects_as_we_do(broker: Broker, clients: Clients, name: str
 
 
 def box_has_all(box: Box) -> bool:
-    """Whether the last one has come."""
+    """Whether the last message has arrived."""
     return LAST in box.bodies
 
 
 def matches(selector: str, message: Envelope) -> bool:
-    """What the specification says."""
+    """The result according to the specification."""
     return compile_selector(selector).matches_envelope(message)
 
 
 def slx(broker: Broker, queue: str) -> list[str]:
-    """The selectors of a queue, as the broker has them."""
+    """The selectors of a queue at the broker."""
     listed = broker.admin.get(f"/api/queues/%2F/{quote(queue, safe='')}/bindings")
     return [each["arguments"].get("rjms_erlang_selector") for each in listed if "-slx-" in each["source"]]
 
 
 @pytest.mark.parametrize(
     ("shared", "durable"),
-    [(True, False), (False, True), (True, True)],  # who is alone and not durable has no name to come back to
+    [(True, False), (False, True), (True, True)],  # an unshared non-durable subscription has no name to resume
     ids=["passing-shared", "durable-alone", "durable-shared"],
 )
 def test_a_changed_selector_replaces_the_old_one(
@@ -155,7 +155,9 @@ def test_a_selector_of_a_temporary_topic(broker: Broker, clients: Clients, name:
     assert [each.envelope.body for each in box.wait(1)] == ["yes"]
 
 
-def test_what_the_plugin_cannot_do_is_refused_and_the_link_lives(broker: Broker, clients: Clients, name: str) -> None:
+def test_selectors_that_the_plugin_lacks_are_refused_and_the_link_stays(
+    broker: Broker, clients: Clients, name: str
+) -> None:
     client = clients(broker, options=AT_BROKER)
     topic = Address(name, topic=True)
     for selector in ("n + 1 > 2", "JMSXDeliveryCount > 1"):
@@ -170,7 +172,7 @@ def test_what_the_plugin_cannot_do_is_refused_and_the_link_lives(broker: Broker,
 
 
 def test_faults_of_the_plugin(broker: Broker, clients: Clients, name: str) -> None:
-    """Those that the page lists; where one is mended, the page is to be mended."""
+    """The faults that the page lists; if one is fixed, the page must change."""
     client = clients(broker, options=AT_BROKER)
     topic = Address(name, topic=True)
     _, box = client.consume(topic, 10, selector="n > 10")

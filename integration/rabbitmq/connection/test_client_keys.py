@@ -15,7 +15,7 @@ _PASSWORD = "only-for-the-key"
 
 @pytest.fixture
 def settings(broker: Broker, tmp_path: Path) -> dict[str, str]:
-    """How to connect to the broker with its client's certificate, but for the password of the key."""
+    """The options for a login with the client certificate, without the password of the key."""
     plain = serialization.load_pem_private_key(broker.certificates.client_key.read_bytes(), None)
     locked = tmp_path / "locked.pem"
     form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8

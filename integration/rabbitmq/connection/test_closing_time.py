@@ -1,4 +1,4 @@
-"""Closing waits for the broker as long as ``close_timeout`` says, and no longer."""
+"""Closing waits for the broker for at most ``close_timeout``."""
 
 import contextlib
 import time
@@ -18,7 +18,7 @@ Clients = Callable[..., Client]
 Proxies = Callable[..., FaultProxy]
 
 _TIMEOUT = 1.0
-_SLACK = 1.0  # seconds for a machine with other work
+_SLACK = 1.0  # seconds, for a busy machine
 _ENDS: dict[str, Callable[[Client, Address], Callable[[], None]]] = {}
 
 
@@ -56,7 +56,7 @@ def closing_the_link(client: Client, address: Address) -> Callable[[], None]:
 
 
 @pytest.mark.parametrize("end", _ENDS)
-def test_an_end_waits_for_a_silent_broker_as_long_as_the_option_says(
+def test_closing_on_a_silent_broker_takes_close_timeout(
     broker: Broker, clients: Clients, name: str, fault_proxy: Proxies, end: str
 ) -> None:
     proxy, address = fault_proxy(broker.url()), Address(name)
@@ -68,7 +68,7 @@ def test_an_end_waits_for_a_silent_broker_as_long_as_the_option_says(
     with pytest.raises(BackendError, match="no answer") if end.startswith("deleting") else contextlib.nullcontext():
         ending()
     assert _TIMEOUT - 0.1 < time.monotonic() - begun < _TIMEOUT + _SLACK
-    eventually(lambda: client.link.pair.thread.ended is not None, 5.0)  # it is given up: whoever uses it makes another
+    eventually(lambda: client.link.pair.thread.ended is not None, 5.0)  # it is given up, so another one is opened
 
 
 class _Nothing(CompletionListener):
@@ -81,7 +81,7 @@ class _Nothing(CompletionListener):
 
 @pytest.mark.filterwarnings("ignore::jmsbridge.EmulationWarning")
 @pytest.mark.parametrize("sends", [False, True])
-def test_a_connection_with_everything_in_it_closes_in_that_time(
+def test_a_connection_with_all_its_objects_closes_in_that_time(
     broker: Broker, name: str, fault_proxy: Proxies, sends: bool
 ) -> None:
     """Sends without an answer, consumers and temporary queues of two sessions share it."""
@@ -105,7 +105,7 @@ def test_a_connection_with_everything_in_it_closes_in_that_time(
     assert time.monotonic() - begun < _TIMEOUT + _SLACK
 
 
-def test_a_slow_broker_is_not_given_up_and_the_end_goes_on(
+def test_a_slow_broker_is_not_given_up_and_the_close_continues(
     broker: Broker, clients: Clients, name: str, fault_proxy: Proxies
 ) -> None:
     proxy, address = fault_proxy(broker.url()), Address(name)
@@ -115,7 +115,7 @@ def test_a_slow_broker_is_not_given_up_and_the_end_goes_on(
     subscription, box = client.consume(address, 20)
     box.wait(1, 20.0)
     begun = time.monotonic()
-    subscription.close()  # the answer stands behind the messages, which need four seconds
+    subscription.close()  # the answer comes after the messages, which need four seconds
     assert time.monotonic() - begun < _TIMEOUT + _SLACK
     client.link.check()
     eventually(lambda: not client.link.subscriptions.open, 20.0)

@@ -1,4 +1,4 @@
-"""How a link opens, or says why it does not: every failure names the broker, the operation and a remedy."""
+"""Opening a link: every failure names the broker, the operation and a remedy."""
 
 import contextlib
 import logging
@@ -33,7 +33,7 @@ def refused(kind: type[BackendError], clients: Clients, broker: Broker | None, *
     return str(caught.value)
 
 
-def test_a_wrong_password_is_told_without_the_password(broker: Broker, clients: Clients) -> None:
+def test_a_wrong_password_is_reported_without_the_password(broker: Broker, clients: Clients) -> None:
     text = refused(AuthenticationFailed, clients, broker, password="not-the-password")
     assert "refused user 'jb'" in text
     assert "not-the-password" not in text
@@ -51,7 +51,7 @@ def test_no_log_has_the_password(broker: Broker, clients: Clients, name: str, ca
 
 
 def test_an_unknown_virtual_host(broker: Broker, clients: Clients) -> None:
-    assert "virtual host" in refused(AccessDenied, clients, broker, path="/nobody-made-this")
+    assert "virtual host" in refused(AccessDenied, clients, broker, path="/no-such-host")
 
 
 def test_a_virtual_host_that_the_user_may_not_use(broker: Broker, clients: Clients, name: str) -> None:
@@ -61,7 +61,7 @@ def test_a_virtual_host_that_the_user_may_not_use(broker: Broker, clients: Clien
     broker.admin.delete(f"/api/vhosts/{name}")
 
 
-def test_virtual_hosts_are_worlds_of_their_own(broker: Broker, clients: Clients, name: str) -> None:
+def test_virtual_hosts_are_separate(broker: Broker, clients: Clients, name: str) -> None:
     broker.admin.put(f"/api/vhosts/{name}", {})
     broker.admin.put(f"/api/permissions/{name}/jb", {"configure": ".*", "write": ".*", "read": ".*"})
     here, there = clients(broker), clients(broker, path=f"/{name}")
@@ -73,8 +73,8 @@ def test_virtual_hosts_are_worlds_of_their_own(broker: Broker, clients: Clients,
     broker.admin.delete(f"/api/vhosts/{name}")
 
 
-def test_nobody_listens(clients: Clients) -> None:
-    with socket.socket() as bound:  # nobody else gets the port, and it does not listen
+def test_a_port_without_listener_is_reported(clients: Clients) -> None:
+    with socket.socket() as bound:  # the port is reserved, and nothing listens on it
         bound.bind(("127.0.0.1", 0))
         url = f"rabbitmq://127.0.0.1:{bound.getsockname()[1]}"
         text = refused(ConnectFailed, clients, None, url=url)
@@ -92,7 +92,7 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
-def test_what_answers_is_no_rabbitmq(clients: Clients, answer: bytes) -> None:
+def test_a_server_that_is_not_rabbitmq_is_reported(clients: Clients, answer: bytes) -> None:
     def say(connection: socket.socket) -> None:
         connection.recv(100)
         connection.sendall(answer)
@@ -107,7 +107,7 @@ def test_what_answers_is_no_rabbitmq(clients: Clients, answer: bytes) -> None:
 def test_silence_has_a_deadline(clients: Clients) -> None:
     with listening(lambda connection: None) as port:
         text = refused(ConnectFailed, clients, None, url=f"rabbitmq://127.0.0.1:{port}", connect_timeout=0.5)
-    assert "no answer in time" in text or "no answer within 0.5 s" in text  # pika's deadline or ours
+    assert "no answer in time" in text or "no answer within 0.5 s" in text  # the deadline of pika or of jmsbridge
 
 
 # -- client ids
@@ -123,7 +123,7 @@ def test_a_client_id_is_free_again_after_a_cut(broker: Broker, clients: Clients,
         made: list[Client] = []
 
         def connected() -> bool:
-            with contextlib.suppress(ClientIdRefused):  # the broker has not noticed yet
+            with contextlib.suppress(ClientIdRefused):  # the broker has not noticed the cut yet
                 made.append(clients(None, url=proxy.through(broker.url()), client_id=name))
             return bool(made)
 
@@ -200,14 +200,14 @@ def test_the_client_certificate_logs_in(broker: Broker, clients: Clients, name: 
     assert box.wait(1)[0].envelope.body == "by certificate"
 
 
-def test_external_login_with_the_certificate_of_nobody(broker: Broker, clients: Clients) -> None:
+def test_external_login_with_the_certificate_of_an_unknown_user(broker: Broker, clients: Clients) -> None:
     files = broker.certificates
     options = tls(broker, login="external", certificate=str(files.server), key=str(files.server_key))
     text = refused(AuthenticationFailed, clients, broker, **options)
     assert "rabbitmq_auth_mechanism_ssl" in text
 
 
-def test_certificate_files_that_are_not_there(broker: Broker, clients: Clients) -> None:
+def test_missing_certificate_files(broker: Broker, clients: Clients) -> None:
     text = refused(ConnectFailed, clients, broker, **tls(broker, ca_file="/nowhere/ca.pem"))
     assert "/nowhere/ca.pem" in text
 

@@ -1,4 +1,4 @@
-"""Ends in the middle of something: what is open is answered, as what it is, and in time."""
+"""Closing and losses during other calls: each pending call gets the right answer, in time."""
 
 import contextlib
 import gc
@@ -38,7 +38,7 @@ Clients = Callable[..., Client]
 _OPEN_OK = bytes.fromhex("000a0029")  # connection.open-ok: the login is over
 
 
-def test_a_channel_closed_in_an_alarm_answers_and_the_link_lives_on(
+def test_a_channel_closed_in_an_alarm_answers_and_the_link_stays(
     own_broker: StartBroker, clients: Clients, name: str
 ) -> None:
     broker = own_broker("rabbitmq")
@@ -60,8 +60,8 @@ def test_a_channel_closed_in_an_alarm_answers_and_the_link_lives_on(
     client.link.check()
 
 
-def test_a_send_taken_back_in_an_alarm_is_never_sent(own_broker: StartBroker, clients: Clients, name: str) -> None:
-    """The broker tells of the alarm when it gets the next message: that one is written, what follows is not."""
+def test_a_send_cancelled_in_an_alarm_is_never_sent(own_broker: StartBroker, clients: Clients, name: str) -> None:
+    """The broker reports the alarm when it gets the next message: that one is written, later ones are not."""
     broker = own_broker("rabbitmq")
     client, address = clients(broker), Address(name)
     client.send(address, "opens the publishing socket")
@@ -84,10 +84,10 @@ def test_a_send_taken_back_in_an_alarm_is_never_sent(own_broker: StartBroker, cl
     assert [each.envelope.body for each in box.wait(3, 10.0)] == ["opens the publishing socket", "written", "waits on"]
 
 
-def test_a_consumer_closed_in_an_alarm_that_holds_up_a_dead_letter(
+def test_a_consumer_closed_while_an_alarm_delays_a_dead_letter(
     own_broker: StartBroker, clients: Clients, name: str
 ) -> None:
-    """The broker tells of the alarm only when it gets the copy: the close waits for that already."""
+    """The broker reports the alarm only when it gets the copy, for which the close already waits."""
     broker = own_broker("rabbitmq")
     client, address = clients(broker), Address(name)
     client.send(address, "bad")
@@ -109,25 +109,25 @@ def test_a_consumer_closed_in_an_alarm_that_holds_up_a_dead_letter(
 def test_a_fault_while_writing_is_answered_as_in_doubt(
     client: Client, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever breaks on the I/O thread, nobody waits for the answer in vain."""
+    """An exception on the I/O thread leaves no call without an answer."""
     address = Address(name)
     client.send(address, "opens the publishing socket")
 
     def broken(*_: object) -> None:
-        raise RuntimeError("a fault of ours")
+        raise RuntimeError("a bug")
 
     monkeypatch.setattr(client.link.pair.publishing, "publish", broken)
     answer = client.ask(address, "never written")
     error = answer.outcome()
     assert isinstance(error, LinkLost)
     assert error.in_doubt
-    assert "a fault of ours" in str(error)
+    assert "a bug" in str(error)
     eventually(lambda: len(client.log.losses) == 1, 10.0)
 
 
 @pytest.fixture
 def far(broker: Broker, clients: Clients, name: str, fault_proxy: Callable[..., FaultProxy]) -> Iterator[Client]:
-    """A client with a virtual host of its own, far enough away to send several messages before an answer comes."""
+    """A client with its own virtual host, with enough delay to send several messages before an answer comes."""
     broker.admin.put(f"/api/vhosts/{name}")
     proxy = fault_proxy(broker.url())
     client = clients(None, url=proxy.through(broker.url()), path=f"/{name}")
@@ -139,7 +139,7 @@ def far(broker: Broker, clients: Clients, name: str, fault_proxy: Callable[..., 
     broker.admin.delete(f"/api/vhosts/{name}")
 
 
-def test_what_stands_behind_a_send_that_costs_the_channel_goes_out_with_the_next(far: Client) -> None:
+def test_sends_behind_one_that_closes_the_channel_are_repeated_on_the_next(far: Client) -> None:
     topic, queue = Address("topic", topic=True), Address("queue")
     first, refused = far.ask(queue, "first"), far.ask(topic)
     later = [far.ask(queue, str(number)) for number in range(3)]
@@ -154,7 +154,7 @@ def test_what_stands_behind_a_send_that_costs_the_channel_goes_out_with_the_next
     assert not far.log.losses
 
 
-def test_one_of_two_sends_costs_the_channel_and_nobody_knows_which(far: Client) -> None:
+def test_two_sends_that_may_have_closed_the_channel_are_in_doubt(far: Client) -> None:
     topic, queue = Address("topic", topic=True), Address("queue")
     doubtful = [far.ask(topic), far.ask(queue), far.ask(topic)]
     later = far.ask(queue)
@@ -168,7 +168,7 @@ def test_one_of_two_sends_costs_the_channel_and_nobody_knows_which(far: Client) 
 def test_a_refused_topic_is_not_taken_for_a_queue_that_the_refusal_names(
     broker: Broker, clients: Clients, name: str, fault_proxy: Callable[..., FaultProxy]
 ) -> None:
-    """The broker's text ends with the user, after whom this queue is called."""
+    """The broker's text ends with the user, whose name is also the name of this queue."""
     topics = {"exchange": "jms.durable.topic", "write": "^ok", "read": ".*"}
     broker.admin.put(f"/api/users/{name}", {"password": "pw", "tags": ""})
     broker.admin.put(f"/api/permissions/%2F/{name}", dict.fromkeys(("configure", "write", "read"), ".*"))
@@ -193,7 +193,7 @@ def test_a_refused_topic_is_not_taken_for_a_queue_that_the_refusal_names(
     broker.admin.delete(f"/api/users/{name}")
 
 
-def test_a_consumer_of_a_queue_that_starts_too_late_holds_no_messages(
+def test_a_consumer_that_starts_too_late_keeps_no_messages(
     client: Client, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = Address(name)
@@ -207,7 +207,7 @@ def test_a_consumer_of_a_queue_that_starts_too_late_holds_no_messages(
     assert not nothing.arrivals
 
 
-def test_closed_consumers_are_let_go(client: Client, name: str) -> None:
+def test_closed_consumers_are_not_referenced(client: Client, name: str) -> None:
     address = Address(name)
     client.send(address, *map(str, range(6)))
 
@@ -242,11 +242,11 @@ def test_a_network_that_falls_silent_after_the_login_is_given_up_in_time(
     begun = time.monotonic()
     with pytest.raises(ConnectFailed, match=r"127\.0\.0\.1.*no answer from RabbitMQ"):
         clients(None, url=proxy.through(broker.url()), client_id="me", connect_timeout=2.0)
-    assert time.monotonic() < begun + 20  # and not after the 30 s that a question may take
+    assert time.monotonic() < begun + 20  # not after the 30 s that a request may take
 
 
-def test_a_consumer_that_never_started_holds_no_messages(client: Client, name: str) -> None:
-    """A quorum queue without a leader, say: when it has one again, the consumer would take what nobody sees."""
+def test_a_consumer_that_never_started_keeps_no_messages(client: Client, name: str) -> None:
+    """For example on a quorum queue without leader: when it has one again, the consumer would take messages."""
     address = Address(name, topic=True)
     late = consumer_channel._DEADLINE
     consumer_channel._DEADLINE = 0.0
@@ -269,9 +269,7 @@ def test_a_consumer_that_never_started_holds_no_messages(client: Client, name: s
     eventually(unsubscribed, 10.0)
 
 
-def test_a_full_dead_letter_queue_is_one_answer_and_nothing_is_lost(
-    broker: Broker, clients: Clients, name: str
-) -> None:
+def test_a_full_dead_letter_queue_is_one_error_and_loses_nothing(broker: Broker, clients: Clients, name: str) -> None:
     dead = f"{name}-dead"
     client = clients(broker, options=RabbitOptions(dead_letter_queue=dead))
     broker.admin.put(
@@ -286,5 +284,5 @@ def test_a_full_dead_letter_queue_is_one_answer_and_nothing_is_lost(
     assert isinstance(answer.outcome(), SendRefused)
     subscription.close()
     assert len(answer.answers) == 1
-    # the broker answers the close before the queue has taken back what the channel held
+    # the broker answers the close before the queue has requeued the messages of the channel
     eventually(lambda: [client.link.depth(Address(each)) for each in (name, dead)] == [2, 1], 10.0)

@@ -1,4 +1,4 @@
-"""What goes wrong at a broker, and who is told what: nothing confirmed is lost, nothing lost is confirmed."""
+"""Failures of the broker and their errors: no confirmed message is lost, no lost message is confirmed."""
 
 import contextlib
 import threading
@@ -32,7 +32,7 @@ MIB = 1024 * 1024
 
 
 def bodies(client: Client, address: Address, count: int) -> list[str]:
-    """The next messages, accepted."""
+    """Receive and accept the next messages; return their bodies."""
     subscription, box = client.consume(address, count)
     found = [arrival.envelope.body for arrival in box.wait(count, 20.0)]
     settle(subscription, box.tokens, Outcome.ACCEPTED)
@@ -75,10 +75,10 @@ def test_a_send_to_a_queue_that_was_deleted(broker: Broker, client: Client, name
     assert bodies(client, address, 1) == ["made again"]
 
 
-def test_who_makes_a_deleted_queue_again_with_the_first_send_and_who_with_the_second(
+def test_a_deleted_queue_is_declared_again_by_the_first_or_second_send(
     broker: Broker, clients: Clients, name: str
 ) -> None:
-    """A link that has sent there finds out by a refusal, unless the deletion has ended a consumer of its own."""
+    """A link that has sent to the queue learns of the deletion by a refusal, or by the end of its consumer."""
     address = Address(name)
     links = {how: clients(broker) for how in ("sent", "consumed", "consuming", "stranger")}
     links["sent"].send(address, "known by this")
@@ -106,7 +106,7 @@ def test_a_full_queue_refuses(broker: Broker, client: Client, name: str) -> None
     assert bodies(client, Address(name), len(confirmed)) == confirmed
 
 
-def test_queues_that_others_made_otherwise_are_used_as_they_are(broker: Broker, client: Client, name: str) -> None:
+def test_queues_with_other_arguments_are_used_unchanged(broker: Broker, client: Client, name: str) -> None:
     arguments = {"x-max-priority": 9, "x-message-ttl": 60_000}
     broker.admin.put(f"/api/queues/%2F/{name}", {"durable": True, "arguments": arguments})
     client.send(Address(name), "a", "b")
@@ -141,7 +141,7 @@ def test_headers_over_a_frame(client: Client, name: str) -> None:
 
 @pytest.fixture
 def restricted(broker: Broker, clients: Clients, name: str) -> Client:
-    """A client whose user may do everything with what begins with ``free``, and nothing else."""
+    """A client whose user has all rights on names that begin with ``free``, and no others."""
     broker.admin.put(f"/api/users/{name}", {"password": "pw", "tags": ""})
     rights = {"configure": "^(free|jms)", "write": "^(free|jms|amq.default)", "read": "^(free|jms)"}
     broker.admin.put(f"/api/permissions/%2F/{name}", rights)
@@ -198,14 +198,14 @@ def test_a_silent_network_is_noticed(broker: Broker, clients: Clients, name: str
         assert not client.log.losses
         proxy.stall()
         answer = client.ask(Address(name), "after")
-        eventually(lambda: client.log.losses, 60.0)  # pika allows 5 seconds more than the heart-beat says, twice
+        eventually(lambda: client.log.losses, 60.0)  # pika allows twice 5 seconds more than the heart-beat
         error = answer.outcome()
         assert isinstance(error, LinkLost)
         assert error.in_doubt
         assert len(client.log.losses) == 1
 
 
-def test_both_sockets_live_and_die_together(broker: Broker, client: Client, name: str) -> None:
+def test_the_loss_of_one_socket_ends_both(broker: Broker, client: Client, name: str) -> None:
     client.send(Address(name), "opens the publishing socket")
     client.link.pair.thread.post(lambda: client.link.pair.publishing.break_off(ConnectionError("gone")))
     eventually(lambda: client.log.losses)
@@ -256,7 +256,7 @@ def test_a_killed_broker_keeps_what_it_confirmed(
     client, address = clients(broker, options=options), Address(name)
     client.send(address, "first")
     client.close()
-    broker.restart()  # a quorum queue that is a few seconds old does not survive what follows, RabbitMQ's own fault
+    broker.restart()  # RabbitMQ loses quorum queues that are only a few seconds old when it is killed
     client = clients(broker, options=options)
     answers = [client.ask(address, str(number)) for number in range(5000)]
     eventually(lambda: answers[200].answers, 20.0)
@@ -279,8 +279,8 @@ def test_a_killed_broker_keeps_what_it_confirmed(
     subscription.close()
 
 
-def test_a_quorum_queue_that_another_is_just_making(broker: Broker, clients: Clients, name: str) -> None:
-    """Eight links find the queue before it has a leader; it refuses at first, and the first send waits for that."""
+def test_a_quorum_queue_that_is_being_created_by_another_link(broker: Broker, clients: Clients, name: str) -> None:
+    """Eight links find the queue before it has a leader; it refuses at first, and the first send is repeated."""
     links = [clients(broker, options=RabbitOptions(queue_type="quorum")) for _ in range(8)]
     patience = publisher._TRIES * publisher._PAUSE
     for number in range(5):
@@ -291,7 +291,7 @@ def test_a_quorum_queue_that_another_is_just_making(broker: Broker, clients: Cli
             if error is None:
                 continue
             assert isinstance(error, SendRefused)
-            assert time.monotonic() - begun > patience  # a slow machine has no leader by then either
+            assert time.monotonic() - begun > patience  # on a slow machine there is no leader by then either
             eventually(lambda link=link, to=address: link.ask(to).outcome(10.0) is None, 20.0)  # type: ignore[misc]
 
 
@@ -306,4 +306,4 @@ def test_a_queue_that_stays_full_refuses_soon(broker: Broker, clients: Clients, 
     begun, sends = time.monotonic(), 20
     for _ in range(sends):
         assert isinstance(other.ask(Address(name)).outcome(), SendRefused)
-    assert time.monotonic() - begun < sends * publisher._TRIES * publisher._PAUSE / 2  # no patience for any of them
+    assert time.monotonic() - begun < sends * publisher._TRIES * publisher._PAUSE / 2  # none of them was repeated

@@ -1,4 +1,4 @@
-"""A durable subscription that the broker still sees in use by the link that died."""
+"""A durable subscription that is still in use by the lost link, as the broker sees it."""
 
 import contextlib
 import logging
@@ -15,15 +15,17 @@ from jmsbridge.testing.proxy import FaultProxy
 from jmsbridge.testing.suite.support import Collector, eventually, send_texts
 from jmsbridge_rabbitmq import RabbitOptions
 
-_PATIENCE = 30.0  # seconds for what a loaded machine does late
+_PATIENCE = 30.0  # seconds, generous for a loaded machine
 
 
-def test_a_subscription_that_still_counts_as_in_use(
+def test_a_subscription_that_is_still_in_use_by_the_lost_link(
     broker: Broker, name: str, fault_proxy: Callable[..., FaultProxy], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Who holds it here is the link that died, as the broker sees it; when it has noticed, all goes on."""
+    """When the broker has noticed the loss, the subscription can be used again."""
     caplog.set_level(logging.INFO, "jmsbridge.link")
-    ghost = Client(broker, options=RabbitOptions(subscription_names="java"))  # whose names may be anybody's
+    ghost = Client(
+        broker, options=RabbitOptions(subscription_names="java")
+    )  # for which names of other programs are possible
     proxy, topic = fault_proxy(broker.url()), Topic(name)
     with (
         contextlib.closing(ghost),
@@ -42,7 +44,7 @@ def test_a_subscription_that_still_counts_as_in_use(
         def taken() -> bool:
             try:
                 held.append(ghost.consume(Address(name, topic=True), durable=True, key=f"{name}.sub")[0])
-            except BackendError:  # the cut has not reached the broker
+            except BackendError:  # the broker has not noticed the cut
                 return False
             return True
 

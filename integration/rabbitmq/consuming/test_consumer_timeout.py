@@ -1,4 +1,4 @@
-"""The broker's own deadline for acknowledgements: it costs the session that misses it its channel, and nothing else."""
+"""The broker's deadline for acknowledgements: a session that misses it loses its channel, and nothing else."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ _LONG = 20.0  # seconds
 
 
 def wait_for_acknowledgements(broker: Broker, milliseconds: int) -> None:
-    """For so long the broker waits on channels that are opened from now on; it looks every half second."""
+    """Set the deadline for channels that are opened from now on; the broker checks every half second."""
     settings = {"consumer_timeout": milliseconds, "channel_tick_interval": 500}
     terms = (f"application:set_env(rabbit, {setting}, {value})" for setting, value in settings.items())
     broker.ctl("eval", ", ".join(terms) + ".")
@@ -39,7 +39,7 @@ def received(message: Message | None) -> Message:
 
 
 def test_only_its_channel_is_lost(hurried: Broker, name: str) -> None:
-    """With all that it was used for, said once; the link lives on, and so do its other channels."""
+    """The loss of the channel is reported once; the link and its other channels are not affected."""
     client = Client(hurried)
     try:
         address, elsewhere = Address(name), Address(f"{name}-other")
@@ -88,7 +88,9 @@ def _refuses_everything(client: Client, address: Address) -> None:
         client.consume(address)
 
 
-def test_the_session_goes_on_and_the_application_is_told_why(hurried: Broker, connect: Connect, name: str) -> None:
+def test_the_session_continues_and_the_application_gets_the_reason(
+    hurried: Broker, connect: Connect, name: str
+) -> None:
     connection, told = connect(hurried), list[Exception]()
     connection.exception_listener = told.append
     session, queue = connection.create_session(acknowledge_mode=CLIENT_ACKNOWLEDGE), Queue(name)
@@ -107,7 +109,7 @@ def test_the_session_goes_on_and_the_application_is_told_why(hurried: Broker, co
     assert error.error_code == "ChannelLost"
     assert name in str(error)
     assert "consumer_timeout" in str(error)
-    held.acknowledge()  # too late, and no error: the message comes again
+    held.acknowledge()  # too late, but no error: the message comes again
     again = received(consumer.receive(timeout=_LONG))
     assert again.get_body(str) == "held"
     assert again.jms_redelivered

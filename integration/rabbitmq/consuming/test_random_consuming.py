@@ -1,4 +1,4 @@
-"""Any sequence of grants, drains and settlements: credit is kept, nothing stalls, is lost or comes twice."""
+"""Any sequence of grants, drains and settlements: credit is respected, no message stalls, is lost or duplicated."""
 
 import random
 from collections import Counter
@@ -20,7 +20,7 @@ MESSAGES = 120
 
 
 class Walk:
-    """One subscription under random verbs, with what must hold after each."""
+    """One subscription with random calls, and the conditions that hold after each."""
 
     def __init__(self, client: Client, address: Address, seed: int, window: int, deferred: bool, exact: bool) -> None:
         self.random = random.Random(seed)
@@ -32,11 +32,11 @@ class Walk:
         self.given_back = 0
 
     def check(self) -> None:
-        """No more has come than was asked for."""
+        """Check that no more messages have come than the credit allows."""
         assert len(self.box.arrivals) <= self.granted
 
     def unsettled(self) -> list[Any]:
-        """What arrived since the last settlement, in order."""
+        """The unsettled arrivals, in order."""
         return self.box.arrivals[self.settled :]
 
     def step(self) -> None:
@@ -57,12 +57,12 @@ class Walk:
         self.check()
 
     def grant(self, count: int) -> None:
-        """Ask for more."""
+        """Grant credit."""
         self.granted += count
         self.subscription.grant(count)
 
     def settle(self, outcome: Outcome, most: int = 50) -> None:
-        """Settle some of what came, with or without waiting."""
+        """Settle some of the arrivals, with or without waiting."""
         part = self.unsettled()[: self.random.randint(0, most)]
         if not part:
             return
@@ -76,7 +76,7 @@ class Walk:
             self.subscription.settle(tokens, outcome)
 
     def finish(self) -> None:
-        """Take everything that is left."""
+        """Take the remaining messages."""
 
         def over() -> bool:
             part = self.unsettled()
@@ -112,7 +112,7 @@ def test_any_sequence_of_verbs(
         for _ in range(60):
             walk.step()
         if seed % 2:
-            walk.subscription.close()  # in whatever state it is; another one goes on
+            walk.subscription.close()  # closed in any state; another one continues
             done, walk = walk.done, Walk(client, address, seed, window, deferred, exact=kind == "classic")
             walk.done = done
         walk.finish()

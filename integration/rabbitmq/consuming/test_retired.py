@@ -1,4 +1,4 @@
-"""Consumers that ask for nothing any more, and those that begin anew: what was pushed to them is not lost on them."""
+"""Closed, drained and renewed consumers: messages that were already pushed to them are not lost or delayed."""
 
 import random
 import threading
@@ -34,19 +34,19 @@ def connection(broker: Broker, name: str) -> Iterator[Connection]:
 
 
 def open_queue(broker: Broker, name: str, kind: str) -> None:
-    """A queue of that kind, whose limit of deliveries nobody meets."""
+    """A queue of that kind, with an unreachable delivery limit."""
     arguments = {"x-queue-type": kind} | ({"x-delivery-limit": -1} if kind == "quorum" else {})
     broker.admin.put(f"/api/queues/%2F/{name}", {"durable": True, "arguments": arguments})
 
 
 def receive_marks(consumer: MessageConsumer, count: int) -> list[tuple[str, bool]]:
-    """That many texts, and whether each is marked as redelivered."""
+    """Receive ``count`` texts, each with its redelivered mark."""
     messages = [consumer.receive(timeout=10) for _ in range(count)]
     return [(text_of(message), message.jms_redelivered) for message in messages if message is not None]
 
 
 def wait_left(link: object) -> None:
-    """Wait until a link has no consumers. A quorum queue counts those that ended as long as they hold messages."""
+    """Wait until a link has no consumers. A quorum queue counts cancelled ones as long as they have messages."""
     assert isinstance(link, Link)
     flows = [each._channel for each in link.subscriptions.open]
     eventually(lambda: not any(flow.is_consuming or flow.is_busy for flow in flows), 10.0)
@@ -76,8 +76,8 @@ def test_a_closed_consumer_takes_no_message(
         assert receive_marks(heir, 1) == [("first", True)]
 
 
-def test_what_comes_while_a_consumer_closes_goes_to_others(connection: Connection, name: str) -> None:
-    """Before its end is certain it may be sent some; they come to the others as soon as it is."""
+def test_messages_that_arrive_while_a_consumer_closes_go_to_others(connection: Connection, name: str) -> None:
+    """Until its cancellation is confirmed it may get some; they then go to the others at once."""
     holding = connection.create_session(transacted=True)
     sending, other = connection.create_session(), connection.create_session()
     queue = other.create_queue(name)
@@ -97,10 +97,10 @@ def test_what_comes_while_a_consumer_closes_goes_to_others(connection: Connectio
 
 @pytest.mark.parametrize("durable", [True, False], ids=["durable", "passing"])
 @pytest.mark.parametrize("prefetch", [5, 0])
-def test_a_sharer_that_polls_or_is_stopped_keeps_its_place(
+def test_a_shared_consumer_that_polls_or_is_stopped_keeps_its_subscription(
     broker: Broker, connection: Connection, name: str, durable: bool, prefetch: int
 ) -> None:
-    """Its subscription lives by it, whatever the others do."""
+    """Its subscription exists as long as this consumer, whatever the others do."""
     topic = jmsbridge.Topic(f"{name}-topic")
 
     def share(session: Session) -> MessageConsumer:
@@ -128,7 +128,7 @@ def test_a_sharer_that_polls_or_is_stopped_keeps_its_place(
 
 
 @pytest.mark.parametrize("kept", [True, False], ids=["commit", "rollback"])
-def test_what_a_consumer_that_left_had_delivered_is_still_the_sessions(
+def test_messages_of_a_closed_consumer_still_belong_to_the_session(
     connection: Connection, name: str, kept: bool
 ) -> None:
     holding, other = connection.create_session(transacted=True), connection.create_session()
@@ -149,7 +149,7 @@ def test_what_a_consumer_that_left_had_delivered_is_still_the_sessions(
 
 
 def test_credit_after_a_drain_keeps_the_consumer(broker: Broker, clients: Clients, name: str) -> None:
-    """As ``receive_no_wait`` does it: nothing begins anew, and nothing is marked."""
+    """As ``receive_no_wait`` does: the consumer is not renewed, and no message is marked."""
     client, address = clients(broker), Address(name)
     subscription, box = client.consume(address, 1, window=10, deferred=True)
     client.send(address, "first")
@@ -170,20 +170,20 @@ def test_credit_after_a_drain_keeps_the_consumer(broker: Broker, clients: Client
         client.send(address, str(number))
         box.wait(number + 2, 10.0)
         subscription.settle(box.tokens[-1:], Outcome.ACCEPTED)
-    assert len(started) <= 5  # a larger window once or twice, and none of the hundred drains
+    assert len(started) <= 5  # once or twice for a larger window, but not for the hundred drains
     assert not any(arrival.redelivered for arrival in box.arrivals)
 
 
 # -- returned to the broker
 
 
-def test_who_gives_back_ends_first(broker: Broker, clients: Clients, name: str) -> None:
-    """Else it gets some of it itself, and the others get the rest out of order."""
+def test_a_consumer_is_cancelled_before_its_messages_are_requeued(broker: Broker, clients: Clients, name: str) -> None:
+    """Otherwise it would get some of them itself, and the others the rest out of order."""
     client, other, address = clients(broker), clients(broker), Address(name)
     client.send(address, *"abcdef")
     subscription, box = client.consume(address, 1, window=6)
     box.wait(1, 10.0)
-    eventually(lambda: client.link.depth(address) == 0, 10.0)  # five of them are held, unseen
+    eventually(lambda: client.link.depth(address) == 0, 10.0)  # five of them are held beyond the credit
     _, heir = other.consume(address, 10, window=10)
     settle(subscription, box.tokens, Outcome.FAILED)
     heir.wait(6, 10.0)
@@ -195,8 +195,8 @@ def test_who_gives_back_ends_first(broker: Broker, clients: Clients, name: str) 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("window", [10, 2])
-def test_a_new_window_gives_nothing_back(broker: Broker, clients: Clients, name: str, window: int, kind: str) -> None:
-    """What is on its way to the old consumer comes before what the new one gets: all in order, none marked."""
+def test_a_new_window_requeues_nothing(broker: Broker, clients: Clients, name: str, window: int, kind: str) -> None:
+    """Messages on their way to the old consumer come before those of the new one: all in order, none marked."""
     open_queue(broker, name, kind)
     with FaultProxy.to(broker.url()) as proxy:
         client = clients(None, url=proxy.through(broker.url()), options=RabbitOptions())

@@ -18,7 +18,7 @@ def link(broker: Broker, request: pytest.FixtureRequest) -> Iterator[Client]:
     made.close()
 
 
-def test_given_back_before_later_ones_are_accepted(link: Client, name: str) -> None:
+def test_messages_requeued_before_later_ones_are_accepted_come_again(link: Client, name: str) -> None:
     address = Address(name)
     link.send(address, *map(str, range(10)))
     subscription, box = link.consume(address, 10, window=10)

@@ -11,7 +11,7 @@ from jmsbridge.testing.suite.support import eventually
 Clients = Callable[..., Client]
 
 
-def test_it_waits_a_minute_for_those_who_were_cut_off(broker: Broker, clients: Clients, name: str) -> None:
+def test_the_subscription_exists_for_a_minute_without_consumers(broker: Broker, clients: Clients, name: str) -> None:
     topic, queue = Address(f"{name}-topic", topic=True), f"/api/queues/%2F/jms-cons-shared-.{name}"
     with FaultProxy.to(broker.url()) as proxy:
         first = clients(None, url=proxy.through(broker.url()))

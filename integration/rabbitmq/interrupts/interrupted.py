@@ -1,7 +1,7 @@
 """A program whose main thread is interrupted by real signals while it sends, grants, settles and drains over the SPI.
 
-``python -m integration.rabbitmq.interrupts.interrupted URL QUEUE SECONDS SEED`` prints what it found, as JSON.
-Other threads send and receive over the same link meanwhile. The handler of the signal raises, as that of Ctrl-C does.
+``python -m integration.rabbitmq.interrupts.interrupted URL QUEUE SECONDS SEED`` prints its results as JSON.
+Meanwhile other threads send and receive over the same link. The signal handler raises, like that of Ctrl-C.
 """
 
 import json
@@ -27,11 +27,11 @@ _PATIENCE = 20.0  # seconds after which a thread counts as stuck
 
 
 class Interrupted(BaseException):
-    """What the handler raises."""
+    """Raised by the handler."""
 
 
 class Verdict(msgspec.Struct):
-    """What came of it."""
+    """The results."""
 
     signals: int = 0
     interrupted: dict[str, int] = msgspec.field(default_factory=dict)
@@ -44,11 +44,11 @@ class Verdict(msgspec.Struct):
 
 
 class Signals:
-    """Interrupts the main thread at random moments, by the timer of the system, which knows nothing of Python."""
+    """Interrupts the main thread at random moments with a timer of the operating system."""
 
     def __init__(self, seed: int) -> None:
         self.count = 0
-        self._left = 0  # how many more this attempt may get
+        self._left = 0  # how many more signals this attempt may get
         self._dice = random.Random(seed)
         signal.signal(signal.SIGALRM, self._handle)
 
@@ -64,7 +64,7 @@ class Signals:
         signal.setitimer(signal.ITIMER_REAL, self._dice.choice([1e-6, 20e-6, 100e-6]) * (0.01 + self._dice.random()))
 
     def during(self, verb: Callable[[], Any], most: int = 1) -> bool:
-        """Do it while signals come, at most so many; whether it returned."""
+        """Call a verb while at most ``most`` signals come; return whether it returned."""
         try:
             self._left = most
             self._set()
@@ -77,7 +77,7 @@ class Signals:
 
 
 class _Sender(threading.Thread):
-    """Another session that sends, one confirmed message after the other."""
+    """Another session that sends one confirmed message after another."""
 
     def __init__(self, link: Link, address: Address) -> None:
         super().__init__(daemon=True)
@@ -88,7 +88,7 @@ class _Sender(threading.Thread):
         self._address = address
 
     def run(self) -> None:
-        """Until the end."""
+        """Send until the end."""
         try:
             while not self.ended.is_set():
                 answer, text = Answer(), f"other-{len(self.confirmed)}"
@@ -111,7 +111,7 @@ class _Receiver(threading.Thread):
         self._subscription = link.channel(False).subscribe(Interest(address=address, window=5), self.box)
 
     def run(self) -> None:
-        """Until the end, and until a message has come after the last interrupt."""
+        """Receive until the end, and until a message has come after the last interrupt."""
         try:
             while not self.ended.is_set():
                 self._subscription.grant(1)
@@ -141,7 +141,7 @@ class Program:
         )
 
     def run(self, seconds: float) -> Verdict:
-        """Interrupt for so long, then look what there is."""
+        """Interrupt for this time, then compare the results."""
         sender, receiver = _Sender(self._client.link, self._others), _Receiver(self._client.link, self._others)
         others: tuple[_Sender | _Receiver, ...] = (receiver, sender)  # in the order in which they end
         for each in others:
@@ -175,7 +175,7 @@ class Program:
         return answer, returned
 
     def _send_some(self) -> None:
-        """Asynchronous: whatever was handed over is answered."""
+        """Send asynchronously; every ticket that was passed must be answered."""
         made = [self._send() for _ in range(self._dice.randrange(1, 40))]
         for answer, returned in made:
             if returned:
@@ -194,7 +194,7 @@ class Program:
             self.verdict.stuck.append(f"{what}: no answer")
 
     def _receive(self) -> None:
-        """Take what is there and acknowledge it, some of it twice where nobody knows."""
+        """Receive and acknowledge all messages, some of them twice if the outcome is unknown."""
         self._during("grant", lambda: self._consumer.grant(self._dice.randrange(1, 8)))
         self._settle()
 
@@ -221,7 +221,7 @@ class Program:
                 self.verdict.stuck.append(f"closing the {what}")
 
     def _compare(self) -> None:
-        """Each confirmed message is there once: it was accepted, or it is left."""
+        """Check that each confirmed message exists once: it was accepted, or it is left."""
         left = Counter(self._left())
         for text, (answer, _) in self._sent.items():
             confirmed = answer.answers == [None]

@@ -1,4 +1,4 @@
-"""An interrupted call (Ctrl-C) leaves no thread and no session of its link stuck, and nothing half done."""
+"""An interrupted call (Ctrl-C) blocks no thread and no session of its link, and leaves nothing incomplete."""
 
 import json
 import random
@@ -39,7 +39,7 @@ print(json.dumps([times, slow, left]))
 
 
 def run(*arguments: str, timeout: float) -> str:
-    """What a program prints."""
+    """Run a program; return its output."""
     done = subprocess.run(
         [sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=timeout, check=False
     )
@@ -51,7 +51,7 @@ def run(*arguments: str, timeout: float) -> str:
     ("seconds", "signals"),
     [(4.0, 500), pytest.param(600.0, 100_000, marks=[pytest.mark.long, pytest.mark.timeout(800)])],
 )
-def test_interrupted_verbs_leave_nobody_stuck(broker: Broker, name: str, seconds: float, signals: int) -> None:
+def test_interrupted_verbs_block_no_thread(broker: Broker, name: str, seconds: float, signals: int) -> None:
     seed = str(random.randrange(1 << 30))
     printed = run(
         "-m",
@@ -69,7 +69,7 @@ def test_interrupted_verbs_leave_nobody_stuck(broker: Broker, name: str, seconds
     assert set(verdict.interrupted) == {"send", "grant", "settle", "drain"}
 
 
-def test_an_interrupted_close_is_called_again_and_closes(broker: Broker, name: str) -> None:
+def test_an_interrupted_close_can_be_repeated(broker: Broker, name: str) -> None:
     seed = str(random.randrange(1 << 30))
     times, slow, left = json.loads(run("-c", CLOSING, broker.url(), name, seed, timeout=120))
     assert times > 50, f"seed {seed}"

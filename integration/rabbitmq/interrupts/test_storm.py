@@ -10,12 +10,12 @@ QUEUES = pytest.mark.parametrize("queue_type", ["classic", "quorum"])
 
 @pytest.mark.timeout(180)
 @QUEUES
-def test_calls_that_are_interrupted_lose_nothing(broker: Broker, queue_type: str) -> None:
+def test_interrupted_calls_lose_nothing(broker: Broker, queue_type: str) -> None:
     run_storm(f"{broker.url()}?queue_type={queue_type}", SHORT)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
 @QUEUES
-def test_calls_that_are_interrupted_for_minutes_lose_nothing(broker: Broker, queue_type: str) -> None:
+def test_interrupted_calls_lose_nothing_for_minutes(broker: Broker, queue_type: str) -> None:
     run_storm(f"{broker.url()}?queue_type={queue_type}", 600.0)

@@ -1,6 +1,6 @@
-"""What a broker refuses, as an application meets it: the exception says what was asked, where, and what helps.
+"""Refusals of the broker, as an application gets them: the exception names the operation, the broker and the remedy.
 
-After each, what was confirmed is there, the connection is usable, and closing it leaves nothing behind (``connect``).
+After each, confirmed messages are there, the connection is usable, and closing it leaves no thread (``connect``).
 """
 
 import threading
@@ -29,7 +29,7 @@ MIB = 1024 * 1024
 
 
 def assert_usable(session: Session, queue: Queue, *waiting: str) -> None:
-    """What waits in the queue is there, and a message still goes through."""
+    """Check that the messages of the queue are there, and that another one can be sent and received."""
     send_texts(session, queue, "usable")
     with session.create_consumer(queue) as consumer:
         assert receive_texts(consumer, len(waiting) + 1) == [*waiting, "usable"]
@@ -94,7 +94,7 @@ def test_a_message_over_the_limit(broker: Broker, connect: Connect, name: str) -
 
 
 def test_a_message_over_the_limit_amid_others(broker: Broker, connect: Connect, name: str) -> None:
-    """The broker closes the channel; what is confirmed is there, what is refused is not, all told in order."""
+    """The broker closes the channel; confirmed messages are there, refused ones are not, callbacks are in order."""
     session, queue = connect(broker).create_session(), Queue(name)
     producer = session.create_producer(queue)
     listener = Completions()
@@ -108,7 +108,7 @@ def test_a_message_over_the_limit_amid_others(broker: Broker, connect: Connect, 
     assert sorted(confirmed + doubtful) == ["first", "last"]
     with session.create_consumer(queue) as consumer:
         there = receive_texts(consumer, len(confirmed))
-        while (more := consumer.receive_no_wait()) is not None:  # what is in doubt may be there too
+        while (more := consumer.receive_no_wait()) is not None:  # sends in doubt may be there too
             there.append(text_of(more))
     assert set(confirmed) <= set(there) <= {"first", "last"}
     assert len(there) == len(set(there))
@@ -146,7 +146,7 @@ def test_a_queue_deleted_under_its_consumer(broker: Broker, connect: Connect, na
     assert_usable(session, queue)
 
 
-def test_a_queue_that_others_made_otherwise(broker: Broker, connect: Connect, name: str) -> None:
+def test_a_queue_with_other_arguments(broker: Broker, connect: Connect, name: str) -> None:
     arguments = {"x-max-priority": 9, "x-message-ttl": 60_000}
     broker.admin.put(f"/api/queues/%2F/{name}", {"durable": True, "arguments": arguments})
     assert_usable(connect(broker).create_session(), Queue(name))
@@ -156,7 +156,7 @@ def test_a_queue_that_others_made_otherwise(broker: Broker, connect: Connect, na
 
 
 def test_a_silent_network(broker: Broker, connect: Connect, name: str, fault_proxy: Callable[..., FaultProxy]) -> None:
-    """Half-open: a send ends in doubt when the heart-beats are missed; what was confirmed is there afterwards."""
+    """Half-open: a send ends in doubt after missed heart-beats; confirmed messages are there afterwards."""
     proxy = fault_proxy(broker.url())
     session = connect(proxy.through(broker.url()) + "?heartbeat=3", send_timeout=60.0).create_session()
     producer = session.create_producer(Queue(name))
@@ -173,7 +173,7 @@ def test_a_silent_network(broker: Broker, connect: Connect, name: str, fault_pro
 
 
 def test_a_memory_alarm(own_broker: StartBroker, connect: Connect, name: str) -> None:
-    """Senders wait as long as they said, then hear why; receivers go on; all goes on afterwards, nothing is lost."""
+    """Senders wait for send_timeout and get the reason; receivers continue; afterwards all works, nothing is lost."""
     broker = own_broker("rabbitmq")
     session, queue = connect(broker).create_session(), Queue(name)
     hurried = connect(broker, send_timeout=5.0).create_session().create_producer(queue)
@@ -182,7 +182,7 @@ def test_a_memory_alarm(own_broker: StartBroker, connect: Connect, name: str) ->
     hurried.send("hurried")
     broker.ctl("set_vm_memory_high_watermark", "absolute", "1MiB")
     with pytest.raises((InDoubtException, ResourceAllocationException), match="5 s") as caught:
-        for number in range(10):  # the broker tells of the alarm when it likes
+        for number in range(10):  # the broker may report the alarm late
             hurried.send(f"hurried {number}")
     assert "memory" in str(caught.value) or "unknown" in str(caught.value)
     receiver = connect(broker).create_session().create_consumer(queue)

@@ -1,4 +1,4 @@
-"""Values at the edge of what AMQP 0-9-1 and RabbitMQ take: each travels or is refused, and the link lives on."""
+"""Values at the limits of AMQP 0-9-1 and RabbitMQ: each arrives or is refused, and the link stays."""
 
 import math
 import os
@@ -71,7 +71,7 @@ EDGES: dict[str, Any] = {
     "x-match": "all",
     "x-delay": 5,
 }
-UNSEEN = {"", "x-delay"}  # AMQP has headers of such names, and JMS no properties
+UNSEEN = {"", "x-delay"}  # AMQP allows headers of such names, JMS no properties
 EDGES_OF_HEADERS: dict[str, dict[str, Any]] = {
     "long correlation": {"correlation_id": "c" * 60_000},
     "odd correlation": {"correlation_id": b"\0\xff" * 200},
@@ -89,7 +89,7 @@ EDGES_OF_HEADERS: dict[str, dict[str, Any]] = {
 
 
 def alive(client: Client, name: str) -> None:
-    """The link takes and gives as before."""
+    """Check that the link still sends and receives."""
     queue = Address(f"{name}-alive")
     client.send(queue, "still here")
     _, box = client.consume(queue, 1)
@@ -97,8 +97,8 @@ def alive(client: Client, name: str) -> None:
     assert client.log.losses == []
 
 
-def travels_or_is_refused(client: Client, message: Envelope, name: str) -> Envelope | None:
-    """What came of it; None where it was refused."""
+def arrives_or_is_refused(client: Client, message: Envelope, name: str) -> Envelope | None:
+    """Send a message; return the arrival, or None if it was refused."""
     box = Box()
     subscription = client.channel.subscribe(Interest(address=message.address), box)
     subscription.grant(1)
@@ -118,7 +118,7 @@ def test_properties(broker: Broker, clients: Clients, name: str, dialect: Dialec
     wrong = {}
     for number, (each, value) in enumerate(EDGES.items()):
         address = Address(f"{name}-{number}", topic=topic)
-        found = travels_or_is_refused(client, envelope(address, properties={each: value}), f"{name}-{number}")
+        found = arrives_or_is_refused(client, envelope(address, properties={each: value}), f"{name}-{number}")
         if each in UNSEEN and dialect == "amqp":
             assert found is not None
             assert found.properties == {}
@@ -134,7 +134,7 @@ def test_headers(broker: Broker, clients: Clients, name: str, dialect: Dialect) 
     for number, (each, fields) in enumerate(EDGES_OF_HEADERS.items()):
         address = Address(f"{name}-{number}")
         sent = envelope(address, **fields)
-        found = travels_or_is_refused(client, sent, f"{name}-{number}")
+        found = arrives_or_is_refused(client, sent, f"{name}-{number}")
         if found is None or typed(found) != typed(sent):
             wrong[each] = found
     assert wrong == {}
@@ -149,7 +149,7 @@ NAMES = {
     "300 bytes": "ü" * 150,
     "reserved": "amq.{name}",
     "direct reply": "amq.rabbitmq.reply-to",
-    "direct reply of nobody": "amq.rabbitmq.reply-to.g1h2.{name}",
+    "unknown direct reply": "amq.rabbitmq.reply-to.g1h2.{name}",
     "wildcards": "#.*.{name}",
 }
 VERBS: dict[str, Callable[[Client, str], Any]] = {
@@ -204,13 +204,13 @@ def test_names(broker: Broker, clients: Clients, name: str, verb: str) -> None:
 def test_client_ids(broker: Broker, clients: Clients, name: str, each: str) -> None:
     made: list[Client] = []
     error = attempt(lambda: made.append(clients(broker, client_id=NAMES[each].format(name=name))))
-    if each in REFUSED - {"empty"}:  # which is none
+    if each in REFUSED - {"empty"}:  # the empty id means no client id
         assert isinstance(error, ClientIdRefused)
     else:
         alive(made[0], name)
 
 
-def test_who_wants_a_direct_reply_gets_it(broker: Broker, client: Client, name: str) -> None:
+def test_direct_replies_arrive(broker: Broker, client: Client, name: str) -> None:
     got: list[bytes] = []
     connection = pika.BlockingConnection(pika.URLParameters(broker.url("amqp")))
     try:

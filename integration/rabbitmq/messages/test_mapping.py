@@ -1,4 +1,4 @@
-"""What stands for what on the broker, seen from the broker's side."""
+"""How destinations and subscriptions are mapped to queues and exchanges, seen at the broker."""
 
 import json
 import time
@@ -19,7 +19,7 @@ Clients = Callable[..., Client]
 
 
 def bindings(broker: Broker, queue: str) -> set[tuple[str, str]]:
-    """Exchange and key of each binding, but for the default exchange."""
+    """Exchange and key of each binding, except that of the default exchange."""
     listed = broker.admin.get(f"/api/queues/%2F/{quote(queue, safe='')}/bindings")
     return {(each["source"], each["routing_key"]) for each in listed if each["source"]}
 
@@ -74,7 +74,7 @@ def test_a_durable_subscription_is_a_queue(
     assert marker not in {each["name"] for each in broker.admin.get("/api/exchanges/%2F")}
 
 
-def test_a_shared_subscription_goes_with_its_last_consumer(broker: Broker, clients: Clients, name: str) -> None:
+def test_a_shared_subscription_is_deleted_with_its_last_consumer(broker: Broker, clients: Clients, name: str) -> None:
     one, two = clients(broker), clients(broker)
     queue = f"jms-cons-shared-.{name}"
     first, _ = one.consume(Address(name, topic=True), key=name, shared=True)
@@ -89,7 +89,7 @@ def test_a_shared_subscription_goes_with_its_last_consumer(broker: Broker, clien
     eventually(lambda: queue not in {each["name"] for each in broker.admin.get("/api/queues/%2F")})
 
 
-def test_what_a_link_made_for_itself_goes_with_it(broker: Broker, clients: Clients, name: str) -> None:
+def test_queues_of_a_link_end_with_it(broker: Broker, clients: Clients, name: str) -> None:
     client = clients(broker, client_id=name)
     client.link.declare(Address(f"{name}-q", temporary=True))
     client.link.declare(Address(f"{name}-t", topic=True, temporary=True))
@@ -103,12 +103,12 @@ def test_what_a_link_made_for_itself_goes_with_it(broker: Broker, clients: Clien
     eventually(lambda: own() == set())
 
 
-def test_a_temporary_topic_is_its_own_connections(broker: Broker, clients: Clients, name: str) -> None:
+def test_a_temporary_topic_is_consumed_only_by_its_connection(broker: Broker, clients: Clients, name: str) -> None:
     owner, other = clients(broker), clients(broker)
     topic = owner.link.declare(Address(name, topic=True, temporary=True))
     with pytest.raises(AddressInUse):
         other.consume(topic)
-    other.send(topic, "nobody listens")
+    other.send(topic, "no consumer")
     subscription, box = owner.consume(topic, 10)
     other.send(topic, "reply")
     assert box.wait(1)[0].envelope.body == "reply"
@@ -181,8 +181,8 @@ def test_administration(client: Client, name: str) -> None:
     assert admin.dead_letters == Address("jms.dlq")
 
 
-def test_questions_leave_no_trace(broker: Broker, client: Client, name: str) -> None:
-    """Finding out what a queue is changes nothing about it."""
+def test_passive_requests_change_nothing(broker: Broker, client: Client, name: str) -> None:
+    """Finding the kind of a queue does not change the queue."""
     arguments = {"x-max-priority": 5, "x-message-ttl": 60_000}
     broker.admin.put(f"/api/queues/%2F/{name}", {"durable": True, "arguments": arguments})
     before = broker.admin.get(f"/api/queues/%2F/{name}")["arguments"]
@@ -204,7 +204,7 @@ def test_more_consumers_than_channels(client: Client, name: str) -> None:
     subscription.close()
 
 
-def test_a_window_beyond_what_amqp_counts(client: Client, name: str) -> None:
+def test_a_window_larger_than_the_limit_of_amqp(client: Client, name: str) -> None:
     client.send(Address(name), *"abc")
     _, box = client.consume(Address(name), 1_000_000, window=1_000_000, deferred=True)
     assert [arrival.envelope.body for arrival in box.wait(3)] == list("abc")

@@ -1,4 +1,4 @@
-"""Any mixture of sends from several threads: each is answered once, and what is confirmed is there, in order."""
+"""Any mixture of sends from several threads: each is answered once, and confirmed messages are there in order."""
 
 import random
 import threading
@@ -19,7 +19,7 @@ SENDS = 150
 
 
 class Sender:
-    """One thread's channel and what it sent where."""
+    """One thread, its channel, and its sends by address."""
 
     def __init__(self, client: Client, number: int, addresses: list[Address]) -> None:
         self.channel = client.link.channel(False)
@@ -29,7 +29,7 @@ class Sender:
         self.sent: list[tuple[Address, str, Answer]] = []
 
     def run(self) -> None:
-        """Send without waiting for anything."""
+        """Send without waiting for answers."""
         for count in range(SENDS):
             address = self.random.choice(self.addresses)
             text = f"{self.number}:{count}" + "x" * self.random.choice([0, 10, 5000, 200_000])
@@ -72,7 +72,7 @@ def test_any_mixture_of_sends(broker: Broker, clients: Clients, name: str, seed:
 
 
 def check_queue(client: Client, address: Address, senders: list[Sender]) -> None:
-    """All that was sent there is there, once, and in the order of each sender unless delayed."""
+    """Check that all messages to an address are there, once, and in the order of each sender unless delayed."""
     sent = [[text for where, text, _ in sender.sent if where == address] for sender in senders]
     subscription, box = client.consume(address, 1000, window=1000)
     eventually(lambda: len(box.arrivals) >= sum(map(len, sent)), 20.0)

@@ -1,0 +1,124 @@
+"""``Connection.admin`` on Artemis, by management messages over AMQP 1.0."""
+
+from collections.abc import Callable
+
+import pytest
+
+import jmsbridge
+from integration.lab.broker import Broker
+from integration.networked.conftest import connect, name
+from jmsbridge import Connection, IllegalState, InvalidDestination, JMSSecurityException, Queue, Topic
+from jmsbridge.testing.suite.support import eventually, send_texts
+
+__all__ = ["connect", "name"]
+
+pytest.importorskip("proton", reason="python-qpid-proton is not installed: pip install 'jmsbridge[amqp]' builds it")
+pytestmark = pytest.mark.broker("artemis")
+
+Connect = Callable[..., Connection]
+
+
+def test_queues_are_created_counted_emptied_and_removed(artemis: Broker, connect: Connect, name: str) -> None:
+    connection = connect(artemis)
+    admin, orders, others = connection.admin, Queue(name), Queue(f"{name}-others")
+    for _ in range(2):
+        admin.create(orders)
+    send_texts(connection.create_session(), orders, "a", "b", "c")
+    assert admin.depth(orders) == 3
+    assert admin.move(orders, others, limit=2) == 2
+    assert (admin.depth(orders), admin.depth(others)) == (1, 2)
+    assert admin.move(orders, others, limit=0) == 0
+    assert admin.purge(others) == 2
+    found = {info.destination: info for info in admin.list()}
+    assert (found[orders].depth, found[others].depth) == (1, 0)
+    assert found[orders].oldest is not None
+    for queue in (orders, others):
+        admin.remove(queue)
+        assert admin.depth(queue) == 0
+    assert not {orders, others} & {info.destination for info in admin.list()}
+
+
+def test_selectors_choose_by_headers_and_properties(artemis: Broker, connect: Connect, name: str) -> None:
+    connection = connect(artemis)
+    admin, queue, session = connection.admin, Queue(name), connection.create_session()
+    producer = session.create_producer(queue)
+    for number in range(6):
+        message = session.create_text_message(str(number))
+        message.set_int_property("n", number)
+        message.jms_type = "odd" if number % 2 else "even"
+        producer.send(message, priority=number)
+    assert admin.purge(queue, "JMSType <> 7 OR größe IS NOT NULL") == 0  # a text is not comparable to a number
+    assert admin.purge(queue, "n = 0 OR JMSPriority = 5") == 2
+    assert admin.purge(queue, "JMSType = 'odd'") == 2
+    assert admin.move(queue, Queue(f"{name}-to"), "n > 2") == 1
+    assert admin.depth(queue) == 1
+
+
+def test_what_a_consumer_holds_stays(artemis: Broker, connect: Connect, name: str) -> None:
+    connection = connect(artemis)
+    admin, queue = connection.admin, Queue(name)
+    session = connection.create_session(jmsbridge.CLIENT_ACKNOWLEDGE)
+    consumer = session.create_consumer(queue)
+    sender = connection.create_session()
+    send_texts(sender, queue, "held")
+    held = consumer.receive(timeout=10.0)
+    assert held is not None
+    connection.stop()
+    producer = sender.create_producer(queue)
+    producer.delivery_delay = 60
+    producer.send("later")
+    eventually(lambda: admin.depth(queue) == 2, 10.0)
+    assert admin.purge(queue) == 1
+    assert admin.depth(queue) == 1
+    with pytest.raises(IllegalState, match="consumers"):
+        admin.remove(queue)
+    held.acknowledge()
+
+
+def test_topics_with_their_subscriptions(artemis: Broker, connect: Connect, name: str) -> None:
+    connection = connect(artemis, client_id=f"{name}.client")
+    admin, news, session = connection.admin, Topic(name), connection.create_session()
+    admin.create(news)
+    admin.create(Queue(name))  # both may have one name
+    consumer = session.create_durable_consumer(news, "own.one")
+    session.create_shared_consumer(news, "many").close()
+    other = connect(artemis)
+    shared = other.create_session().create_shared_durable_consumer(news, "everybody's")
+    send_texts(session, news, "a")
+    listed = [
+        (info.destination, info.depth, info.consumers, info.subscription, info.client_id)
+        for info in admin.list()
+        if info.destination.address.name == name
+    ]
+    assert listed == [
+        (Queue(name), 0, 0, None, None),
+        (news, 0, 0, None, None),
+        (news, 1, 1, "everybody's", None),
+        (news, 1, 1, "own.one", f"{name}.client"),
+    ]
+    with pytest.raises(InvalidDestination):  # the queue of a subscription is none of the user's
+        admin.remove(Queue(f"{name}.client.own.one"))
+    with pytest.raises(IllegalState, match="close them first"):
+        admin.remove(news)
+    consumer.close()
+    shared.close()
+    admin.remove(Queue(name))
+    admin.remove(news)
+    assert name not in [info.destination.address.name for info in admin.list()]
+
+
+def test_a_user_without_the_permission_is_told_which_one(artemis: Broker, connect: Connect, name: str) -> None:
+    guest = connect(artemis.url().replace("jb:jbpass@", ""))
+    with pytest.raises(JMSSecurityException, match="permission 'manage'"):
+        guest.admin.list()
+    send_texts(guest.create_session(), Queue(name), "the connection is still there")
+    assert connect(artemis).admin.depth(Queue(name)) == 1
+
+
+@pytest.mark.broker("activemq")
+def test_a_broker_without_administration_over_amqp_says_so(activemq: Broker, connect: Connect, name: str) -> None:
+    admin = connect(activemq).admin
+    assert admin.dead_letters == Queue("ActiveMQ.DLQ")
+    for act in (admin.list, lambda: admin.create(Queue(name)), lambda: admin.purge(Queue(name))):
+        with pytest.raises(jmsbridge.UnsupportedFeature, match=r"Classic .* has no administration over AMQP 1\.0"):
+            act()

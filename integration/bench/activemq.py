@@ -1,0 +1,63 @@
+"""The comparison on ActiveMQ Classic over AMQP 1.0."""
+
+from typing import Any
+
+import msgspec
+
+from integration.bench.over_amqp import LOADER, PACKAGES, QPID, QPID_ASYNC, ROWS, text
+from integration.bench.rows import LONG, MIDDLE, OURS, SLOW, Comparison, Rate, Row
+from integration.lab.broker import Broker
+from integration.lab.starting import start
+from integration.lab.table import MEASURING
+
+__all__ = ["ACTIVEMQ"]
+
+_OPENWIRE = "activemq"
+_GROUP = Row("jmsbridge, confirmed in groups", "window of 1000", OURS, "async", LONG, options="send_confirmation=group")
+_OPENWIRE_ASYNC = Row("OpenWire, own callbacks", "window of 1000", "java", "async", LONG, (), _OPENWIRE, "tcp")
+
+
+class _ClassicQueues(msgspec.Struct, frozen=True):
+    def make(self, server: Broker, name: str, queue_type: str) -> None:
+        self._call(server, "", "addQueue(java.lang.String)", name)
+
+    def empty(self, server: Broker, name: str) -> None:
+        self._call(server, f",destinationType=Queue,destinationName={name}", "purge()")
+
+    def remove(self, server: Broker, name: str) -> None:
+        self._call(server, "", "removeQueue(java.lang.String)", name)
+
+    def _call(self, server: Broker, bean: str, operation: str, *arguments: Any) -> None:
+        name = f"org.apache.activemq:type=Broker,brokerName=jb{bean}"
+        asked = {"type": "exec", "mbean": name, "operation": operation, "arguments": list(arguments)}
+        answer = server.admin.post("/jolokia/", asked)
+        if answer["status"] != 200:
+            raise RuntimeError(f"{operation} of {name}: {answer.get('error')}")
+
+
+def _paced(row: Row) -> Row:
+    """A shorter window, because every confirmation waits for the disk."""
+    return msgspec.structs.replace(row, count=SLOW // 3 if row.count == SLOW else MIDDLE)
+
+
+ACTIVEMQ = Comparison(
+    name="activemq",
+    start=lambda: start("activemq", options=(MEASURING,)),
+    queue_types=("durable",),
+    rows=tuple(map(_paced, (*ROWS, _GROUP, _OPENWIRE_ASYNC))),
+    loader=LOADER,
+    queues=_ClassicQueues(),
+    peer_url=str,
+    rates=(
+        Rate(_GROUP.name, QPID_ASYNC.name, 2.0),
+        Rate(_GROUP.name, _OPENWIRE_ASYNC.name, 2.0),
+        Rate("jmsbridge, transactions", "Qpid JMS, transactions", 1.0),
+    ),
+    costs=(),
+    delayed=(),
+    kept=0,
+    page="performance-activemq.md",
+    text=text("on ActiveMQ Classic", ", with fsync"),
+    packages=PACKAGES,
+    java_clients=f"{QPID}, activemq-client",
+)

@@ -1,0 +1,79 @@
+"""The comparison on Artemis over AMQP 1.0."""
+
+import msgspec
+
+from integration.bench.over_amqp import (
+    ASYNC,
+    BLOCKING,
+    CONTAINER,
+    CREDIT,
+    FAR,
+    FAR_CONTAINER,
+    LOADER,
+    PACKAGES,
+    QPID,
+    QPID_ASYNC,
+    ROWS,
+    SEND,
+    text,
+)
+from integration.bench.rows import FAST, LONG, Comparison, Rate, Row
+from integration.lab.admin.artemis import Management
+from integration.lab.broker import Broker
+from integration.lab.starting import start
+from integration.lab.table import MEASURING
+
+__all__ = ["ARTEMIS"]
+
+_CORE = "artemis"
+_CORE_ROWS = (
+    Row("Artemis core client, completion listener", "window of 1000", "java", "async", LONG, (), _CORE, "tcp"),
+    Row("Artemis core client, transactions", "transactions of 100", "java", "transacted", FAST, (), _CORE, "tcp"),
+    Row("Artemis core client, listener AUTO", "receive", "java", "auto", FAST, (), _CORE, "tcp"),
+)
+
+
+class _ArtemisQueues(msgspec.Struct, frozen=True):
+    def make(self, server: Broker, name: str, queue_type: str) -> None:
+        with _managed(server) as management:
+            management.create(name)
+
+    def empty(self, server: Broker, name: str) -> None:
+        with _managed(server) as management:
+            management.empty(name)
+
+    def remove(self, server: Broker, name: str) -> None:
+        with _managed(server) as management:
+            management.delete(name)
+
+
+def _managed(server: Broker) -> Management:
+    return Management(server.ports["stomp"])
+
+
+ARTEMIS = Comparison(
+    name="artemis",
+    start=lambda: start("artemis", sync=False, options=(MEASURING,)),
+    queue_types=("durable",),
+    rows=(*ROWS, *_CORE_ROWS),
+    loader=LOADER,
+    queues=_ArtemisQueues(),
+    peer_url=str,
+    rates=(
+        Rate(ASYNC.name, QPID_ASYNC.name, 1.0, best=True),
+        Rate(ASYNC.name, CONTAINER.name, 2.0),
+        Rate(SEND.name, BLOCKING.name, 1.5),
+        Rate("jmsbridge, listener AUTO", "Qpid JMS, listener AUTO", 1.0, best=True),
+        Rate("jmsbridge, listener AUTO", "proton BlockingReceiver", 2.5),
+        Rate("jmsbridge, listener DUPS_OK", "Qpid JMS, listener DUPS_OK", 1.0),
+        Rate("jmsbridge, transactions", "Qpid JMS, transactions", 1.0),
+    ),
+    costs=(),
+    delayed=(FAR, FAR_CONTAINER, CREDIT),
+    kept=0.85,
+    credit=CREDIT.name,
+    page="performance-artemis.md",
+    text=text("on Artemis", ", without fsync, which would limit every client alike"),
+    packages=PACKAGES,
+    java_clients=f"{QPID}, Artemis core client",
+)

@@ -1,0 +1,3 @@
+/** Artemis' core client, as it is. */
+public final class Bench extends Factory implements Timed {
+}

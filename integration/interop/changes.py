@@ -1,0 +1,72 @@
+"""The changes that several ways have in common, for their lists of differences."""
+
+from integration.interop.describing import Description
+from integration.interop.differences import Change
+from integration.interop.matrix import Sample
+
+__all__ = [
+    "adds",
+    "empty_is_bytes",
+    "new_id",
+    "no_time",
+    "object_ends_with_reset",
+    "pairs_are_replaced",
+    "time_of_send",
+    "time_only_of_delays",
+]
+
+
+def adds(*prefixes: str) -> Change:
+    """Properties whose names begin so are there in addition, whatever their values."""
+
+    def changed(sample: Sample, expected: Description, seen: Description) -> None:
+        expected["properties"] |= {
+            name: value for name, value in seen["properties"].items() if name.startswith(prefixes)
+        }
+
+    return changed
+
+
+def new_id(sample: Sample, expected: Description, seen: Description) -> None:
+    """The message has another id than its sender gave it."""
+    if seen["message_id"].startswith("ID:"):
+        expected["message_id"] = seen["message_id"]
+
+
+def empty_is_bytes(sample: Sample, expected: Description, seen: Description) -> None:
+    """A message without body is a bytes message without bytes."""
+    if sample.kind == "Message":
+        expected |= {"kind": "BytesMessage", "body": ["bytes", ""]}
+
+
+def no_time(sample: Sample, expected: Description, seen: Description) -> None:
+    """The time of delivery is lost."""
+    expected["delivery_time"] = 0
+
+
+def time_only_of_delays(sample: Sample, expected: Description, seen: Description) -> None:
+    """The time of delivery is lost where it is that of the send."""
+    if not sample.delivery_delay:
+        expected["delivery_time"] = 0
+
+
+def time_of_send(sample: Sample, expected: Description, seen: Description) -> None:
+    """The sender shows no time of delivery, the reader that of the send."""
+    if not sample.delivery_delay:
+        expected["delivery_time"] = expected["timestamp"]
+
+
+def object_ends_with_reset(sample: Sample, expected: Description, seen: Description) -> None:
+    """The client writes a reset behind an object in its stream, which means nothing."""
+    if isinstance(sample.body, list):
+        expected["body"] = ["bytes", expected["body"][1] + "79"]
+
+
+def pairs_are_replaced(sample: Sample, expected: Description, seen: Description) -> None:
+    """In maps and properties each half of a character beyond the BMP becomes a replacement character."""
+    for field in ("body", "properties"):
+        if isinstance(expected[field], dict):
+            expected[field] = {
+                name: value and [value[0], value[1].replace("😀", "\ufffd\ufffd")]
+                for name, value in expected[field].items()
+            }

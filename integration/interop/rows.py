@@ -1,0 +1,147 @@
+"""Which client meets which broker, and by which of our schemes: one row each, with what the way changes."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from integration.interop.activemq import differences as activemq
+from integration.interop.artemis import differences as artemis
+from integration.interop.differences import Difference, Loss, Refusal
+from integration.interop.qpid.differences import QPID
+from integration.interop.rabbitmq import differences as rabbitmq
+
+__all__ = ["ROWS", "Client", "Row"]
+
+
+@dataclass(frozen=True)
+class Client:
+    """A folder here with a ``pom.xml`` and the classes that make the client's connections."""
+
+    folder: str
+    factory: str = "Factory"
+    """The class among them that the program uses."""
+    flavours: tuple[str, ...] = ("jakarta",)
+    """The packages of the API for which there is a version of the client."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One way between the languages."""
+
+    name: str
+    broker: str
+    """Its name in ``integration.lab.table``."""
+    client: Client
+    java: str
+    """The scheme of the client's address."""
+    python: str
+    """The scheme of our URL, with options."""
+    options: dict[str, str] = field(default_factory=dict)
+    differences: tuple[Difference, ...] = ()
+    losses: tuple[Loss, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    module: str | None = None
+    """The module of our client library, where that may be missing."""
+    temporary_topics: bool = True
+    """Whether one language answers the other at a temporary topic."""
+    subscriptions: Literal["none", "own", "durable", "shared"] = "durable"
+    """Of topics: none, each language its own durable ones, the same one after the other, or at the same time."""
+
+    @property
+    def keeps_ids(self) -> bool:
+        """Whether a message has the id of its sender."""
+        return not any(difference.reason.endswith(": message id") for difference in self.differences)
+
+
+_RABBITMQ = Client("rabbitmq", flavours=("jakarta", "javax"))
+_RABBITMQ_PLAIN = Client("rabbitmq", "PlainFactory", flavours=("jakarta", "javax"))
+_QPID = Client("qpid")
+_CORE = Client("artemis")
+_OPENWIRE = Client("activemq")
+_GROUPS = {"emulation.message_groups": "allow"}  # their properties are to be written, whatever the broker makes of them
+
+ROWS = (
+    Row(
+        "rabbitmq-jms",
+        "rabbitmq",
+        _RABBITMQ,
+        "amqp",
+        "rabbitmq",
+        {"dialect": "jms", **_GROUPS},
+        rabbitmq.JMS,
+        refusals=rabbitmq.JMS_REFUSALS,
+        subscriptions="shared",
+    ),
+    Row(
+        "rabbitmq-amqp",
+        "rabbitmq",
+        _RABBITMQ_PLAIN,
+        "amqp",
+        "rabbitmq",
+        {"dialect": "amqp", **_GROUPS},
+        rabbitmq.AMQP,
+        refusals=rabbitmq.AMQP_REFUSALS,
+        temporary_topics=False,
+        subscriptions="none",
+    ),
+    Row(
+        "rabbitmq-amqp-marked",
+        "rabbitmq",
+        _RABBITMQ_PLAIN,
+        "amqp",
+        "rabbitmq",
+        {"dialect": "amqp", "text_marker": "true", **_GROUPS},
+        rabbitmq.AMQP_MARKED,
+        refusals=rabbitmq.AMQP_REFUSALS,
+        temporary_topics=False,
+        subscriptions="none",
+    ),
+    Row("artemis-qpid", "artemis", _QPID, "amqp", "amqp", {}, QPID, module="proton", subscriptions="shared"),
+    Row(
+        "artemis-core",
+        "artemis",
+        _CORE,
+        "tcp",
+        "amqp",
+        {},
+        artemis.CORE,
+        artemis.CORE_LOSSES,
+        module="proton",
+        subscriptions="own",
+    ),
+    Row(
+        "artemis-openwire",
+        "artemis",
+        _OPENWIRE,
+        "tcp",
+        "amqp",
+        {},
+        artemis.OPENWIRE,
+        artemis.OPENWIRE_LOSSES,
+        artemis.OPENWIRE_REFUSALS,
+        module="proton",
+        subscriptions="own",
+    ),
+    Row(
+        "activemq-qpid",
+        "activemq",
+        _QPID,
+        "amqp",
+        "amqp",
+        {},
+        (*QPID, *activemq.QPID),
+        activemq.QPID_LOSSES,
+        module="proton",
+    ),
+    Row(
+        "activemq-openwire",
+        "activemq",
+        _OPENWIRE,
+        "tcp",
+        "amqp",
+        {},
+        activemq.OPENWIRE,
+        activemq.OPENWIRE_LOSSES,
+        activemq.OPENWIRE_REFUSALS,
+        module="proton",
+    ),
+)
