@@ -1,4 +1,4 @@
-"""Measure, print, and with ``--write`` keep the figures in ``docs/performance.md``."""
+"""Measure, print, and with ``--write`` write the figures to ``docs/performance.md``."""
 
 import sys
 from collections.abc import Callable
@@ -13,7 +13,7 @@ _FLAGS = {"--write", "--quick"}
 
 
 def main(arguments: list[str]) -> int:
-    """Run everything, or the parts that are named; ``--quick`` takes a tenth of the messages."""
+    """Run everything, or the named parts; ``--quick`` uses a tenth of the messages."""
     unknown = set(arguments) - _FLAGS - set(_PARTS)
     if unknown:
         known = ", ".join([*_PARTS, *sorted(_FLAGS)])

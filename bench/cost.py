@@ -1,4 +1,4 @@
-"""What the facade itself costs: CPU per message with a backend that answers at once and carries nothing."""
+"""The cost of the facade: CPU per message with a backend that answers at once and stores nothing."""
 
 import threading
 import time
@@ -64,7 +64,7 @@ def _send_async(connection: Connection, count: int) -> float:
     for _ in range(count):
         producer.send(message(session), completion_listener=completions)
     if not completions.done.wait(_PATIENCE):
-        raise RuntimeError("the completions did not come")
+        raise RuntimeError("the completions did not arrive")
     used = time.process_time() - started
     session.close()
     return used

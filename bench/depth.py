@@ -1,4 +1,4 @@
-"""What deep queues cost: those who use them, and a bystander who sends elsewhere."""
+"""The cost of deep queues, for their users and for another thread that sends to another queue."""
 
 import itertools
 import threading
@@ -17,20 +17,20 @@ __all__ = ["DEPTHS", "figures"]
 DEPTHS = (10_000, 100_000, 1_000_000)
 TRIES = 9
 LONGEST = 5.0
-"""Milliseconds that a bystander may be held up."""
+"""Milliseconds for which the other thread may be delayed."""
 
 TIMES = 2.0
-"""The cost per message on the deepest queue, in times that on the least deep one."""
+"""The cost per message on the deepest queue, relative to the shallowest one."""
 
 _DEEP = Queue("deep")
 _PACE = 0.0002
-"""Seconds between two sends of the bystander, who is no rival for the processor."""
+"""Seconds between two sends of the other thread, so that it does not compete for the processor."""
 
 _names = itertools.count(1)
 
 
 def figures(depths: tuple[int, ...] = DEPTHS) -> Iterator[Figure]:
-    """For each depth, one after the other, since the memory that one takes slows down the others."""
+    """The figures of each depth, one after another, because the memory of one slows down the others."""
     costs: dict[str, list[list[float]]] = {"send": [], "receive()": []}
     for depth in depths:
         with _Deep(depth) as deep:
@@ -50,7 +50,7 @@ def figures(depths: tuple[int, ...] = DEPTHS) -> Iterator[Figure]:
 
 
 class _Bystander:
-    """A thread that sends to a queue of its own at an even pace, and notes the longest call."""
+    """A thread that sends to another queue at regular intervals, and records the longest call."""
 
     def __init__(self, connection: Connection) -> None:
         self._session = connection.create_session()
@@ -82,14 +82,14 @@ class _Bystander:
             self._sent += 1
 
     def wait_sent(self, more: int) -> None:
-        """Return when it has sent so many more."""
+        """Wait until it has sent ``more`` further messages."""
         wanted = self._sent + more
         while self._sent < wanted:
-            time.sleep(_PACE)  # sleep: the bystander has its turn
+            time.sleep(_PACE)  # sleep: lets the other thread run
 
 
 class _Deep:
-    """A broker with so many messages in one queue."""
+    """A broker with ``depth`` messages in one queue."""
 
     def __init__(self, depth: int, *, time_to_live: bool = False) -> None:
         self._depth = depth
@@ -114,7 +114,7 @@ class _Deep:
         discard(self._broker)
 
     def bystander(self, name: str, act: Callable[[], object]) -> Figure:
-        """Milliseconds that the bystander's longest send took while somebody does this."""
+        """Milliseconds of the other thread's longest send while ``act`` runs."""
         longest = []
         for _ in range(TRIES):
             with _Bystander(self._connection) as bystander:
@@ -126,7 +126,7 @@ class _Deep:
         return self._figure(name, longest)
 
     def _figure(self, name: str, longest: list[float]) -> Figure:
-        # a wait for the broker comes in every try, one for the machine does not
+        # a wait caused by the broker occurs in every try, one caused by the machine does not
         quartile = sorted(longest)[(len(longest) - 1) // 4]
         name = f"{name}, {self._depth:,}"
         return Figure(name, "ms", quartile, min(longest), max(longest), LONGEST, more_is_better=False)
@@ -149,13 +149,13 @@ class _Deep:
     def send_slowly(self) -> None:
         for _ in range(200):
             self._producer.send(message(self._session))
-            time.sleep(_PACE)  # sleep: the bystander has its turn
+            time.sleep(_PACE)  # sleep: lets the other thread run
 
     def receive_slowly(self) -> None:
         with self._session.create_consumer(_DEEP) as consumer:
             for _ in range(200):
                 read(consumer.receive(timeout=10))
-                time.sleep(_PACE)  # sleep: the bystander has its turn
+                time.sleep(_PACE)  # sleep: lets the other thread run
 
     def select(self) -> None:
         with self._session.create_consumer(_DEEP, "number > 1000 OR customer LIKE 'd%'") as consumer:
@@ -175,7 +175,7 @@ class _Deep:
                 raise RuntimeError("nothing matches")
 
     def sweep(self) -> Figure:
-        """The same while messages expire: the longest wait in each of the moments in which some were swept."""
+        """The same while messages expire: the longest wait during each sweep."""
         longest = []
         depth = self._depth
         with _Bystander(self._connection) as bystander:

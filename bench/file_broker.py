@@ -1,4 +1,4 @@
-"""Rates of the broker in a file, fsync on, beside Python's usual queues in a file: ``python -m bench.file_broker``.
+"""Rates of the broker in a file, fsync on, and of other Python queues in a file: ``python -m bench.file_broker``.
 
 The peers are ``persist-queue``, ``litequeue`` and kombu's SQLAlchemy transport, where they are installed, with the same
 durability (``synchronous = FULL``) and the same 256 bytes; they have no headers, no types and no acknowledgement modes.
@@ -19,8 +19,7 @@ import jmsbridge
 import jmsbridge_embedded
 from bench.file_peers import peers
 from bench.measuring import BODY, WINDOWS, Figure, figure_of, in_turn, resident, windows
-from jmsbridge import Connection, Message, Queue
-from jmsbridge.session import AUTO_ACKNOWLEDGE, DUPS_OK_ACKNOWLEDGE
+from jmsbridge import AUTO_ACKNOWLEDGE, DUPS_OK_ACKNOWLEDGE, Connection, Message, Queue
 from jmsbridge.spi import registry
 
 __all__ = ["figures"]
@@ -29,11 +28,11 @@ _PATIENCE = 300.0
 _ROUND = 100
 _QUEUE = Queue("bench")
 _TIMES = 10
-"""How many times the rate of sends confirmed one at a time the asynchronous ones have to reach."""
+"""The required rate of asynchronous sends, relative to sends confirmed one at a time."""
 _KEPT = 0.7
-"""What a backlog must leave of a rate."""
+"""The required rate with a backlog, relative to that without."""
 _SHARED = 0.5
-"""What two processes must reach of the rate of one."""
+"""The required rate of two processes, relative to that of one."""
 _GROWTH = 10.0  # MiB
 
 
@@ -60,7 +59,7 @@ class _Counter:
 
 
 def figures(count: int, backlog: int, moved: int) -> Iterator[Figure]:
-    """All figures, with what is asked for; what is compared is measured in turn, window by window."""
+    """All figures with their required values; compared ones are measured in turn, window by window."""
     if "embedded" not in registry.names():
         registry.register("embedded", jmsbridge_embedded.backend)
     with tempfile.TemporaryDirectory() as folder:
@@ -96,12 +95,12 @@ def _rates(empty: Connection, full: Connection, count: int, label: str) -> Itera
 
 
 def _share_of(name: str, first: list[float], second: list[float], bar: float) -> Figure:
-    """Each window beside the one before it, so that what else the machine does counts for both."""
+    """Compare each window with the one before it, so that the load of the machine affects both."""
     return figure_of(name, "of the other rate", [two / one for one, two in zip(first, second, strict=True)], bar)
 
 
 def _rate(connection: Connection, count: int, act: Callable[[Connection, Queue, int], None]) -> float:
-    """Messages per second; what is sent is received afterwards, and the other way round."""
+    """Messages per second; sent messages are received afterwards, and vice versa."""
     takes = act in (_receive_auto, _receive_dups_ok)
     if takes:
         _send_async(connection, _QUEUE, count)
@@ -172,7 +171,7 @@ def _moves(connection: Connection, path: str, count: int) -> Iterator[Figure]:
 
 
 def _share(connection: Connection, path: str, queue: Queue, count: int) -> float:
-    """Another process sends, this one receives; what it takes to start it is not counted."""
+    """Another process sends, this one receives; the start of the process is not counted."""
     context = multiprocessing.get_context("spawn")
     ready, go = context.Event(), context.Event()
     other = context.Process(target=_other, args=(path, queue.queue_name, count, ready, go))
@@ -201,7 +200,7 @@ def _other(path: str, queue: str, count: int, ready: Any, go: Any) -> None:
 
 
 def _open(path: Path) -> float:
-    """Seconds until the first message of the backlog is there."""
+    """Seconds until the first message of the backlog is received."""
     started = time.perf_counter()
     with jmsbridge.connect(f"embedded:{path}") as connection, connection.create_session(True) as session:
         connection.start()
@@ -211,7 +210,7 @@ def _open(path: Path) -> float:
 
 
 def _memory(empty: Path, full: Path, count: int, backlog: int) -> Figure:
-    """MiB that a process needs more for the same work because of the backlog."""
+    """Additional MiB of a process for the same work because of the backlog."""
     with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
         pairs = [[pool.apply(_size_after, (str(path), count)) for path in (empty, full)] for _ in range(WINDOWS)]
     name = f"memory, {backlog:,} waiting, more than without"
@@ -232,7 +231,7 @@ def _size_after(path: str, count: int) -> float:
 def _main(arguments: list[str]) -> int:
     share = 10 if "--quick" in arguments else 1
     for figure in figures(50_000 // share, 1_000_000 // share, 100_000 // share):
-        bar = "" if figure.bar is None else f"  asked for {figure.bar:,g}: {'met' if figure.met else 'MISSED'}"
+        bar = "" if figure.bar is None else f"  required {figure.bar:,g}: {'met' if figure.met else 'MISSED'}"
         print(f"{figure.name:48} {figure.median:12,.2f} {figure.unit}{bar}", flush=True)
     return 0
 

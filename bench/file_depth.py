@@ -1,4 +1,4 @@
-"""What a deep queue costs those who receive from a file: the rate, and the longest single receive."""
+"""The cost of deep queues in a file for receivers: the rate, and the longest single receive."""
 
 import tempfile
 import time
@@ -16,14 +16,14 @@ COUNT = 5_000
 """Messages of a window, at most."""
 
 KEPT = 0.5
-"""What the deepest queue must leave of the rate on the least deep one."""
+"""The required rate on the deepest queue, relative to the shallowest one."""
 
 _DEEP = Queue("deep")
 _PATIENCE = 300.0
 
 
 def figures(depths: tuple[int, ...] = DEPTHS) -> Iterator[Figure]:
-    """For each depth a file of its own, all open, window by window in turn; what is received is sent again."""
+    """One file per depth, all open, measured in turn window by window; received messages are sent again."""
     count = min(COUNT, *depths)
     with tempfile.TemporaryDirectory() as folder:
         links = [jmsbridge.connect(f"embedded:{Path(folder) / f'{depth}.db'}") for depth in depths]

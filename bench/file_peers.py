@@ -1,4 +1,4 @@
-"""Python's usual queues in a file, with the same durability and the same 256 bytes, one message at a time."""
+"""Other Python queues in a file, with the same durability and the same 256 bytes, one message at a time."""
 
 import importlib
 import sys
@@ -16,7 +16,7 @@ _Acts = tuple[Callable[[], Any], Callable[[], Any]]
 
 
 def peers(folder: Path, count: int) -> Iterator[Figure]:
-    """All figures of those that are installed."""
+    """The figures of the installed libraries."""
     for name, module, peer in (
         ("litequeue", "litequeue", _litequeue),
         ("persist-queue", "persistqueue", _persistqueue),
@@ -44,7 +44,7 @@ def _persistqueue(folder: Path) -> _Acts:
 
 
 def _kombu(folder: Path) -> _Acts:
-    # SQLite's own defaults below it: a rollback journal and synchronous = FULL
+    # with SQLite's defaults: a rollback journal and synchronous = FULL
     queue = importlib.import_module("kombu").Connection(f"sqla+sqlite:///{folder}/kombu.db").SimpleQueue("bench")
     return lambda: queue.put(BODY), lambda: queue.get(block=False).ack()
 

@@ -1,4 +1,4 @@
-"""What a message costs beside 1, 10, 100 and 1,000 of something that is idle, or shares the work."""
+"""The cost of a message with 1, 10, 100 and 1,000 objects that are idle, or share the work."""
 
 import itertools
 import statistics
@@ -15,20 +15,20 @@ __all__ = ["COUNTS", "curves"]
 
 COUNTS = (1, 10, 100, 1000)
 BAR = 2.0
-"""Times the cost beside one."""
+"""The highest allowed cost, relative to the cost with one object."""
 
 _PATIENCE = 120.0
 _WINDOW = 0.1
-"""Seconds that one window takes, about."""
+"""Approximate seconds of one window."""
 
 _names = itertools.count(1)
 
 Run = Callable[[int], float]
-"""Let so many messages pass, and say how many seconds of CPU that took, all threads together."""
+"""Send and receive this many messages; return the CPU seconds of all threads."""
 
 
 def curves() -> Iterator[Curve]:
-    """Microseconds of CPU per message; what is idle is idle on the same connection."""
+    """Microseconds of CPU per message; idle objects belong to the same connection."""
     for name, prepare in (
         ("listener, consumers in one session", _listening),
         ("send and receive(), consumers in one session", _receiving),
@@ -43,7 +43,7 @@ def curves() -> Iterator[Curve]:
 
 
 def _curve(name: str, prepare: Callable[[ExitStack, int], Run]) -> Curve:
-    """Windows for each number in turn, so that all see the same moments of the machine."""
+    """Windows for each number in turn, so that the load of the machine affects all."""
     with ExitStack() as stack:
         runs = [prepare(stack, count) for count in COUNTS]
         sizes = [_size(run) for run in runs]
@@ -53,7 +53,7 @@ def _curve(name: str, prepare: Callable[[ExitStack, int], Run]) -> Curve:
 
 
 def _size(run: Run) -> int:
-    """How many messages make a window; finding out warms up."""
+    """The number of messages of a window; finding it is also the warm-up."""
     size = 10
     while (seconds := run(size)) < _WINDOW / 2 and size < 20_000:
         size = min(20_000, max(2 * size, int(size * _WINDOW / max(seconds, 1e-6) / 2)))
@@ -67,7 +67,7 @@ def _connect(stack: ExitStack) -> Connection:
 
 
 def _pass_on(connection: Connection, to: Queue | Topic, consumer: MessageConsumer, **properties: str) -> Run:
-    """Send a message and receive it, as often as asked; the sender has a session of its own."""
+    """Send and receive one message at a time; the sender has another session."""
     session = connection.create_session()
     producer = session.create_producer(to)
 
@@ -115,7 +115,7 @@ def _listening(stack: ExitStack, count: int) -> Run:
 
 
 def _consumers(session: Session, count: int) -> MessageConsumer:
-    """The first of so many, each on a queue of its own."""
+    """Create ``count`` consumers, each on another queue; return the first."""
     first, *_ = [session.create_consumer(Queue(f"q{number}")) for number in range(count)]
     return first
 
@@ -152,7 +152,7 @@ def _among_sessions(stack: ExitStack, count: int) -> Run:
 
 
 def _among_queues(stack: ExitStack, count: int) -> Run:
-    """The traffic goes through all of them."""
+    """The messages go through all of them."""
     connection = _connect(stack)
     sender = connection.create_session()
     consumers = [connection.create_session().create_consumer(Queue(f"q{number}")) for number in range(count)]
@@ -170,7 +170,7 @@ def _among_queues(stack: ExitStack, count: int) -> Run:
 
 
 def _to_many(stack: ExitStack, count: int) -> Run:
-    """Only the sends are timed; what came is received before the next window."""
+    """Only the sends are timed; the messages are received before the next window."""
     connection = _connect(stack)
     sender = connection.create_session()
     producer = sender.create_producer(Queue("q"))

@@ -1,4 +1,4 @@
-"""Windows, medians, and what this machine is worth."""
+"""Windows, medians, and the speed of this machine."""
 
 import resource
 import statistics
@@ -30,7 +30,7 @@ BODY = "x" * 256
 
 
 class Figure(msgspec.Struct, frozen=True):
-    """One measured number: the median of the windows, the lowest and the highest, and what is asked for."""
+    """One measured number: the median of the windows, the lowest and the highest, and the required value."""
 
     name: str
     unit: str
@@ -42,14 +42,14 @@ class Figure(msgspec.Struct, frozen=True):
 
     @property
     def met(self) -> bool | None:
-        """Whether the bar is met; None where there is none."""
+        """Whether the required value is reached; None if there is none."""
         if self.bar is None:
             return None
         return self.median >= self.bar if self.more_is_better else self.median <= self.bar
 
 
 class Curve(msgspec.Struct, frozen=True):
-    """What a message costs beside so many of something, in microseconds, and the worst in times the first."""
+    """Microseconds per message with growing numbers of objects, and the highest relative to the first."""
 
     name: str
     costs: list[float]
@@ -58,7 +58,7 @@ class Curve(msgspec.Struct, frozen=True):
 
     @property
     def met(self) -> bool:
-        """Whether the bar is met."""
+        """Whether the limit is kept."""
         return self.ratio <= self.bar
 
 
@@ -74,7 +74,7 @@ def message(session: Session) -> TextMessage:
 
 
 def read(received: Message | None) -> None:
-    """What a receiver does with a message: its text and one property."""
+    """Read a received message: its text and one property."""
     if not isinstance(received, TextMessage) or len(received.text or "") != len(BODY):
         raise RuntimeError(f"{received!r} is not what was sent")
     if received.get_int_property("number") != 42:
@@ -82,12 +82,12 @@ def read(received: Message | None) -> None:
 
 
 def windows(name: str, unit: str, bar: float | None, measure: Callable[[], float], *, more: bool = True) -> Figure:
-    """The median of five windows, after one that warms up."""
+    """The median of five windows, after a warm-up window."""
     return figure_of(name, unit, in_turn(measure)[0], bar, more=more)
 
 
 def in_turn(*measures: Callable[[], float]) -> list[list[float]]:
-    """Five windows of each after one that warms up, in turn: what is compared sees the same moments of the machine."""
+    """Five windows of each in turn, after a warm-up window, so that the load of the machine affects all."""
     for measure in measures:
         measure()
     rounds = [[measure() for measure in measures] for _ in range(WINDOWS)]
@@ -95,17 +95,17 @@ def in_turn(*measures: Callable[[], float]) -> list[list[float]]:
 
 
 def figure_of(name: str, unit: str, values: list[float], bar: float | None = None, *, more: bool = True) -> Figure:
-    """What the windows gave."""
+    """The figure of these windows."""
     return Figure(name, unit, statistics.median(values), min(values), max(values), bar, more)
 
 
 def median_rate(name: str, bar: float, count: int, run: Callable[[int], float]) -> Figure:
-    """Messages per second, where ``run`` sends or receives so many and gives the seconds that it took."""
+    """Messages per second; ``run`` sends or receives a number of messages and returns the seconds."""
     return windows(name, "messages/s", bar, lambda: count / run(count))
 
 
 def cpu_loop() -> float:
-    """Million turns per second of a loop that only counts: what one core of this machine is worth."""
+    """Million iterations per second of a loop that only counts: the speed of one core of this machine."""
     turns = 3_000_000
     started = time.perf_counter()
     total = 0
@@ -115,7 +115,7 @@ def cpu_loop() -> float:
 
 
 def resident() -> float:
-    """MiB of memory that this process has."""
+    """The memory of this process in MiB."""
     try:
         with open("/proc/self/statm", encoding="ascii") as status:
             return int(status.read().split()[1]) * resource.getpagesize() / (1 << 20)

@@ -1,4 +1,4 @@
-"""Whether memory stays flat while messages pass through."""
+"""Whether memory stays constant while messages are sent and received."""
 
 import gc
 
@@ -12,7 +12,7 @@ _BAR = 10.0  # MiB
 
 
 def flatness(total: int) -> Figure:
-    """MiB that the process grows from the first tenth of the messages to the last, sent and received in turn."""
+    """Growth of the process in MiB from the first tenth of the messages to the last, sent and received in turn."""
     with jmsbridge.connect("embedded:?broker=memory") as connection:
         connection.start()
         session = connection.create_session()

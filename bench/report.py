@@ -1,4 +1,4 @@
-"""Figures for a reader: tables on the terminal, and the sections of ``docs/performance.md``."""
+"""Shows the figures: tables on the terminal, and the sections of ``docs/performance.md``."""
 
 import datetime
 import os
@@ -28,8 +28,8 @@ _RATES = (
 
 Text messages of 256 bytes with five typed properties, one process, medians of {windows} windows after one that warms
 up. The rates are those of the public API on the embedded broker in memory, and include creating the message. The rows
-"facade" are the CPU time of all threads with a scripted backend instead of a broker, which is included. The loop that
-only counts shows the speed of a core of this machine: scale by it before comparing with another machine.
+"facade" are the CPU time of all threads with a scripted backend instead of a broker, the scripted backend's included.
+The loop that only counts shows the speed of a core of this machine: scale by it before comparing with another machine.
 
 """
     + _FIGURES
@@ -98,7 +98,7 @@ def show_curves(curves: Sequence[Curve], counts: Sequence[int]) -> None:
 
 
 def rates_section(figures: Sequence[Figure], command: str) -> str:
-    """The head of the page."""
+    """The first section of the page."""
     return _RATES.format(made=_made(command), windows=WINDOWS, rows=_rows(figures))
 
 
@@ -113,12 +113,12 @@ def growth_section(curves: Sequence[Curve], figures: Sequence[Figure], tries: in
 
 
 def file_section(figures: Sequence[Figure], command: str) -> str:
-    """The broker in a file, beside other libraries."""
+    """The broker in a file, compared with other libraries."""
     return _FILE.format(made=_made(command), rows=_rows(figures))
 
 
 def write(sections: Sequence[str]) -> Path:
-    """Put these sections into the page in place of those with their headings; the others stay."""
+    """Replace the sections of the page that have the same headings; the others stay."""
     page = _PAGE.read_text(encoding="utf-8")
     for section in sections:
         page = replaced(page, section)

@@ -46,7 +46,7 @@ class _Counter:
 
 
 def figures(count: int) -> Iterator[Figure]:
-    """The four rates, with the bars of the first milestone."""
+    """The four rates with their required values."""
     with jmsbridge.connect("embedded:?broker=bench&max_messages=5000000") as connection:
         connection.start()
         yield median_rate(
@@ -63,7 +63,7 @@ def _fresh(session: Session) -> Queue:
 
 
 def _drain(session: Session, queue: Queue) -> None:
-    """Leave nothing in the broker, so that every window begins alike."""
+    """Empty the broker, so that every window begins alike."""
     consumer = session.create_consumer(queue)
     while consumer.receive_no_wait() is not None:
         pass
@@ -86,7 +86,7 @@ def _send_async(connection: Connection, count: int) -> float:
 
 
 def _switches(connection: Connection, count: int) -> float:
-    """Voluntary switches: what it would cost to wake the completion thread for every message."""
+    """Voluntary thread switches, which show whether the completion thread is woken for every message."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
     _send_async(connection, count)
     return (resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw - before) / count

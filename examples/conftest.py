@@ -1,4 +1,4 @@
-"""What the examples' own tests are in this checkout: tests with servers, but for the contract level."""
+"""The tests of the examples count as tests with servers, except the contract level."""
 
 from pathlib import Path
 
@@ -15,9 +15,9 @@ _HERE = Path(__file__).parent
 collect_ignore = [] if required() or program() else ["redis_streams"]
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest looks at the marks
+@pytest.hookimpl(tryfirst=True)  # before pytest evaluates the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What is above the contract level belongs to ``make test-brokers``."""
+    """Mark tests above the contract level for ``make test-brokers``."""
     for item in items:
         if item.path.is_relative_to(_HERE) and not is_contract(item):
             item.add_marker(pytest.mark.server)

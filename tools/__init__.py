@@ -1,3 +1,3 @@
-"""What the project checks about itself; no part of the wheel."""
+"""Tools that check and generate parts of the checkout; not in the wheel."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Where a function or class stands that is given by its name: it may move without a change of what names it."""
+"""Finds functions and classes by name, so that references to them survive a move."""
 
 import ast
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ class Place:
         self._spans = spans  # positions in the text
 
     def count(self, text: str) -> int:
-        """How often ``text`` stands in it."""
+        """How often ``text`` occurs in it."""
         source = self.path.read_text(encoding="utf-8")
         return sum(source[start:end].count(text) for start, end in self._spans)
 
@@ -33,7 +33,7 @@ class Place:
 def find(name: str, root: Path) -> Place:
     """The place called ``Class.method``, ``function``, or ``module:function`` where several modules have one.
 
-    LookupError when there is none, or more than one module has it. A file's path is the whole file.
+    LookupError if there is none, or more than one module has it. The path of a file means the whole file.
     """
     if "/" in name:
         path = root / name

@@ -1,6 +1,6 @@
-"""What the documentation takes from the code: ``python -m tools.docs`` writes it, ``--check`` compares.
+"""Parts of the documentation that are generated from the code: ``python -m tools.docs`` writes, ``--check`` compares.
 
-A page says where with a pair of comments, ``<!-- begin: NAME, … -->`` and ``<!-- end -->``. The pages in
+In a page they stand between a pair of comments, ``<!-- begin: NAME, … -->`` and ``<!-- end -->``. The pages in
 ``docs/commands`` are written as a whole, one for each command.
 """
 
@@ -17,8 +17,8 @@ import typer.main
 from jmsbridge.cli import app
 from jmsbridge.config import Options
 from jmsbridge.config.java.rules import Rule
-from jmsbridge.config.java.tables import java_tables
 from jmsbridge.syntax import TABLE
+from tools.java_tables import java_tables
 from tools.laws.source import ROOT
 
 __all__ = [
@@ -37,7 +37,7 @@ _SECTION = re.compile(r"(<!-- begin: (\w+)[^>]*-->\n).*?(<!-- end -->)", re.DOTA
 
 
 def commands() -> str:
-    """Every command with the page about it."""
+    """The table of commands, with links to their pages."""
     group: Any = typer.main.get_command(app)
     rows = [
         f"| [{name}](commands/{name}.md) | {_cell((command.help or '').partition(chr(10))[0])} |"
@@ -47,7 +47,7 @@ def commands() -> str:
 
 
 def command_pages() -> dict[str, str]:
-    """The page of every command, by file name: what its ``--help`` says, and that of its own commands."""
+    """The page of every command by file name: its ``--help``, and that of its subcommands."""
     group: Any = typer.main.get_command(app)
     return {f"{name}.md": "\n\n".join(_sections(name, command, "#")) + "\n" for name, command in group.commands.items()}
 
@@ -66,9 +66,9 @@ def _sections(name: str, command: Any, level: str) -> Iterator[str]:
 
 
 def _meaning(parameter: Any) -> str:
-    """The help text, with the default where there is one to show."""
+    """The help text, with the default if there is one."""
     text = parameter.help or ""
-    default = getattr(parameter.default, "value", parameter.default)  # of an enumeration its word
+    default = getattr(parameter.default, "value", parameter.default)  # the name of a member of an enumeration
     shown = default not in (None, False, "", 0) and not callable(default) and isinstance(default, str | int)
     return f"{text} [{default}]" if shown and "Default" not in text else text
 
@@ -100,7 +100,7 @@ def options() -> str:
 
 
 def backend_options() -> str:
-    """The options of every backend of this checkout, from its sources, whatever is installed."""
+    """The options of every backend of this checkout, from its sources, even if it is not installed."""
     parts = []
     for package in sorted((ROOT / "backends").glob("jmsbridge_*")):
         for path in sorted(package.rglob("*.py")):
@@ -126,15 +126,15 @@ def _fields(path: Path, name: str, defaults: Any) -> str:
 
 
 def _body(path: Path, name: str) -> list[ast.stmt]:
-    """What stands in the class, and in the options of TLS where it extends them."""
+    """The body of the class, and that of the TLS options if it extends them."""
     classes = (node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.ClassDef))
     found = next(node for node in classes if node.name == name)
     has_tls = any(isinstance(base, ast.Name) and base.id == "TlsOptions" for base in found.bases)
-    return found.body + (_body(ROOT / "jmsbridge/transport/tls.py", "TlsOptions") if has_tls else [])
+    return found.body + (_body(ROOT / "jmsbridge/transport/network/tls.py", "TlsOptions") if has_tls else [])
 
 
 def java() -> str:
-    """What becomes of every option of the Java clients."""
+    """How every option of the Java clients is imported."""
     parts = []
     for title, table in java_tables().items():
         rows = [f"| `{_cell(name)}` | {_becomes(rule)} |" for name, rule in table.items()]
@@ -146,11 +146,14 @@ def _becomes(rule: Rule) -> str:
     reason = _cell(rule.reason)
     if rule.option is not None:
         return f"`{rule.option}`" + (f"; {reason}" if reason else "")
-    return reason if rule.fine is None else f"`{rule.fine}` needs nothing; otherwise {reason}"
+    if not rule.fine:
+        return reason
+    values = " and ".join(f"`{value}`" for value in rule.fine)
+    return f"{values} {'needs' if len(rule.fine) == 1 else 'need'} nothing; otherwise: {reason}"
 
 
 def names() -> str:
-    """What becomes of names in the syntax of other clients."""
+    """How names in the syntax of other clients are treated."""
     rows = [
         f"| {', '.join(f'`{example}`' for example in syntax.example.split(', '))} | {syntax.whose} | {syntax.means} "
         f"| {syntax.here} |"
@@ -174,7 +177,7 @@ def regenerated(text: str) -> str:
 
 
 def main(root: Path = ROOT, *, check: bool = False) -> list[Path]:
-    """Bring the pages up to date, or only say which are not."""
+    """Update the pages, or only list those that are out of date."""
     stale = []
     for page in sorted((root / "docs").glob("**/*.md")):
         text = page.read_text(encoding="utf-8")

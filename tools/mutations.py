@@ -1,4 +1,4 @@
-"""Break the code that keeps a rule and see whether a test of that very rule notices.
+"""Break the code that implements a rule, and check that a test of that rule fails.
 
 ``python -m tools.mutations`` tries every entry of ``mutations.toml``, ``python -m tools.mutations HD-1 "pitfall 9"``
 those of the rules named, ``--pick 10 --seed 7`` some at random. Everything happens in a copy of the checkout; the
@@ -45,7 +45,7 @@ class Mutation(msgspec.Struct, frozen=True, kw_only=True):
 class Verdict(msgspec.Struct, frozen=True):
     """``killed``, ``killed by others``, ``survived``, ``stale`` (the code has changed), and by which tests.
 
-    ``hangs``: the run did not end, which nobody overlooks either; a deadlock in a fixture's end stops pytest itself.
+    ``hangs``: the run did not end, which counts as noticed; a deadlock in a fixture's end stops pytest itself.
     """
 
     word: str

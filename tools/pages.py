@@ -1,6 +1,6 @@
-"""Pages that are written as a whole: ``python -m tools.pages`` writes ``docs/capabilities.md`` and ``docs/rules.md``.
+"""Pages that are generated completely: ``python -m tools.pages`` writes ``docs/capabilities.md`` and ``docs/rules.md``.
 
-``--check`` only compares; it exits with 1 when a page is out of date.
+``--check`` only compares; it exits with 1 if a page is out of date.
 """
 
 import sys
@@ -27,7 +27,7 @@ The option `emulation` changes that: `allow` emulates everything that can be, `r
 
 
 def capabilities() -> str:
-    """The page of capabilities: promises, and what is done where one is missing."""
+    """The page of capabilities: promises, and what happens if one is missing."""
     text = promises.capabilities()
     rows = [_row(text[row.native], row) for row in FEATURES]
     described = {row.native for row in FEATURES}
@@ -62,7 +62,7 @@ PAGES: dict[str, Callable[[], str]] = {"capabilities.md": capabilities, "rules.m
 
 
 def main(folder: Path = ROOT / "docs", *, check: bool = False) -> list[Path]:
-    """Write the pages that are out of date, or only say which they are."""
+    """Write the pages that are out of date, or only list them."""
     stale = []
     for name, write in PAGES.items():
         page, text = folder / name, write()

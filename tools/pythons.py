@@ -21,12 +21,12 @@ __all__ = ["ELSEWHERE", "SUPPORTED", "Interpreter", "Unusable", "chosen", "folde
 _ROOT = Path(__file__).resolve().parent.parent
 
 SUPPORTED = ("3.11", "3.12", "3.13", "3.14")
-"""What is tested where the machine has it; those that every release is tested on are declared in pyproject.toml."""
+"""The versions that are tested if the machine has them; pyproject.toml declares those that are always tested."""
 
 ELSEWHERE = {
-    "they look at pages, sources and the build, not at what runs": ("docs", "project", "typing"),
-    # Three quarters of an hour of CI have no room for these on each; suites/memory and suites/file do run on each.
-    "they run the compliance suite again and again, through the same modules": (
+    "they check pages, sources and the build, not the library": ("docs", "project", "typing"),
+    # CI has no time for these on each version; suites/memory and suites/file do run on each.
+    "they run the compliance suite repeatedly, through the same modules": (
         "suites/faulty",
         "suites/masked",
         "suites/repeated",
@@ -36,10 +36,10 @@ ELSEWHERE = {
 }
 """Folders below ``tests/`` that run on one Python only, by the reason; every other one runs on each."""
 
-_LEAST = 2  # versions, or what runs on one Python would pass for what runs on all
+_LEAST = 2  # versions, so that a run on one Python is not mistaken for a run on all
 _PATIENCE = 20.0  # seconds for an interrupted run to end by itself
 
-# Free-threaded builds are left out: their version is the same, and nothing is promised for them.
+# Free-threaded builds are left out, because they have the same version and are not supported.
 _PROBE = """
 import ensurepip, platform, sys, sysconfig, venv
 print("usable" if not sysconfig.get_config_var("Py_GIL_DISABLED") else "free-threaded", platform.python_version())
@@ -47,7 +47,7 @@ print("usable" if not sysconfig.get_config_var("Py_GIL_DISABLED") else "free-thr
 
 
 class Unusable(Exception):
-    """What the machine has is not enough, or an environment cannot be made."""
+    """The machine has too few Pythons, or an environment cannot be created."""
 
 
 class Interpreter(msgspec.Struct, frozen=True):
@@ -69,7 +69,7 @@ class Interpreter(msgspec.Struct, frozen=True):
 
 
 def probe(path: Path) -> Interpreter | None:
-    """What answers there, if it is a Python that runs and can make environments; a shim of pyenv may do neither."""
+    """The interpreter at a path, if it runs and can create environments; a shim of pyenv may do neither."""
     try:
         ran = subprocess.run([path, "-I", "-c", _PROBE], capture_output=True, text=True, timeout=20, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -121,7 +121,7 @@ def _folders(within: Path, elsewhere: Sequence[Path]) -> Iterator[Path]:
 
 
 def chosen(every: Sequence[Interpreter], primary: Interpreter, only: Sequence[str] = ()) -> list[Interpreter]:
-    """Those to run on: all but the minor version of the primary one, or those asked for."""
+    """The interpreters to use: all except the primary minor version, or the requested ones."""
     others = [each for each in every if each.minor != primary.minor]
     if 1 + len(others) < _LEAST:
         raise Unusable(
@@ -136,9 +136,9 @@ def chosen(every: Sequence[Interpreter], primary: Interpreter, only: Sequence[st
 
 
 def _environment(each: Interpreter, where: Path) -> Interpreter:
-    """The Python of its virtual environment, which the Makefile makes, and again after pyproject.toml changed."""
+    """The Python of its virtual environment, which the Makefile creates, and updates when pyproject.toml changes."""
     venv = where / f".venv-{each.minor}"
-    # An outer make hands its own settings down, which are not meant for this environment.
+    # An outer make passes its settings on, which are not meant for this environment.
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     command = ["make", "--no-print-directory", f"VENV={venv}", f"PYTHON={each.path}", "ARGS=", "venv"]
     if _run(command, inherited) != 0:
@@ -158,12 +158,12 @@ def _test(each: Interpreter, arguments: Sequence[str]) -> int:
 
 
 def _run(command: Sequence[str], environment: dict[str, str]) -> int:
-    """Run it with this terminal, in the checkout; it is gone when this returns or raises."""
+    """Run a command on this terminal, in the checkout; it has ended when this returns or raises."""
     process = subprocess.Popen(command, cwd=_ROOT, env=environment)
     try:
         return process.wait()
     except KeyboardInterrupt:
-        # The terminal has interrupted the child as well: it shows what it has, and ends its workers.
+        # The terminal has interrupted the child as well, which prints its results and ends its workers.
         _wait(process)
         raise
 
@@ -184,7 +184,7 @@ def _say(text: str) -> None:
 
 
 def _each(those: Sequence[Interpreter], where: Path, arguments: Sequence[str]) -> int:
-    """Run on one after the other, also after a failure, and say at the end how each went."""
+    """Run on one after another, also after a failure, and print the results at the end."""
     results: list[str] = []
     worst = 0
     for number, each in enumerate(those, 1):
@@ -219,16 +219,18 @@ def _listed(every: Sequence[Interpreter], primary: Interpreter, those: Sequence[
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Say which versions are run, and run them; 1 when one failed, 2 when there are too few, 130 when interrupted."""
+    """Print the versions and run the tests; 1 if one failed, 2 if there are too few, 130 if interrupted."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.pythons",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="Everything else is handed to pytest, such as -x or tests/core.",
     )
-    parser.add_argument("--list", action="store_true", help="only say which versions there are and what runs on each")
+    parser.add_argument("--list", action="store_true", help="only list the versions and what runs on each")
     parser.add_argument("--only", action="append", default=[], metavar="3.12", help="this version; may be repeated")
-    parser.add_argument("--venvs", type=Path, default=_ROOT, metavar="FOLDER", help="where the environments are made")
+    parser.add_argument(
+        "--venvs", type=Path, default=_ROOT, metavar="FOLDER", help="where the environments are created"
+    )
     options, rest = parser.parse_known_args(arguments)
     try:
         primary = probe(Path(sys.executable))

@@ -1,4 +1,4 @@
-"""A pytest plugin of this checkout: threads change as often as they can, so that races show.
+"""A pytest plugin of this checkout: threads switch as often as possible, in order to provoke races.
 
 Use: ``JMSBRIDGE_DEBUG_LOCKS=yield python -m pytest -p tools.switching …``. The interpreter may switch threads after
 every microsecond; the locks of the core check their order and yield; so does every other lock made from now on, the
@@ -22,7 +22,7 @@ _SHARE = 0.2
 
 _make = threading.Lock
 _interval = sys.getswitchinterval()
-_chance = random.Random()  # Its own: tests seed the common one.
+_chance = random.Random()  # A separate generator, because tests seed the global one.
 
 
 class YieldingLock:
@@ -62,7 +62,7 @@ def _perhaps_yield() -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Begin; in each worker of pytest-xdist too."""
     if "yield" not in os.environ.get("JMSBRIDGE_DEBUG_LOCKS", ""):
-        raise pytest.UsageError("tools.switching wants JMSBRIDGE_DEBUG_LOCKS=yield, from before jmsbridge is imported")
+        raise pytest.UsageError("tools.switching needs JMSBRIDGE_DEBUG_LOCKS=yield, set before jmsbridge is imported")
     sys.setswitchinterval(INTERVAL)
     setattr(threading, "Lock", YieldingLock)  # noqa: B010  mypy knows that it is a type
 

@@ -1,4 +1,4 @@
-"""How the compliance suite reaches Redis: one server for the run, keys of its own for each test."""
+"""The harness for Redis: one server for the run, separate keys for each test."""
 
 from collections.abc import Iterator
 
@@ -15,6 +15,6 @@ def redis_url() -> Iterator[str]:
 
 @pytest.fixture
 def harness(redis_url: str) -> Iterator[RedisHarness]:
-    """What every case of the suite asks for."""
+    """The fixture that every case of the suite uses."""
     with RedisHarness(redis_url) as made:
         yield made

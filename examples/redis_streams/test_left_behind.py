@@ -1,4 +1,4 @@
-"""What is left when everything is closed, and who cleans up after a link that was not."""
+"""The keys that remain after a close, and the clean-up after a lost link."""
 
 import threading
 
@@ -14,14 +14,14 @@ def use(harness: RedisHarness) -> None:
         assert consumer.receive(timeout=5) is not None
 
 
-def test_nothing_is_left_but_the_queue(redis_url: str) -> None:
+def test_only_the_queue_remains_after_a_close(redis_url: str) -> None:
     with RedisHarness(redis_url) as harness:
         use(harness)
     eventually(lambda: not [each.name for each in threading.enumerate() if each.name.startswith("jmsbridge-redis")])
     assert harness.kinds() == {"stream"}
 
 
-def test_what_a_dead_link_left_is_removed_by_another(redis_url: str) -> None:
+def test_the_keys_of_a_lost_link_are_removed_by_another(redis_url: str) -> None:
     with RedisHarness(redis_url) as harness, RedisHarness(redis_url, harness.prefix) as other:
         use(harness)
         harness.proxy.refuse()

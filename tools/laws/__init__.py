@@ -21,7 +21,7 @@ TEXT_LAWS: dict[str, _Law] = {"places": places.check, "vocabulary": vocabulary.c
 
 
 def violations(law: str | None = None) -> list[Violation]:
-    """Every place that breaks a law, or the one that is named."""
+    """Every violation of all laws, or of the given one."""
     everything = sources()
     python = python_sources(everything)
     found: list[Violation] = []

@@ -1,4 +1,4 @@
-"""Print every violation; exit 1 when there is one."""
+"""Print every violation; exit with 1 if there is one."""
 
 import sys
 

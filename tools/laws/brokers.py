@@ -1,6 +1,6 @@
 """The law of tables: below ``integration/``, only tables and the files of one broker name a broker.
 
-So the equipment serves every broker alike, and a new one is a row in each table and a folder of its own.
+So the equipment serves every broker alike, and a new one needs a row in each table and its own folder.
 """
 
 import ast
@@ -11,8 +11,8 @@ from tools.laws.source import Source, Violation
 
 __all__ = ["BROKERS", "TABLES", "check"]
 
-BROKERS = re.compile("rabbit|activemq|artemis|pulsar", re.IGNORECASE)
-"""How a broker is named; a file that has it in its path is that broker's own."""
+BROKERS = re.compile("rabbit|activemq|artemis|broker-?j|pulsar", re.IGNORECASE)
+"""The names of brokers; a file with one in its path belongs to that broker."""
 
 TABLES = frozenset(
     {
@@ -20,12 +20,12 @@ TABLES = frozenset(
         "integration/compliance/targets.py",
         "integration/conformance/backends.py",
         "integration/faults/brokers.py",
-        "integration/interop/clients.py",
+        "integration/interop/rows.py",
         "integration/lab/broker.py",
         "integration/lab/composing.py",
         "integration/lab/fixtures.py",
         "integration/lab/running/images.py",
-        "integration/lab/running/probes.py",  # a probe for each protocol, one of them named as its broker
+        "integration/lab/running/probes.py",  # a probe for each protocol, one of which has the name of a broker
         "integration/lab/table.py",
         "integration/networked/schemes.py",
     }
@@ -33,7 +33,7 @@ TABLES = frozenset(
 
 
 def check(source: Source) -> Iterator[Violation]:
-    """Names, imports and texts of a program; comments and docstrings may give examples."""
+    """Check names, imports and strings; comments and docstrings may give examples."""
     own = BROKERS.search(str(source.path)) or source.within("integration/lab/tests", "integration/bench/clients")
     if not source.within("integration") or own or str(source.path) in TABLES:
         return

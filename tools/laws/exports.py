@@ -1,4 +1,4 @@
-"""The export law: every module says in ``__all__`` what it offers, and it is true."""
+"""The export law: every module lists its public names in ``__all__``, and the list is right."""
 
 import ast
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ _NOT_EXPORTED = {"logger", "log"}
 
 
 def check(source: Source) -> Iterator[Violation]:
-    """``__all__`` exists, names what the module has, and leaves no public definition out."""
+    """``__all__`` exists, has only names of the module, and has every public definition."""
     if (
         source.within("tests", "bench", "jmsbridge/testing/sample")
         or source.path.name == "__main__.py"
@@ -23,11 +23,11 @@ def check(source: Source) -> Iterator[Violation]:
         yield source.broken(1, "the module has no __all__")
         return
     if names is None:
-        return  # Put together at run time, as by the suite's star import; importing it is the test.
+        return  # Computed at run time, as for the suite's star import; importing it is the test.
     defined, imported = _defined(source.tree)
     for name in names:
         if name not in defined | imported | _submodules(source) and not _lazy(source.tree):
-            yield source.broken(statement, f"__all__ names {name!r}, which the module has not")
+            yield source.broken(statement, f"__all__ names {name!r}, which the module does not have")
     if len(set(names)) != len(names):
         yield source.broken(statement, "__all__ names something twice")
     for name in sorted(defined - set(names)):
@@ -36,7 +36,7 @@ def check(source: Source) -> Iterator[Violation]:
 
 
 def _has_cases(source: Source) -> bool:
-    """Whether its cases are found by their names: test modules, and modules of the compliance suite."""
+    """Whether its cases are collected by name: test modules, and modules of the compliance suite."""
     if source.within("integration", "examples"):
         in_tests = "tests" in source.path.parts
         return in_tests or source.path.name == "conftest.py" or source.path.name.startswith("test_")

@@ -1,4 +1,4 @@
-"""The import law: what backends may import, and what may not import them."""
+"""The import law: what backends may import, and who must not import them."""
 
 import re
 import sys
@@ -10,7 +10,7 @@ __all__ = ["CLIENT_LIBRARIES", "check"]
 
 CLIENT_LIBRARIES = {
     "jmsbridge_embedded": set[str](),
-    "jmsbridge_amqp": {"proton"},
+    "jmsbridge_amqp": {"proton", "cproton_ffi"},
     "jmsbridge_rabbitmq": {"pika"},
     "jmsbridge_stomp": {"stomp"},
     "jmsbridge_pulsar": {"pulsar", "_pulsar"},
@@ -30,7 +30,7 @@ _BACKEND = re.compile(r"\b(?:" + "|".join(CLIENT_LIBRARIES) + r")\b")
 
 
 def check(source: Source) -> Iterator[Violation]:
-    """Backends see only the border; the library never names a backend; the core stays below its users."""
+    """Backends import only the SPI and its helpers, the library names no backend, the core imports no user of it."""
     if source.within("backends", "examples/redis_streams/redis_jms"):
         yield from _backend(source)
     elif source.within("jmsbridge"):
@@ -53,7 +53,7 @@ def _library(source: Source) -> Iterator[Violation]:
         if source.within("jmsbridge/core") and _reaches(name, _NOT_FOR_CORE):
             yield source.broken(node, f"jmsbridge.core may not import {name}")
         if name.split(".")[0] in _SOCKETS and not source.within(*_KNOW_SOCKETS):
-            yield source.broken(node, f"of the library, only the transport knows sockets; this imports {name}")
+            yield source.broken(node, f"in the library only the transport uses sockets; this imports {name}")
         part = next((part for part in _BORDER if source.within(f"jmsbridge/{part}")), None)
         if part and name.split(".")[0] == "jmsbridge" and not _reaches(name, _BELOW_THE_FACADE[part]):
             yield source.broken(node, f"what backends import may not import {name}, which is above it")

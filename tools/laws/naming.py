@@ -1,4 +1,4 @@
-"""The naming law: SPI nouns and JMS nouns never mix, and what waits says so."""
+"""The naming law: SPI nouns and JMS nouns do not mix, and functions that wait say so in their name."""
 
 import ast
 import re
@@ -13,7 +13,7 @@ _JMS_NOUNS = {"Connection", "Session", "MessageConsumer", "MessageProducer", "Me
 
 
 def check(source: Source) -> Iterator[Violation]:
-    """A reader knows from a class name on which side of the border a line is; a wait has a deadline and a name."""
+    """Class names show whether code belongs to SPI or facade; a wait has a deadline; its function is called wait_…."""
     if len(source.path.parts) == 2 and source.within("jmsbridge"):
         yield from _classes(source, _SPI_NOUNS, "an SPI noun; this module is on the JMS side")
     elif source.within("jmsbridge/spi", "backends"):
@@ -27,7 +27,7 @@ def _classes(source: Source, nouns: set[str], why: str) -> Iterator[Violation]:
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
             words = re.findall(r"[A-Z][a-z0-9]*", node.name)
             if node.name in nouns or (words and words[-1] in nouns - {"Message"}):
-                yield source.broken(node, f"class {node.name} carries {why}")
+                yield source.broken(node, f"class {node.name} has {why}")
 
 
 def _waits(source: Source) -> Iterator[Violation]:

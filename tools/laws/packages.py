@@ -1,4 +1,4 @@
-"""The packaging law: every package is typed, and the folder of backends is no package itself."""
+"""The packaging law: every package is typed, and the folder of backends is not a package."""
 
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -9,7 +9,7 @@ __all__ = ["check"]
 
 
 def check(root: Path = ROOT) -> Iterator[Violation]:
-    """``py.typed`` in every package that the wheel carries; no ``__init__.py`` where a folder is not one."""
+    """Every package of the wheel has ``py.typed``; the folder of backends has no ``__init__.py``."""
     for package in [root / "jmsbridge", *sorted(path for path in (root / "backends").iterdir() if path.is_dir())]:
         where = PurePosixPath(package.relative_to(root))
         if package.name != "__pycache__" and not (package / "py.typed").is_file():

@@ -7,7 +7,7 @@ from tools.laws.source import Source, Violation
 
 __all__ = ["check"]
 
-# Written with [x] so that this file keeps its own law.
+# Written with [x] so that this file does not violate the law itself.
 _FORBIDDEN = {
     "a folder of one machine": re.compile(r"(?<![\w.])/(?:wor[k]|tm[p]|hom[e]|roo[t]|User[s])/\w"),
     "a package registry": re.compile(
@@ -20,7 +20,7 @@ _FORBIDDEN = {
 
 
 def check(source: Source) -> Iterator[Violation]:
-    """The project reads the same on every machine."""
+    """No file depends on one machine."""
     if source.path.name == "LICENSE":
         return
     for number, line in enumerate(source.lines, 1):

@@ -29,7 +29,7 @@ class Violation:
 
 @dataclass(frozen=True)
 class Source:
-    """One text file: where it is, below the root, and what it says."""
+    """One text file: its path below the root, and its text."""
 
     path: PurePosixPath
     text: str = field(repr=False)
@@ -67,7 +67,7 @@ class Source:
                 yield node
 
     def imports(self) -> Iterator[tuple[ast.stmt, str]]:
-        """Every import as the statement and the absolute dotted name that it reaches."""
+        """Every import: the statement, and the absolute dotted name that it imports."""
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Import):
                 yield from ((node, alias.name) for alias in node.names)
@@ -91,7 +91,7 @@ def sources(root: Path = ROOT) -> list[Source]:
         try:
             found.append(Source(PurePosixPath(path.relative_to(root)), path.read_text(encoding="utf-8")))
         except UnicodeDecodeError:
-            continue  # A picture or an archive has no lines to judge.
+            continue  # A picture or an archive has no lines.
     return found
 
 

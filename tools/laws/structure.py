@@ -1,6 +1,6 @@
-"""The laws of structure: no arrow from a lower layer to a higher one, and no circle of imports but a small one.
+"""The laws of structure: no import of a higher layer by a lower one, and no large import circle.
 
-Every import counts, also one in a function or for annotations only: whoever reads the file has to follow it.
+Every import counts, also one in a function or for annotations only, because readers of the file have to follow it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,10 +29,10 @@ LAYERS = (
     ("jmsbridge.factory", "jmsbridge.domain"),
     ("jmsbridge.cli", "jmsbridge.demo", "jmsbridge.testing"),
 )
-"""Lowest first; the longest name that a module begins with says where it is."""
+"""Lowest first; the longest matching prefix of a module's name decides."""
 
 _ENTRANCES = {"jmsbridge", "jmsbridge.__main__"}
-"""Modules that only name what is elsewhere, for whoever enters there."""
+"""Modules that only re-export names of others."""
 
 _EXCEPTED = {("jmsbridge.errors", "jmsbridge.message")}
 """``InDoubt`` lists the messages of the application, which sends them again: their type is part of the public API."""
@@ -44,7 +44,7 @@ Graph = Mapping[str, Mapping[str, int]]
 
 
 def check(sources: Iterable[Source]) -> Iterator[Violation]:
-    """Look at everything that the wheel carries, as a whole."""
+    """Check all modules of the wheel together."""
     shipped = {source.module: source for source in sources if source.within("jmsbridge", "backends")}
     graph = {module: _arrows(source, shipped) for module, source in shipped.items()}
     for module, arrows in graph.items():
@@ -55,7 +55,7 @@ def check(sources: Iterable[Source]) -> Iterator[Violation]:
         folders = {shipped[module].path.parent for module in circle}
         if len(circle) > _LARGEST_CIRCLE or len(folders) > 1:
             first = min(circle)
-            yield shipped[first].broken(1, f"a circle of imports over {len(circle)} files: {', '.join(sorted(circle))}")
+            yield shipped[first].broken(1, f"an import circle of {len(circle)} files: {', '.join(sorted(circle))}")
 
 
 def _arrows(source: Source, shipped: Mapping[str, Source]) -> dict[str, int]:
@@ -78,7 +78,7 @@ def _layer(module: str) -> int:
 
 
 def _circles(graph: Graph) -> Iterator[set[str]]:
-    """The strongly connected modules: those that reach each other. Entrances reach everything and are left out."""
+    """The strongly connected modules. Modules that only re-export are left out, because they import everything."""
     reached = {module: _reached(module, graph) for module in graph}
     seen: set[str] = set()
     for module in sorted(graph):

@@ -1,4 +1,4 @@
-"""The law of tests and of honest code: every test asserts, nobody sleeps, no error is swallowed in silence."""
+"""The law of tests and error handling: every test asserts, nothing sleeps, no exception is ignored without a reason."""
 
 import ast
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from tools.laws.source import ROOT, Source, Violation
 __all__ = ["check"]
 
 _RAISES = {"raises", "warns", "fail", "deprecated_call"}
-# Helpers of the compliance suite that assert by themselves.
+# Helpers of the compliance suite that contain assertions.
 _ASSERTING = {"receive_texts", "eventually", "wait"}
 
 
@@ -31,13 +31,13 @@ def _tests(source: Source) -> Iterator[Violation]:
 
 
 def _definitions(source: Source) -> dict[str, ast.AST]:
-    """Functions, and classes: to make one counts as to use its methods."""
+    """Functions, and classes: creating an object counts as using its methods."""
     kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     return {node.name: node for node in ast.walk(source.tree) if isinstance(node, kinds)}
 
 
 def _imported(source: Source) -> dict[str, ast.AST]:
-    """What comes from other test modules, such as ``support``."""
+    """The helpers from other test modules, such as ``support``."""
     found: dict[str, ast.AST] = {}
     for _, name in source.imports():
         module, _, wanted = name.rpartition(".")
@@ -82,11 +82,13 @@ def _sleeps(source: Source) -> Iterator[Violation]:
         slept = ast.unparse(call.func) == "time.sleep" and ast.unparse(call) != "time.sleep(0)"
         if slept and "# sleep: " not in source.lines[call.lineno - 1]:
             yield source.broken(call, "nothing sleeps: wait for an event with a deadline")
-        if _waits_for_nobody(call):
-            yield source.broken(call, "an event that nobody else has is never set: this is a sleep, so write it as one")
+        if _waits_on_new_event(call):
+            yield source.broken(
+                call, "an event without another reference is never set: this is a sleep, so write it as one"
+            )
 
 
-def _waits_for_nobody(call: ast.Call) -> bool:
+def _waits_on_new_event(call: ast.Call) -> bool:
     """Whether it is ``Event().wait(…)``."""
     event = call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr == "wait" else None
     return isinstance(event, ast.Call) and _called(event) == "Event"

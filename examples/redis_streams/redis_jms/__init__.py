@@ -15,16 +15,16 @@ __all__ = ["RedisBackend", "RedisOptions", "backend"]
 
 
 class RedisOptions(msgspec.Struct, frozen=True):
-    """What may stand in the query of a ``redis:`` URL."""
+    """Options of a ``redis:`` URL."""
 
     prefix: str = "jms"
-    """What the names of all keys begin with."""
+    """The prefix of all keys."""
     dead_letter_queue: str = "DLQ"
-    """Where rejected messages go."""
+    """The queue for rejected messages."""
     lease: float = 15.0
-    """Seconds after which the messages of a link come back that died without a word."""
+    """Seconds after which the messages of a silently lost link are requeued."""
     duplicate_window: float = 600.0
-    """For how many seconds the broker remembers a duplicate id."""
+    """Seconds for which the broker remembers a duplicate id."""
 
     def __post_init__(self) -> None:
         if self.lease <= 0 or self.duplicate_window <= 0:

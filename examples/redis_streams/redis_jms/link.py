@@ -1,4 +1,4 @@
-"""A link: a connection, and at the broker a name with a lease; and the channels on it."""
+"""A link: a connection with a name and a lease at the broker, and its channels."""
 
 import contextlib
 import importlib.resources
@@ -27,9 +27,9 @@ from jmsbridge.spi import (
     Native,
     Ticket,
 )
-from jmsbridge.transport.diagnosis import causes, unreachable
-from jmsbridge.transport.link_life import Done
-from jmsbridge.transport.requests import Requests
+from jmsbridge.transport.network.diagnosis import causes, unreachable
+from jmsbridge.transport.network.link_life import Done
+from jmsbridge.transport.network.requests import Requests
 from jmsbridge.transport.tickets import Answer
 
 from . import messages
@@ -68,7 +68,7 @@ _JOINING = 5.0  # seconds for the threads of subscriptions to end
 
 
 class Link:
-    """One life of a connection."""
+    """One connection, which never reconnects."""
 
     def __init__(self, endpoint: Endpoint, options: "RedisOptions", events: LinkEvents) -> None:
         self.native = NATIVE
@@ -78,7 +78,7 @@ class Link:
         self.endpoint = endpoint
         self.events = events
         self.name = uuid.uuid4().hex
-        self.origin = endpoint.client_id or self.name  # who sends, for those who do not want to get their own
+        self.origin = endpoint.client_id or self.name  # the sender's id, for no_local
         self.title = f"jmsbridge-redis-{self.name[:8]}"
         self.numbers = itertools.count(1)
         self.subscriptions: set[Subscription] = set()
@@ -114,11 +114,11 @@ class Link:
         return connection
 
     def _greet(self, ask: Callable[..., Any]) -> None:
-        """Ask who is there and what it keeps."""
+        """Ask the server for its name, version and persistence."""
         told = (line.partition(":") for line in ask("INFO", "server").decode().splitlines())
         facts = {name: value for name, _, value in told}
         self.broker = f"{facts.get('server_name', 'redis').capitalize()} {facts.get('redis_version', '')}"
-        with contextlib.suppress(redis.ResponseError):  # not everybody may ask: then nothing is claimed
+        with contextlib.suppress(redis.ResponseError):  # without the right to ask, no capability is claimed
             kept = ask("CONFIG", "GET", "append*")
             if kept[b"appendonly"] == b"yes" and kept[b"appendfsync"] == b"always":
                 self.native |= Native.SETTLE_CONFIRM
@@ -131,10 +131,10 @@ class Link:
         self.requests.write(hello, done)
         self.requests.life.thread.call_later(self.options.lease / 3, self._renew)
 
-    # -- what happens unasked; I/O thread
+    # -- events; I/O thread
 
     def _renew(self) -> None:
-        """Keep the lease, and return what dead links held; an answer that says it has ended is the end of the link."""
+        """Renew the lease, and requeue messages of lost links; if the lease has ended, the link is lost."""
         life = self.requests.life
         if life.is_over:
             return
@@ -178,19 +178,19 @@ class Link:
     # -- for channels and subscriptions
 
     def store_of(self, key: str, *, durable: bool) -> str:
-        """Where the messages of a durable or shared subscription are."""
+        """The key of the messages of a durable or shared subscription."""
         return "s:" + json.dumps([durable, self.endpoint.client_id, key])
 
     def ask(self, verb: str, **args: Any) -> Any:
-        """Blocks for the answer."""
+        """Call a verb of the broker, and wait for the answer."""
         return self.requests.ask(self._packed(verb, args), verb)
 
     def ask_closing(self, verb: str, **args: Any) -> None:
-        """Blocks no longer than a close may."""
+        """The same, for at most the time of a close."""
         self.requests.ask_closing(self._packed(verb, args), verb)
 
     def post(self, ticket: Ticket | None, verb: str, args: Any) -> None:
-        """Hand over in call order."""
+        """Pass a call to the I/O thread, in call order."""
         self.requests.post(self._packed(verb, args), ticket)
 
     def _packed(self, verb: str, args: Any) -> bytes:
@@ -200,7 +200,7 @@ class Link:
 
 
 class Channel:
-    """An order of sends; where it is transacted, what waits for the commit."""
+    """A sequence of sends; if transacted, it keeps them until the commit."""
 
     def __init__(self, link: Link, transacted: bool) -> None:
         self.link = link
@@ -208,7 +208,7 @@ class Channel:
         self._steps: list[dict[str, Any]] = []
 
     def apply(self, ticket: Ticket | None, *steps: dict[str, Any], commits: bool = False) -> None:
-        """Do these together: now, or with the commit where ``commits`` says so and the channel is transacted."""
+        """Apply steps together: now, or, if ``commits`` is set and the channel is transacted, with the commit."""
         if commits and self.transacted:
             with Answer(ticket):
                 self.link.requests.life.check()
@@ -217,7 +217,7 @@ class Channel:
             self.link.post(ticket, "apply", steps)
 
     def copy_step(self, envelope: Envelope) -> dict[str, Any]:
-        """The step that sends this."""
+        """The step that sends an envelope."""
         return {
             "part": "send",
             "place": place_of(envelope.address),

@@ -29,7 +29,7 @@ _PLAIN = ("message_id", "timestamp", "persistent", "priority", "expiration", "jm
 
 
 def encode(envelope: Envelope) -> str:
-    """All but the address, which is where the message lies."""
+    """Encode everything except the address, which is the place of the message."""
     reply, correlation, body = envelope.reply_to, envelope.correlation_id, envelope.body
     header = {name: getattr(envelope, name) for name in _PLAIN}
     header["kind"] = envelope.kind.name
@@ -41,7 +41,7 @@ def encode(envelope: Envelope) -> str:
 
 
 def decode(address: Address, message: bytes) -> Envelope:
-    """The envelope that was encoded, at the address where it was found."""
+    """Decode the envelope of a message that was found at this address."""
     read = json.loads(message)
     kind, body, reply, (correlation, is_bytes) = (read[name] for name in ("kind", "body", "reply_to", "correlation"))
     return Envelope(

@@ -1,4 +1,4 @@
-"""What Redis answers: replies, errors, and what it says without being asked."""
+"""Redis' replies, errors, and unsolicited messages."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -20,20 +20,20 @@ from jmsbridge.spi import (
 __all__ = ["Replies", "refusal"]
 
 _ERRORS: dict[str, type[BackendError]] = {
-    "ADDRESS": AddressRefused,  # those of broker.lua
+    "ADDRESS": AddressRefused,  # errors of broker.lua
     "CLIENT": ClientIdRefused,
     "INUSE": AddressInUse,
     "LEASE": LinkLost,
     "REFUSED": SubscriptionRefused,
     "UNKNOWN": SubscriptionUnknown,
-    "NOPERM": AccessDenied,  # those of the server
+    "NOPERM": AccessDenied,  # errors of the server
     "OOM": SendRefused,
 }
 _NOTHING = object()
 
 
 def refusal(error: Exception) -> BackendError:
-    """What an error means; its first word says it."""
+    """The exception for an error, by its first word."""
     kind, _, text = str(error).partition(" ")
     found = _ERRORS.get(kind)
     made = BackendError(f"Redis: {error}") if found is None else found(f"Redis: {text}")
@@ -42,14 +42,14 @@ def refusal(error: Exception) -> BackendError:
 
 
 class Replies:
-    """The stream of replies; ``pushed`` gets what came unasked."""
+    """The stream of replies; ``pushed`` gets unsolicited ones."""
 
     def __init__(self, pushed: Callable[[Any], None]) -> None:
         self._pushed = pushed
         self._reader = hiredis.Reader(notEnoughData=_NOTHING)
 
     def read(self, data: bytes) -> Iterator[Any]:
-        """The answers that are complete."""
+        """Read data; return the complete answers."""
         self._reader.feed(data)
         while (reply := self._reader.gets()) is not _NOTHING:
             if isinstance(reply, hiredis.PushNotification):

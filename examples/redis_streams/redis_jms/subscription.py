@@ -1,4 +1,4 @@
-"""A subscription: fetches while there is credit, and settles."""
+"""A subscription: it fetches while there is credit, and settles."""
 
 import json
 import threading
@@ -20,9 +20,9 @@ from jmsbridge.spi import (
     Ticket,
     rejected_to,
 )
-from jmsbridge.transport.dead_letters import dead_letter_properties
-from jmsbridge.transport.expiry import now_ms
-from jmsbridge.transport.polling import CreditPump
+from jmsbridge.transport.deliveries.dead_letters import dead_letter_properties
+from jmsbridge.transport.deliveries.expiry import now_ms
+from jmsbridge.transport.deliveries.polling import CreditPump
 from jmsbridge.transport.tickets import Answer
 
 from . import messages
@@ -39,7 +39,7 @@ def place_of(address: Address) -> str:
 
 
 class _Token(NamedTuple):
-    """What comes back in a settlement; the envelope is for the dead-letter queue."""
+    """The token of an arrival; the envelope is for the dead-letter queue."""
 
     id: str
     envelope: Envelope
@@ -47,7 +47,7 @@ class _Token(NamedTuple):
 
 
 class Subscription:
-    """The source of a pump; its verbs from any thread."""
+    """The source of a pump; its verbs may be called from any thread."""
 
     def __init__(self, link: "Link", channel: "Channel", interest: Interest, inbox: Inbox) -> None:
         self.native = link.native
@@ -58,7 +58,7 @@ class Subscription:
         self.store = place_of(interest.address)
         if interest.address.topic:
             self.store = link.store_of(interest.key or f"{link.name}/{self._number}", durable=interest.durable)
-        self._after = "-"  # a browser's: where the next batch begins
+        self._after = "-"  # of a browser: where the next batch begins
         self._browses = interest.mode is Mode.BROWSE
         self._woken = threading.Event()
         self._pump = CreditPump(
@@ -142,7 +142,7 @@ class Subscription:
             entries = self._link.ask("fetch", store=self.store, most=most, number=self._number)
         if wait and not entries:
             self._woken.wait()
-            self._woken.clear()  # only now: what woke before the wait counts
+            self._woken.clear()  # only now, so that a wake-up before the wait counts
         return [self._arrival(*entry) for entry in entries]
 
     def release(self, arrivals: Sequence[Arrival]) -> None:
