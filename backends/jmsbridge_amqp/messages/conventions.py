@@ -10,6 +10,7 @@ __all__ = [
     "DELIVERY_TIME",
     "DESTINATION",
     "DUPLICATE",
+    "EXPIRATION",
     "GROUP",
     "KIND",
     "KINDS",
@@ -29,6 +30,8 @@ KIND: Final = "x-opt-jms-msg-type"
 DESTINATION: Final = "x-opt-jms-dest"
 REPLY_TO: Final = "x-opt-jms-reply-to"
 DELIVERY_TIME: Final = "x-opt-delivery-time"
+EXPIRATION: Final = "x-opt-jmsbridge-expiration"
+"""When a delayed message expires, beside its field for that: ActiveMQ Classic makes the field later by the delay."""
 
 KINDS: Final = {
     BodyKind.NONE: 0,

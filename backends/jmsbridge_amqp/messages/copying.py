@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from jmsbridge.spi import Address, BodyKind
 from jmsbridge_amqp.messages.bodies import encode as encode_body
-from jmsbridge_amqp.messages.conventions import DELIVERY_TIME, DESTINATION, DUPLICATE
+from jmsbridge_amqp.messages.conventions import DELIVERY_TIME, DESTINATION, DUPLICATE, EXPIRATION
 from jmsbridge_amqp.messages.encoding import annotations, header, properties
 from jmsbridge_amqp.messages.naming import Naming, kind_byte
 from jmsbridge_amqp.messages.sections import (
@@ -43,7 +43,7 @@ def copy_for(data: bytes, address: Address, notes: Mapping[str, Any], naming: Na
         Splitter().split(data)
         return _copied(data, address, notes, naming)
     except Malformed:
-        front = header(True, 4, 0) + annotations(BodyKind.BYTES, address, None, 0)
+        front = header(True, 4, 0) + annotations(BodyKind.BYTES, address)
         to = properties({_TO: string(naming.text(address))})
         return front + to + _APPLICATION + encode_pairs(notes) + encode_body(BodyKind.BYTES, data)
 
@@ -76,8 +76,8 @@ def _copied(data: bytes, address: Address, notes: Mapping[str, Any], naming: Nam
 
 def _annotated(table: dict[Any, bytes], address: Address) -> bytes:
     """The message annotations without a delivery time; if they have a destination, it is replaced by the new one."""
-    table.pop(DELIVERY_TIME, None)
-    table.pop("x-opt-delivery-delay", None)
+    for name in (DELIVERY_TIME, "x-opt-delivery-delay", EXPIRATION):
+        table.pop(name, None)
     if DESTINATION in table:
         table[DESTINATION] = symbol(DESTINATION) + bytes((0x51, kind_byte(address)))
     return compound_map(b"".join(table.values()), len(table))

@@ -81,6 +81,9 @@ class Decoder:
             message_id = ids.message_id(message_id)
         if expiration is None:
             expiration = self._clock() + header.ttl if header.ttl else 0
+        elif 0 < noted.expiration < expiration:  # the broker made this and the time of sending later by its delay
+            created = created and created - (expiration - noted.expiration)
+            expiration = noted.expiration
         dead, origin = noted.dead, noted.origin
         if others or user is not None or dead or group != _NO_GROUP:
             if not dead:

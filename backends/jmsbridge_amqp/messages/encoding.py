@@ -11,6 +11,7 @@ from jmsbridge_amqp.messages.conventions import (
     DELIVERY_TIME,
     DESTINATION,
     DUPLICATE,
+    EXPIRATION,
     GROUP,
     KIND,
     KINDS,
@@ -48,7 +49,7 @@ _MIDDLES: Final = {kind: _NULL * 3 + _TYPES.get(kind, _NULL) + _NULL * 2 + b"\x8
 _pairs: Final = PairWriter(MOVED | SETTINGS)
 _pack_sizes: Final = struct.Struct(">II").pack
 _pack_time: Final = struct.Struct(">q").pack
-_ANNOTATIONS: Final = {name: symbol(name) for name in (REPLY_TO, DELIVERY_TIME, DESTINATION, KIND)}
+_ANNOTATIONS: Final = {name: symbol(name) for name in (REPLY_TO, DELIVERY_TIME, EXPIRATION, DESTINATION, KIND)}
 
 
 class Encoder:
@@ -111,7 +112,7 @@ class Encoder:
         return head + fields + application + (bodies.encode(kind, envelope.body) or self._plain)
 
     def _start(self, kind: BodyKind, persistent: bool, priority: int, address: Address) -> tuple[bytes, bytes]:
-        front = header(persistent, priority, 0, self._explicit) + annotations(kind, address, None, 0)
+        front = header(persistent, priority, 0, self._explicit) + annotations(kind, address)
         head = front + b"\x00\x53\x73\xd0"
         middle = self._user + string(self._naming.text(address)) + _MIDDLES[kind]
         known = self._starts[kind]
@@ -145,7 +146,7 @@ class Encoder:
         application = b"\x00\x53\x74" + encode_pairs(table) if table else b""
         return (
             header(envelope.persistent, envelope.priority, ttl, self._explicit)
-            + annotations(kind, envelope.address, reply_to, envelope.delivery_time)
+            + annotations(kind, envelope.address, reply_to, envelope.delivery_time, envelope.expiration)
             + properties(fields)
             + application
             + (bodies.encode_typed(envelope.body) if is_typed else bodies.encode(kind, envelope.body) or self._plain)
@@ -181,13 +182,17 @@ def header(persistent: bool, priority: int, ttl: int, explicit: bool = False) ->
     return b"\x00\x53\x70" + compound_list(durable, 1)
 
 
-def annotations(kind: BodyKind, address: Address, reply_to: Address | None, delivery_time: int) -> bytes:
+def annotations(
+    kind: BodyKind, address: Address, reply_to: Address | None = None, delivery_time: int = 0, expiration: int = 0
+) -> bytes:
     """The message annotations, in the order of Qpid JMS."""
     parts = []
     if reply_to is not None:
         parts.append(_ANNOTATIONS[REPLY_TO] + bytes((0x51, kind_byte(reply_to))))
     if delivery_time:
         parts.append(_ANNOTATIONS[DELIVERY_TIME] + encode_value(Long(delivery_time)))
+        if expiration:
+            parts.append(_ANNOTATIONS[EXPIRATION] + encode_value(Long(expiration)))
     parts.append(_ANNOTATIONS[DESTINATION] + bytes((0x51, kind_byte(address))))
     parts.append(_ANNOTATIONS[KIND] + bytes((0x51, KINDS[kind])))
     return b"\x00\x53\x72" + compound_map(b"".join(parts), len(parts))

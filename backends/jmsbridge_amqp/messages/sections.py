@@ -11,7 +11,7 @@ from uuid import UUID
 
 from jmsbridge.spi import Long
 from jmsbridge_amqp.messages.application import origin
-from jmsbridge_amqp.messages.conventions import DELIVERY_TIME, DESTINATION, KIND, REPLY_TO, is_of_broker
+from jmsbridge_amqp.messages.conventions import DELIVERY_TIME, DESTINATION, EXPIRATION, KIND, REPLY_TO, is_of_broker
 from jmsbridge_amqp.messages.ids import Ulong
 from jmsbridge_amqp.protocol.errors import Malformed
 from jmsbridge_amqp.protocol.reading import Names, compound, decode, pairs, select, text
@@ -74,6 +74,7 @@ class Header(NamedTuple):
 class Annotations(NamedTuple):
     """The message annotations that mean something here; the kinds are bytes as Qpid JMS writes them, or None.
 
+    ``expiration`` is that of a delayed message as its sender set it, 0 if unknown.
     ``dead`` says that the broker dead-lettered the message, ``origin`` from where.
     """
 
@@ -81,6 +82,7 @@ class Annotations(NamedTuple):
     destination: int | None = None
     reply_to: int | None = None
     delivery_time: int = 0
+    expiration: int = 0
     dead: bool = False
     origin: str | None = None
 
@@ -224,12 +226,12 @@ def _number(value: Any) -> int:
 def _read_annotations(data: bytes, offset: int) -> tuple[Annotations, int]:
     """The message annotations at ``offset``, and their end; Malformed."""
     table, end = pairs(data, offset)
-    time = table.get(DELIVERY_TIME)
     found = Annotations(
         _message_kind(table.get(KIND)),
         _kind(table.get(DESTINATION), table.get("x-opt-to-type")),
         _kind(table.get(REPLY_TO), table.get("x-opt-reply-type")),
-        max(int(time), 0) if isinstance(time, (int, float)) and abs(time) < 1 << 63 else 0,
+        _time(table.get(DELIVERY_TIME)),
+        _time(table.get(EXPIRATION)),
         *origin(table, *_NOTES_OF_ARTEMIS),
     )
     return found, end
@@ -238,6 +240,11 @@ def _read_annotations(data: bytes, offset: int) -> tuple[Annotations, int]:
 def _message_kind(value: Any) -> int | None:
     """The annotation for the kind of the message, -1 if it is not a number; None if there is none."""
     return None if value is None else int(value) if isinstance(value, int) else -1
+
+
+def _time(value: Any) -> int:
+    """The annotation for a time in ms, 0 if it is none."""
+    return max(int(value), 0) if isinstance(value, (int, float)) and abs(value) < 1 << 63 else 0
 
 
 def _kind(byte: Any, legacy: Any) -> int | None:

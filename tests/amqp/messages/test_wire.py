@@ -142,6 +142,18 @@ def test_the_providers_properties_are_not_sent() -> None:
     assert through(PLAIN, user="ü").envelope.properties == {**PLAIN.properties, "JMSXUserID": "ü"}
 
 
+def test_a_delayed_message_keeps_its_times_where_the_broker_adds_the_delay() -> None:
+    delayed = changed(expiration=NOW + 5000, delivery_time=NOW + 2000, timestamp=NOW)
+    data = Encoder().encode(delayed, NOW)
+    assert Decoder(HERE).decode(data).envelope == delayed
+    later = data.replace(
+        b"\x83" + (NOW + 5000).to_bytes(8, "big") + b"\x83" + NOW.to_bytes(8, "big"),
+        b"\x83" + (NOW + 7000).to_bytes(8, "big") + b"\x83" + (NOW + 2000).to_bytes(8, "big"),
+    )
+    assert later != data
+    assert Decoder(HERE).decode(later).envelope == delayed
+
+
 def test_expiration_and_its_override() -> None:
     expiring = changed(expiration=NOW + 5000)
     data = Encoder().encode(expiring, NOW)

@@ -16,6 +16,8 @@ from jmsbridge.testing.suite.support import Collector, assert_empty, eventually,
 
 DELAY = 0.4
 """The delay of messages in these cases, in seconds."""
+LATEST = 5000
+"""So many milliseconds after it is due a message must have come, on a busy machine, too."""
 
 
 def send_delayed(
@@ -136,7 +138,7 @@ def test_timing_delay_hides_from_consumer(session: Session, queue: Queue) -> Non
     assert int(before + 1000 * DELAY) <= sent.jms_delivery_time <= now() + 1000 * DELAY + 1
     early = consumer.receive_no_wait()
     got = take(consumer) if early is None else early
-    assert sent.jms_delivery_time <= now() <= sent.jms_delivery_time + 1000
+    assert sent.jms_delivery_time <= now() <= sent.jms_delivery_time + LATEST
     assert got.jms_delivery_time == sent.jms_delivery_time
     assert_empty(consumer, timeout=0.1)
 
@@ -160,11 +162,11 @@ def test_timing_delay_hides_from_browser(session: Session, queue: Queue) -> None
 @pitfall(20)
 @requires(Native.DELAY)
 def test_timing_delay_wakes_receive(session: Session, queue: Queue) -> None:
-    """A receive that waits returns within a second of the due time."""
+    """A receive that waits returns soon after the due time, not at its timeout."""
     consumer = session.create_consumer(queue)
     sent = send_delayed(session, queue, "a", 0.25)
     assert receive_texts(consumer, 1) == ["a"]
-    assert sent.jms_delivery_time <= now() <= sent.jms_delivery_time + 1000
+    assert sent.jms_delivery_time <= now() <= sent.jms_delivery_time + LATEST
 
 
 @rule("DD-1")
@@ -178,7 +180,7 @@ def test_timing_delay_wakes_listener(harness: Harness, session: Session, queue: 
     send_texts(session, queue, "now")
     eventually(lambda: len(times) == 2)
     assert collector.texts == ["now", "late"]
-    assert sent.jms_delivery_time <= times[1] <= sent.jms_delivery_time + 1000
+    assert sent.jms_delivery_time <= times[1] <= sent.jms_delivery_time + LATEST
 
 
 @rule("DD-1", "OR-1")
@@ -264,7 +266,7 @@ def test_timing_delay_of_durable_subscription(harness: Harness, session: Session
     send_delayed(session, topic, "a", 2 * DELAY)
     with subscribing.create_durable_consumer(topic, name) as consumer:
         assert_empty(consumer, timeout=0.05)
-    assert_empty(session.create_consumer(topic), timeout=2 * DELAY)
+    assert_empty(session.create_consumer(harness.queue("idle")), timeout=2 * DELAY)
     with subscribing.create_durable_consumer(topic, name) as consumer:
         assert receive_texts(consumer, 1) == ["a"]
     subscribing.unsubscribe(name)
@@ -283,10 +285,11 @@ def test_timing_delay_longer_than_life(session: Session, queue: Queue) -> None:
 @requires(Native.DELAY | Native.EXPIRY)
 def test_timing_delay_and_expiry_count_from_send(harness: Harness, session: Session, queue: Queue) -> None:
     """Expiry counts from the send, not from the due time: shortly after being due the message is gone."""
-    sent = send_delayed(session, queue, "a", 0.2, time_to_live=0.8)
-    assert abs((sent.jms_expiration - sent.jms_delivery_time) - 600) <= 1
+    sent = send_delayed(session, queue, "a", 0.2, time_to_live=30)
+    assert abs((sent.jms_expiration - sent.jms_delivery_time) - 29_800) <= 1
     consumer = session.create_consumer(queue)
-    assert receive_texts(consumer, 1) == ["a"]
+    got = take(consumer)
+    assert (got.jms_timestamp, got.jms_expiration) == (sent.jms_timestamp, sent.jms_expiration)
     send_delayed(session, queue, "b", 0.1, time_to_live=0.2)
     assert_empty(session.create_consumer(harness.queue("idle")), timeout=0.3)
-    assert consumer.receive_no_wait() is None
+    assert_empty(consumer)
