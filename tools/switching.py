@@ -1,11 +1,10 @@
 """A pytest plugin of this checkout: threads switch as often as possible, in order to provoke races.
 
-Use: ``JMSBRIDGE_DEBUG_LOCKS=yield python -m pytest -p tools.switching …``. The interpreter may switch threads after
-every microsecond; the locks of the core check their order and yield; so does every other lock made from now on, the
-embedded broker's included.
+Use: ``python -m pytest -p tools.switching …``. The interpreter may switch threads after every microsecond; every lock
+made from now on yields, the embedded broker's included; the locks of the core check their order too
+(``tools/invariants.py``).
 """
 
-import os
 import random
 import sys
 import threading
@@ -13,6 +12,8 @@ import time
 from types import TracebackType
 
 import pytest
+
+from tools.invariants import check_invariants
 
 __all__ = ["INTERVAL", "YieldingLock", "pytest_configure", "pytest_report_header", "pytest_unconfigure"]
 
@@ -22,6 +23,7 @@ _SHARE = 0.2
 
 _make = threading.Lock
 _interval = sys.getswitchinterval()
+_patch = pytest.MonkeyPatch()
 _chance = random.Random()  # A separate generator, because tests seed the global one.
 
 
@@ -61,15 +63,14 @@ def _perhaps_yield() -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Begin; in each worker of pytest-xdist too."""
-    if "yield" not in os.environ.get("JMSBRIDGE_DEBUG_LOCKS", ""):
-        raise pytest.UsageError("tools.switching needs JMSBRIDGE_DEBUG_LOCKS=yield, set before jmsbridge is imported")
     sys.setswitchinterval(INTERVAL)
-    setattr(threading, "Lock", YieldingLock)  # noqa: B010  mypy knows that it is a type
+    _patch.setattr(threading, "Lock", YieldingLock)
+    check_invariants(_patch)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """End."""
-    setattr(threading, "Lock", _make)  # noqa: B010
+    _patch.undo()
     sys.setswitchinterval(_interval)
 
 

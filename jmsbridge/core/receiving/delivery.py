@@ -1,9 +1,8 @@
 """One message on its way to the application, and its states."""
 
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from jmsbridge.core.runtime.locks import CHECKS
 from jmsbridge.spi import Arrival
 
 if TYPE_CHECKING:
@@ -13,21 +12,12 @@ __all__ = ["Delivery", "DeliveryState", "DeliverySwitch", "Hand"]
 
 
 class DeliveryState(Enum):
-    """The state of a delivery; ``_NEXT`` has the allowed transitions."""
+    """The state of a delivery."""
 
     TAKEN = auto()  # out of its inbox and in the session's ``Hand``; the application does not have it yet
     HANDED = auto()  # the application has it, or is just getting it; not settled
     WAITING = auto()  # in its inbox again, to be redelivered
     SETTLED = auto()  # the broker was told its outcome
-
-
-_NEXT = {
-    None: {DeliveryState.TAKEN},
-    DeliveryState.TAKEN: {DeliveryState.HANDED, DeliveryState.WAITING, DeliveryState.SETTLED},
-    DeliveryState.HANDED: {DeliveryState.HANDED, DeliveryState.WAITING, DeliveryState.SETTLED},
-    DeliveryState.WAITING: {DeliveryState.WAITING, DeliveryState.TAKEN, DeliveryState.SETTLED},
-    DeliveryState.SETTLED: {DeliveryState.SETTLED},
-}
 
 
 class Delivery:
@@ -45,11 +35,6 @@ class Delivery:
         self.unmarked = 0  # 1 if the application had it when a link was lost, and the broker does not say so
 
     @property
-    def count(self) -> int:
-        """JMSXDeliveryCount, this delivery included (rule JX-1)."""
-        return self.arrival.delivery_count + self.local_failures + self.unmarked
-
-    @property
     def failures(self) -> int:
         """How many earlier deliveries failed, as far as broker and client know."""
         return (self.arrival.failures or 0) + self.local_failures
@@ -62,17 +47,6 @@ class Delivery:
     def failed(self) -> None:
         """The application saw it and it will be redelivered: update flag and counts."""
         self.local_failures += 1
-
-
-if CHECKS:  # in tests: check the transitions
-
-    def _checked(delivery: Delivery, name: str, value: Any) -> None:
-        if name == "state":
-            before = getattr(delivery, "state", None)
-            assert value in _NEXT[before], f"a delivery went from {before} to {value}"
-        object.__setattr__(delivery, name, value)
-
-    Delivery.__setattr__ = _checked  # type: ignore[method-assign,assignment]
 
 
 class DeliverySwitch:

@@ -3,12 +3,12 @@
 import logging
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from jmsbridge.core.receiving.delivery import Delivery, DeliveryState, DeliverySwitch
 from jmsbridge.core.receiving.receiver import Receiver
 from jmsbridge.core.runtime.executor import SerialExecutor
-from jmsbridge.core.runtime.locks import assert_unlocked
 from jmsbridge.errors import MessageFormatException
 from jmsbridge.spi import BackendError
 
@@ -41,7 +41,7 @@ class Listening:
     def set(self, receiver: Receiver, listener: Callable[[Any], None] | None) -> None:
         """Set or remove a receiver's listener."""
         self.receivers += (listener is not None) - (receiver.listener is not None)
-        receiver.listen(listener, lambda: self._join(receiver))
+        receiver.listen(listener, partial(self._join, receiver))
 
     def remove(self, receiver: Receiver) -> None:
         """The consumer of this receiver is closed."""
@@ -115,7 +115,6 @@ class Listening:
         self.has_recovered = False
         failed = False
         try:
-            assert_unlocked()
             listener(message)
         except BaseException:  # user code; even SystemExit must not end the thread
             failed = True

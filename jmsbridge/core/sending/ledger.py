@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from jmsbridge.core.runtime.executor import SerialExecutor
-from jmsbridge.core.runtime.locks import Rank, assert_unlocked, ranked
+from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.runtime.waiting import WaitSet
 from jmsbridge.core.sending.weight import window_text
 from jmsbridge.errors import IllegalStateException, ResourceAllocationException
@@ -156,7 +156,6 @@ class Ledger:
         entries = self._entries
         while entries and entries[0].answered:
             entry = self._next()
-            assert_unlocked()
             try:
                 if not entry.removed:
                     entry.complete()

@@ -51,7 +51,6 @@ def run_suite(folder: Path, seed: int, *, switching: bool, workers: int, timeout
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "JMSBRIDGE"))}
     if switching:
         command += ["-p", "tools.switching"]
-        environment["JMSBRIDGE_DEBUG_LOCKS"] = "yield"
     ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=timeout)
     return Run(ran.returncode, ran.stdout + ran.stderr, _cases(report))
 

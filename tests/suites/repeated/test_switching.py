@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from jmsbridge.core.runtime.locks import OrderedLock, Rank
+from jmsbridge.core.runtime.locks import Rank, ranked
 from tests.suites.repeated.runs import run_suite
 from tools import switching
+from tools.invariants import OrderedLock
 
 
 @pytest.mark.timeout(280)
@@ -20,25 +21,18 @@ def test_the_suite_passes_when_threads_switch_all_the_time(tmp_path: Path) -> No
     run.assert_perfect()
 
 
-def test_the_plugin_switches_and_ends(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_plugin_switches_and_ends(pytestconfig: pytest.Config) -> None:
     plain, interval = threading.Lock, sys.getswitchinterval()
-    monkeypatch.setenv("JMSBRIDGE_DEBUG_LOCKS", "yield")
     switching.pytest_configure(pytestconfig)
     try:
         assert isinstance(threading.Lock(), switching.YieldingLock)
+        assert isinstance(ranked(Rank.LEAF), OrderedLock)
         assert sys.getswitchinterval() == pytest.approx(switching.INTERVAL)
     finally:
         switching.pytest_unconfigure(pytestconfig)
     assert threading.Lock is plain
+    assert isinstance(ranked(Rank.LEAF), type(plain()))
     assert sys.getswitchinterval() == pytest.approx(interval)
-
-
-def test_the_plugin_needs_the_locks_of_the_core_too(
-    pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("JMSBRIDGE_DEBUG_LOCKS", raising=False)
-    with pytest.raises(pytest.UsageError, match="JMSBRIDGE_DEBUG_LOCKS=yield"):
-        switching.pytest_configure(pytestconfig)
 
 
 def test_a_yielding_lock_is_a_lock() -> None:
@@ -47,13 +41,3 @@ def test_a_yielding_lock_is_a_lock() -> None:
         assert lock.locked()
         assert not lock.acquire(blocking=False)
     assert not lock.locked()
-
-
-def test_a_lock_out_of_order_is_noticed() -> None:
-    outer, inner = OrderedLock(Rank.SESSION), OrderedLock(Rank.LEAF, yielding=True)
-    with outer, inner:
-        pass
-    with inner, pytest.raises(AssertionError, match="lock order"):
-        outer.acquire()
-    assert outer.acquire(blocking=False)
-    outer.release()
