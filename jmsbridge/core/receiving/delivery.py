@@ -32,7 +32,7 @@ class Delivery:
         self.due = 0.0  # monotonic time before which it is not delivered again
         self.spent = False  # whether its credit was already counted, at an earlier delivery
         self.local_failures = 0  # deliveries that failed in this client and are not reported to the broker
-        self.unmarked = 0  # 1 if the application had it when a link was lost, and the broker does not say so
+        self.unmarked = 0  # 1 if the application had it over a lost link, and the broker does not say so
 
     @property
     def failures(self) -> int:

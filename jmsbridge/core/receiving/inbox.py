@@ -17,9 +17,11 @@ from jmsbridge.core.runtime.clock import Clock
 from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.runtime.waiting import WaitSet, wait_answered
 from jmsbridge.selectors import Selector
-from jmsbridge.spi import Arrival, BackendError, LinkLost, Outcome, Retires, Subscription, Ticket
+from jmsbridge.spi import Arrival, BackendError, Interest, LinkLost, Outcome, Retires, Subscription, Ticket
 
 __all__ = ["Inbox", "InboxSettings", "NoDelivery"]
+
+_LEAST_HAD = 100
 
 _TAKEN, _WAITING, _SETTLED = DeliveryState.TAKEN, DeliveryState.WAITING, DeliveryState.SETTLED
 
@@ -36,7 +38,7 @@ class NoDelivery(Enum):
 class InboxSettings(NamedTuple):
     """The settings that all inboxes of one consumer, one per link, share."""
 
-    window: int
+    interest: Interest
     redelivery: RedeliveryPolicy
     clock: Clock
     switch: DeliverySwitch
@@ -57,7 +59,11 @@ class Inbox:
         self._hand = settings.hand
         self._is_unsettled = settings.is_unsettled
         self.redelivery = settings.redelivery
-        self.window = settings.window
+        self.window = settings.interest.window
+        self.line = _line(settings.interest)
+        """The queue or subscription whose messages the broker delivers again; None if it ends with its link."""
+        self.had: deque[str | None] = deque(maxlen=max(_LEAST_HAD, 2 * self.window))
+        """The ids of the last messages that the application had: as many as can be in flight when a broker dies."""
         self._refill = max(1, self.window // 2)
         self._lock = ranked(Rank.INBOX)  # guards what follows; appending to a queue needs no lock
         self._queue: deque[Arrival] = deque()
@@ -239,6 +245,7 @@ class Inbox:
         if delivery.spent:
             return
         delivery.spent = True
+        self.had.append(delivery.arrival.envelope.message_id)
         self._spent += 1
         if self._spent >= self._refill and self.window:
             self.credit_unknown = True
@@ -459,3 +466,9 @@ class Inbox:
         if self.subscription is not None and not self._lost:
             with contextlib.suppress(LinkLost):  # the subscription ended with its link
                 self.subscription.close()
+
+
+def _line(interest: Interest) -> str | None:
+    if not interest.address.topic:
+        return str(interest.address)
+    return None if interest.key is None else f"{'durable ' if interest.durable else ''}subscription {interest.key}"

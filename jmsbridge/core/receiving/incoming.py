@@ -15,6 +15,7 @@ from jmsbridge.core.receiving.checks import ArrivalChecks, Report
 from jmsbridge.core.receiving.delivery import Delivery, DeliveryState, DeliverySwitch, Hand
 from jmsbridge.core.receiving.inbox import Inbox, InboxSettings
 from jmsbridge.core.receiving.listening import Listening
+from jmsbridge.core.receiving.lost_deliveries import LostDeliveries
 from jmsbridge.core.receiving.receiver import Receiver
 from jmsbridge.core.runtime.calls import MainThreadCalls
 from jmsbridge.core.runtime.clock import Clock
@@ -41,8 +42,6 @@ log = logging.getLogger("jmsbridge.receive")
 
 _PATIENCE = 10.0  # seconds after which a wait for the user's own listener is logged
 _NO_DEAD_LETTERS = 30.0  # seconds between redeliveries after the limit, if the broker has no dead-letter queue
-
-_MOST_SEEN = 10_000  # messages that are remembered although they have not come again
 
 _HANDED = DeliveryState.HANDED
 
@@ -78,8 +77,7 @@ class Incoming:
         self._receivers: dict[Receiver, None] = {}
         self._thread: int | None = None  # of the receive in progress
         self._receiving: Receiver | None = None  # the receiver of the receive in progress
-        self._last: Delivery | None = None  # the newest one whose message was made
-        self._seen: set[str] = set()  # ids of messages that the application had when a link was lost
+        self._lost = LostDeliveries()
 
     # ---- receivers
 
@@ -90,8 +88,8 @@ class Incoming:
 
     def new_receiver(self, interest: Interest, redelivery: RedeliveryPolicy) -> Receiver:
         """Create a receiver; ``add`` it to the session once it is subscribed."""
-        settings = InboxSettings(interest.window, redelivery, self._clock, self._switch, self.hand, self._is_unsettled)
-        return Receiver(interest, settings, self._checks, self._new_buffer)
+        settings = InboxSettings(interest, redelivery, self._clock, self._switch, self.hand, self._is_unsettled)
+        return Receiver(settings, self._checks, self._new_buffer)
 
     def _new_buffer(self, selector: Selector) -> UnmatchedBuffer:
         return UnmatchedBuffer(selector, self._unmatched_limit, self._clock, self.upkeep.wake)
@@ -181,9 +179,8 @@ class Incoming:
 
     def message_of(self, delivery: Delivery) -> Any:
         """The message of a delivery; MessageFormat if it cannot be read, after rejecting it."""
-        if self._seen:
-            self._mark(delivery)
-        self._last = delivery
+        if not self._lost.is_empty:
+            self._lost.mark(delivery)
         try:
             return self._make_message(delivery)
         except Exception as error:
@@ -193,25 +190,10 @@ class Incoming:
             name = delivery.arrival.envelope.message_id
             raise MessageFormatException(f"message {name} cannot be read: {error}") from error
 
-    def _mark(self, delivery: Delivery) -> None:
-        name = delivery.arrival.envelope.message_id
-        if name in self._seen:
-            self._seen.discard(name)
-            if not delivery.redelivered:
-                delivery.unmarked = 1
-
     def lose(self) -> None:
         """The link is lost: remember what the application has got, to mark it later where the broker does not."""
-        last = self._last
-        handed = [] if last is None or last.state is DeliveryState.TAKEN else [last]
-        self._remember((*self.policy.unsettled(), *handed))
+        self._lost.add(self.policy.unsettled())
         self.policy.lose()
-
-    def _remember(self, deliveries: Sequence[Delivery]) -> None:
-        if len(self._seen) > _MOST_SEEN:
-            self._seen.clear()  # most of it went to other consumers
-        names = (each.arrival.envelope.message_id for each in deliveries)
-        self._seen.update(name for name in names if name)
 
     def _reject_unreadable(self, delivery: Delivery) -> bool:
         """Reject it, unless it is readable after all; True if it is readable."""
@@ -292,7 +274,7 @@ class Incoming:
     def _redeliver(self, inbox: Inbox, deliveries: list[Delivery]) -> None:
         if inbox.is_lost():
             inbox.done(deliveries)
-            self._remember(deliveries)
+            self._lost.add(deliveries)
             return
         again = []
         for delivery in deliveries:
@@ -305,7 +287,7 @@ class Incoming:
         if again:
             inbox.redeliver(again, max(_pause(delivery) for delivery in again))
             if inbox.is_lost():  # meanwhile, so ``interrupted`` may not have found them there
-                self._remember(again)
+                self._lost.add(again)
 
     # ---- start, stop, and the waits of close
 
@@ -347,7 +329,8 @@ class Incoming:
     def interrupted(self) -> None:
         """The link is lost: empty all inboxes; the broker delivers the messages again."""
         for receiver in self.receivers:
-            self._remember(receiver.interrupted())
+            self._lost.add_inbox(receiver.inbox)
+            self._lost.add(receiver.interrupted())
 
     def resume(self, channel: Channel, patient: bool) -> list[BackendError]:
         """Subscribe all receivers again, without credit.

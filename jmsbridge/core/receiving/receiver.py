@@ -34,12 +34,11 @@ class Receiver:
 
     def __init__(
         self,
-        interest: Interest,
         settings: InboxSettings,
         checks: ArrivalChecks,
         new_buffer: Callable[[Selector], UnmatchedBuffer],
     ) -> None:
-        self.interest = interest
+        self.interest = settings.interest
         self.listener: Callable[[Any], None] | None = None
         self._settings = settings
         self._clock = settings.clock
