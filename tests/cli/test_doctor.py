@@ -76,6 +76,16 @@ def steps(url: str) -> list[Step]:
     return told
 
 
+@pytest.mark.parametrize("scheme", ["amqp", "rabbitmq"])
+def test_a_port_that_stays_silent_may_be_that_of_another_protocol(run: Run, scheme: str) -> None:
+    if scheme == "amqp":
+        pytest.importorskip("proton")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        result = run("doctor", f"{scheme}://127.0.0.1:{silent.getsockname()[1]}", "-o", "connect_timeout=0.2")
+    assert result.exit_code == 1
+    assert "another protocol's port, or one that expects TLS?" in result.stdout
+
+
 @pytest.mark.usefixtures("schemes")
 def test_a_name_without_address(monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing(*arguments: Any, **more: Any) -> Any:

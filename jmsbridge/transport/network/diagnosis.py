@@ -2,8 +2,10 @@
 
 import ssl
 
-__all__ = ["causes", "describe", "unreachable"]
+__all__ = ["SILENT", "causes", "describe", "unreachable"]
 
+SILENT = "is that another protocol's port, or one that expects TLS? Such a port may take the connection and stay silent"
+"""What to check if a server takes the connection and then says nothing."""
 _MOST = 20
 
 
@@ -21,7 +23,7 @@ def unreachable(chain: list[BaseException], product: str, tls_port: int) -> str:
         if isinstance(each, OSError) and not isinstance(each, TimeoutError):
             return f"no connection: {each.strerror or each}; is the broker running, and are host and port right?"
     if any("Timeout" in type(each).__name__ or "Timeout" in str(each) for each in chain):
-        return f"no answer in time: is it {product}, and is it listening there?"
+        return f"no answer in time: is {product} listening there, or {SILENT}"
     return f"no connection: {describe(chain[-1] if chain else None)}"
 
 

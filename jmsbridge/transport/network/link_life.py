@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from jmsbridge.spi import BackendError, ConnectFailed, Endpoint, LinkEvents, LinkLost
+from jmsbridge.transport.network.diagnosis import SILENT
 from jmsbridge.transport.network.io_thread import IoThread
 
 __all__ = ["DEADLINE", "Done", "LinkLife", "Wire"]
@@ -75,7 +76,8 @@ class LinkLife:
         wait = _Wait()
         self._waits.add(wait)
         self.thread.start(lambda: start(wait.done))
-        wait.result(max(0.0, left + 1.0), ConnectFailed(f"{self.endpoint}: no answer within {timeout:g} s"))
+        late = ConnectFailed(f"{self.endpoint}: no answer within {timeout:g} s; {SILENT}")
+        wait.result(max(0.0, left + 1.0), late)
         self._waits.discard(wait)
 
     def refuse(self, error: BackendError, done: Done) -> None:

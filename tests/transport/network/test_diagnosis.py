@@ -25,8 +25,8 @@ def untrusted() -> ssl.SSLCertVerificationError:
         (socket.gaierror(-2, "Name or service not known"), "Name or service not known"),
         (untrusted(), "not trusted: self-signed certificate; set ca_file to the authority"),
         (ssl.SSLError(1, "wrong version number"), "does that port expect TLS? The usual port is 8883"),
-        (TimeoutError(), "no answer in time: is it Acme"),
-        (WrappedTimeout(), "no answer in time: is it Acme"),
+        (TimeoutError(), "no answer in time: is Acme listening there, or is that another protocol's port"),
+        (WrappedTimeout(), "no answer in time: is Acme listening there"),
         (ValueError("odd"), "no connection: ValueError: odd"),
     ],
 )
