@@ -176,8 +176,11 @@ class SessionCore:
         wait_whole(lambda: self.channel.open(join), lambda _: self.close())
 
     def recover_on(self, link: Link, plan: Plan, epoch: int, *, patient: bool = False) -> None:
-        """Create channel and subscriptions on a new link, without credit (supervisor's thread); raises BackendError."""
-        if self.life.state is not State.OPEN or self._has_failed:
+        """Create channel and subscriptions on a new link, without credit (supervisor's thread); raises BackendError.
+
+        Also for a session that is being closed: sends that its close waits for may wait for the link.
+        """
+        if self.channel.is_closed or self._has_failed:
             return
         try:
             self.channel.recover_on(link, plan, epoch, patient)

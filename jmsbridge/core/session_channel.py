@@ -249,6 +249,11 @@ class SessionChannel:
             self._incoming.remove(receiver)
 
     @property
+    def is_closed(self) -> bool:
+        """Whether the session has closed it."""
+        return self._closed
+
+    @property
     def is_up(self) -> bool:
         """Whether there is a channel."""
         return self._channel is not None

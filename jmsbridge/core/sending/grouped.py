@@ -146,7 +146,8 @@ class GroupedSends:
         self._changed.notify()
         for one in waiting:
             where = one.envelope.address
-            one.ticket.fail(SendCancelled(f"{where}: the message was not sent, because the sends before it took long"))
+            text = f"{where}: the message was not sent, because the sends before it took long, or there was no link"
+            one.ticket.fail(SendCancelled(text))
         cancelled = {one.ticket for one in waiting}
         return [singly.get(ticket, ticket) for ticket in tickets if ticket not in cancelled]
 
@@ -155,6 +156,8 @@ class GroupedSends:
         self._changed.wait_for(self._is_idle, timeout)
         self._closed = True
         self.cancel([one.ticket for one in list(self._queue)])
+        if self._session_channel.now is None:  # the thread may wait for a link
+            self._session_channel.shut(JMSException("the session is closed"))
         self._executor.close()
         self._executor.wait_idle(_PATIENCE)
         self._leave_channel()
@@ -162,9 +165,14 @@ class GroupedSends:
     # ---- the groups, on their own thread
 
     def _serve(self) -> None:
-        while group := self._next_group():
+        while self._queue and not self._closed:
+            problem = self._wait_link()
+            group = self._next_group()
             try:
-                self._deliver(group)
+                if problem is not None:
+                    _tell_all(group, problem)
+                elif group:
+                    self._deliver(group)
             except Exception as error:  # a mistake in a backend
                 log.exception("unexpected error while a group of %d messages was sent", len(group))
                 self._leave_channel()
@@ -188,12 +196,19 @@ class GroupedSends:
                 self._group.append(self._queue.popleft())
             return self._group
 
+    def _wait_link(self) -> LinkLost | None:
+        """Wait for a link; why there is none, if so. What waits for it is in no group, so it can still be cancelled."""
+        try:
+            self._session_channel.wait_open()
+        except JMSException as error:
+            return _not_sent(error)
+        return None
+
     def _deliver(self, group: list[_Send]) -> None:
         try:
-            self._session_channel.wait_open()  # the link is there
             channel = self._transacted()
         except JMSException as error:
-            _tell_all(group, LinkLost(f"the message was not sent: {error}"))
+            _tell_all(group, _not_sent(error))
             return
         if channel is None:
             self._send_singly(group)
@@ -266,7 +281,7 @@ class GroupedSends:
             try:
                 channel = self._session_channel.wait_open()
             except JMSException as error:
-                _tell_all(left, LinkLost(f"the message was not sent: {error}"))
+                _tell_all(left, _not_sent(error))
                 return
             left = self._send_over(channel, left)
             if left and not self._session_channel.wait_left(channel, max(0.0, deadline - self._clock.monotonic())):
@@ -320,6 +335,10 @@ class GroupedSends:
         if channel is not None:
             with contextlib.suppress(BackendError):
                 channel.close()
+
+
+def _not_sent(error: JMSException) -> LinkLost:
+    return LinkLost(f"the message was not sent: {error}")
 
 
 def _tell_all(group: Sequence[_Send], error: BackendError) -> None:

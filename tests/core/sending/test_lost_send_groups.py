@@ -1,9 +1,13 @@
 """Sends confirmed in groups: lost links and channels, brokers without transactions, mistakes, interrupts and ends."""
 
+import threading
+from concurrent.futures import Future
+
 import pytest
 
 from jmsbridge import (
     ResourceAllocationException,
+    Session,
     UnsupportedFeature,
 )
 from jmsbridge.spi import (
@@ -14,7 +18,7 @@ from jmsbridge.spi import (
 )
 from jmsbridge.testing.marks import rule
 from jmsbridge.testing.scripted import Call, ScriptedBackend
-from jmsbridge.testing.suite.support import Completions
+from jmsbridge.testing.suite.support import LONG, Completions, eventually, run_thread, send_texts
 from tests.core.conftest import Connect
 from tests.core.interrupts.test_interrupted_calls import interrupted_when
 from tests.core.sending.support import QUEUE, bodies, first_held, outcomes, send
@@ -255,3 +259,56 @@ def test_many_answers_at_random(backend: ScriptedBackend, connect_grouped: Conne
     done = [mark for mark in marks if mark in texts]
     assert bodies(backend) == done
     assert turn > 4
+
+
+# ---- closing while the link is being replaced
+
+
+def _closing(session: Session) -> Future[None]:
+    """Close it on another thread; returns once that waits for sends."""
+    closing = run_thread(session.close)
+    eventually(lambda: session._core.outgoing.ledger.is_awaited)
+    return closing
+
+
+@rule("CL-8")
+def test_close_waits_for_the_next_link(backend: ScriptedBackend, connect_grouped: Connect) -> None:
+    """What waits for a link is sent over the next one; consumers are not subscribed there."""
+    session, listener = connect_grouped(close_timeout=LONG).create_session(), Completions()
+    session.create_consumer(QUEUE)
+    producer = first_held(backend, session, listener)
+    send(producer, listener, *"ab")
+    backend.script.answer_inline("commit")
+    backend.refuse(1_000_000)
+    backend.link.cut()
+    listener.wait(1)
+    closing = _closing(session)
+    backend.refuse(0)
+    assert outcomes(listener, 3) == ["first?", "a", "b"]
+    closing.result(LONG)
+    assert bodies(backend) == ["a", "b"]
+    assert backend.script.count("subscribe") == 1
+    assert backend.script.verbs(2).count("channel") == backend.script.verbs(2).count("close-channel") == 2
+
+
+@rule("CL-8")
+def test_close_while_there_is_no_link(backend: ScriptedBackend, connect_grouped: Connect) -> None:
+    """After the time-out, what waited for a link was certainly not sent, and no thread goes on waiting."""
+    session, listener = connect_grouped(close_timeout=0.2).create_session(), Completions()
+    producer = first_held(backend, session, listener)
+    send(producer, listener, *"ab")
+    backend.refuse(1_000_000)
+    backend.link.cut()
+    session.close()
+    assert outcomes(listener, 3) == ["first?", "a!", "b!"]
+    assert all(isinstance(event[2], ResourceAllocationException) for event in listener.events[1:])
+    eventually(lambda: f"jmsbridge-{session._core.name}-group" not in {one.name for one in threading.enumerate()})
+
+
+def test_a_closed_session_is_not_recovered(backend: ScriptedBackend, connect_grouped: Connect) -> None:
+    connection = connect_grouped()
+    session, other = connection.create_session(), connection.create_session()
+    session.close()
+    backend.link.cut()
+    send_texts(other, QUEUE, "after")
+    assert backend.script.verbs(2).count("channel") == 1
