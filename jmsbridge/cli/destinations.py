@@ -13,7 +13,8 @@ from jmsbridge.cli.printing import counted, print_json
 from jmsbridge.cli.progress import working
 from jmsbridge.cli.running import OK, note, reporting
 from jmsbridge.cli.tables import print_rows
-from jmsbridge.cli.target import Broker, JsonArg, SelectorArg, destination, queue_named
+from jmsbridge.cli.target import Broker, JsonArg, SelectorArg, queue_named
+from jmsbridge.documents import destination_named
 from jmsbridge.spi import Address
 
 __all__ = ["create", "list_destinations", "purge", "remove"]
@@ -75,7 +76,7 @@ def create(broker: Broker, names: _Names) -> int:
 
       jmsbridge create orders topic:news -t embedded:orders.db
     """
-    addresses = [destination(name).address for name in names]
+    addresses = [destination_named(name).address for name in names]
     with broker.connect() as connection:
         admin = connection.admin
         for address in addresses:
@@ -91,7 +92,7 @@ def remove(broker: Broker, names: _Names, yes: Annotated[bool, YesArg] = False) 
 
       jmsbridge remove orders --yes -t embedded:orders.db
     """
-    addresses = [destination(name).address for name in names]
+    addresses = [destination_named(name).address for name in names]
     with broker.connect() as connection:
         admin = connection.admin
         for address in addresses:

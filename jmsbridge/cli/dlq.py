@@ -13,7 +13,8 @@ from jmsbridge.cli.progress import counting
 from jmsbridge.cli.receive import Tally, check_whole, print_browsed
 from jmsbridge.cli.running import EMPTY, OK, guarded, note, reporting
 from jmsbridge.cli.tables import print_rows
-from jmsbridge.cli.target import Broker, JsonArg, LimitArg, SelectorArg, destination, queue_named, with_broker
+from jmsbridge.cli.target import Broker, JsonArg, LimitArg, SelectorArg, queue_named, with_broker
+from jmsbridge.documents import destination_named
 from jmsbridge.errors import ConfigurationError, UnsupportedFeature
 from jmsbridge.selectors import compile_selector
 from jmsbridge.spi import DEAD_LETTER_NOTES, DEAD_LETTER_ORIGIN, DEAD_LETTER_QUEUE, DEAD_LETTER_REASON
@@ -52,7 +53,7 @@ def _selection(selector: str | None, origin: str | None, *more: str) -> str | No
         )  # before it is put in parentheses, where an invalid one could become valid with another meaning
     parts = [*more, *([f"({selector})"] if selector else [])]
     if origin is not None:
-        text = str(destination(origin).address).replace("'", "''")
+        text = str(destination_named(origin).address).replace("'", "''")
         parts.append(f"{DEAD_LETTER_ORIGIN} = '{text}'")
     return " AND ".join(parts) or None
 
@@ -153,7 +154,7 @@ def _return(
 
       jmsbridge dlq return --selector "customer = 'c-17'" --to orders.repair --limit 1
     """
-    elsewhere = None if to is None else destination(to)
+    elsewhere = None if to is None else destination_named(to)
     with broker.connect() as connection:
         where = _dead_letters(connection, queue)
         if elsewhere == where:
@@ -196,7 +197,7 @@ def _back(message: Message, elsewhere: Destination | None) -> Destination:
     message.clear_properties()
     for name, value in kept.items():
         message.set_object_property(name, value)
-    return elsewhere or (destination(origin or "") if queue is None else Queue(queue))
+    return elsewhere or (destination_named(origin or "") if queue is None else Queue(queue))
 
 
 def _report(returned: int, whole: bool, stay: int, as_json: bool) -> None:

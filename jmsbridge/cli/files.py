@@ -9,13 +9,14 @@ from typing import Annotated
 import typer
 
 from jmsbridge import Session
+from jmsbridge.cli.lines import from_line
 from jmsbridge.cli.output import Format, Writer
-from jmsbridge.cli.parsing import Outgoing, from_line
 from jmsbridge.cli.receive import print_browsed
 from jmsbridge.cli.running import OK, note, reporting
 from jmsbridge.cli.send import Fixed, send_all
-from jmsbridge.cli.target import Broker, SelectorArg, destination, queue_named
+from jmsbridge.cli.target import Broker, SelectorArg, queue_named
 from jmsbridge.config.writing import replacing
+from jmsbridge.documents import Outgoing, destination_named
 from jmsbridge.errors import ConfigurationError
 
 __all__ = ["export", "load"]
@@ -88,7 +89,7 @@ def load(
     for path in files or []:
         if path != _STDIN and (not path.exists() or path.is_dir()):
             raise ConfigurationError(f"the file {str(path)!r} does not exist")
-    default = None if to is None else destination(to)
+    default = None if to is None else destination_named(to)
     return send_all(
         lambda session: _messages(session, files or [], skip),
         default,

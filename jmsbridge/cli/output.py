@@ -8,9 +8,9 @@ from typing import BinaryIO
 from rich.table import Table
 
 from jmsbridge import BytesMessage, Message, TextMessage
-from jmsbridge.cli.lines import body_of, headers_of, kind_of, to_line
+from jmsbridge.cli.lines import to_line
 from jmsbridge.cli.printing import plain, screen, shown
-from jmsbridge.cli.values import to_json
+from jmsbridge.documents import body_of, headers_of, kind_of, to_json
 from jmsbridge.errors import ConfigurationError
 
 __all__ = ["Format", "Writer"]

@@ -11,7 +11,8 @@ from jmsbridge.cli.output import Format, Writer
 from jmsbridge.cli.printing import counted
 from jmsbridge.cli.progress import counting
 from jmsbridge.cli.running import EMPTY, OK, note, reporting
-from jmsbridge.cli.target import Broker, destination, queue_named, seconds
+from jmsbridge.cli.target import Broker, queue_named, seconds
+from jmsbridge.documents import destination_named
 from jmsbridge.errors import ConfigurationError, JMSError
 
 __all__ = ["Tally", "browse", "check_whole", "print_browsed", "pump", "receive"]
@@ -75,7 +76,7 @@ def receive(  # size: one parameter per option of the command line
     with broker.connect() as connection:
         session = connection.create_session(False, CLIENT_ACKNOWLEDGE)
         consumer = _consumer(session, source, selector, durable, shared, connection.client_id)
-        wait = _wait(timeout, follow, lasting=isinstance(destination(source), Queue) or durable is not None)
+        wait = _wait(timeout, follow, lasting=isinstance(destination_named(source), Queue) or durable is not None)
         if wait is None and not follow:
             note("waiting for messages published from now on; stop with Ctrl-C")
         connection.start()
@@ -151,7 +152,7 @@ def _consumer(
     shared: str | None,
     client_id: str | None,
 ) -> MessageConsumer:
-    where = destination(source)
+    where = destination_named(source)
     if durable is None and shared is None:
         return session.create_consumer(where, selector)
     if not isinstance(where, Topic):

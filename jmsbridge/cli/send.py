@@ -10,10 +10,11 @@ import msgspec
 import typer
 
 from jmsbridge import DeliveryMode, Destination, JMSError, Message, MessageProducer, Session
-from jmsbridge.cli.parsing import BadLine, Outgoing, from_line
+from jmsbridge.cli.lines import from_line
 from jmsbridge.cli.progress import counting
 from jmsbridge.cli.running import ERROR, OK, complain, note, reporting
-from jmsbridge.cli.target import Broker, destination, seconds, warn_if_fleeting, warn_if_private
+from jmsbridge.cli.target import Broker, seconds, warn_if_fleeting, warn_if_private
+from jmsbridge.documents import BadDocument, Outgoing, destination_named
 from jmsbridge.errors import ConfigurationError
 from jmsbridge.values import Byte, Double, Float, Int, Long, Short
 
@@ -103,7 +104,7 @@ def send(  # size: one parameter per option of the command line
 
       jmsbridge send logs --format text < /var/log/syslog
     """
-    default = None if to is None else destination(to)
+    default = None if to is None else destination_named(to)
     fixed = Fixed(
         properties=_properties(properties or []),
         options=_options(priority, time_to_live, non_persistent),
@@ -191,7 +192,7 @@ def _pump(
                 if sending.error:
                     return str(sending.error)
                 show(number)
-        except BadLine as error:
+        except BadDocument as error:
             return f"line {number + 1}: {error}"
         except JMSError as error:
             return f"message {number}: {error}"
@@ -214,7 +215,7 @@ def _inputs(session: Session, texts: list[str] | None, form: InputFormat) -> Ite
             try:
                 text = line.removesuffix(b"\n").decode("utf-8")
             except UnicodeDecodeError as error:
-                raise BadLine(f"not UTF-8: {error}") from None
+                raise BadDocument(f"not UTF-8: {error}") from None
             yield Outgoing(session.create_text_message(text))
         elif line.strip():
             yield from_line(line, session)
@@ -234,7 +235,7 @@ def _options(priority: int | None, time_to_live: str | None, non_persistent: boo
 def _headers(correlation_id: str | None, reply_to: str | None, jms_type: str | None) -> dict[str, Any]:
     headers = {
         "jms_correlation_id": correlation_id,
-        "jms_reply_to": None if reply_to is None else destination(reply_to),
+        "jms_reply_to": None if reply_to is None else destination_named(reply_to),
         "jms_type": jms_type,
     }
     return {name: value for name, value in headers.items() if value is not None}

@@ -9,13 +9,12 @@ import msgspec
 import typer
 
 import jmsbridge
-from jmsbridge import Connection, Destination, Queue
-from jmsbridge.config import Target, mask_url, profile_names, resolve, to_seconds
-from jmsbridge.config.backends import NETWORKED
+from jmsbridge import Connection, Queue
+from jmsbridge.config import Target, profile_names, resolve, to_seconds
 from jmsbridge.config.layers import nested, option_path
-from jmsbridge.destinations import destination_of
+from jmsbridge.documents import destination_named
 from jmsbridge.errors import ConfigurationError
-from jmsbridge.spi import Address, registry
+from jmsbridge.spi import registry
 
 __all__ = [
     "Broker",
@@ -24,7 +23,6 @@ __all__ = [
     "PositionalTarget",
     "SelectorArg",
     "complete_target",
-    "destination",
     "queue_named",
     "seconds",
     "warn_if_fleeting",
@@ -50,8 +48,6 @@ PositionalTarget = Annotated[
 SelectorArg = Annotated[str | None, typer.Option("--selector", "-s", help="Only messages that match.")]
 LimitArg = Annotated[int | None, typer.Option("--limit", "-n", min=1, help="At most this many.")]
 JsonArg = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
-
-_KINDS = ("queue", "topic", "temp-queue", "temp-topic")
 
 
 class Broker(msgspec.Struct, frozen=True):
@@ -147,34 +143,12 @@ def _name(option: str) -> str:
     return option[:known] + ("…" if known < len(option) else "")
 
 
-def destination(text: str) -> Destination:
-    """A destination from its text: ``topic:news``, ``queue:orders``, or just ``orders`` for a queue."""
-    kind, colon, name = text.partition(":")
-    if not colon or kind not in _KINDS:
-        _refuse_url(text)
-        kind, name = "queue", text
-    if not name:
-        raise ConfigurationError("a destination needs a name, such as 'orders' or 'topic:news'")
-    return destination_of(Address(name, kind.endswith("topic"), kind.startswith("temp-")))  # as `list` shows it
-
-
 def queue_named(text: str, refusal: str = "{} is a topic; only queues hold messages") -> Queue:
     """A queue from its text; a topic is refused."""
-    where = destination(text)
+    where = destination_named(text)
     if not isinstance(where, Queue):
         raise ConfigurationError(refusal.format(where))
     return where
-
-
-def _refuse_url(text: str) -> None:
-    """Refuse a target in the place of a destination: it would become a queue name, its password included."""
-    scheme, colon, rest = text.partition(":")
-    known = colon and scheme.lower() in {*registry.names(), *NETWORKED}
-    if (known and (rest.startswith("/") or "@" in rest)) or (text.startswith("//") and mask_url(text) != text):
-        raise ConfigurationError(
-            f"{mask_url(text)!r} is a target, not a destination: give it with --target (-t); "
-            "for a queue of that name write 'queue:NAME'"
-        )
 
 
 def seconds(text: str, option: str) -> float:

@@ -12,10 +12,9 @@ from typer.testing import Result
 
 import jmsbridge
 from jmsbridge import Message, Queue, Session, Topic
-from jmsbridge.cli.lines import to_line
-from jmsbridge.cli.parsing import from_line
+from jmsbridge.cli.lines import from_line, to_line
 from jmsbridge.values import Byte, Char, Double, Float, Int, Long, Short
-from tests.cli.test_values import SCALARS
+from tests.documents.test_values import SCALARS
 
 PROPERTIES: dict[str, Any] = {
     "boolean": True,

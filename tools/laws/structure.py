@@ -27,7 +27,8 @@ LAYERS = (
     ("jmsbridge",),  # the classic API, in the package itself
     ("jmsbridge.simplified",),
     ("jmsbridge.factory", "jmsbridge.domain"),
-    ("jmsbridge.cli", "jmsbridge.demo", "jmsbridge.testing"),
+    ("jmsbridge.documents",),
+    ("jmsbridge.cli", "jmsbridge.demo", "jmsbridge.spark", "jmsbridge.testing"),
 )
 """Lowest first; the longest matching prefix of a module's name decides."""
 

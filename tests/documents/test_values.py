@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jmsbridge.cli.values import from_json, to_json
 from jmsbridge.codecs import javaserial
+from jmsbridge.documents import from_json, to_json
 from jmsbridge.values import Byte, Char, Double, Float, Int, Long, Short
 
 INTS = st.integers(-(2**31), 2**31 - 1)

@@ -1,6 +1,5 @@
-"""Messages from JSON lines: the other direction of ``lines``."""
+"""A message from plain values: the other direction of ``writing``."""
 
-import json
 import time
 from collections.abc import Callable
 from typing import Any
@@ -8,22 +7,21 @@ from typing import Any
 import msgspec
 
 from jmsbridge import DeliveryMode, Destination, Message, Session
-from jmsbridge.cli.target import destination
-from jmsbridge.cli.values import from_base64, from_json
 from jmsbridge.config.suggest import nearest
+from jmsbridge.documents.names import destination_named
+from jmsbridge.documents.values import from_base64, from_json
 
-__all__ = ["BadLine", "Outgoing", "from_line"]
+__all__ = ["BadDocument", "Outgoing", "from_document"]
 
-_TEXT = "for lines of plain text, use send --format text"
 _MODES = {"NON_PERSISTENT": DeliveryMode.NON_PERSISTENT, "PERSISTENT": DeliveryMode.PERSISTENT}
 
 
-class BadLine(ValueError):
-    """A line of input that is not a message."""
+class BadDocument(ValueError):
+    """Plain values that are not a message."""
 
 
 class Outgoing(msgspec.Struct, frozen=True):
-    """A message to send, with the destination and settings of its line. ``expired``: its time to live is over."""
+    """A message to send, with the destination and settings of its document. ``expired``: its time to live is over."""
 
     message: Message
     destination: Destination | None = None
@@ -32,19 +30,11 @@ class Outgoing(msgspec.Struct, frozen=True):
     expired: bool = False
 
 
-def from_line(line: str | bytes, session: Session) -> Outgoing:
-    """The message of a JSON line; BadLine says what is wrong."""
-    try:
-        document = json.loads(line)
-    except ValueError as error:
-        raise BadLine(f"not JSON: {error} ({_TEXT})") from None
-    except RecursionError:
-        raise BadLine("nested too deeply") from None
-    if not isinstance(document, dict):
-        raise BadLine(f"a message must be a JSON object ({_TEXT})")
+def from_document(document: dict[str, Any], session: Session) -> Outgoing:
+    """The message of what ``to_document`` gave; BadDocument says what is wrong."""
     for name in document:
         if name not in _MEMBERS:
-            raise BadLine(f"unknown member {name!r}: {nearest(name, _MEMBERS, 'members')}")
+            raise BadDocument(f"unknown member {name!r}: {nearest(name, _MEMBERS, 'members')}")
     try:
         message = _message(document, session)
         for name, value in _object(document, "properties").items():
@@ -52,10 +42,10 @@ def from_line(line: str | bytes, session: Session) -> Outgoing:
                 continue  # set by the provider
             message.set_object_property(name, from_json(value))
         return _addressed(message, _object(document, "headers"))
-    except BadLine:
+    except BadDocument:
         raise
     except (ValueError, TypeError) as error:
-        raise BadLine(str(error)) from error
+        raise BadDocument(str(error)) from error
 
 
 _MEMBERS = ("kind", "headers", "properties", "body")
@@ -64,7 +54,7 @@ _MEMBERS = ("kind", "headers", "properties", "body")
 def _object(document: dict[str, Any], name: str) -> dict[str, Any]:
     value = document.get(name) or {}
     if not isinstance(value, dict):
-        raise BadLine(f"{name!r} must be an object")
+        raise BadDocument(f"{name!r} must be an object")
     return value
 
 
@@ -73,19 +63,19 @@ def _message(document: dict[str, Any], session: Session) -> Message:
     kind = document.get("kind", "text" if isinstance(body, str) else "map" if isinstance(body, dict) else "message")
     maker = _MAKERS.get(kind)
     if maker is None:
-        raise BadLine(f"unknown kind {kind!r}: {nearest(str(kind), _MAKERS, 'kinds')}")
+        raise BadDocument(f"unknown kind {kind!r}: {nearest(str(kind), _MAKERS, 'kinds')}")
     return maker(session, body)
 
 
 def _plain_message(session: Session, body: Any) -> Message:
     if body is not None:
-        raise BadLine("a message without kind cannot have a body")
+        raise BadDocument("a message without kind cannot have a body")
     return session.create_message()
 
 
 def _text_message(session: Session, body: Any) -> Message:
     if not isinstance(body, str | None):
-        raise BadLine("the body of a text message must be text or null")
+        raise BadDocument("the body of a text message must be text or null")
     return session.create_text_message(body)
 
 
@@ -97,7 +87,7 @@ def _bytes_message(session: Session, body: Any) -> Message:
 
 def _map_message(session: Session, body: Any) -> Message:
     if not isinstance(body, dict):
-        raise BadLine("the body of a map message must be an object of fields")
+        raise BadDocument("the body of a map message must be an object of fields")
     message = session.create_map_message()
     for name, value in body.items():
         message.set_object(name, from_json(value))
@@ -106,7 +96,7 @@ def _map_message(session: Session, body: Any) -> Message:
 
 def _stream_message(session: Session, body: Any) -> Message:
     if not isinstance(body, list):
-        raise BadLine("the body of a stream message must be a list of fields")
+        raise BadDocument("the body of a stream message must be a list of fields")
     message = session.create_stream_message()
     for value in body:
         message.write_object(from_json(value))
@@ -126,14 +116,14 @@ _MAKERS: dict[str, Callable[[Session, Any], Message]] = {
 def _addressed(message: Message, headers: dict[str, Any]) -> Outgoing:
     for name in headers:
         if name not in _HEADERS:
-            raise BadLine(f"unknown header {name!r}: {nearest(name, _HEADERS, 'headers')}")
+            raise BadDocument(f"unknown header {name!r}: {nearest(name, _HEADERS, 'headers')}")
     correlation_id = headers.get("jms_correlation_id")
     if isinstance(correlation_id, dict):
         message.jms_correlation_id_as_bytes = from_json(correlation_id)
     elif correlation_id is not None:
         message.jms_correlation_id = _text(headers, "jms_correlation_id")
     if headers.get("jms_reply_to") is not None:
-        message.jms_reply_to = destination(_text(headers, "jms_reply_to"))
+        message.jms_reply_to = destination_named(_text(headers, "jms_reply_to"))
     if headers.get("jms_type") is not None:
         message.jms_type = _text(headers, "jms_type")
     options: dict[str, Any] = {}
@@ -148,7 +138,7 @@ def _addressed(message: Message, headers: dict[str, Any]) -> Outgoing:
     to = headers.get("jms_destination")
     return Outgoing(
         message,
-        None if to is None else destination(_text(headers, "jms_destination")),
+        None if to is None else destination_named(_text(headers, "jms_destination")),
         options,
         delivery_delay=max(_number(headers, "jms_delivery_time") / 1000 - now, 0.0),
         expired=0 < expiration <= now,
@@ -172,18 +162,18 @@ _HEADERS = (
 
 def _mode(name: Any) -> int:
     if name not in _MODES:
-        raise BadLine(f"jms_delivery_mode must be {' or '.join(_MODES)}, not {name!r}")
+        raise BadDocument(f"jms_delivery_mode must be {' or '.join(_MODES)}, not {name!r}")
     return _MODES[name]
 
 
 def _text(headers: dict[str, Any], name: str) -> str:
     if not isinstance(headers[name], str):
-        raise BadLine(f"{name} must be text")
+        raise BadDocument(f"{name} must be text")
     return str(headers[name])
 
 
 def _number(headers: dict[str, Any], name: str) -> int:
     value = headers.get(name) or 0
     if isinstance(value, bool) or not isinstance(value, int):
-        raise BadLine(f"{name} must be an integer")
+        raise BadDocument(f"{name} must be an integer")
     return value
