@@ -143,8 +143,16 @@ class Channel:
     def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
         """Attach a receiver without credit."""
         self.check()
+        self._pause(self._facts.names.pause(interest))
         with self._asked(interest):
             return self._subscribe(interest, inbox)
+
+    def _pause(self, seconds: float) -> None:
+        def start(done: Done) -> None:
+            self._life.thread.call_later(seconds, lambda: done(None, None))
+
+        if seconds:
+            self._life.wait(start, "waiting to subscribe")
 
     def _asked(self, interest: Interest) -> AbstractContextManager[None]:
         """Where a refusal would end the connection, the broker is asked over another one."""

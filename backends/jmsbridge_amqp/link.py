@@ -148,7 +148,7 @@ class Link(AmqpAdmin):
             native=self.native,
             naming=naming,
             encoder=Encoder(naming, None, Native.DUPLICATE_DETECTION in self.native, product.needs_nodes),
-            names=SubscriptionNames(self.endpoint.client_id),
+            names=SubscriptionNames(self.endpoint.client_id, product.shared_pause),
             copier=copier,
             nodes=nodes,
             dead_letters=dead_letters,

@@ -52,6 +52,9 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
     rest: float = 0.0
     """Seconds for which no session is begun after another has ended: the broker forgets a begin that comes while the
     session that had the number before is shutting down."""
+    shared_pause: float = 0.0
+    """Seconds for which no shared non-durable subscription is begun after another has ended: the broker deletes its
+    queue late, also under a new consumer. See ``SubscriptionNames``."""
     hides_sharing: bool = False
     """Only a second consumer shows whether a durable subscription is shared."""
 
@@ -77,6 +80,7 @@ ARTEMIS: Final = Product(
     wildcards=("*", "#"),
     drain_checks=2,
     management="activemq.management",
+    shared_pause=0.2,
     hides_sharing=True,
 )
 CLASSIC: Final = Product(

@@ -1,5 +1,6 @@
 """The link names of durable and shared subscriptions, by which the brokers and Qpid JMS know them."""
 
+import time
 from collections import Counter
 from threading import Lock
 
@@ -22,14 +23,26 @@ class SubscriptionNames:
 
     Brokers may not: Artemis closes the connection of a consumer with another topic or selector, and Qpid Broker-J takes
     the name of an unshared durable subscription from the consumer that has it.
+
+    Artemis deletes the queue of a shared non-durable subscription a moment after it has answered the close of its last
+    consumer, by name and without looking for consumers that came meanwhile: they would stay and get nothing. So none
+    is made in the ``pause`` seconds after one has ended on this link.
     """
 
-    def __init__(self, client_id: str | None) -> None:
+    def __init__(self, client_id: str | None, pause: float = 0.0) -> None:
         self._client_id = client_id
+        self._pause = pause
+        self._pauses_until = 0.0
         self._lock = Lock()  # guards what follows
         self._active: Counter[tuple[str, bool]] = Counter()
         self._made: Counter[tuple[str, bool]] = Counter()
         self._definitions: dict[tuple[str, bool], tuple[Address, str | None, bool, bool]] = {}
+
+    def pause(self, interest: Interest) -> float:
+        """For how many seconds a shared non-durable subscription must not begin yet; 0 for any other."""
+        if interest.durable or not interest.shared:
+            return 0.0
+        return max(0.0, self._pauses_until - time.monotonic())
 
     def take(self, interest: Interest) -> str | None:
         """The name of the next link for this interest; None if it needs none."""
@@ -73,5 +86,7 @@ class SubscriptionNames:
         with self._lock:
             self._active[name] -= 1
             if self._active[name] <= 0:
+                if not interest.durable:
+                    self._pauses_until = time.monotonic() + self._pause
                 for each in (self._active, self._made, self._definitions):
                     each.pop(name, None)

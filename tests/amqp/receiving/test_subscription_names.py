@@ -65,3 +65,14 @@ def test_consumers_of_a_shared_subscription_agree_on_what_it_is() -> None:
         names.take(other)
     names.give_back(interest)
     assert names.take(other) == "sub|volatile1"
+
+
+def test_a_shared_subscription_waits_while_the_broker_may_delete_the_last_one() -> None:
+    names, interest = SubscriptionNames(None, pause=3600), _interest(durable=False, shared=True)
+    names.take(interest)
+    names.take(interest)
+    names.give_back(interest)
+    assert names.pause(interest) == 0  # the other consumer keeps the queue
+    names.give_back(interest)
+    assert 3000 < names.pause(interest) <= 3600
+    assert names.pause(_interest(durable=True, shared=True)) == 0
