@@ -24,7 +24,7 @@ from jmsbridge_amqp.administration.admin import AmqpAdmin
 from jmsbridge_amqp.channel import Channel
 from jmsbridge_amqp.connection.capabilities import ANONYMOUS_RELAY, native_of
 from jmsbridge_amqp.connection.driver import Driver
-from jmsbridge_amqp.connection.errors import connect_error
+from jmsbridge_amqp.connection.errors import CLOSE_FIRST, connect_error
 from jmsbridge_amqp.connection.opening import Facts, Redirected, open_connection
 from jmsbridge_amqp.connection.options import AmqpOptions
 from jmsbridge_amqp.facts import LinkFacts
@@ -201,7 +201,7 @@ class Link(AmqpAdmin):
         client_id = self.endpoint.client_id
         name = first_name(key, client_id, durable=True)
         if self._facts.names.is_active(key, durable=True):
-            raise SubscriptionRefused(f"subscription {key!r} has a consumer; close it first")
+            raise SubscriptionRefused(f"subscription {key!r} has a consumer; {CLOSE_FIRST}")
         if client_id is None and Native.SHARED_DURABLE not in self.native:
             raise SubscriptionUnknown(f"{self.broker} has no durable subscription without a client id: {key!r}")
         # not the subscription's own topic: with another one, the broker refuses as long as there is a consumer

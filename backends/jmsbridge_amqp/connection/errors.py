@@ -18,7 +18,17 @@ from jmsbridge.spi import (
 )
 from jmsbridge.transport.network.diagnosis import causes, describe, unreachable
 
-__all__ = ["IN_USE", "Failure", "attach_error", "connect_error", "failure_of", "loss", "open_refused", "send_error"]
+__all__ = [
+    "CLOSE_FIRST",
+    "IN_USE",
+    "Failure",
+    "attach_error",
+    "connect_error",
+    "failure_of",
+    "loss",
+    "open_refused",
+    "send_error",
+]
 
 _TLS_PORT: Final = 5671
 
@@ -26,6 +36,9 @@ _INVALID_FIELD: Final = "amqp:invalid-field"
 
 IN_USE: Final = frozenset({"amqp:internal-error", "amqp:illegal-state", "amqp:resource-locked"})
 """The conditions with which brokers refuse a subscription because of its other consumer."""
+
+CLOSE_FIRST: Final = "close that one first, and if it received in a transaction, commit that or roll it back"
+"""What to do if a subscription has a consumer: one that is closed counts until its messages are settled."""
 
 
 class Failure(Exception):
@@ -117,9 +130,7 @@ def attach_error(
     elif failure.name == "amqp:not-implemented":
         made = NotSupported(text)
     elif key and failure.name in IN_USE:
-        made = SubscriptionRefused(
-            f"{text}: it has a consumer, or one with another topic or selector; close that one first"
-        )
+        made = SubscriptionRefused(f"{text}: it has a consumer, or one with another topic or selector; {CLOSE_FIRST}")
     elif failure.name in ("amqp:not-found", "amqp:illegal-state", "amqp:internal-error", _INVALID_FIELD):
         made = AddressRefused(f"{text}; check that it exists, and whether it is a queue or a topic")
     else:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from jmsbridge.spi import Arrival, BackendError, Channel, Interest, LinkLost, SubscriptionRefused
+from jmsbridge_amqp.connection.errors import CLOSE_FIRST
 
 __all__ = ["NoEvents", "OtherLink", "asked_apart"]
 
@@ -65,8 +66,7 @@ def asked_apart(interest: Interest, connect: Callable[[], OtherLink]) -> Iterato
             if not any(code in str(lost) for code in _CLASHES):
                 raise BackendError(f"the broker could not be asked for {interest.key!r}: {lost}") from lost
             raise SubscriptionRefused(
-                f"subscription {interest.key!r} has a consumer with another topic or selector ({lost}); "
-                "close that one first"
+                f"subscription {interest.key!r} has a consumer with another topic or selector ({lost}); {CLOSE_FIRST}"
             ) from lost
         yield
     finally:

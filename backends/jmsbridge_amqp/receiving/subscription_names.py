@@ -5,6 +5,7 @@ from collections import Counter
 from threading import Lock
 
 from jmsbridge.spi import Address, AddressRefused, Interest, SubscriptionRefused
+from jmsbridge_amqp.connection.errors import CLOSE_FIRST
 
 __all__ = ["SubscriptionNames", "first_name"]
 
@@ -68,10 +69,7 @@ class SubscriptionNames:
         if there == wanted and wanted[-1]:
             return
         other = " with another topic or selector" if there[-1] and wanted[-1] else ""
-        raise SubscriptionRefused(
-            f"subscription {key!r} has a consumer{other}; close that one first, and if it received in a transaction, "
-            "commit that or roll it back"
-        )
+        raise SubscriptionRefused(f"subscription {key!r} has a consumer{other}; {CLOSE_FIRST}")
 
     def is_active(self, key: str, *, durable: bool) -> bool:
         """Whether a durable or a shared subscription has a consumer on this link."""

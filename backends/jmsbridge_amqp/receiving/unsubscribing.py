@@ -11,7 +11,7 @@ from jmsbridge.spi import BackendError, SubscriptionRefused, SubscriptionUnknown
 from jmsbridge.transport.network.link_life import Done
 from jmsbridge_amqp.connection.amqp_link import AmqpLink
 from jmsbridge_amqp.connection.driver import Driver
-from jmsbridge_amqp.connection.errors import Failure, attach_error
+from jmsbridge_amqp.connection.errors import CLOSE_FIRST, Failure, attach_error
 from jmsbridge_amqp.connection.link_group import LinkGroup
 from jmsbridge_amqp.connection.terminus import OUTCOMES, symbols
 
@@ -100,5 +100,5 @@ def _error(failure: Failure, key: str, broker: str) -> BackendError:
         return made
     error = attach_error(failure, what, broker, key=True)
     if isinstance(error, SubscriptionRefused):
-        return SubscriptionRefused(f"{what}: it has a consumer or unsettled messages ({failure}); close it first")
+        return SubscriptionRefused(f"{what}: it has a consumer or unsettled messages ({failure}); {CLOSE_FIRST}")
     return error

@@ -256,5 +256,7 @@ def test_a_subscription_of_a_transaction_that_has_not_ended_is_refused_with_the_
     consumer.close()
     with pytest.raises(JMSException, match="received in a transaction, commit that or roll it back"):
         session.create_durable_consumer(topic, "s")
+    with pytest.raises(JMSException, match="received in a transaction, commit that or roll it back"):
+        session.unsubscribe("s")
     session.rollback()
     session.create_durable_consumer(topic, "s")

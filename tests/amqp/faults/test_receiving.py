@@ -405,8 +405,9 @@ def test_unsubscribing_refused(open_link: Open, answer: Any, error: type[Backend
     opened = open_link(client_id="c")
     opened.script.attach = lambda link: answer
     channel = opened.link.channel(False)
-    with pytest.raises(error, match="'s'"):
+    with pytest.raises(error, match="'s'") as told:
         opened.link.unsubscribe("s", None)
+    assert ("received in a transaction" in str(told.value)) == (error is SubscriptionRefused)
     opened.script.attach = lambda link: "attach"
     send(channel, envelope(QUEUE))
     opened.link.unsubscribe("s", None)
