@@ -20,9 +20,9 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     if target is None:  # a case that needs no broker at all
         return
     item.add_marker(pytest.mark.broker(target.broker))
-    for name, reason in target.misses.items():
+    for name, miss in target.misses.items():
         if item.name.startswith(name):
-            item.add_marker(pytest.mark.xfail(reason=f"{target.name}: {reason}", strict=True))
+            item.add_marker(pytest.mark.xfail(reason=f"{target.name}: {miss.reason}", raises=miss.raises, strict=True))
     if target.long and not is_contract(item):
         item.add_marker(pytest.mark.long)
 
