@@ -31,7 +31,7 @@ class Copier:
 
         An answer that comes later is ignored.
         """
-        life, is_answered = self.driver.life, False
+        life, is_answered, is_pushed = self.driver.life, False, False
 
         def answered(error: BackendError | None) -> None:
             nonlocal is_answered
@@ -48,15 +48,17 @@ class Copier:
             if self._senders is not None:
                 self._senders.cancel((id(copy),))
             text = f"{address}: no answer from {life.broker} within {DEADLINE:.3g} s"
-            answered(BackendError(text, in_doubt=True))
+            answered(BackendError(text, in_doubt=is_pushed))
 
         copy = CallbackTicket(answered)
         timer = life.thread.call_later(DEADLINE, too_late)
 
         def ensured(_: object, error: BackendError | None) -> None:
+            nonlocal is_pushed
             if is_answered:
                 return  # the original is returned: its copy must not be sent, too
             if error is None:
+                is_pushed = True
                 self._push(Outgoing(address, data, copy))
             else:
                 copy.fail(error)

@@ -53,6 +53,7 @@ def test_a_copy_whose_queue_is_known_too_late_is_not_sent(rabbitmq: Opened) -> N
     subscription.settle(box.tokens, Outcome.REJECTED, rejected)
     error = rejected.outcome()
     assert isinstance(error, BackendError)
+    assert not error.in_doubt
     assert "dead" in str(error)
     answer(rabbitmq, THERE)
     send(rabbitmq.link.channel(False), envelope(QUEUE, "next"))  # over another link, after the answer
