@@ -10,7 +10,10 @@ from jmsbridge import InvalidSelectorException
 from jmsbridge.spi import registry
 from jmsbridge.testing.proxy import ProxiedHarness
 
-__all__ = ["TARGETS", "Miss", "Target", "TargetHarness"]
+__all__ = ["TARGETS", "WITHOUT_SERVERS", "Miss", "Target", "TargetHarness"]
+
+WITHOUT_SERVERS = "not long and not server"
+"""The marks that ``make test`` selects: of the suite on brokers, that is the contract level."""
 
 if "rabbitmq" not in registry.names():  # in a checkout that is not installed there is no entry point
     registry.register("rabbitmq", jmsbridge_rabbitmq.backend)

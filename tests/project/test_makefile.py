@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from integration.compliance.targets import WITHOUT_SERVERS
 from tools.laws.source import ROOT
 from tools.unrun import not_run
 
@@ -30,6 +31,10 @@ def test_help_names_every_target() -> None:
     shown = make("help").stdout
     assert {"demo", "test", "test-long", "check", "bench", "docs", "clean"} <= set(targets)
     assert all(f"make {target} " in shown for target in targets)
+
+
+def test_what_make_test_selects_is_known_to_the_suite_on_brokers() -> None:
+    assert f'-m "{WITHOUT_SERVERS}"' in MAKEFILE
 
 
 WORKING = """\
