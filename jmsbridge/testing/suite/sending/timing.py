@@ -16,8 +16,6 @@ from jmsbridge.testing.suite.support import Collector, assert_empty, eventually,
 
 DELAY = 0.4
 """The delay of messages in these cases, in seconds."""
-LATEST = 5000
-"""So many milliseconds after it is due a message must have come, on a busy machine, too."""
 
 
 def send_delayed(
@@ -138,7 +136,7 @@ def test_timing_delay_hides_from_consumer(session: Session, queue: Queue) -> Non
     assert int(before + 1000 * DELAY) <= sent.jms_delivery_time <= now() + 1000 * DELAY + 1
     early = consumer.receive_no_wait()
     got = take(consumer) if early is None else early
-    assert sent.jms_delivery_time <= now() <= sent.jms_delivery_time + LATEST
+    assert sent.jms_delivery_time <= now() <= sent.jms_delivery_time + 1000
     assert got.jms_delivery_time == sent.jms_delivery_time
     assert_empty(consumer, timeout=0.1)
 
@@ -162,11 +160,11 @@ def test_timing_delay_hides_from_browser(session: Session, queue: Queue) -> None
 @pitfall(20)
 @requires(Native.DELAY)
 def test_timing_delay_wakes_receive(session: Session, queue: Queue) -> None:
-    """A receive that waits returns soon after the due time, not at its timeout."""
+    """A receive that waits returns within a second of the due time."""
     consumer = session.create_consumer(queue)
     sent = send_delayed(session, queue, "a", 0.25)
     assert receive_texts(consumer, 1) == ["a"]
-    assert sent.jms_delivery_time <= now() <= sent.jms_delivery_time + LATEST
+    assert sent.jms_delivery_time <= now() <= sent.jms_delivery_time + 1000
 
 
 @rule("DD-1")
@@ -180,7 +178,7 @@ def test_timing_delay_wakes_listener(harness: Harness, session: Session, queue: 
     send_texts(session, queue, "now")
     eventually(lambda: len(times) == 2)
     assert collector.texts == ["now", "late"]
-    assert sent.jms_delivery_time <= times[1] <= sent.jms_delivery_time + LATEST
+    assert sent.jms_delivery_time <= times[1] <= sent.jms_delivery_time + 1000
 
 
 @rule("DD-1", "OR-1")
