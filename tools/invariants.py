@@ -4,9 +4,7 @@ A thread takes ranked locks in order of rising rank and holds none while it call
 one state to another only as the table says.
 """
 
-import random
 import threading
-import time
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -41,18 +39,15 @@ def _stack() -> list[Rank]:
 class OrderedLock:
     """A lock that fails when it is taken out of order. An interrupt may leave it held."""
 
-    def __init__(self, rank: Rank, *, yielding: bool = False) -> None:
+    def __init__(self, rank: Rank) -> None:
         self._lock = threading.Lock()
         self._rank = rank
-        self._yielding = yielding
         self._owner: int | None = None
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
         """Take the lock; AssertionError if the thread holds one of the same or a higher rank."""
         stack = _stack()
         assert not stack or stack[-1] < self._rank, f"lock order: {self._rank!r} wanted while {stack!r} held"
-        if self._yielding and random.random() < 0.2:
-            time.sleep(0)
         if not self._lock.acquire(blocking, timeout):
             return False
         self._owner = threading.get_ident()
@@ -88,7 +83,7 @@ def check_invariants(patch: pytest.MonkeyPatch) -> None:
         _listen(receiver, None if listener is None else _unlocked(listener), on_message)
 
     _listen = Receiver.listen
-    patch.setattr(locks, "new_lock", lambda rank: cast(threading.Lock, OrderedLock(rank, yielding=True)))
+    patch.setattr(locks, "new_lock", lambda rank: cast(threading.Lock, OrderedLock(rank)))
     patch.setattr(Delivery, "__setattr__", checked_state)
     patch.setattr(Receiver, "listen", listen)
     patch.setattr(AsyncSend, "complete", _unlocked(AsyncSend.complete))

@@ -6,14 +6,15 @@ from typing import Any
 
 import msgspec
 
-from jmsbridge import DeliveryMode, Destination, Message, Session
+from jmsbridge import Destination, Message, Session
 from jmsbridge.config.suggest import nearest
 from jmsbridge.documents.names import destination_named
 from jmsbridge.documents.values import from_base64, from_json
+from jmsbridge.documents.writing import MODES
 
 __all__ = ["BadDocument", "Outgoing", "from_document"]
 
-_MODES = {"NON_PERSISTENT": DeliveryMode.NON_PERSISTENT, "PERSISTENT": DeliveryMode.PERSISTENT}
+_MODES = {name: mode for mode, name in MODES.items()}
 
 
 class BadDocument(ValueError):

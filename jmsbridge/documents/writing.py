@@ -16,9 +16,9 @@ from jmsbridge import (
 from jmsbridge.documents.values import to_base64, to_json
 from jmsbridge.values import wrap
 
-__all__ = ["body_of", "headers_of", "kind_of", "properties_of", "to_document"]
+__all__ = ["MODES", "body_of", "headers_of", "kind_of", "properties_of", "to_document"]
 
-_MODES: dict[int, str] = {DeliveryMode.NON_PERSISTENT: "NON_PERSISTENT", DeliveryMode.PERSISTENT: "PERSISTENT"}
+MODES: dict[int, str] = {DeliveryMode.NON_PERSISTENT: "NON_PERSISTENT", DeliveryMode.PERSISTENT: "PERSISTENT"}
 
 
 def to_document(message: Message) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def headers_of(message: Message) -> dict[str, Any]:
         "jms_message_id": message.jms_message_id,
         "jms_destination": _address(message.jms_destination),
         "jms_timestamp": message.jms_timestamp or None,
-        "jms_delivery_mode": _MODES.get(message.jms_delivery_mode),
+        "jms_delivery_mode": MODES.get(message.jms_delivery_mode),
         "jms_priority": message.jms_priority,
         "jms_expiration": message.jms_expiration or None,
         "jms_delivery_time": message.jms_delivery_time or None,

@@ -36,7 +36,7 @@ def test_same_or_lower_rank_is_refused(second: Rank) -> None:
 
 
 def test_serves_as_the_lock_of_a_condition() -> None:
-    lock = OrderedLock(Rank.LEAF, yielding=True)
+    lock = OrderedLock(Rank.LEAF)
     condition = threading.Condition(lock)  # type: ignore[arg-type]
     seen: list[bool] = []
 

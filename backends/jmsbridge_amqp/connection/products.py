@@ -11,8 +11,21 @@ __all__ = ["ARTEMIS", "CLASSIC", "GENERIC", "RABBITMQ", "Product", "product_of"]
 _MESSAGES: Final = (
     Native.SEND_CONFIRM | Native.TYPED_PROPERTIES | Native.BODY_KINDS | Native.CREDIT | Native.DRAIN | Native.REJECT
 )
-_QUEUES: Final = Native.BROWSE | Native.QUEUE_SELECTORS | Native.TOPIC_SELECTORS | Native.NO_LOCAL
-_STORES: Final = Native.PRIORITY | Native.EXPIRY | Native.UNLIMITED_REQUEUE
+_ACTIVEMQ: Final = (
+    _MESSAGES
+    | Native.BROWSE
+    | Native.QUEUE_SELECTORS
+    | Native.TOPIC_SELECTORS
+    | Native.NO_LOCAL
+    | Native.PRIORITY
+    | Native.EXPIRY
+    | Native.UNLIMITED_REQUEUE
+    | Native.DURABLE
+    | Native.EXCLUSIVE_DURABLE
+    | Native.CLIENT_ID
+    | Native.GROUPS
+    | Native.TRANSACTIONS
+)
 
 
 class Product(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,16 +74,7 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
 
 ARTEMIS: Final = Product(
     name="Artemis",
-    native=_MESSAGES
-    | _QUEUES
-    | _STORES
-    | Native.DURABLE
-    | Native.EXCLUSIVE_DURABLE
-    | Native.CLIENT_ID
-    | Native.GROUPS
-    | Native.RELEASE
-    | Native.TRANSACTIONS
-    | Native.DUPLICATE_DETECTION,
+    native=_ACTIVEMQ | Native.RELEASE | Native.DUPLICATE_DETECTION,
     dead_letters="DLQ",
     own_selectors=True,
     zero_sequences=True,
@@ -85,14 +89,7 @@ ARTEMIS: Final = Product(
 )
 CLASSIC: Final = Product(
     name="ActiveMQ Classic",
-    native=_MESSAGES
-    | _QUEUES
-    | _STORES
-    | Native.DURABLE
-    | Native.EXCLUSIVE_DURABLE
-    | Native.CLIENT_ID
-    | Native.GROUPS
-    | Native.TRANSACTIONS,
+    native=_ACTIVEMQ,
     queue_prefix="queue://",
     topic_prefix="topic://",
     dead_letters="ActiveMQ.DLQ",

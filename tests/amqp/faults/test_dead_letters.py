@@ -3,7 +3,7 @@
 import pytest
 
 from jmsbridge.spi import BackendError, Outcome, SendCancelled
-from jmsbridge.testing.suite.contract.support import Answer, subscribe
+from jmsbridge.testing.suite.contract.support import Answer, Box, subscribe
 from tests.amqp.faults.support import QUEUE, Opened
 from tests.amqp.peer.messages import text
 from tests.amqp.peer.script import Condition, accept
@@ -12,13 +12,19 @@ from tests.amqp.peer.script import Outcome as Said
 ACCEPTED = 0x24
 
 
-def test_a_rejected_message_is_accepted_only_when_its_copy_is(opened: Opened) -> None:
-    opened.script.outcome = lambda sent: "omit"
+def reject(opened: Opened) -> tuple[Box, Answer]:
+    """Reject one message, whose copy goes to ``dead``."""
     subscription, box = subscribe(opened.link.channel(False), QUEUE, 5, dead_letters="dead")
     opened.peer.put("q", text("bad"))
     box.wait(1)
     answer = Answer()
     subscription.settle(box.tokens, Outcome.REJECTED, answer)
+    return box, answer
+
+
+def test_a_rejected_message_is_accepted_only_when_its_copy_is(opened: Opened) -> None:
+    opened.script.outcome = lambda sent: "omit"
+    _, answer = reject(opened)
     (copy,) = opened.records.wait_sent(1)
     assert not answer.is_answered(0.2)
     assert opened.records.settled == []
@@ -29,11 +35,7 @@ def test_a_rejected_message_is_accepted_only_when_its_copy_is(opened: Opened) ->
 
 def test_a_rejected_message_whose_copy_is_refused_is_not_lost(opened: Opened) -> None:
     opened.script.outcome = lambda sent: Said("rejected", Condition("amqp:resource-limit-exceeded"))
-    subscription, box = subscribe(opened.link.channel(False), QUEUE, 5, dead_letters="dead")
-    opened.peer.put("q", text("bad"))
-    box.wait(1)
-    answer = Answer()
-    subscription.settle(box.tokens, Outcome.REJECTED, answer)
+    reject(opened)
     opened.records.wait_sent(1)
     opened.link.close()
     assert ACCEPTED not in [settled.state for settled in opened.records.settled]
@@ -42,11 +44,7 @@ def test_a_rejected_message_whose_copy_is_refused_is_not_lost(opened: Opened) ->
 @pytest.mark.usefixtures("impatient")
 def test_a_copy_that_is_never_answered_is_an_error(opened: Opened) -> None:
     opened.script.outcome = lambda sent: "omit"
-    subscription, box = subscribe(opened.link.channel(False), QUEUE, 5, dead_letters="dead")
-    opened.peer.put("q", text("bad"))
-    box.wait(1)
-    answer = Answer()
-    subscription.settle(box.tokens, Outcome.REJECTED, answer)
+    box, answer = reject(opened)
     (copy,) = opened.records.wait_sent(1)
     error = answer.outcome()
     assert isinstance(error, BackendError)
@@ -61,11 +59,7 @@ def test_a_copy_that_is_never_answered_is_an_error(opened: Opened) -> None:
 @pytest.mark.usefixtures("impatient")
 def test_a_copy_for_which_there_is_no_credit_is_an_error_and_not_sent_later(opened: Opened) -> None:
     opened.script.credit = 0
-    subscription, box = subscribe(opened.link.channel(False), QUEUE, 5, dead_letters="dead")
-    opened.peer.put("q", text("bad"))
-    box.wait(1)
-    answer = Answer()
-    subscription.settle(box.tokens, Outcome.REJECTED, answer)
+    box, answer = reject(opened)
     error = answer.outcome()
     assert isinstance(error, SendCancelled)
     relay = opened.peer.wait_link(None, receives=False)
