@@ -195,6 +195,11 @@ class Driver:
             self._pump()
         self._answer_written()
 
+    def write_early(self) -> None:
+        """Write what proton has if it is much, also inside a burst of events; the link may have ended then."""
+        if self.unflushed >= _LOW:
+            self.flush()
+
     def has_room(self) -> bool:
         """Whether more messages can be written now; if not, ``when_emptied`` is called later. May write what waits.
 

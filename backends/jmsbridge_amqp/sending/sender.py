@@ -98,9 +98,12 @@ class Sender:
         waiting = self._waiting
         while waiting and self._credit > 0:
             self._write(waiting.popleft())
+            self._driver.write_early()  # the broker gives credit for what has arrived
 
     def on_delivery(self, delivery: Any) -> None:
         """The outcome of one message."""
+        if self._waiting and not self._credit:
+            self.on_flow()  # credit that came with the outcomes is used before they are handled
         outgoing = self._unanswered.get(delivery)
         if outgoing is None:
             return

@@ -1,6 +1,8 @@
 """Sends that the broker refuses, does not answer, answers in another order or twice, or gives no credit for."""
 
 import random
+import socket
+import struct
 import threading
 from collections.abc import Callable
 from typing import Any, cast
@@ -240,6 +242,26 @@ def test_without_credit_a_lost_connection_leaves_no_doubt(open_link: Open) -> No
         lost = answer.outcome()
         assert isinstance(lost, LinkLost)
         assert not lost.in_doubt
+
+
+@pytest.mark.parametrize("reset", [False, True], ids=["closed", "reset"])
+def test_a_connection_that_breaks_while_a_burst_is_written(open_link: Open, *, reset: bool) -> None:
+    opened = withheld(open_link)
+    answers = sent_async(opened.link.channel(False), *(f"{number:<1000}" for number in range(2000)))
+    link = opened.records.wait_event("attach")
+
+    def grant_and_cut() -> None:
+        connection = opened.peer.connection
+        assert connection.socket is not None
+        if reset:
+            connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        link.grant(2000)
+        connection.cut()
+
+    opened.peer.do(grant_and_cut)
+    assert all(isinstance(answer.outcome(), LinkLost) for answer in answers)
+    assert [len(answer.answers) for answer in answers] == [1] * 2000
+    opened.events.wait(lambda log: log.losses)
 
 
 def test_closing_a_channel_that_has_no_credit_ends(open_link: Open) -> None:
