@@ -59,6 +59,7 @@ class Channel:
         self._lost: BackendError | None = None
         self._target: Address | None = None  # the last address that was checked; any thread
         self._finishing: list[Done] = []  # what waits for the channel to be closed
+        self._ensuring: Work | None = None  # the message whose queue is being created
         self._closing = False
         self._closed = False
 
@@ -67,7 +68,8 @@ class Channel:
     def open(self, transacted: bool, done: Done) -> None:
         """Attach the coordinator for transactions; without them, the first send begins the session. I/O thread."""
         self._driver.when_emptied.append(self._go_on)
-        self._senders = Senders(self._driver, self._begin, self._facts.naming, relay=self._facts.relay)
+        facts = self._facts
+        self._senders = Senders(self._driver, self._begin, facts.naming, facts.nodes, relay=facts.relay)
         if not transacted:
             done(None, None)
             return
@@ -109,7 +111,7 @@ class Channel:
             self.check()
         try:
             if envelope.address is not self._target:
-                self._check_target(envelope.address)
+                check_name(envelope.address, self._facts.product)
                 self._target = envelope.address
             if envelope.reply_to is not None:
                 check_name(envelope.reply_to, self._facts.product)
@@ -124,12 +126,6 @@ class Channel:
             ticket = _Unasked()
         drops = self._facts.nodes is not None and envelope.address.topic
         self._put(Outgoing(envelope.address, data, ticket, drops=drops))
-
-    def _check_target(self, address: Address) -> None:
-        nodes = self._facts.nodes
-        check_name(address, self._facts.product)
-        if nodes is not None and not nodes.is_known(address):
-            self._life.wait(lambda done: nodes.ensure(address, done), f"creating {address}")
 
     def put(self, ticket: Ticket | None, run: Callable[[], None]) -> None:
         """Run this on the I/O thread, in call order."""
@@ -233,6 +229,8 @@ class Channel:
         while items:
             if (transaction is not None and transaction.is_ending) or not driver.has_room():
                 return
+            if self._ensuring is not None or not self._has_node(items[0]):
+                return
             item = items.popleft()
             if isinstance(item, Command):
                 item.run()
@@ -245,6 +243,29 @@ class Channel:
                 senders.push(item)
         if count >= _BUSY:
             self._box.watch()
+
+    def _has_node(self, item: Work) -> bool:
+        """Whether this can be served now. If its queue has to be created, all later items wait for that, too."""
+        nodes = self._facts.nodes
+        if nodes is None or not isinstance(item, Outgoing) or nodes.is_known(item.address):
+            return True
+        self._ensuring = item
+
+        def ensured(_: object, error: BackendError | None) -> None:
+            if self._ensuring is not item:
+                return
+            self._ensuring = None
+            self._life.thread.cancel(timer)
+            items = self._box.items
+            if error is not None and items and items[0] is item:  # it may have been cancelled
+                items.popleft()
+                item.fail(error)
+            self._go_on()
+
+        late = BackendError(f"{item.address}: no answer from {self._life.broker} within {DEADLINE:.3g} s")
+        timer = self._life.thread.call_later(DEADLINE, lambda: ensured(None, late))
+        nodes.ensure(item.address, ensured)
+        return False
 
     @property
     def _is_over(self) -> bool:

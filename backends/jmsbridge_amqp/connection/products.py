@@ -51,6 +51,8 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
     """Wildcards; they stand for words between full stops."""
     clash_ends_connection: bool = False
     """A consumer of a shared non-durable subscription with another topic or selector ends the whole connection."""
+    returns_by_turn: bool = False
+    """Returned messages come again in the order in which they were returned, but released ones later than modified."""
     names_queues: bool = False
     """The queue of a subscription can be consumed as ``ADDRESS::QUEUE``."""
     drain_checks: int = 0
@@ -107,6 +109,7 @@ RABBITMQ: Final = Product(
     dead_letters="jms.dlq",
     wildcards=("*", "#"),
     needs_nodes=True,
+    returns_by_turn=True,
     rest=0.05,
 )
 GENERIC: Final = Product(

@@ -74,8 +74,8 @@ class Calls(Protocol):
     def drop_aborted(self, delivery: Any) -> bool:
         """Settle a delivery that its sender has aborted, which has used up one credit; false if it was not aborted."""
 
-    def dispose(self, delivery: Any, state: int) -> None:
-        """Settle a received message with this outcome."""
+    def dispose(self, delivery: Any, state: int, *, failed: bool = True) -> None:
+        """Settle a received message with this outcome; ``failed`` says whether a modified one counts as failed."""
 
     def accept_in(self, delivery: Any, txn: bytes) -> None:
         """Accept a received message in a transaction, and settle it."""
@@ -197,10 +197,10 @@ class FastCalls:
             self._lib.pn_delivery_settle(delivery)
         return is_aborted
 
-    def dispose(self, delivery: Any, state: int) -> None:
+    def dispose(self, delivery: Any, state: int, *, failed: bool = True) -> None:
         """Settle with an outcome."""
         lib = self._lib
-        if state == states.MODIFIED:
+        if state == states.MODIFIED and failed:
             lib.pn_disposition_set_failed(lib.pn_delivery_local(delivery), True)
         lib.pn_delivery_update(delivery, state)
         lib.pn_delivery_settle(delivery)
@@ -327,9 +327,9 @@ class PublicCalls:
             delivery.settle()
         return is_aborted
 
-    def dispose(self, delivery: Any, state: int) -> None:
+    def dispose(self, delivery: Any, state: int, *, failed: bool = True) -> None:
         """Settle with an outcome."""
-        if state == states.MODIFIED:
+        if state == states.MODIFIED and failed:
             delivery.local.failed = True
         delivery.update(state)
         delivery.settle()

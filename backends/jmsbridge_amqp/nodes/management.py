@@ -29,14 +29,15 @@ log = logging.getLogger("jmsbridge.amqp")
 
 _NODE = "/management"
 _CREDIT = 100
-_ID, _TO, _SUBJECT, _REPLY_TO = 0, 2, 3, 4
+_ID, _TO, _SUBJECT, _REPLY_TO, _CORRELATION_ID = 0, 2, 3, 4, 5
 
-Answered = Callable[[int, str, BackendError | None], None]
-"""Gets the status, a number of HTTP, and the reason of a refusal; or the error if there was no answer."""
+Answered = Callable[[int, Any, BackendError | None], None]
+"""Gets the status, a number of HTTP, and what was asked for or the reason of a refusal; or the error if there was no
+answer."""
 
 
 class Management:
-    """Answers come in the order of the requests. The links are attached with the first request."""
+    """An answer names its request. The links are attached with the first request."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
@@ -44,16 +45,17 @@ class Management:
         self._sender: AmqpLink | None = None
         self._receiver: AmqpLink | None = None
         self._waiting: deque[bytes] = deque()
-        self._unanswered: deque[Answered] = deque()
+        self._unanswered: dict[str, Answered] = {}
         self._tags = itertools.count(1)
         self._splitter = Splitter()
         driver.when_lost.append(self._lost)
 
     def ask(self, method: str, path: str, body: dict[str, Any] | None, answered: Answered) -> None:
         """Send a request."""
-        fields = {_ID: string(str(next(self._tags))), _TO: string(path), _SUBJECT: string(method)}
+        request = str(next(self._tags))
+        fields = {_ID: string(request), _TO: string(path), _SUBJECT: string(method)}
         self._waiting.append(properties(fields | {_REPLY_TO: string("$me")}) + b"\x00\x53\x77" + encode(body))
-        self._unanswered.append(answered)
+        self._unanswered[request] = answered
         if self._session is None:
             self._attach()
         self.on_flow()
@@ -102,17 +104,23 @@ class Management:
         self._driver.calls.dispose(delivery, states.ACCEPTED)
         self._driver.calls.grant(receiver.handle, 1)
         broker = self._driver.life.broker
-        if not self._unanswered:
-            log.warning("%s: %s has answered although nothing was asked", broker, _NODE)
-            return
-        answered = self._unanswered.popleft()
         try:
             _, _, fields, _, _, _, body = self._splitter.split(data)
-            status, reason = int(fields[_SUBJECT]), str(body[0] if body else "")
-        except (Malformed, LookupError, TypeError, ValueError) as error:
+            if fields[_CORRELATION_ID] is None:
+                raise Malformed("it does not name its request")
+            answered = self._unanswered.pop(str(fields[_CORRELATION_ID]), None)
+        except (Malformed, LookupError, TypeError, ValueError) as error:  # it may belong to any request: all fail
+            self._ended(Failure("amqp:decode-error", f"an answer of {_NODE} is malformed: {error}"))
+            return
+        if answered is None:
+            log.warning("%s: %s has answered although nothing was asked", broker, _NODE)
+            return
+        try:
+            status, said = int(fields[_SUBJECT]), body[0] if body else ""
+        except (LookupError, TypeError, ValueError) as error:
             answered(0, "", BackendError(f"{broker}: the answer of {_NODE} is malformed: {error}"))
         else:
-            answered(status, reason, None)
+            answered(status, said, None)
 
     def _ended(self, failure: Failure) -> None:
         session, self._session = self._session, None
@@ -126,8 +134,8 @@ class Management:
 
     def _fail(self, error: BackendError) -> None:
         self._waiting.clear()
-        unanswered, self._unanswered = self._unanswered, deque()
-        for answered in unanswered:
+        unanswered, self._unanswered = self._unanswered, {}
+        for answered in unanswered.values():
             answered(0, "", error)
 
 

@@ -192,12 +192,12 @@ class Receiver:
 
     # -- outcomes
 
-    def dispose(self, number: int, state: int) -> bool:
+    def dispose(self, number: int, state: int, *, failed: bool = True) -> bool:
         """Settle a message with this outcome; false if it already has one."""
         delivery = self.unsettled.pop(number, None)
         if delivery is None:
             return False
-        self._calls.dispose(delivery, state)
+        self._calls.dispose(delivery, state, failed=failed)
         return True
 
     def accept_in(self, number: int, txn: bytes) -> None:

@@ -5,12 +5,14 @@ receiver's session ends. There the receiver is closed as soon as it holds nothin
 another.
 """
 
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from jmsbridge.spi import (
     Address,
+    AddressRefused,
     Arrival,
     BackendError,
     ChannelLost,
@@ -28,6 +30,7 @@ from jmsbridge_amqp.connection import states
 from jmsbridge_amqp.connection.errors import Failure, attach_error
 from jmsbridge_amqp.facts import LinkFacts
 from jmsbridge_amqp.messages.wire import Decoder
+from jmsbridge_amqp.nodes.nodes import PATIENCE, Nodes
 from jmsbridge_amqp.receiving.dead_letters import SubscriptionDeadLetters
 from jmsbridge_amqp.receiving.receiver import Receiver, Source
 from jmsbridge_amqp.receiving.sharing import check_sharing
@@ -37,6 +40,7 @@ from jmsbridge_amqp.work import Sink
 __all__ = ["Subscription"]
 
 _AGAIN = 0.05  # seconds until a drain without an answer is repeated; doubles each time
+_COLLECTS = 0.02  # seconds for which returned messages are collected, where they come again by turn
 _GONE = ("amqp:resource-deleted", "amqp:not-found")
 
 
@@ -77,6 +81,7 @@ class Subscription:
         self._repeat_timer: Timer | None = None
         self._steps: deque[int | Ticket] = deque()
         self._counted: set[int] = set()
+        self._returning: dict[int, bool] = {}  # what is collected: whether the application has seen it
         self._returned = False
         self._marked = False
         self._finishing: list[Done] = []  # what waits for it to be closed
@@ -118,17 +123,37 @@ class Subscription:
             else:
                 done(None, error)
 
-        def found(queue: Any, error: BackendError | None) -> None:
-            if error is not None:
-                done(None, error)
-                return
-            self._source.address = self._facts.naming.text(Address(queue))
-            self._attach(attached)
-
         if self._facts.nodes is None:
             self._attach(attached)
         else:
-            self._facts.nodes.consume(self._interest.address, found)
+            self._open_node(self._facts.nodes, attached)
+
+    def _open_node(self, nodes: Nodes, attached: Callable[[BackendError | None], None]) -> None:
+        """Attach to the queue once it is there.
+
+        RabbitMQ tells others of a queue before it can be consumed; and it may have been deleted.
+        """
+        address, until = self._interest.address, time.monotonic() + PATIENCE
+
+        def find() -> None:
+            if not self._life.is_over:
+                nodes.consume(address, found)
+
+        def tried(error: BackendError | None) -> None:
+            if isinstance(error, AddressRefused) and not address.topic and time.monotonic() < until:
+                self._life.thread.call_later(_AGAIN, find)
+            else:
+                attached(error)
+
+        def found(queue: Any, error: BackendError | None) -> None:
+            error = error or self._error  # the channel may have been closed meanwhile
+            if error is not None:
+                attached(error)
+                return
+            self._source.address = self._facts.naming.text(Address(queue))
+            self._attach(tried)
+
+        find()
 
     def _checked(self, error: BackendError | None, done: Done) -> None:
         """After ``check_sharing``: with an error close the receiver, and leave the subscription as it was."""
@@ -194,6 +219,7 @@ class Subscription:
 
     def _work(self) -> None:
         """Grant and drain, in order."""
+        self._write_returns()
         steps = self._steps
         while steps and not (self._draining or self._attaching or self._replacing):
             step = steps[0]
@@ -299,11 +325,30 @@ class Subscription:
 
         The mark is a failed delivery, which brokers count and limit, so it is made only once.
         """
+        if self._facts.product.returns_by_turn:
+            if not self._returning:
+                self._life.thread.call_later(_COLLECTS, self._write_returns)
+            self._returning.setdefault(number, seen)
+            return
         marks = seen and (number not in self._counted or self._facts.product.keeps_returned)
         if receiver.dispose(number, states.MODIFIED if marks else states.RELEASED):
             self._counted.discard(number)
             self._returned = True
             self._marked = self._marked or seen
+
+    def _write_returns(self) -> None:
+        """Return what was collected, in order of arrival.
+
+        RabbitMQ puts a released message back by way of its log, so modified ones overtake it: all are modified.
+        """
+        returning, self._returning = self._returning, {}
+        receiver = self._receiver
+        if receiver is None:
+            return
+        for number in sorted(returning):
+            failed = returning[number] and number not in self._counted
+            if receiver.dispose(number, states.MODIFIED, failed=failed):
+                self._counted.discard(number)
 
     def _return_later(self, token: Token) -> None:
         self._driver.batch(lambda: self._give_back(token.receiver, token.number, seen=True))
@@ -350,15 +395,17 @@ class Subscription:
             transaction.when_ended(lambda: self._finish(_nobody))
             done(None, None)
             return
-        receiver, self._receiver = self._receiver, None
+        receiver = self._receiver
+        if receiver is not None and not self._facts.product.keeps_returned:
+            for number in list(receiver.unsettled):
+                self._give_back(receiver, number, seen=True)
+            self._write_returns()
+        self._receiver = None
         self._lose(ChannelLost("the consumer was closed"))
         if receiver is None:
             self._forget(self)
             done(None, None)
             return
-        if not self._facts.product.keeps_returned:
-            for number in list(receiver.unsettled):
-                self._give_back(receiver, number, seen=True)
         mark = self._facts.product.keeps_returned and (self._marked or bool(receiver.unsettled))
 
         def closed() -> None:

@@ -71,7 +71,7 @@ class Copier:
     def _push(self, outgoing: Outgoing) -> None:
         if self._senders is None:
             session = LinkGroup(self.driver, self._ended)
-            self._senders = Senders(self.driver, lambda: session, self._naming, relay=self.relay)
+            self._senders = Senders(self.driver, lambda: session, self._naming, self._nodes, relay=self.relay)
         self._senders.push(outgoing)
 
     def _ended(self, failure: Failure) -> None:

@@ -14,6 +14,7 @@ from jmsbridge_amqp.connection.driver import Driver
 from jmsbridge_amqp.connection.errors import Failure, attach_error, failure_of, send_error
 from jmsbridge_amqp.connection.link_group import LinkGroup
 from jmsbridge_amqp.connection.terminus import OUTCOMES, link_name, symbols
+from jmsbridge_amqp.nodes.nodes import Nodes
 from jmsbridge_amqp.sending.outgoing import Outgoing
 
 __all__ = ["Sender", "cancelled"]
@@ -23,13 +24,19 @@ class Sender:
     """Sends to ``target``, or if that is None, to the address in each message. Attached with its first message."""
 
     def __init__(
-        self, driver: Driver, begin: Callable[[], LinkGroup], target: str | None, capability: str | None
+        self,
+        driver: Driver,
+        begin: Callable[[], LinkGroup],
+        target: str | None,
+        capability: str | None,
+        nodes: Nodes | None = None,
     ) -> None:
         self._driver = driver
         self._calls = driver.calls
         self._begin = begin
         self._target = target
         self._capability = capability
+        self._nodes = nodes
         self._waiting: deque[Outgoing] = deque()
         self._unanswered: dict[Hashable, Outgoing] = {}
         self._credit = 0
@@ -129,6 +136,8 @@ class Sender:
 
     def _refusal(self, outgoing: Outgoing, delivery: Any, state: int) -> BackendError:
         where, broker = str(outgoing.address), self._driver.life.broker
+        if self._nodes is not None:
+            self._nodes.forget(outgoing.address)
         if state == states.REJECTED:
             condition = self._calls.public(delivery).remote.condition
             return send_error(failure_of(condition), where, broker)

@@ -10,6 +10,7 @@ from jmsbridge_amqp.connection.driver import Driver
 from jmsbridge_amqp.connection.link_group import LinkGroup
 from jmsbridge_amqp.connection.terminus import capability
 from jmsbridge_amqp.messages.naming import Naming
+from jmsbridge_amqp.nodes.nodes import Nodes
 from jmsbridge_amqp.sending.outgoing import Outgoing
 from jmsbridge_amqp.sending.sender import Sender
 
@@ -24,14 +25,17 @@ enough that a program with a fixed set of destinations attaches each only once."
 class Senders:
     """``relay`` says that one link can send to any address, because each message names its own.
 
-    ``begin`` begins the session, or returns it if it has begun.
+    ``begin`` begins the session, or returns it if it has begun; ``nodes`` forgets the queues of refused messages.
     """
 
-    def __init__(self, driver: Driver, begin: Callable[[], LinkGroup], naming: Naming, *, relay: bool) -> None:
+    def __init__(
+        self, driver: Driver, begin: Callable[[], LinkGroup], naming: Naming, nodes: Nodes | None, *, relay: bool
+    ) -> None:
         self._driver = driver
         self._begin = begin
         self._naming = naming
-        self._relay = Sender(driver, begin, None, None) if relay else None
+        self._nodes = nodes
+        self._relay = Sender(driver, begin, None, None, nodes) if relay else None
         self._each: dict[Address, Sender] = {}
 
     def push(self, outgoing: Outgoing) -> None:
@@ -43,7 +47,7 @@ class Senders:
         sender = self._each.pop(address, None)
         if sender is None:
             self._make_room()
-            sender = Sender(self._driver, self._begin, self._naming.text(address), capability(address))
+            sender = Sender(self._driver, self._begin, self._naming.text(address), capability(address), self._nodes)
         self._each[address] = sender  # in the order of their last use
         sender.push(outgoing)
 
