@@ -22,10 +22,7 @@ class Creating:
     def create_text_message(self, text: str | None = None) -> TextMessage:
         """A message with a string."""
         self._check_open()
-        message = TextMessage()
-        if text is not None:
-            message.text = text
-        return message
+        return TextMessage(text)
 
     def create_bytes_message(self) -> BytesMessage:
         """A message with bytes, in write mode."""
@@ -45,10 +42,7 @@ class Creating:
     def create_object_message(self, obj: object = None) -> ObjectMessage:
         """A message with an object that a Java reader can read: see ``ObjectMessage``."""
         self._check_open()
-        message = ObjectMessage()
-        if obj is not None:
-            message.object = obj
-        return message
+        return ObjectMessage(obj)
 
     def create_queue(self, name: str, *, literal: bool = False) -> Queue:
         """A queue by its name; does not contact the broker (rule QU-1).

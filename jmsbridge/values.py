@@ -60,17 +60,17 @@ JavaValue: TypeAlias = Union[FieldValue, list["JavaValue"], dict[FieldValue, "Ja
 
 
 class _Integer(int):
-    """Base of the integer types; ``_bits`` is the width."""
+    """Base of the integer types; ``_limit`` is the smallest number that is too large."""
 
     __slots__ = ()
-    _bits = 0
+    _limit = 0
 
     def __new__(cls, value: int = 0) -> Self:
         """Check the range."""
         number = index(value)
-        limit = 1 << (cls._bits - 1)
+        limit = cls._limit
         if not -limit <= number < limit:
-            raise ValueError(f"{number} does not fit a Java {cls.__name__.lower()} ({cls._bits} bits)")
+            raise ValueError(f"{number} does not fit a Java {cls.__name__.lower()} ({limit.bit_length()} bits)")
         return int.__new__(cls, number)
 
     def __repr__(self) -> str:
@@ -85,7 +85,7 @@ class Byte(_Integer):
     """A Java byte, -128 to 127; ValueError outside."""
 
     __slots__ = ()
-    _bits = 8
+    _limit = 1 << 7
 
 
 @final
@@ -93,7 +93,7 @@ class Short(_Integer):
     """A Java short, 16 bits; ValueError outside."""
 
     __slots__ = ()
-    _bits = 16
+    _limit = 1 << 15
 
 
 @final
@@ -101,7 +101,7 @@ class Int(_Integer):
     """A Java int, 32 bits; the same as a plain ``int`` of that size."""
 
     __slots__ = ()
-    _bits = 32
+    _limit = 1 << 31
 
 
 @final
@@ -109,7 +109,7 @@ class Long(_Integer):
     """A Java long, 64 bits; stays a long even if it fits an int."""
 
     __slots__ = ()
-    _bits = 64
+    _limit = 1 << 63
 
 
 @final

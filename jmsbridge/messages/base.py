@@ -3,7 +3,7 @@
 from typing import Any, ClassVar, NoReturn, TypeVar, overload
 
 from jmsbridge.errors import MessageFormatException, MessageNotReadableException, MessageNotWriteableException
-from jmsbridge.messages.names import ADMITTED, admit, check_type
+from jmsbridge.messages.names import ADMITTED, admit
 from jmsbridge.messages.properties import Properties
 from jmsbridge.spi.envelope import Address, BodyKind, Envelope
 from jmsbridge.values import JavaValue
@@ -161,8 +161,8 @@ class Message(Properties):
         if self._properties_read_only:
             self._refuse_property()
         for name, value in extra.items():
-            if name not in ADMITTED and (needed := admit(name)) is not None:
-                check_type(name, needed, value)
+            if name not in ADMITTED:
+                admit(name, lambda value: value)(value)
         return {**self._properties, **extra}
 
     def _refuse_write(self) -> NoReturn:

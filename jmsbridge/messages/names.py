@@ -5,11 +5,12 @@ A check costs microseconds, so a bounded number of valid names is remembered.
 
 import re
 import unicodedata
+from collections.abc import Callable
 from typing import Any
 
 from jmsbridge.errors import MessageFormatException
 
-__all__ = ["ADMITTED", "DELIVERY_COUNT", "admit", "check_field_name", "check_type"]
+__all__ = ["ADMITTED", "DELIVERY_COUNT", "admit", "check_field_name"]
 
 DELIVERY_COUNT = "JMSXDeliveryCount"
 ADMITTED: set[str] = set()
@@ -26,8 +27,8 @@ _IGNORABLE = frozenset(map(chr, (*range(0x09), *range(0x0E, 0x1C), *range(0x7F, 
 _TYPED: dict[str, type] = {"JMSXGroupID": str, "JMSXGroupSeq": int}
 
 
-def admit(name: Any) -> type | None:
-    """Accept a property name, or raise ValueError; returns the type required for a JMSX group property, else None.
+def admit(name: Any, canonical: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Accept a property name, or raise ValueError; returns ``canonical``, for a JMSX group property with its check.
 
     Names that begin with ``JMS`` belong to header fields, except ``JMSX…`` and the vendors' ``JMS_…``.
     """
@@ -35,7 +36,7 @@ def admit(name: Any) -> type | None:
         raise ValueError("a property needs a name")
     needed = _TYPED.get(name)
     if needed is not None:
-        return needed
+        return lambda value: _typed(name, needed, canonical(value))
     if _PLAIN.fullmatch(name) is None and not _is_identifier(name):
         raise ValueError(f"{name[:80]!r} is not a property name: it must be an identifier of the selector language")
     if name in _RESERVED:
@@ -46,13 +47,13 @@ def admit(name: Any) -> type | None:
         ADMITTED.clear()
     if len(name) <= 256:
         ADMITTED.add(name)
-    return None
+    return canonical
 
 
-def check_type(name: str, needed: type, value: Any) -> None:
-    """Check that a canonical value has the type that ``admit`` returned, or is None."""
+def _typed(name: str, needed: type, value: Any) -> Any:
     if value is not None and type(value) is not needed:
         raise MessageFormatException(f"{name} must be a {'String' if needed is str else 'int'} (section 3.5.9)")
+    return value
 
 
 def _is_identifier(name: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Any, NoReturn, final
 from jmsbridge.errors import MessageNotWriteableException
 from jmsbridge.messages import typed
 from jmsbridge.messages.headers import Headers
-from jmsbridge.messages.names import ADMITTED, DELIVERY_COUNT, admit, check_type
+from jmsbridge.messages.names import ADMITTED, DELIVERY_COUNT, admit
 from jmsbridge.values import (
     Byte,
     Float,
@@ -48,11 +48,9 @@ class Properties(Headers):
             self._refuse()
         if self._properties_read_only:
             self._refuse_property()
-        needed = None if name in ADMITTED else admit(name)
-        value = canonical(value)
-        if needed is not None:
-            check_type(name, needed, value)
-        self._properties[name] = value
+        if name not in ADMITTED:
+            canonical = admit(name, canonical)
+        self._properties[name] = canonical(value)
 
     def _value(self, name: str) -> Any:
         if self._gate is not None:
@@ -108,6 +106,9 @@ class Properties(Headers):
 
     def get_int_property(self, name: str) -> int:
         """Read as int."""
+        value = self._properties.get(name)
+        if type(value) is int and self._gate is None:  # without a call for the most common case, as in the next ones
+            return value
         return to_int(self._value(name))
 
     def get_long_property(self, name: str) -> Long:
@@ -124,6 +125,9 @@ class Properties(Headers):
 
     def get_string_property(self, name: str) -> str | None:
         """Read as text, in Java's form; None if absent."""
+        value = self._properties.get(name)
+        if type(value) is str and self._gate is None:
+            return value
         return to_string(self._value(name))
 
     def get_object_property(self, name: str) -> PropertyValue:
@@ -145,17 +149,7 @@ class Properties(Headers):
 
     def set_int_property(self, name: str, value: int) -> None:
         """Set an int."""
-        # Inlined for speed, like set_string_property: these two are called most.
-        if self._gate is not None:
-            self._refuse()
-        if self._properties_read_only:
-            self._refuse_property()
-        needed = None if name in ADMITTED else admit(name)
-        if type(value) is not int or not -2147483648 <= value <= 2147483647:
-            value = typed.integer(value)
-        if needed is not None:
-            check_type(name, needed, value)
-        self._properties[name] = value
+        self._put(name, value, typed.integer)
 
     def set_long_property(self, name: str, value: int) -> None:
         """Set a long."""
@@ -171,28 +165,14 @@ class Properties(Headers):
 
     def set_string_property(self, name: str, value: str | None) -> None:
         """Set a text, or None."""
-        if self._gate is not None:
-            self._refuse()
-        if self._properties_read_only:
-            self._refuse_property()
-        needed = None if name in ADMITTED else admit(name)
-        if type(value) is not str:
-            value = typed.text(value)
-        if needed is not None:
-            check_type(name, needed, value)
-        self._properties[name] = value
+        if type(value) is str and name in ADMITTED and self._gate is None and not self._properties_read_only:
+            self._properties[name] = value  # without a call for the most common case
+        else:
+            self._put(name, value, typed.text)
 
     def set_object_property(self, name: str, value: PropertyValue) -> None:
         """Set a value by its Python type: bool, int, float, str, a typed wrapper, or None."""
-        if self._gate is not None:
-            self._refuse()
-        if self._properties_read_only:
-            self._refuse_property()
-        needed = None if name in ADMITTED else admit(name)
-        canonical = canonical_property(value)
-        if needed is not None:
-            check_type(name, needed, canonical)
-        self._properties[name] = canonical
+        self._put(name, value, canonical_property)
 
 
 @final

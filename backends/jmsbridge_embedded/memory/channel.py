@@ -64,18 +64,19 @@ class Channel:
                     state.repair()
                 if self.lost is not None:
                     raise LinkLost(self.lost)
-                if self.accepted is None:
-                    address = envelope.address
-                    queue = self._queues.get(address.name)
-                    if address.topic or queue is None or envelope.duplicate_id is not None:
-                        self._destinations.publish(envelope, self._client)
-                    elif state.stored < self._limit:
-                        queue.add(envelope)
-                    else:
-                        raise self._destinations.full(self._client)
+                address = envelope.address
+                queue = None if address.topic or state.stored >= self._limit else self._queues.get(address.name)
+                if self.accepted is not None:
+                    if queue is None:
+                        self._destinations.admit(envelope, self._client)
+                    stored = state.stored + 1
+                    state.step = (self._hold, envelope, len(self.sends) + 1, stored)
+                    self.sends.append(envelope)
+                    state.stored = stored
+                elif queue is None or envelope.duplicate_id is not None:
+                    self._destinations.publish(envelope, self._client)
                 else:
-                    self._destinations.admit(envelope, self._client)
-                    state.do(self._hold, envelope, len(self.sends) + 1, state.stored + 1)
+                    queue.add(envelope)
                 state.step = None
         except BackendError as error:
             if ticket is not None:
@@ -156,7 +157,7 @@ class Channel:
         return accepted
 
     def _hold(self, again: bool, envelope: Envelope, count: int, stored: int) -> None:
-        """A step: a message waits for the commit."""
+        """A step, inlined in ``send``: a message waits for the commit."""
         if len(self.sends) < count:
             self.sends.append(envelope)
         self._state.stored = stored

@@ -23,11 +23,10 @@ class AnswerMissing(BackendError):
 class Waiter:
     """A ticket for whose answer one thread waits."""
 
-    __slots__ = ("_answer", "answered", "error")
+    __slots__ = ("_gate", "answered", "error")
 
     def __init__(self) -> None:
-        self._answer = threading.Lock()
-        self._answer.acquire()
+        self._gate: threading.Lock | None = None  # while the thread waits
         self.answered = False
         self.error: BackendError | None = None
 
@@ -35,27 +34,33 @@ class Waiter:
         """The broker did it."""
         if not self.answered:
             self.answered = True
-            try:
-                self._answer.release()
-            except RuntimeError:  # answered twice in the same moment
-                return
+            if self._gate is not None:
+                self._open(self._gate)
 
     def fail(self, error: BackendError) -> None:
         """The broker did not."""
         if not self.answered:
             self.error = error
             self.answered = True
-            try:
-                self._answer.release()
-            except RuntimeError:
-                return
+            if self._gate is not None:
+                self._open(self._gate)
+
+    def _open(self, gate: threading.Lock) -> None:
+        with contextlib.suppress(RuntimeError):  # answered twice in the same moment
+            gate.release()
 
     def wait_answer(self, timeout: float, what: str) -> None:
         """Wait for success; raise the error, or AnswerMissing after ``timeout`` seconds."""
-        if not self.answered and not self._answer.acquire(timeout=timeout):
+        if not self.answered and not self._is_answered_within(timeout):
             raise AnswerMissing(f"no answer to {what} within {timeout:.3g} s; its outcome is unknown", in_doubt=True)
         if self.error is not None:
             raise self.error
+
+    def _is_answered_within(self, timeout: float) -> bool:
+        gate = threading.Lock()
+        gate.acquire()
+        self._gate = gate  # before ``answered`` is read: an answer from now on opens it
+        return self.answered or gate.acquire(timeout=timeout)
 
 
 def wait_answered(ask: Callable[[Ticket], None], timeout: float, what: str) -> None:

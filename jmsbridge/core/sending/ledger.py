@@ -99,7 +99,7 @@ class Ledger:
 
         IllegalState after ``close``. A send from a callback does not wait, because it would wait for itself.
         """
-        if self._is_full(entry.size) and not self.executor.is_current():
+        if self._window_bytes is not None or self._entered - self._finished >= self._window:
             self._wait_room(entry.size, timeout)
         with self._lock:
             if self._closed:
@@ -135,7 +135,7 @@ class Ledger:
 
     def _wait_room(self, size: int, timeout: float) -> None:
         deadline = time.monotonic() + timeout
-        while self._is_full(size):
+        while self._is_full(size) and not self.executor.is_current():
             finished = self._finished
             target = min(finished + step(self._entered - finished), self._entered)
             if not self._wait(target, max(0.0, deadline - time.monotonic())):

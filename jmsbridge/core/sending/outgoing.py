@@ -80,10 +80,10 @@ class Outgoing:
         self._lacks = False  # whether the broker lacks a feature that a send may need
         self.channel = CurrentChannel(options.send_timeout)
         self._wait_channel = self.channel.wait_open
+        self._collector: SessionTransactions | GroupedSends | None = transactions  # takes sends in the channel's place
         self._grouped: GroupedSends | None = None  # only with the option, and not in transactions
         if options.send_confirmation == "group" and transactions is None:
             self._grouped = GroupedSends(name, clock, options.send_timeout, throttle, self.channel, open_channel)
-        self._groups_now: GroupedSends | None = None  # the same, if this broker can commit groups
         self._delays = Delays(name, clock, options.emulation_limit, self._send_due)
         self._after_commit: list[tuple[Envelope, Any]] = []  # delayed sends of the transaction
         self._weighed = window_bytes is not None
@@ -100,7 +100,8 @@ class Outgoing:
         """Send over this channel from now on."""
         self._plan = plan
         self._lacks = bool(_NEEDED_TO_SEND & ~plan.native)
-        self._groups_now = self._grouped if plan.outcome(SEND_GROUPS) == "native" else None
+        if self._transactions is None:
+            self._collector = self._grouped if plan.outcome(SEND_GROUPS) == "native" else None
         self.channel.attach(channel)
 
     # ---- sending
@@ -203,9 +204,6 @@ class Outgoing:
             plan.require(Native.BODY_KINDS)
         return held
 
-    def _size(self, envelope: Envelope) -> int:
-        return weigh(envelope) if self._weighed else 0
-
     # ---- one method for each kind of send
 
     def _send_and_wait(self, envelope: Envelope, message: Any) -> None:
@@ -242,7 +240,8 @@ class Outgoing:
             raise translate(error) from error
 
     def _acknowledged(self, envelope: Envelope, message: Any, waiter: Ticket | None) -> AcknowledgedSend:
-        return AcknowledgedSend(self.ledger, self._size(envelope), message, waiter, self._call_handler, self.report)
+        size = weigh(envelope) if self._weighed else 0
+        return AcknowledgedSend(self.ledger, size, message, waiter, self._call_handler, self.report)
 
     def _call_handler(self, message: Any) -> None:
         handler = self.handler
@@ -252,14 +251,15 @@ class Outgoing:
     def _send_unawaited(self, envelope: Envelope, message: Any) -> None:
         transactions = self._transactions
         transaction = None if transactions is None else transactions.current
-        ticket = PlainSend(self._pending, self._size(envelope), message, transaction)
-        self._pending.wait_room(ticket.size)
+        pending = self._pending
+        ticket = PlainSend(pending, weigh(envelope) if self._weighed else 0, message, transaction)
+        pending.wait_room(ticket.size)
         channel = self._wait_channel()
         main = get_ident() == self._main
         if main:
             self._handing = ticket
-        self._pending.add(ticket)
-        (transactions or self._groups_now or channel).send(envelope, ticket)
+        pending.add(ticket)
+        (self._collector or channel).send(envelope, ticket)
         if main:
             self._handing = None
 
@@ -274,10 +274,10 @@ class Outgoing:
         held: bool,
     ) -> None:
         self._wait_channel()
-        entry = AsyncSend(self.ledger, self._size(envelope), message, listener, foreign, sender._unchecked)
-        transactions = self._transactions
-        if transactions is not None:
-            entry.transaction = transactions.current
+        size = weigh(envelope) if self._weighed else 0
+        entry = AsyncSend(self.ledger, size, message, listener, foreign, sender._unchecked)
+        if self._transactions is not None:
+            entry.transaction = self._transactions.current
         main = get_ident() == self._main
         if main:
             self._handing = entry
@@ -288,7 +288,7 @@ class Outgoing:
             if held:
                 self._hold(envelope, message, entry)
             else:
-                (transactions or self._groups_now or channel).send(envelope, entry)
+                (self._collector or channel).send(envelope, entry)
         except JMSException:
             entry.cancel()
             raise
@@ -302,7 +302,7 @@ class Outgoing:
             self._handing = entry
         try:
             channel = self._enter(entry)
-            (channel if waits else self._groups_now or channel).send(envelope, entry)
+            (channel if waits else self._collector or channel).send(envelope, entry)
         except JMSException:
             entry.cancel()
             raise
@@ -328,7 +328,7 @@ class Outgoing:
             member.sent_with = acknowledged = self._acknowledged(envelope, message, member)
             self._hand_over(envelope, acknowledged)
         else:
-            (self._groups_now or channel).send(envelope, member)
+            (self._collector or channel).send(envelope, member)
         if main:
             self._handing = None
         if group.is_full:

@@ -50,7 +50,7 @@ class PendingSends:
 
     def wait_room(self, size: int) -> None:
         """Wait until one more fits into the window; ResourceAllocation after ``send_timeout``."""
-        if not self._is_full(size):
+        if len(self._tickets) < self._window and (self._window_bytes is None or not self._is_heavy(size)):
             return
         if self._changed.wait_for(lambda: self._has_room(size), self._timeout):
             return
@@ -58,9 +58,6 @@ class PendingSends:
             f"the message was not sent: earlier ones fill the {window_text(self._window, self._window_bytes)} "
             f"and have had no answer from the broker for {self._timeout:g} s (option send_timeout)"
         )
-
-    def _is_full(self, size: int) -> bool:
-        return len(self._tickets) >= self._window or self._is_heavy(size)
 
     def _has_room(self, size: int) -> bool:
         return len(self._tickets) <= self._low_water and not self._is_heavy(size)
@@ -78,12 +75,10 @@ class PendingSends:
     def remove(self, ticket: _Ticket) -> bool:
         """Remove a send that was answered; false if it was answered before."""
         with self._lock:
-            if ticket not in self._tickets:
+            if self._tickets.pop(ticket, False) is False:  # their values are None
                 return False
-            del self._tickets[ticket]
             self._bytes -= ticket.size
-            left = len(self._tickets)
-        if self._changed.gates and (left <= self._low_water or self._window_bytes is not None):
+        if self._changed.gates and (len(self._tickets) <= self._low_water or self._window_bytes is not None):
             self._changed.notify()
         return True
 
