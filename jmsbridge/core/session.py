@@ -243,9 +243,10 @@ class SessionCore:
         acknowledger: Callable[[], None] = self._acknowledge_any
         if self.mode == INDIVIDUAL_ACKNOWLEDGE:
             acknowledger = functools.partial(self.acknowledge, delivery)
-        uncounted = delivery.local_failures + delivery.unmarked  # deliveries that the broker does not count
-        redelivered = arrival.redelivered or uncounted > 0
-        return message_from_arrival(arrival.envelope, redelivered, arrival.delivery_count + uncounted, acknowledger)
+        uncounted = delivery.uncounted
+        return message_from_arrival(
+            arrival.envelope, arrival.redelivered or uncounted > 0, arrival.delivery_count + uncounted, acknowledger
+        )
 
     def acknowledge(self, delivery: Delivery | None) -> None:
         """``Message.acknowledge`` and ``JMSContext.acknowledge``."""

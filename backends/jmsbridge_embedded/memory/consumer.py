@@ -76,21 +76,17 @@ class Consumer(Taker):
                     state.repair()
                 lost = self.lost
                 if lost is None:
-                    transaction = self._transaction
                     if outcome is not _ACCEPTED:
                         self._return(tokens, outcome, failures)
-                    elif transaction is None:
+                    elif self._transaction is None:
                         self.accept(tokens)
                     else:
-                        transaction.update((entry, self) for entry in tokens if entry.holder is self)
+                        self._transaction.update((entry, self) for entry in tokens if entry.holder is self)
                     state.step = None
         except BaseException:  # an interrupt: other threads do not depend on the next verb
             start_new_thread(state.repair_now, ())
             raise
-        if lost is None:
-            if ticket is not None:
-                ticket.succeed()
-        else:
+        if ticket is not None or lost is not None:
             answer(ticket, lost)
 
     def drain(self, ticket: Ticket) -> None:
@@ -149,14 +145,15 @@ class Consumer(Taker):
             (entry,) = tokens
             if entry.holder is not self:
                 return
-            size, stored = queue.size - 1, state.stored - 1
-            state.step = (accepted, queue, self, (entry,), size, stored)
+            size = queue.size - 1
+            stored = state.stored - 1
+            state.step = (accepted, queue, self, tokens, size, stored)
             entry.holder = GONE
             self.held.discard(entry)
             queue.size = size
             state.stored = stored
             if queue.grouped:
-                queue.ungroup((entry,))
+                queue.ungroup(tokens)
         else:
             entries = [entry for entry in dict.fromkeys(tokens) if entry.holder is self]
             state.do(accepted, queue, self, entries, queue.size - len(entries), state.stored - len(entries))

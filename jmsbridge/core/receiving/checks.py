@@ -52,7 +52,7 @@ class ArrivalChecks:
         if envelope.expiration and envelope.expiration <= self._clock.now_ms():
             self._expire(delivery)
             return False
-        if delivery.failures and self.is_dead(delivery):
+        if (delivery.local_failures or delivery.arrival.failures) and self.is_dead(delivery):
             delivery.inbox.spend(delivery)
             wait_whole(lambda: self.dead_letter(delivery))
             self._hand.delivery = None

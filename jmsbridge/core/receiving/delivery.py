@@ -20,19 +20,22 @@ class DeliveryState(Enum):
     SETTLED = auto()  # the broker was told its outcome
 
 
+_TAKEN = DeliveryState.TAKEN
+
+
 class Delivery:
     """One message that left its inbox. ``state`` is written by its inbox, and by the session that hands it over."""
 
-    __slots__ = ("arrival", "due", "inbox", "local_failures", "spent", "state", "unmarked")
+    __slots__ = ("arrival", "due", "inbox", "local_failures", "spent", "state", "uncounted")
 
     def __init__(self, arrival: Arrival, inbox: "Inbox") -> None:
         self.arrival = arrival
         self.inbox = inbox
-        self.state = DeliveryState.TAKEN
+        self.state = _TAKEN
         self.due = 0.0  # monotonic time before which it is not delivered again
         self.spent = False  # whether its credit was already counted, at an earlier delivery
         self.local_failures = 0  # deliveries that failed in this client and are not reported to the broker
-        self.unmarked = 0  # 1 if the application had it over a lost link, and the broker does not say so
+        self.uncounted = 0  # these, and one if the application had it over a lost link and the broker does not say so
 
     @property
     def failures(self) -> int:
@@ -42,11 +45,12 @@ class Delivery:
     @property
     def redelivered(self) -> bool:
         """JMSRedelivered."""
-        return self.arrival.redelivered or self.local_failures > 0 or self.unmarked > 0
+        return self.arrival.redelivered or self.uncounted > 0
 
     def failed(self) -> None:
         """The application saw it and it will be redelivered: update flag and counts."""
         self.local_failures += 1
+        self.uncounted += 1
 
 
 class DeliverySwitch:

@@ -24,6 +24,7 @@ __all__ = ["Inbox", "InboxSettings", "NoDelivery"]
 _LEAST_HAD = 100
 
 _TAKEN, _WAITING, _SETTLED = DeliveryState.TAKEN, DeliveryState.WAITING, DeliveryState.SETTLED
+_ACCEPTED = Outcome.ACCEPTED
 
 
 class NoDelivery(Enum):
@@ -246,11 +247,11 @@ class Inbox:
             return
         delivery.spent = True
         self.had.append(delivery.arrival.envelope.message_id)
-        self._spent += 1
-        if self._spent >= self._refill and self.window:
+        self._spent = spent = self._spent + 1
+        if spent >= self._refill and self.window:
             self.credit_unknown = True
-            count, self._spent = self._spent, 0
-            self._grant(count)
+            self._spent = 0
+            self._grant(spent)
             self.credit_unknown = False
 
     # ---- the receiver's side
@@ -358,7 +359,7 @@ class Inbox:
             self.settle((delivery,), Outcome.ACCEPTED)
             return
         try:
-            subscription.settle((delivery.arrival.token,), Outcome.ACCEPTED)
+            subscription.settle((delivery.arrival.token,), _ACCEPTED)
         except LinkLost:
             self.stale += 1
         delivery.state = _SETTLED

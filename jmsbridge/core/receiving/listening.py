@@ -19,6 +19,8 @@ __all__ = ["Listening"]
 
 log = logging.getLogger("jmsbridge.receive")
 
+_HANDED = DeliveryState.HANDED
+
 
 class Listening:
     """Calls the listeners of one session.
@@ -34,6 +36,7 @@ class Listening:
         self.has_recovered = False
         """Whether ``recover`` was called since the current call of a listener began."""
         self._incoming = incoming
+        self._hand = incoming.hand
         self._switch = switch
         self._line: deque[Receiver] = deque()  # appended by any thread
         self._current: Receiver | None = None  # the receiver whose listener may be running
@@ -87,7 +90,7 @@ class Listening:
                 self._incoming.listener_returned()
 
     def _deliver_next(self, receiver: Receiver) -> bool:
-        if receiver.listener is None or not self._switch.on:
+        if receiver.listener is None:
             return False
         try:
             delivery = receiver.poll()
@@ -97,30 +100,32 @@ class Listening:
         except BackendError as error:  # a confirmed acknowledgement failed
             log.warning("the message will be delivered again: %s", error)
         finally:
-            self._incoming.hand.delivery = None
+            self._hand.delivery = None
         return True
 
     def _call(self, receiver: Receiver, delivery: Delivery) -> None:
-        listener, policy, inbox = receiver.listener, self._incoming.policy, delivery.inbox
+        listener = receiver.listener
         if listener is None:
-            inbox.put_back(delivery)
+            delivery.inbox.put_back(delivery)
             return
         try:
             message = self._incoming.message_of(delivery)
         except MessageFormatException:
             return  # logged and rejected
-        delivery.state = DeliveryState.HANDED
+        delivery.state = _HANDED
+        policy = self._incoming.policy
         policy.before_handover(delivery)
-        inbox.spend(delivery)
+        delivery.inbox.spend(delivery)
         self.has_recovered = False
-        failed = False
         try:
             listener(message)
         except BaseException:  # user code; even SystemExit must not end the thread
-            failed = True
             envelope = delivery.arrival.envelope
             log.exception("the message listener raised on message %s of %s", envelope.message_id, envelope.address)
-        if policy.automatic and (failed or self.has_recovered):
+            if policy.automatic:
+                self._incoming.redeliver([delivery])
+            return
+        if self.has_recovered and policy.automatic:
             self._incoming.redeliver([delivery])
-        elif not failed:
+        else:
             policy.after_handover(delivery)

@@ -50,5 +50,5 @@ class LostDeliveries:
         key = delivery.inbox.line, delivery.arrival.envelope.message_id
         if key in self._ids:
             if not delivery.redelivered:
-                delivery.unmarked = 1
+                delivery.uncounted += 1
             del self._ids[key]
