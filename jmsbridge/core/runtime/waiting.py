@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from jmsbridge.spi import BackendError, Cancels, Channel, Ticket
 
-__all__ = ["LONGEST_WAIT", "AnswerMissing", "WaitSet", "Waiter", "cancel", "wait_answered"]
+__all__ = ["LONGEST_WAIT", "AnswerMissing", "OneAnswer", "WaitSet", "Waiter", "cancel", "wait_answered"]
 
 LONGEST_WAIT = 1.0
 """Seconds after which every wait checks again by itself, in case the thread that should wake it was interrupted."""
@@ -20,34 +20,44 @@ class AnswerMissing(BackendError):
     """The broker did not answer in time; whether it did what was asked is unknown."""
 
 
-class Waiter:
-    """A ticket for whose answer one thread waits."""
+class OneAnswer:
+    """A ticket of which the first answer counts; subclasses set both attributes, and say in ``_tell`` what follows."""
 
-    __slots__ = ("_gate", "answered", "error")
-
-    def __init__(self) -> None:
-        self._gate: threading.Lock | None = None  # while the thread waits
-        self.answered = False
-        self.error: BackendError | None = None
+    __slots__ = ("answered", "error")
+    answered: bool
+    error: BackendError | None
 
     def succeed(self) -> None:
         """The broker did it."""
         if not self.answered:
             self.answered = True
-            if self._gate is not None:
-                self._open(self._gate)
+            self._tell()
 
     def fail(self, error: BackendError) -> None:
-        """The broker did not."""
+        """The broker did not do it, or it is in doubt."""
         if not self.answered:
             self.error = error
             self.answered = True
-            if self._gate is not None:
-                self._open(self._gate)
+            self._tell()
 
-    def _open(self, gate: threading.Lock) -> None:
-        with contextlib.suppress(RuntimeError):  # answered twice in the same moment
-            gate.release()
+    def _tell(self) -> None:
+        raise NotImplementedError
+
+
+class Waiter(OneAnswer):
+    """A ticket for whose answer one thread waits."""
+
+    __slots__ = ("_gate",)
+
+    def __init__(self) -> None:
+        self._gate: threading.Lock | None = None  # while the thread waits
+        self.answered = False
+        self.error = None
+
+    def _tell(self) -> None:
+        if self._gate is not None:
+            with contextlib.suppress(RuntimeError):  # answered twice in the same moment
+                self._gate.release()
 
     def wait_answer(self, timeout: float, what: str) -> None:
         """Wait for success; raise the error, or AnswerMissing after ``timeout`` seconds."""

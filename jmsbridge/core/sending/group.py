@@ -9,22 +9,22 @@ from operator import attrgetter
 from typing import Any
 
 from jmsbridge.core.runtime.locks import Rank, ranked
-from jmsbridge.core.runtime.waiting import AnswerMissing, WaitSet
+from jmsbridge.core.runtime.waiting import AnswerMissing, OneAnswer, WaitSet
 from jmsbridge.core.translate import translate
 from jmsbridge.errors import InDoubtException
 from jmsbridge.message import message_from_arrival
-from jmsbridge.spi import BackendError, Envelope, Ticket
+from jmsbridge.spi import Envelope, Ticket
 
 __all__ = ["Group", "Member"]
 
 
-class Member:
+class Member(OneAnswer):
     """One message of the current group, and its ticket.
 
     ``sent_with`` is the ticket that the backend has, where another one passes its answers on.
     """
 
-    __slots__ = ("_group", "answered", "envelope", "error", "number", "sent_with")
+    __slots__ = ("_group", "envelope", "number", "sent_with")
 
     def __init__(self, group: "Group", envelope: Envelope) -> None:
         self._group = group
@@ -32,20 +32,10 @@ class Member:
         self.envelope = envelope
         self.sent_with: Ticket = self
         self.answered = False
-        self.error: BackendError | None = None
+        self.error = None
 
-    def succeed(self) -> None:
-        """The broker has it."""
-        if not self.answered:
-            self.answered = True
-            self._group.on_answer(self)
-
-    def fail(self, error: BackendError) -> None:
-        """The broker does not have it, or it is in doubt."""
-        if not self.answered:
-            self.error = error
-            self.answered = True
-            self._group.on_answer(self)
+    def _tell(self) -> None:
+        self._group.on_answer(self)
 
     def give_up(self) -> None:
         """The call that sent it was interrupted: it is in doubt."""

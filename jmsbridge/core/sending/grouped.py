@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from jmsbridge.core.runtime.clock import Clock
 from jmsbridge.core.runtime.executor import SerialExecutor
 from jmsbridge.core.runtime.locks import Rank, ranked
-from jmsbridge.core.runtime.waiting import AnswerMissing, WaitSet, cancel
+from jmsbridge.core.runtime.waiting import AnswerMissing, OneAnswer, WaitSet, cancel
 from jmsbridge.core.sending.current_channel import CurrentChannel
 from jmsbridge.core.sending.throttle import Throttle
 from jmsbridge.errors import JMSException, ResourceAllocationException
@@ -27,28 +27,18 @@ _MOST = 256  # messages of a group
 _MOST_BYTES = 1 << 20  # of the bodies of a group, if it has more than one message
 
 
-class _Answer:
+class _Answer(OneAnswer):
     """A ticket of the backend; ``on_answer`` is called when it is answered."""
 
-    __slots__ = ("_on_answer", "answered", "error")
+    __slots__ = ("_on_answer",)
 
     def __init__(self, on_answer: Callable[[], None]) -> None:
         self._on_answer = on_answer
         self.answered = False
-        self.error: BackendError | None = None
+        self.error = None
 
-    def succeed(self) -> None:
-        """The broker did it."""
-        if not self.answered:
-            self.answered = True
-            self._on_answer()
-
-    def fail(self, error: BackendError) -> None:
-        """The broker did not do it, or it is in doubt."""
-        if not self.answered:
-            self.error = error
-            self.answered = True
-            self._on_answer()
+    def _tell(self) -> None:
+        self._on_answer()
 
 
 class _Send(_Answer):

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 
 from jmsbridge.core.runtime.executor import SerialExecutor
 from jmsbridge.core.runtime.locks import Rank, ranked
-from jmsbridge.core.runtime.waiting import WaitSet
+from jmsbridge.core.runtime.waiting import OneAnswer, WaitSet
 from jmsbridge.core.sending.weight import window_text
 from jmsbridge.errors import IllegalStateException, ResourceAllocationException
-from jmsbridge.spi import BackendError, Ticket
+from jmsbridge.spi import Ticket
 
 __all__ = ["Entry", "Ledger", "step"]
 
@@ -30,34 +30,24 @@ def step(window: int) -> int:
     return max(1, min(window // 2, max(window // 8, 64)))
 
 
-class Entry:
+class Entry(OneAnswer):
     """One asynchronous send and its ticket; subclasses implement ``complete``, which is called after the answer."""
 
-    __slots__ = ("answered", "error", "ledger", "number", "removed", "size")
+    __slots__ = ("ledger", "number", "removed", "size")
 
     def __init__(self, ledger: "Ledger", size: int = 0) -> None:
         self.ledger = ledger
         self.size = size
         self.answered = False
         self.removed = False
-        self.error: BackendError | None = None
+        self.error = None
         self.number = 0
 
     def complete(self) -> None:
         """Call back; runs on the completion thread, in sending order; exceptions are logged."""
 
-    def succeed(self) -> None:
-        """The broker took responsibility."""
-        if not self.answered:
-            self.answered = True
-            self.ledger.wake()
-
-    def fail(self, error: BackendError) -> None:
-        """The broker refused it, or it is in doubt."""
-        if not self.answered:
-            self.error = error
-            self.answered = True
-            self.ledger.wake()
+    def _tell(self) -> None:
+        self.ledger.wake()
 
 
 class Ledger:
