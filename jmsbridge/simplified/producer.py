@@ -150,54 +150,44 @@ class JMSProducer(Strict):
     )
 
     @simplified
+    def _set(self, name: str, convert: Callable[[Any], Any], value: Any) -> Self:
+        self._settings.core.check_open()
+        setattr(self._settings, name, convert(value))
+        return self
+
     def set_delivery_mode(self, mode: int) -> Self:
         """PERSISTENT, NON_PERSISTENT or PERSISTENT_GROUPACK."""
-        self._settings.core.check_open()
-        self._settings.mode = arguments.delivery_mode(mode)
-        return self
+        return self._set("mode", arguments.delivery_mode, mode)
 
     delivery_mode = shown_setting("mode", DeliveryMode, "PERSISTENT unless set.")
 
-    @simplified
     def set_priority(self, priority: int) -> Self:
         """0 to 9."""
-        self._settings.core.check_open()
-        self._settings.priority = arguments.priority(priority)
-        return self
+        return self._set("priority", arguments.priority, priority)
 
     priority = shown_setting("priority", int, "4 unless set.")
 
-    @simplified
     def set_time_to_live(self, time_to_live: float | timedelta) -> Self:
         """Seconds until a message expires; 0 for never."""
-        self._settings.core.check_open()
-        self._settings.ttl = arguments.milliseconds(time_to_live)
-        return self
+        return self._set("ttl", arguments.milliseconds, time_to_live)
 
     time_to_live = shown_setting("ttl", in_seconds, "Seconds; 0 unless set.")
 
-    @simplified
     def set_delivery_delay(self, delivery_delay: float | timedelta) -> Self:
         """Seconds until a message may be delivered."""
-        self._settings.core.check_open()
-        self._settings.delay = arguments.milliseconds(delivery_delay)
-        return self
+        return self._set("delay", arguments.milliseconds, delivery_delay)
 
     delivery_delay = shown_setting("delay", in_seconds, "Seconds; 0 unless set.")
 
     def set_disable_message_id(self, value: bool) -> Self:
         """Whether to send without JMSMessageID; always honoured."""
-        self._check()
-        self._settings._no_id = bool(value)
-        return self
+        return self._set("_no_id", bool, value)
 
     disable_message_id = shown_setting("_no_id", bool, "False unless set.")
 
     def set_disable_message_timestamp(self, value: bool) -> Self:
         """Whether to send without JMSTimestamp; always honoured."""
-        self._check()
-        self._settings._no_timestamp = bool(value)
-        return self
+        return self._set("_no_timestamp", bool, value)
 
     disable_message_timestamp = shown_setting("_no_timestamp", bool, "False unless set.")
 
@@ -244,12 +234,10 @@ class JMSProducer(Strict):
 
     jms_reply_to: Shown[Destination | None] = _shown_header("jms_reply_to")
 
+    @simplified
     def _set_header(self, name: str, value: Any) -> Self:
-        self._check()
-        try:
-            setattr(self._settings.template, name, value)  # checks the type, and copies
-        except JMSException as error:
-            raise unchecked(error) from error
+        self._settings.core.check_open()
+        setattr(self._settings.template, name, value)  # checks the type, and copies
         if value is None:
             self._settings.headers.pop(name, None)
         else:
