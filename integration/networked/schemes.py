@@ -35,12 +35,17 @@ class Scheme:
     set_password: Callable[[Broker, str, str], None] | None
     """Create a user with this password, or change the password; None where that needs a restart."""
     remove_queue: Callable[[Broker, str], None]
+    certificates: bool = True
+    """Whether its users can log in with a certificate."""
     module: str | None = None
     """The module of its client library, where that may be missing."""
 
 
 def _amqp(
-    broker: str, remove: Callable[[Broker, str], None], set_password: Callable[[Broker, str, str], None] | None
+    broker: str,
+    remove: Callable[[Broker, str], None],
+    set_password: Callable[[Broker, str, str], None] | None,
+    certificates: bool = True,
 ) -> Scheme:
     return Scheme(
         f"{broker}-amqp",
@@ -53,6 +58,7 @@ def _amqp(
         frame_end=frames.amqp_1_0,
         set_password=set_password,
         remove_queue=remove,
+        certificates=certificates,
         module="proton",
     )
 
@@ -71,5 +77,5 @@ SCHEMES = (
         remove_queue=rabbitmq_administration.remove_queue,
     ),
     _amqp("artemis", artemis_administration.remove_queue, artemis_administration.set_password),
-    _amqp("activemq", activemq_administration.remove_queue, None),
+    _amqp("activemq", activemq_administration.remove_queue, None, certificates=False),
 )

@@ -1,4 +1,4 @@
-"""Certificates: only the right one is trusted, and the error says what is wrong."""
+"""Certificates: only the right one is trusted, the error says what is wrong, and a client can log in with its own."""
 
 import datetime
 import ssl
@@ -42,7 +42,7 @@ def test_the_right_certificate(
     with TlsFront(broker.ports[scheme.listener], serving(authority, "localhost")) as front:
         session = connect(url(scheme, front, tmp_path)).create_session()
         session.create_producer(Queue(name)).send("secret")
-        message = session.create_consumer(Queue(name)).receive(timeout=5)
+        message = session.create_consumer(Queue(name)).receive(timeout=30)
         assert message is not None
         assert message.get_body(str) == "secret"
 
@@ -76,3 +76,15 @@ def test_an_unknown_authority(
 ) -> None:
     text = refused(scheme, broker, connect, serving(trustme.CA(), "localhost"), tmp_path)
     assert "ca_file" in text
+
+
+def test_a_client_logs_in_with_its_certificate(scheme: Scheme, broker: Broker, connect: Connect, name: str) -> None:
+    if not scheme.certificates:
+        pytest.skip(f"{broker.kind.title} is set up here without logins by certificate")
+    files = broker.certificates
+    options = {"ca_file": str(files.ca), "certificate": str(files.client), "key": str(files.client_key)}
+    session = connect(broker.url(scheme.tls, user=None), login="external", **options).create_session()
+    session.create_producer(Queue(name)).send("by certificate")
+    message = session.create_consumer(Queue(name)).receive(timeout=30)
+    assert message is not None
+    assert message.get_body(str) == "by certificate"

@@ -191,15 +191,6 @@ def test_tls_on_a_port_without(broker: Broker, clients: Clients) -> None:
     assert "TLS fails" in text
 
 
-def test_the_client_certificate_logs_in(broker: Broker, clients: Clients, name: str) -> None:
-    files = broker.certificates
-    options = tls(broker, login="external", certificate=str(files.client), key=str(files.client_key))
-    client = clients(broker, **options, user=None, password=None)
-    client.send(Address(name), "by certificate")
-    _, box = client.consume(Address(name), 1)
-    assert box.wait(1)[0].envelope.body == "by certificate"
-
-
 def test_external_login_with_the_certificate_of_an_unknown_user(broker: Broker, clients: Clients) -> None:
     files = broker.certificates
     options = tls(broker, login="external", certificate=str(files.server), key=str(files.server_key))
