@@ -14,17 +14,19 @@ from urllib.parse import quote
 
 from jmsbridge.spi import AccessDenied, Address, AddressRefused, BackendError, LinkLost
 from jmsbridge.transport.network.link_life import Done
-from jmsbridge_amqp.connection.amqp_link import AmqpLink
 from jmsbridge_amqp.connection.driver import Driver
 from jmsbridge_amqp.connection.errors import Failure
-from jmsbridge_amqp.connection.link_group import LinkGroup
 from jmsbridge_amqp.connection.terminus import link_name
+from jmsbridge_amqp.connection.trial import try_link
 from jmsbridge_amqp.nodes.management import Management
 
-__all__ = ["PATIENCE", "Nodes"]
+__all__ = ["AGAIN", "PATIENCE", "Nodes"]
 
 PATIENCE: Final = 5.0
 """Seconds for which a queue may be in creation."""
+
+AGAIN: Final = 0.05
+"""Seconds until it is tried again whether the queue can be used."""
 
 _QUEUE: Final = {
     "durable": True,
@@ -36,7 +38,6 @@ _SUBSCRIPTION: Final = {"durable": False, "exclusive": True, "auto_delete": True
 _TOPICS: Final = "amq.topic"
 _CREATED: Final = 201
 _USED: Final = ("message_count", "consumer_count")
-_AGAIN: Final = 0.05
 _UNREADY: Final = "amqp:internal-error"
 _MADE: Final = (200, 201, 204)
 _EXISTS: Final = 409  # with other properties than those asked for
@@ -89,7 +90,7 @@ class Nodes:
 
         RabbitMQ tells others of a queue before that: a send is then rejected.
         """
-        path = f"/queues/{quote(address.name, safe='')}"
+        path = _path(address)
 
         def looked(status: int, said: Any, error: BackendError | None) -> None:
             if error is not None:
@@ -113,22 +114,19 @@ class Nodes:
         until = time.monotonic() + PATIENCE
         self._probing.append(ready)
 
-        def attach() -> None:
-            if self._life.is_over:
-                return
-            session = LinkGroup(self._driver, _nothing)
-            made = session.proton.receiver(link_name())
-            made.source.address = f"/queues/{quote(address.name, safe='')}"
+        def make(session: Any) -> Any:
+            made = session.receiver(link_name())
+            made.source.address = _path(address)
             made.target.address = made.name
+            return made
 
-            def attached(failure: Failure | None) -> None:
-                session.detach_and_end(lambda: tried(failure))
-
-            AmqpLink(session, made, _Listener(), _nothing).attach(attached)
+        def attach() -> None:
+            if not self._life.is_over:
+                try_link(self._driver, make, tried)
 
         def tried(failure: Failure | None) -> None:
             if failure is not None and failure.name == _UNREADY and time.monotonic() < until:
-                self._life.thread.call_later(_AGAIN, attach)
+                self._life.thread.call_later(AGAIN, attach)
             elif ready in self._probing:
                 self._probing.remove(ready)
                 ready(None)  # if it is no good, the message is refused
@@ -168,15 +166,6 @@ class Nodes:
         self._management.ask(method, path, body, answered)
 
 
-class _Listener:
-    """Of a consumer without credit."""
-
-    def on_delivery(self, delivery: Any) -> None:
-        """There is none without credit."""
-
-    def on_flow(self) -> None:
-        """Nothing waits for it."""
-
-
-def _nothing(failure: Failure) -> None:
-    """The end of a probe is no failure."""
+def _path(queue: Address) -> str:
+    """Of its management, and its address for links."""
+    return f"/queues/{quote(queue.name, safe='')}"

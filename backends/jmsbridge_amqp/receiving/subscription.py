@@ -30,7 +30,7 @@ from jmsbridge_amqp.connection import states
 from jmsbridge_amqp.connection.errors import Failure, attach_error
 from jmsbridge_amqp.facts import LinkFacts
 from jmsbridge_amqp.messages.wire import Decoder
-from jmsbridge_amqp.nodes.nodes import PATIENCE, Nodes
+from jmsbridge_amqp.nodes.nodes import AGAIN, PATIENCE, Nodes
 from jmsbridge_amqp.receiving.dead_letters import SubscriptionDeadLetters
 from jmsbridge_amqp.receiving.receiver import Receiver, Source
 from jmsbridge_amqp.receiving.sharing import check_sharing
@@ -141,7 +141,7 @@ class Subscription:
 
         def tried(error: BackendError | None) -> None:
             if isinstance(error, AddressRefused) and not address.topic and time.monotonic() < until:
-                self._life.thread.call_later(_AGAIN, find)
+                self._life.thread.call_later(AGAIN, find)
             else:
                 attached(error)
 
@@ -219,7 +219,8 @@ class Subscription:
 
     def _work(self) -> None:
         """Grant and drain, in order."""
-        self._write_returns()
+        if self._returning:
+            self._write_returns()
         steps = self._steps
         while steps and not (self._draining or self._attaching or self._replacing):
             step = steps[0]

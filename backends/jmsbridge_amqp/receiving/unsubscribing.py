@@ -3,29 +3,19 @@
 Over a session of its own, because some brokers answer by ending the session. For the I/O thread.
 """
 
-from collections.abc import Callable
+from typing import Any
 
 import proton
 
 from jmsbridge.spi import BackendError, SubscriptionRefused, SubscriptionUnknown
 from jmsbridge.transport.network.link_life import Done
-from jmsbridge_amqp.connection.amqp_link import AmqpLink
+from jmsbridge_amqp.connection.amqp_link import Attached
 from jmsbridge_amqp.connection.driver import Driver
 from jmsbridge_amqp.connection.errors import CLOSE_FIRST, Failure, attach_error
-from jmsbridge_amqp.connection.link_group import LinkGroup
 from jmsbridge_amqp.connection.terminus import OUTCOMES, symbols
+from jmsbridge_amqp.connection.trial import try_link
 
 __all__ = ["unsubscribe", "unsubscribe_by_queue"]
-
-
-class _Deaf:
-    """Listens to a link that gets no messages."""
-
-    def on_delivery(self, delivery: object) -> None:
-        """There are none."""
-
-    def on_flow(self) -> None:
-        """Does not matter."""
 
 
 def unsubscribe(driver: Driver, name: str, key: str, topic: str | None, done: Done) -> None:
@@ -65,31 +55,26 @@ class _Source:
         self.durable = durable
 
 
-def _attach(driver: Driver, name: str, source: _Source | None, done: Callable[[Failure | None], None]) -> None:
+def _attach(driver: Driver, name: str, source: _Source | None, done: Attached) -> None:
     """Attach a link and close it."""
-    session = LinkGroup(driver, lambda failure: None)
-    made = session.proton.receiver(name)
-    if source is None:
-        made.source.type = proton.Terminus.UNSPECIFIED
-    else:
-        made.source.address = source.address
-        symbols(made.source.capabilities, *source.capabilities)
-        symbols(made.source.outcomes, *OUTCOMES)
-        if source.durable:
-            made.source.durability = proton.Terminus.DELIVERIES
-            made.source.expiry_policy = proton.Terminus.EXPIRE_NEVER
-    made.target.address = name
-    made.snd_settle_mode = proton.Link.SND_UNSETTLED
-    made.rcv_settle_mode = proton.Link.RCV_FIRST
-    link = AmqpLink(session, made, _Deaf(), lambda failure: None)
 
-    def attached(failure: Failure | None) -> None:
-        if failure is None:
-            link.detach(lambda: session.end(lambda: done(None)), keep=False)
+    def make(session: Any) -> Any:
+        made = session.receiver(name)
+        if source is None:
+            made.source.type = proton.Terminus.UNSPECIFIED
         else:
-            session.end(lambda: done(failure))
+            made.source.address = source.address
+            symbols(made.source.capabilities, *source.capabilities)
+            symbols(made.source.outcomes, *OUTCOMES)
+            if source.durable:
+                made.source.durability = proton.Terminus.DELIVERIES
+                made.source.expiry_policy = proton.Terminus.EXPIRE_NEVER
+        made.target.address = name
+        made.snd_settle_mode = proton.Link.SND_UNSETTLED
+        made.rcv_settle_mode = proton.Link.RCV_FIRST
+        return made
 
-    link.attach(attached)
+    try_link(driver, make, done)
 
 
 def _error(failure: Failure, key: str, broker: str) -> BackendError:

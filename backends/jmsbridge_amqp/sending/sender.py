@@ -128,6 +128,8 @@ class Sender:
             outgoing.fail(BackendError(text, in_doubt=True))
         else:
             del self._unanswered[delivery]
+            if self._nodes is not None:
+                self._nodes.forget(outgoing.address)
             error = self._refusal(outgoing, delivery, state)
             self._calls.settle(delivery)
             outgoing.fail(error)
@@ -136,8 +138,6 @@ class Sender:
 
     def _refusal(self, outgoing: Outgoing, delivery: Any, state: int) -> BackendError:
         where, broker = str(outgoing.address), self._driver.life.broker
-        if self._nodes is not None:
-            self._nodes.forget(outgoing.address)
         if state == states.REJECTED:
             condition = self._calls.public(delivery).remote.condition
             return send_error(failure_of(condition), where, broker)

@@ -105,7 +105,7 @@ def test_an_answer_that_is_none_is_an_error(
     open_link: Open, says: Callable[[object], bytes], caplog: pytest.LogCaptureFixture
 ) -> None:
     opened = rabbitmq_that_says(open_link, says)
-    with pytest.raises(BackendError, match="is malformed"):
+    with pytest.raises(BackendError, match=f"{NODE} is malformed"):
         send(opened.link.channel(False), envelope(QUEUE))
     assert opened.events.losses == []
     assert "unexpected error" not in caplog.text
