@@ -243,10 +243,8 @@ class SessionCore:
         acknowledger: Callable[[], None] = self._acknowledge_any
         if self.mode == INDIVIDUAL_ACKNOWLEDGE:
             acknowledger = functools.partial(self.acknowledge, delivery)
-        uncounted = delivery.uncounted
-        return message_from_arrival(
-            arrival.envelope, arrival.redelivered or uncounted > 0, arrival.delivery_count + uncounted, acknowledger
-        )
+        count = arrival.delivery_count + delivery.uncounted
+        return message_from_arrival(arrival.envelope, delivery.redelivered, count, acknowledger)
 
     def acknowledge(self, delivery: Delivery | None) -> None:
         """``Message.acknowledge`` and ``JMSContext.acknowledge``."""

@@ -356,7 +356,7 @@ class Inbox:
         """Settle one delivery as ACCEPTED."""
         subscription = self.subscription
         if subscription is None or self._lost:
-            self.settle((delivery,), Outcome.ACCEPTED)
+            self.settle((delivery,), _ACCEPTED)
             return
         try:
             subscription.settle((delivery.arrival.token,), _ACCEPTED)
