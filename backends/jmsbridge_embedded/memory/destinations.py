@@ -67,7 +67,7 @@ class Destinations:
         if not address.topic and address.name not in self.queues:
             check_creatable(address)
         if self.state.stored + copies > client.max_messages:
-            raise self.full(client)
+            raise self._full(client)
 
     def check(self, envelopes: Iterable[Envelope], client: Client) -> None:
         """Raise unless all of these messages, which count as stored already, could be sent."""
@@ -78,9 +78,9 @@ class Destinations:
             elif envelope.address.name not in self.queues:
                 check_creatable(envelope.address)
         if more > 0 and self.state.stored + more > client.max_messages:
-            raise self.full(client)
+            raise self._full(client)
 
-    def full(self, client: Client) -> SendRefused:
+    def _full(self, client: Client) -> SendRefused:
         """The error for a send beyond this client's limit."""
         return full(self.where, self.state.stored, client.max_messages)
 
