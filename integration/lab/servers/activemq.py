@@ -24,9 +24,8 @@ _BY_PASSWORD = f"""<simpleAuthenticationPlugin anonymousAccessAllowed="true">
       </simpleAuthenticationPlugin>"""
 # With TLS the certificate is the login, without it the password.
 _BY_CERTIFICATE = '<jaasDualAuthenticationPlugin configuration="passwords" sslConfiguration="certificates"/>'
-_MODEST = {"file_length": "8mb", "memory": "128 mb", "store": "2 gb", "idle_timeout": "30000"}
-# No idle time-out: a blocking client sends no heart-beats while the others are measured.
-_MEASURING = {"file_length": "32mb", "memory": "1 gb", "store": "20 gb", "idle_timeout": "0"}
+_LITTLE_ROOM = {"file_length": "8mb", "memory": "128 mb", "store": "2 gb"}
+_MUCH_ROOM = {"file_length": "32mb", "memory": "1 gb", "store": "20 gb"}
 _BROKER = "org.apache.activemq:type=Broker,brokerName=jb"
 
 
@@ -57,8 +56,11 @@ class ActiveMQ(Server):
 
     def files(self, run: Run) -> dict[str, str]:
         """Its configuration."""
-        sizes = _MEASURING if MEASURING in run.options else _MODEST
-        settings = {"strategy": "always" if run.sync else "never", **sizes}
+        measures = MEASURING in run.options
+        room = _MUCH_ROOM if measures else _LITTLE_ROOM
+        # A blocking client sends no heart-beats while the others are measured.
+        idle_timeout = "0" if measures else "30000"
+        settings = {"strategy": "always" if run.sync else "never", "idle_timeout": idle_timeout, **room}
         if CLIENT_CERTIFICATES not in run.options:
             return render("activemq", run, login=_BY_PASSWORD, clients="wantClientAuth", **settings)
         made = render("activemq", run, login=_BY_CERTIFICATE, clients="needClientAuth", **settings)
