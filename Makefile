@@ -9,7 +9,7 @@ PIP := $(PY) -m pip --quiet --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test test-brokers test-pythons test-long brokers conformance check format bench bench-brokers docs rules clean
+.PHONY: help venv demo test test-brokers test-pythons test-long test-spark brokers conformance check format bench bench-brokers docs rules clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,7 +22,10 @@ demo: $(VENV)/.stamp-run  ## send files through a queue and a topic, on the embe
 test: $(VENV)/.stamp-dev  ## run the tests that need no server, and the contract level on brokers that were fetched
 	@$(PY) -m pytest -q -n 4 --dist worksteal -p tools.unrun -m "not long and not server" $(ARGS)
 
-test-brokers: $(VENV)/.stamp-dev  ## run the other tests: whole suites on real brokers, Java, failing networks
+test-test-spark: $(VENV)/.stamp-spark  ## install Spark (half a gigabyte) and run the tests of the data source
+	@$(PY) -m pytest -q -p tools.unrun tests/spark $(ARGS)
+
+brokers: $(VENV)/.stamp-dev  ## run the other tests: whole suites on real brokers, Java, failing networks
 	@$(PY) -m pytest -q -n 4 --dist worksteal -p tools.unrun -m "server and not long" integration examples $(ARGS)
 
 test-pythons: $(VENV)/.stamp-dev  ## run the tests that need no server on every other Python from 3.11 to 3.14 that is found, at least two
@@ -93,6 +96,11 @@ $(VENV)/.stamp-bench: pyproject.toml | $(PY)
 	@$(PIP) install --editable '.[bench]'
 	$(COMPILED)
 	@touch $@ $(VENV)/.stamp-run
+
+$(VENV)/.stamp-spark: $(VENV)/.stamp-dev
+	@echo "Installing Spark into $(VENV)"
+	@$(PIP) install --editable '.[spark]'
+	@touch $@
 
 # The client library for AMQP 1.0 has no wheel. Without a compiler everything else works, and a run of the tests says
 # at its end what is missing; where REQUIRE_COMPILED is set, as in CI, that is a failure.

@@ -1,0 +1,124 @@
+"""Ids of messages that are in the log, while the broker may deliver them again.
+
+An id is kept from before its segment is on disk until the broker has confirmed the acknowledgement. If a crash came
+between, until the message came again and was acknowledged. If the broker confirms nothing, for the retention.
+"""
+
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+__all__ = ["Group", "KeptIds"]
+
+_MOST = 1_000_000
+"""Ids kept at most; beyond them the oldest are forgotten, and the progress shows since when ids are kept."""
+
+
+class _File(msgspec.Struct):
+    told: float | None
+    ids: list[str]
+
+
+class Group:
+    """The ids of one segment. ``base`` is its path without suffix, ``told`` when an unconfirmed acknowledgement was."""
+
+    def __init__(self, base: Path, told: float | None = None) -> None:
+        self.base = base
+        self.told = told
+        self.born = time.time()
+        self.ids: set[str] = set()
+
+    @classmethod
+    def of_segment(cls, path: Path) -> "Group | None":
+        """The group of a segment on disk; None if its acknowledgement is confirmed."""
+        try:
+            told = path.with_suffix(".acked").read_text(encoding="ascii")
+        except FileNotFoundError:
+            return cls(path.with_suffix(""))
+        return cls(path.with_suffix(""), float(told)) if told else None
+
+
+class KeptIds:
+    """The ids of all groups. Thread-safe; a lookup takes no lock."""
+
+    def __init__(self, retention: float) -> None:
+        self._retention = retention
+        self._lock = threading.Lock()  # guards what follows
+        self._groups: dict[Path, Group] = {}
+        self._owners: dict[str, Group] = {}
+
+    def __contains__(self, message_id: object) -> bool:
+        return message_id in self._owners
+
+    def __len__(self) -> int:
+        return len(self._owners)
+
+    @property
+    def since(self) -> float | None:
+        """When the oldest group that is still kept began, in seconds since the epoch; None if there is none."""
+        with self._lock:
+            return min((group.told or group.born for group in self._groups.values()), default=None)
+
+    def add(self, group: Group, ids: Iterable[str]) -> None:
+        """Keep the ids of a group."""
+        with self._lock:
+            group.ids.update(ids)
+            self._groups[group.base] = group
+            self._owners.update(dict.fromkeys(group.ids, group))
+
+    def load(self, path: Path) -> None:
+        """Keep the ids of a file that ``save`` wrote; it is deleted with them."""
+        file = msgspec.json.decode(path.read_bytes(), type=_File)
+        self.add(Group(path.with_suffix(""), file.told), file.ids)
+
+    def save(self, base: Path) -> None:
+        """The segment is about to be deleted: write the ids that are still kept to a file."""
+        with self._lock:
+            group = self._groups.get(base)
+            data = None if group is None else msgspec.json.encode(_File(group.told, sorted(group.ids)))
+        if data is not None:
+            new = base.with_suffix(".new")
+            new.write_bytes(data)
+            new.replace(base.with_suffix(".ids"))
+
+    def acknowledged(self, group: Group | None, again: Sequence[str], *, confirmed: bool) -> None:
+        """The broker was told of a group, and of messages of other groups that had come again."""
+        done = self._seen_again(again) if confirmed else []
+        if group is not None:
+            done.append(group)
+        for each in done:
+            each.told = None if confirmed else time.time()
+            if each.base.with_suffix(".arrow").exists():
+                each.base.with_suffix(".acked").write_text("" if confirmed else str(each.told), encoding="ascii")
+            if confirmed:
+                self.forget(each)
+        self._expire()
+
+    def _seen_again(self, again: Sequence[str]) -> list[Group]:
+        with self._lock:
+            groups = {owner for each in again if (owner := self._owners.pop(each, None)) is not None}
+            for group in groups:
+                group.ids.difference_update(again)
+            return [group for group in groups if not group.ids]
+
+    def _expire(self) -> None:
+        now, count, old = time.time(), 0, []
+        with self._lock:
+            for group in reversed(self._groups.values()):
+                count += len(group.ids)
+                if count > _MOST or (group.told or group.born) + self._retention < now:
+                    old.append(group)
+        for group in old:
+            self.forget(group)
+
+    def forget(self, group: Group) -> None:
+        """Drop a group and its file."""
+        with self._lock:
+            self._groups.pop(group.base, None)
+            for each in group.ids:
+                if self._owners.get(each) is group:
+                    del self._owners[each]
+        group.base.with_suffix(".ids").unlink(missing_ok=True)

@@ -1,0 +1,273 @@
+"""The log of a stream: what was received is written here before the broker is told, and read from here by Spark.
+
+A folder with ``log.json`` (which log this is, and of which source), and a lane per receiver::
+
+    lane-0/low                        rows below this number were processed, and deleted
+    lane-0/00000000000000001500.arrow rows from 1,500 on: a segment, complete and on disk once it has this name
+    lane-0/00000000000000001500.acked the broker was told; missing if that is not known
+    lane-0/00000000000000001500.ids   of a segment that is deleted: ids that the broker may still deliver again
+
+Knows nothing of Spark or of brokers. One process writes a log at a time; any number read it.
+"""
+
+import fcntl
+import os
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from jmsbridge.spark.ids import Group, KeptIds
+from jmsbridge.spark.schema import DEDUP_ID
+
+__all__ = ["Lane", "Log", "LogError", "Segment"]
+
+_FORMAT = 1
+_TAKEOVER = 10.0
+"""Seconds that a driver waits for the one before it to let go of the log."""
+
+
+class LogError(Exception):
+    """The log cannot be used, or does not have what it should: going on would lose messages."""
+
+
+class Segment(msgspec.Struct):
+    """Rows ``start`` to ``end`` (not included) of a lane, in one file."""
+
+    path: Path
+    start: int
+    end: int
+    size: int
+
+
+class _Header(msgspec.Struct, frozen=True):
+    format: int
+    log: str
+    source: dict[str, Any]
+
+
+class Lane:
+    """The segments of one receiver, which alone appends to it. Its numbers may be read by any thread."""
+
+    def __init__(self, folder: Path, number: int) -> None:
+        self.number = number
+        self.folder = folder / f"lane-{number}"
+        self.folder.mkdir(exist_ok=True)
+        self.low = self._read_low()
+        self.segments = list(self._found())
+        self.end = self.segments[-1].end if self.segments else self.low
+
+    def _read_low(self) -> int:
+        path = self.folder / "low"
+        try:
+            return int(path.read_text(encoding="ascii"))
+        except FileNotFoundError:
+            return 0
+        except ValueError:
+            raise LogError(f"{path} is damaged: it must hold a number") from None
+
+    def _found(self) -> Iterator[Segment]:
+        """The segments on disk, which must follow each other; those below ``low`` are what a crash left over."""
+        at: int | None = None
+        for path in sorted(self.folder.glob("*.arrow")):
+            segment = _opened(path)
+            if segment.end <= self.low:
+                continue
+            if segment.start > (self.low if at is None else at):
+                raise LogError(f"rows {self.low if at is None else at} to {segment.start} are missing in {self.folder}")
+            at = segment.end
+            yield segment
+
+    def append(self, batch: pa.RecordBatch) -> Segment:
+        """Write a segment; it is on disk when this returns. OSError or LogError: there is none, acknowledge nothing."""
+        path = self.folder / f"{self.end:020}.arrow"
+        new = path.with_suffix(".new")
+        try:
+            with new.open("wb") as file:
+                with pa.ipc.new_file(file, batch.schema) as writer:
+                    writer.write_batch(batch)
+                file.flush()
+                os.fsync(file.fileno())
+                size = file.tell()
+            try:
+                os.link(new, path)  # fails if the name exists, where a rename would replace the other's rows
+            except FileExistsError:
+                raise LogError(f"another query writes to this log: {path} exists") from None
+        finally:
+            new.unlink(missing_ok=True)
+        _sync(self.folder)
+        segment = Segment(path, self.end, self.end + batch.num_rows, size)
+        self.segments.append(segment)
+        self.end = segment.end
+        return segment
+
+    def covering(self, start: int, end: int) -> list[Segment]:
+        """The segments with these rows, all there and complete; LogError otherwise."""
+        if start < self.low:
+            raise LogError(
+                f"rows {start} to {self.low} of {self.folder} were deleted: this checkpoint belongs to another log, "
+                "or to an earlier state of it"
+            )
+        if end > self.end:
+            raise LogError(f"{self.folder} ends at row {self.end}, but the checkpoint has rows until {end}")
+        found = [each for each in self.segments if each.start < end and each.end > start]
+        for segment in found:
+            if not segment.path.exists():
+                raise LogError(f"rows {segment.start} to {segment.end} are missing: {segment.path} is gone")
+        return found
+
+    def set_low(self, low: int) -> list[Segment]:
+        """Rows below ``low`` are not needed any more; returns the segments to delete."""
+        if low <= self.low:
+            return []
+        _write(self.folder / "low", str(low).encode())
+        self.low = low
+        gone = [each for each in self.segments if each.end <= low]
+        self.segments = [each for each in self.segments if each.end > low]
+        return gone
+
+
+class Log:
+    """A log that this process writes. Thread-safe, but one thread at a time appends to a lane."""
+
+    def __init__(self, folder: Path, source: dict[str, Any], lanes: int, retention: float) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self._lock: int | None = _locked(folder)
+        try:
+            self.uuid = _header(folder, source).log
+            found = [int(path.name.partition("-")[2]) for path in folder.glob("lane-*")]
+            self.lanes = [Lane(folder, number) for number in range(max([lanes, *(number + 1 for number in found)]))]
+            self.ids = KeptIds(retention)
+            for lane in self.lanes:
+                self._recover(lane)
+        except BaseException:
+            self.close()
+            raise
+
+    def _recover(self, lane: Lane) -> None:
+        """Load the ids that may come again, and remove what a crash left behind."""
+        kept = {segment.path.stem for segment in lane.segments}
+        for path in lane.folder.glob("*.new"):
+            path.unlink()
+        for path in sorted(lane.folder.glob("*.ids")):
+            self.ids.load(path)
+        for path in lane.folder.glob("*.acked"):
+            if not path.with_suffix(".arrow").exists():
+                path.unlink()
+        for path in sorted(lane.folder.glob("*.arrow")):
+            group = Group.of_segment(path)
+            if group is not None:
+                self.ids.add(group, _ids_of(path))
+            if path.stem not in kept:
+                self._delete(path)
+
+    @property
+    def size(self) -> int:
+        """The bytes of all segments."""
+        return sum(segment.size for lane in self.lanes for segment in list(lane.segments))
+
+    def append(self, lane: Lane, batch: pa.RecordBatch) -> Group:
+        """Write a segment, whose ids are kept from now on; the group is to be told of the acknowledgement."""
+        group = Group(lane.folder / f"{lane.end:020}")
+        self.ids.add(group, [each for each in batch.column(DEDUP_ID).to_pylist() if each is not None])
+        try:
+            lane.append(batch)
+        except BaseException:
+            self.ids.forget(group)
+            raise
+        return group
+
+    def release(self, low: dict[int, int]) -> None:
+        """Spark has processed these lanes up to these rows: remember it first, then delete. May be called again."""
+        for lane in self.lanes:
+            for segment in lane.set_low(low.get(lane.number, 0)):
+                self._delete(segment.path)
+
+    def _delete(self, path: Path) -> None:
+        self.ids.save(path.with_suffix(""))
+        for each in (path, path.with_suffix(".acked")):
+            each.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Let another process write the log. Idempotent."""
+        handle, self._lock = self._lock, None
+        if handle is not None:
+            os.close(handle)
+
+
+def _locked(folder: Path) -> int:
+    handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+    deadline = time.monotonic() + _TAKEOVER
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return handle
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                os.close(handle)
+                raise LogError(
+                    f"another query uses the log in {folder}: each query needs a walPath of its own"
+                ) from None
+            time.sleep(0.05)  # sleep: a lock on a file wakes nobody
+
+
+def _header(folder: Path, source: dict[str, Any]) -> _Header:
+    path = folder / "log.json"
+    if not path.exists():
+        if any(folder.glob("lane-*")):
+            raise LogError(f"{folder} has messages, but no log.json: it is damaged")
+        _write(path, msgspec.json.encode(_Header(_FORMAT, str(uuid.uuid4()), source)))
+    try:
+        header = msgspec.json.decode(path.read_bytes(), type=_Header)
+    except msgspec.MsgspecError as error:
+        raise LogError(f"{path} is damaged: {error}") from None
+    if header.format != _FORMAT:
+        raise LogError(f"{folder} has format {header.format}, and this version reads format {_FORMAT}")
+    if header.source != source:
+        raise LogError(f"the log in {folder} is of another source: {header.source}, not {source}")
+    return header
+
+
+def _opened(path: Path) -> Segment:
+    start = int(path.stem)
+    try:
+        with pa.memory_map(str(path)) as source:
+            rows = pa.ipc.open_file(source).get_batch(0).num_rows
+    except (pa.ArrowInvalid, OSError) as error:
+        raise LogError(f"the segment {path} is damaged: {error}") from None
+    return Segment(path, start, start + rows, path.stat().st_size)
+
+
+def _ids_of(path: Path) -> Sequence[str]:
+    with pa.memory_map(str(path)) as source:
+        column = pa.ipc.open_file(source).get_batch(0).column(DEDUP_ID)
+        return [each for each in column.to_pylist() if each is not None]
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Replace a file, whole or not at all."""
+    new = path.with_suffix(".new")
+    try:
+        with new.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+    finally:
+        with suppress(OSError):
+            new.unlink(missing_ok=True)
+    _sync(path.parent)
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

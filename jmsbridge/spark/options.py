@@ -1,0 +1,212 @@
+"""The options of ``format("jms")``. Spark lower-cases their names, so they are found without regard to case.
+
+No secret is among them: options are pickled into tasks and shown in plans. A password is read from the environment or
+from a file where the connection is made.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+import jmsbridge
+from jmsbridge import Connection, Destination, Queue, Topic
+from jmsbridge.config import mask_url, resolve
+from jmsbridge.config.kinds import Positive, Seconds, Timeout, convert_option
+from jmsbridge.config.masking import is_secret
+from jmsbridge.config.suggest import nearest
+from jmsbridge.documents import destination_named
+from jmsbridge.errors import ConfigurationError
+
+__all__ = ["Common", "ReadOptions", "camel", "connect", "read_options"]
+
+_PASS_THROUGH = "jms."
+_VISIBLE = "options are visible in plans and logs: give passwordEnv or passwordFile instead"
+
+T = TypeVar("T", bound="Common")
+
+
+class Common(msgspec.Struct, frozen=True, kw_only=True):
+    """What both directions share: where the broker is, and how to log in."""
+
+    url: str
+    """A URL, several separated by commas for failover, or a profile of ``jmsbridge.toml``."""
+    user: str | None = None
+    password_env: str | None = None
+    """The environment variable with the password, on each machine that connects."""
+    password_file: str | None = None
+    """The file with the password, on each machine that connects."""
+    client_id: str | None = None
+    client_options: str = "{}"
+    """Options of the connection as a JSON object; a single one can also be given as ``jms.NAME``."""
+
+
+class ReadOptions(Common, frozen=True, kw_only=True):
+    """The options of ``spark.readStream.format("jms")``."""
+
+    queue: str | None = None
+    topic: str | None = None
+    subscription_name: str | None = None
+    """The durable subscription of a topic; without it messages are lost while the query does not run."""
+    shared_subscription: bool = False
+    selector: str | None = None
+    wal_path: str | None = None
+    """The folder of the log: as durable as the checkpoint, and of one query alone."""
+    wal_transport: Literal["path", "inline"] = "path"
+    """How rows reach the executors: they read the log's folder, or rows travel within the tasks."""
+    max_messages_per_trigger: Positive = 10_000
+    max_bytes_per_trigger: Positive = 64 * 1024 * 1024
+    receivers: Positive = 1
+    """Consumers that receive at the same time, each with its own lane in the log."""
+    min_partitions: Positive = 2
+    """Into how many tasks a batch is divided, if it has as many messages."""
+    receive_timeout: Timeout = 0.1
+    """How long a quiet queue is waited for before what was received is written."""
+    prefetch: Positive | None = None
+    """How many messages are delivered ahead; as many as a segment holds unless it is more."""
+    id_property: str | None = None
+    """The property that identifies a message, where JMSMessageID does not."""
+    dedup_retention: Seconds = 3600.0
+    """How long ids are kept of messages that the broker may deliver again."""
+    fail_on_data_loss: bool = True
+    include_properties: bool = True
+    body_format: Literal["binary", "text"] = "binary"
+    decode_errors: Literal["fail", "null"] = "fail"
+    """With ``bodyFormat=text``: what happens to a body that is not text."""
+
+    @property
+    def destination(self) -> Destination:
+        """The queue or topic to read."""
+        return destination_named(self.queue) if self.queue is not None else Topic(str(self.topic))
+
+    @property
+    def segment_rows(self) -> int:
+        """How many messages a segment of the log holds at most."""
+        return min(self.max_messages_per_trigger, 10_000)
+
+
+_ALIASES = {"maxoffsetspertrigger": "maxmessagespertrigger", "path": "url"}
+_ELSEWHERE = {
+    "password": _VISIBLE,
+    "startingoffsets": "a queue has no positions: it is read from its head, and what was read is gone from it",
+    "endingoffsets": "a queue has no positions: Trigger.AvailableNow ends with what is there",
+}
+
+
+def read_options(given: Mapping[str, str]) -> ReadOptions:
+    """The options of a stream; ConfigurationError says what is wrong, and names the nearest option."""
+    options = _converted(ReadOptions, given)
+    if (options.queue is None) == (options.topic is None):
+        raise ConfigurationError("give either queue or topic")
+    if options.queue is not None and not isinstance(options.destination, Queue):
+        raise ConfigurationError(f"queue is {options.queue!r}, which is a topic: give topic instead")
+    if options.queue is not None and (options.subscription_name or options.shared_subscription):
+        raise ConfigurationError("subscriptionName and sharedSubscription belong to a topic")
+    if options.topic is not None and not options.subscription_name:
+        raise ConfigurationError(
+            "a topic needs subscriptionName: without a durable subscription its messages are lost between two runs"
+        )
+    if options.receivers > 1 and options.topic is not None and not options.shared_subscription:
+        raise ConfigurationError("several receivers of a topic need sharedSubscription")
+    if options.wal_path is None:
+        raise ConfigurationError(
+            "walPath is missing: a stream of a queue needs a folder for its log, as durable as the checkpoint"
+        )
+    return options
+
+
+def connect(options: Common, **more: Any) -> Connection:
+    """A connection, not started; the password is read now."""
+    given = _connection_options(options) | more
+    return jmsbridge.connect(options.url, user=options.user, password=_password(options), **given)
+
+
+def _connection_options(options: Common) -> dict[str, Any]:
+    # A message that is in the log already must not go to a dead-letter queue because its acknowledgement failed often.
+    given: dict[str, Any] = {"max_redeliveries": -1} | json.loads(options.client_options)
+    return given if options.client_id is None else given | {"client_id": options.client_id}
+
+
+def camel(name: str) -> str:
+    """The name of an option as users write it."""
+    first, *others = name.split("_")
+    return first + "".join(part.capitalize() for part in others)
+
+
+def _password(options: Common) -> str | None:
+    if options.password_env is not None:
+        password = os.environ.get(options.password_env)
+        if password is None:
+            raise ConfigurationError(f"passwordEnv: the environment has no variable {options.password_env!r}")
+        return password
+    if options.password_file is None:
+        return None
+    try:
+        return Path(options.password_file).read_text(encoding="utf-8").removesuffix("\n").removesuffix("\r")
+    except (OSError, UnicodeDecodeError) as error:
+        problem = type(error).__name__
+        raise ConfigurationError(f"passwordFile: cannot read {options.password_file!r}: {problem}") from None
+
+
+def _converted(struct: type[T], given: Mapping[str, str]) -> T:
+    known = {camel(name).lower(): name for name in struct.__struct_fields__}
+    values: dict[str, Any] = {}
+    passed: dict[str, str] = {}
+    for key, value in given.items():
+        lower = key.lower()
+        if lower.startswith(_PASS_THROUGH):
+            passed[lower.removeprefix(_PASS_THROUGH)] = value
+            continue
+        name = known.get(_ALIASES.get(lower, lower))
+        if name is None:
+            raise _unknown(key, map(camel, known.values()))
+        if name in values and given[key] != values[name]:
+            raise ConfigurationError(f"option {camel(name)} is given twice, with different values")
+        values[name] = value
+    if "url" not in values:
+        raise ConfigurationError("option url is missing: it says where the broker is")
+    if mask_url(values["url"]) != values["url"]:
+        raise ConfigurationError(f"the url must not hold a password, because {_VISIBLE}")
+    if "password_env" in values and "password_file" in values:
+        raise ConfigurationError("give passwordEnv or passwordFile, not both")
+    values["client_options"] = json.dumps(_client_options(values, passed))
+    return struct(**{name: _value(struct, name, value) for name, value in values.items()})
+
+
+def _value(struct: type[msgspec.Struct], name: str, value: str) -> Any:
+    try:
+        return convert_option(struct, name, value)
+    except ValueError as error:
+        raise ConfigurationError(f"option {camel(name)}: {error}") from None
+
+
+def _unknown(key: str, known: Iterable[str]) -> ConfigurationError:
+    if key.lower() in _ELSEWHERE:
+        return ConfigurationError(f"option {key}: {_ELSEWHERE[key.lower()]}")
+    return ConfigurationError(f"unknown option {key!r}: {nearest(key, known, 'options')}")
+
+
+def _client_options(values: Mapping[str, Any], passed: Mapping[str, str]) -> dict[str, Any]:
+    """The options of the connection, checked: a wrong one is refused before the query runs."""
+    try:
+        options = json.loads(values.get("client_options") or "{}")
+    except ValueError as error:
+        raise ConfigurationError(f"option clientOptions: not JSON: {error}") from None
+    if not isinstance(options, dict):
+        raise ConfigurationError("option clientOptions must be a JSON object")
+    target = resolve(values["url"])
+    fields = (*target.options.__struct_fields__, *target.backend_options.__struct_fields__)
+    known = {name.replace("_", ""): name for name in fields}
+    for key, value in passed.items():
+        name = known.get(key.replace("_", "").replace("-", ""))
+        if name is None:
+            raise ConfigurationError(f"unknown option jms.{key}: {nearest(key, known.values(), 'options')}")
+        options[name] = value
+    for name in options:
+        if is_secret(name):
+            raise ConfigurationError(f"{name!r} holds a secret, and {_VISIBLE}")
+    resolve(values["url"], options)
+    return options

@@ -1,0 +1,292 @@
+"""Receivers: each takes messages from the broker into its lane of the log, ahead of Spark, and acknowledges them.
+
+In this order, for each segment: received, written and on disk, acknowledged. Only the public API of jmsbridge is used.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from jmsbridge import BytesMessage, Connection, JMSException, Message, MessageConsumer, Session, TextMessage, Topic
+from jmsbridge.spark.log import Lane, Log
+from jmsbridge.spark.options import ReadOptions, connect
+from jmsbridge.spark.schema import Row, batch_of, id_of, row_of
+
+__all__ = ["Confirmation", "Drain", "Receiver", "open_connection"]
+
+log = logging.getLogger("jmsbridge.spark")
+
+_SEGMENT_BYTES = 16 * 1024 * 1024
+_AHEAD = 4
+"""How many triggers are received ahead of Spark."""
+
+
+class Confirmation(msgspec.Struct, frozen=True):
+    """How a broker takes an acknowledgement: in a transaction, and whether it is final when the call returns."""
+
+    transacted: bool
+    confirmed: bool
+
+    @classmethod
+    def of(cls, connection: Connection) -> "Confirmation":
+        """What the broker of this connection can do natively."""
+        can = {name: feature.outcome == "native" for name, feature in connection.capabilities.items()}
+        return cls(can["transactions"], can["transactions"] or can["settle_confirm"])
+
+
+def open_connection(options: ReadOptions) -> tuple[Connection, Confirmation]:
+    """A connection whose acknowledgements are waited for where the broker confirms them."""
+    connection = connect(options)
+    try:
+        confirmation = Confirmation.of(connection)
+    except BaseException:
+        connection.close()
+        raise
+    if confirmation.confirmed and not confirmation.transacted:
+        connection.close()
+        connection = connect(options, block_on_acknowledge=True)
+    return connection, confirmation
+
+
+class Drain:
+    """All receivers of a stream, and what the main thread asks of them. ``changed`` guards every field."""
+
+    def __init__(self, options: ReadOptions, journal: Log) -> None:
+        self.options = options
+        self.log = journal
+        self.changed = threading.Condition()
+        self.read = {lane.number: lane.low for lane in journal.lanes}
+        """How far Spark has planned each lane."""
+        self.goal: int | None = None
+        """With AvailableNow: how many messages are received at most; None: without end."""
+        self.received = 0
+        self.without_id = 0
+        self.again = 0
+        self.stopping = False
+        self.error: BaseException | None = None
+        self._connection: Connection | None = None
+        self.confirmation = Confirmation(False, False)
+        self.receivers: list[Receiver] = []
+
+    def start(self, *, available_now: bool) -> None:
+        """Connect and begin to receive; with ``available_now`` at most as many messages as there are now."""
+        self._connection, self.confirmation = open_connection(self.options)
+        if available_now:
+            self.goal = self.depth()
+        mode = Session.SESSION_TRANSACTED if self.confirmation.transacted else Session.CLIENT_ACKNOWLEDGE
+        for lane in self.log.lanes[: self.options.receivers]:
+            self.receivers.append(Receiver(self, lane, self._connection.create_session(mode)))
+        self._connection.start()
+        for receiver in self.receivers:
+            receiver.start()
+
+    def depth(self) -> int | None:
+        """How many messages the broker says the queue holds; None where it cannot say."""
+        if self._connection is None or isinstance(self.options.destination, Topic):
+            return None
+        try:
+            return self._connection.admin.depth(self.options.destination)
+        except JMSException:
+            return None
+
+    def wait_news(self, start: dict[int, int], deadline: float) -> bool:
+        """Wait until a lane has rows beyond ``start``; raises what a receiver failed with."""
+        with self.changed:
+            while not self.has_news(start):
+                if self.error is not None:
+                    raise self.error
+                left = deadline - time.monotonic()
+                if left <= 0 or not self.changed.wait(left):
+                    return self.has_news(start)
+            return True
+
+    def has_news(self, start: dict[int, int]) -> bool:
+        """Whether a lane has rows beyond ``start``."""
+        return any(lane.end > start.get(lane.number, 0) for lane in self.log.lanes)
+
+    def is_finished(self) -> bool:
+        """Whether AvailableNow has what there was: as many messages as there were, or every receiver found no more."""
+        with self.changed:
+            if self.goal is not None and self.received >= self.goal:
+                return True
+            return all(receiver.quiet_since is not None for receiver in self.receivers)
+
+    def is_quiet(self, seconds: float) -> bool:
+        """Whether no receiver has had a message for this long."""
+        with self.changed:
+            since = [receiver.quiet_since for receiver in self.receivers]
+        return all(each is not None and time.monotonic() - each >= seconds for each in since)
+
+    def report(self) -> dict[str, Any]:
+        """The state for the progress of the query: what is claimed, and until when."""
+        since = self.log.ids.since
+        return {
+            "depth": self.depth(),
+            "received": self.received,
+            "droppedDuplicates": self.again,
+            "withoutId": self.without_id,
+            "logBytes": self.log.size,
+            "keptIds": len(self.log.ids),
+            "idsKeptSince": None if since is None else datetime.fromtimestamp(since, UTC).isoformat(),
+            "guarantee": self._guarantee(),
+        }
+
+    def _guarantee(self) -> str:
+        if self.without_id:
+            return "at-least-once: some messages have no id"
+        if self.confirmation.confirmed:
+            return "exactly-once"
+        return (
+            f"exactly-once for messages that the broker delivers again within {self.options.dedup_retention:g} s: "
+            "it does not confirm acknowledgements"
+        )
+
+    def has_room(self, lane: Lane) -> bool:
+        """Whether a lane may receive: it is not too far ahead of Spark, nor at the goal. Called with the lock held."""
+        if self.goal is not None and self.received >= self.goal:
+            return False
+        read = self.read.get(lane.number, 0)
+        ahead = [segment for segment in list(lane.segments) if segment.end > read]
+        rows = sum(segment.end - max(segment.start, read) for segment in ahead)
+        size = sum(segment.size for segment in ahead)
+        return (
+            rows < _AHEAD * self.options.max_messages_per_trigger and size < _AHEAD * self.options.max_bytes_per_trigger
+        )
+
+    def advance(self, read: dict[int, int]) -> None:
+        """Spark has planned the lanes up to here: receivers may go on."""
+        with self.changed:
+            self.read.update(read)
+            self.changed.notify_all()
+
+    def fail(self, error: BaseException) -> None:
+        """A receiver ended with an error, which the next call of Spark raises."""
+        with self.changed:
+            self.error = self.error or error
+            self.changed.notify_all()
+
+    def stop(self) -> None:
+        """End all receivers; what is not in the log goes back to the broker."""
+        with self.changed:
+            self.stopping = True
+            self.changed.notify_all()
+        for receiver in self.receivers:
+            receiver.join(timeout=30.0)
+        if self._connection is not None:
+            self._connection.close()
+
+
+class Receiver(threading.Thread):
+    """One session, used by this thread alone, and one lane."""
+
+    def __init__(self, drain: Drain, lane: Lane, session: Session) -> None:
+        super().__init__(name=f"jmsbridge-spark-{lane.number}", daemon=True)
+        self._drain = drain
+        self._options = drain.options
+        self._lane = lane
+        self._session = session
+        self._consumer = _consumer(session, drain.options)
+        self.quiet_since: float | None = None
+        """Since when the queue has had no more messages; None while it has some. Guarded by the drain's lock."""
+
+    def run(self) -> None:
+        """Receive, write, acknowledge, until the drain stops."""
+        try:
+            while self._wait_room():
+                self._segment()
+        except BaseException as error:
+            log.warning("receiving from %s ended: %s", self._options.destination, error)
+            self._drain.fail(error)
+
+    def _wait_room(self) -> bool:
+        drain = self._drain
+        with drain.changed:
+            while not drain.stopping and not drain.has_room(self._lane):
+                drain.changed.wait(1.0)
+            return not drain.stopping
+
+    def _segment(self) -> None:
+        rows: list[Row] = []
+        again: list[str] = []
+        anonymous = 0
+        own: set[str] = set()
+        last: Message | None = None
+        for message in self._messages():
+            last = message
+            identity = id_of(message, self._options.id_property)
+            if identity is not None and (identity in own or identity in self._drain.log.ids):
+                again.append(identity)
+                continue
+            anonymous += identity is None
+            own.add(identity or "")
+            rows.append(row_of(message, identity))
+        if last is not None:
+            self._keep(rows, again, last)
+        self._report(len(rows), len(again), anonymous, quiet=last is None)
+
+    def _messages(self) -> Iterator[Message]:
+        """What is there, up to the size of a segment; ends when nothing comes for the time of ``receiveTimeout``."""
+        size = 0
+        for _ in range(self._left()):
+            message = self._consumer.receive(timeout=self._options.receive_timeout)
+            if message is None:
+                return
+            yield message
+            size += _size(message)
+            if size >= _SEGMENT_BYTES or self._drain.stopping:
+                return
+
+    def _left(self) -> int:
+        with self._drain.changed:
+            goal = self._drain.goal
+            left = self._options.segment_rows if goal is None else max(goal - self._drain.received, 1)
+            return min(left, self._options.segment_rows)
+
+    def _keep(self, rows: list[Row], again: list[str], last: Message) -> None:
+        """Write the segment, then acknowledge its messages and those that came again."""
+        journal = self._drain.log
+        group = journal.append(self._lane, batch_of(rows)) if rows else None
+        if group is not None:
+            self._drain.advance({})
+        try:
+            if self._drain.confirmation.transacted:
+                self._session.commit()
+            else:
+                last.acknowledge()
+        except JMSException as error:
+            # They are in the log, and come again: their ids are kept until they do.
+            log.info("the acknowledgement of %s messages failed: %s", len(rows), error)
+            return
+        journal.ids.acknowledged(group, again, confirmed=self._drain.confirmation.confirmed)
+
+    def _report(self, new: int, again: int, anonymous: int, *, quiet: bool) -> None:
+        drain = self._drain
+        with drain.changed:
+            drain.received += new + again
+            drain.again += again
+            drain.without_id += anonymous
+            self.quiet_since = (self.quiet_since or time.monotonic()) if quiet else None
+            drain.changed.notify_all()
+
+
+def _size(message: Message) -> int:
+    """About how many bytes a message has; kinds whose bodies are fields count as 1 kB."""
+    if isinstance(message, BytesMessage):
+        return message.body_length
+    return len(message.text or "") if isinstance(message, TextMessage) else 1024
+
+
+def _consumer(session: Session, options: ReadOptions) -> MessageConsumer:
+    prefetch = max(options.segment_rows, options.prefetch or 0)  # less would stall: a segment is held unacknowledged
+    where, selector = options.destination, options.selector
+    if not isinstance(where, Topic):
+        return session.create_consumer(where, selector, prefetch=prefetch)
+    name = str(options.subscription_name)
+    if options.shared_subscription:
+        return session.create_shared_durable_consumer(where, name, selector, prefetch=prefetch)
+    return session.create_durable_consumer(where, name, selector, prefetch=prefetch)

@@ -1,0 +1,184 @@
+"""The streaming reader: Spark's offsets over the log.
+
+Spark runs it in a process of its own, one call at a time, and a second copy of it in tasks, which only reads. So the
+constructor does nothing, and each method opens what it needs.
+"""
+
+import atexit
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
+
+from jmsbridge.spark.log import Lane, Log, LogError
+from jmsbridge.spark.options import ReadOptions
+from jmsbridge.spark.receiving import Drain
+from jmsbridge.spark.slices import Slice, rows_of, slices
+
+__all__ = ["JmsStreamReader", "Rows"]
+
+_VERSION = 1
+_QUIET = 10.0
+"""Seconds without a message after which AvailableNow ends, also if the broker counts some: others consume them."""
+
+
+class Rows(InputPartition):
+    """A task's rows: slices of segments, by path or with their bytes."""
+
+    def __init__(self, parts: Sequence[Slice]) -> None:
+        self.parts = tuple(parts)
+
+
+class JmsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Reads a queue or a durable subscription through the log at ``walPath``."""
+
+    def __init__(self, options: ReadOptions, columns: Sequence[str]) -> None:
+        self._options = options
+        self._columns = tuple(columns)
+        self._log: Log | None = None
+        self._drain: Drain | None = None
+        self._available_now = False
+
+    # ---- in the source's process
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        """The run ends with what is in the queue now."""
+        self._available_now = True
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        """At most this many messages in a batch."""
+        return ReadMaxRows(self._options.max_messages_per_trigger)
+
+    def initialOffset(self) -> dict[str, Any]:
+        """The first row that the log still has."""
+        return self._offset({lane.number: lane.low for lane in self._journal().lanes})
+
+    def latestOffset(self, start: dict[str, Any] | None = None, limit: ReadLimit | None = None) -> dict[str, Any]:
+        """The end of the next batch; ``start`` itself if there is nothing new."""
+        journal = self._journal()
+        begin = self.initialOffset() if start is None else start
+        lanes = self._lanes(begin)
+        drain = self._receiving()
+        drain.advance(lanes)
+        if self._available_now:
+            self._wait_available(drain, lanes)
+        else:
+            drain.wait_news(lanes, time.monotonic() + self._options.receive_timeout)
+        end = self._admitted(journal, lanes, limit)
+        if end == lanes:
+            return begin
+        drain.advance(end)
+        return self._offset(end)
+
+    def _wait_available(self, drain: Drain, lanes: dict[int, int]) -> None:
+        """Wait for a message or for the end of what there was, which the broker's count confirms where it has one."""
+        while not drain.wait_news(lanes, time.monotonic() + self._options.receive_timeout):
+            if drain.is_finished() and (not drain.depth() or drain.is_quiet(_QUIET)):
+                return
+
+    def _admitted(self, journal: Log, start: dict[int, int], limit: ReadLimit | None) -> dict[int, int]:
+        """As much of each lane as the limits allow, an equal share of each."""
+        rows = limit.max_rows if isinstance(limit, ReadMaxRows) else sys.maxsize
+        size = self._options.max_bytes_per_trigger
+        end = dict(start)
+        waiting = [lane for lane in journal.lanes if lane.end > start.get(lane.number, 0)]
+        for left, lane in zip(range(len(waiting), 0, -1), waiting, strict=True):
+            at, used = _within(lane, start.get(lane.number, 0), -(-rows // left), size // left)
+            rows -= at - start.get(lane.number, 0)
+            size -= used
+            end[lane.number] = at
+        return end
+
+    def reportLatestOffset(self) -> dict[str, Any] | None:
+        """What the progress of the query shows."""
+        return None if self._drain is None else self._drain.report()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[Rows]:
+        """The tasks of a batch; LogError unless the log has exactly its rows."""
+        journal = self._journal()
+        begin, until = self._lanes(start), self._lanes(end)
+        inline = self._options.wal_transport == "inline"
+        parts = slices(journal, begin, until, self._options.min_partitions, inline=inline)
+        return [Rows(part) for part in parts]
+
+    def commit(self, end: dict[str, Any]) -> None:
+        """Spark has everything up to ``end``; it says so after a restart again."""
+        self._journal().release(self._lanes(end))
+
+    def stop(self) -> None:
+        """Requeue what is not in the log, and let another process write it."""
+        drain, self._drain = self._drain, None
+        journal, self._log = self._log, None
+        if drain is not None:
+            drain.stop()
+        if journal is not None:
+            journal.close()
+
+    def _journal(self) -> Log:
+        if self._log is None:
+            options = self._options
+            source: dict[str, Any] = {"destination": str(options.destination.address)}
+            source |= {"subscription": options.subscription_name, "selector": options.selector}
+            self._log = Log(Path(str(options.wal_path)), source, options.receivers, options.dedup_retention)
+            self._stop_at_exit()
+        return self._log
+
+    def _stop_at_exit(self) -> None:
+        # Spark ends the process with SIGTERM, which would skip everything else.
+        atexit.register(self.stop)
+        if threading.current_thread() is threading.main_thread():
+            with suppress(ValueError):
+                signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+
+    def _receiving(self) -> Drain:
+        if self._drain is None:
+            self._drain = Drain(self._options, self._journal())
+            self._drain.start(available_now=self._available_now)
+        return self._drain
+
+    def _offset(self, lanes: dict[int, int]) -> dict[str, Any]:
+        ends = {str(number): lanes[number] for number in sorted(lanes)}
+        return {"v": _VERSION, "log": self._journal().uuid, "lanes": ends}
+
+    def _lanes(self, offset: dict[str, Any]) -> dict[int, int]:
+        journal = self._journal()
+        if offset.get("v") != _VERSION or offset.get("log") != journal.uuid:
+            raise LogError(
+                f"the checkpoint is of the log {offset.get('log')}, but walPath {str(journal.folder)!r} holds the log "
+                f"{journal.uuid}: checkpoint and walPath belong together"
+            )
+        ends = {int(number): int(end) for number, end in offset["lanes"].items()}
+        return {lane.number: ends.get(lane.number, 0) for lane in journal.lanes}
+
+    # ---- in the tasks
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of a task; may be read any number of times."""
+        assert isinstance(partition, Rows)
+        options = self._options
+        for part in partition.parts:
+            yield rows_of(part, self._columns, options.body_format, options.decode_errors)
+
+
+def _within(lane: Lane, start: int, rows: int, size: int) -> tuple[int, int]:
+    """How far a lane can be read within these limits, at least one row, and the bytes of that."""
+    at, used = start, 0
+    for segment in list(lane.segments):
+        if segment.end <= at:
+            continue
+        each = max(1, segment.size // (segment.end - segment.start))
+        room = max(min(rows - (at - start), (size - used) // each), 1 if at == start else 0)
+        take = min(segment.end - at, room)
+        at += take
+        used += take * each
+        if at < segment.end:
+            break
+    return at, used

@@ -1,0 +1,175 @@
+"""The log without Spark and without a broker; each case closes it as a crash would leave it."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import jmsbridge.spark.log as log_module
+from jmsbridge.spark.log import Log, LogError
+from jmsbridge.spark.schema import batch_of
+
+SOURCE: dict[str, Any] = {"destination": "orders"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "log"
+
+
+@pytest.fixture(autouse=True)
+def _no_long_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_module, "_TAKEOVER", 0.1)
+
+
+LOGS: list[Log] = []
+
+
+def opened(folder: Path, source: dict[str, Any] = SOURCE, retention: float = 3600.0) -> Log:
+    LOGS.append(Log(folder, source, 1, retention))
+    return LOGS[-1]
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    while LOGS:
+        LOGS.pop().close()
+
+
+def rows(*ids: str) -> Any:
+    return batch_of([(each, *[None] * 3, [], [], *[None] * 11, each) for each in ids])
+
+
+@pytest.fixture
+def two_segments(folder: Path) -> Log:
+    journal = opened(folder)
+    journal.append(journal.lanes[0], rows("a", "b"))
+    journal.append(journal.lanes[0], rows("c", "d", "e"))
+    return journal
+
+
+def reopened(journal: Log) -> Log:
+    journal.close()
+    return opened(journal.folder)
+
+
+def test_segments_are_found_again(two_segments: Log) -> None:
+    again = reopened(two_segments)
+    assert again.uuid == two_segments.uuid
+    assert [(each.start, each.end) for each in again.lanes[0].segments] == [(0, 2), (2, 5)]
+    assert [each.start for each in again.lanes[0].covering(1, 2)] == [0]
+
+
+def test_two_drivers(two_segments: Log) -> None:
+    with pytest.raises(LogError, match="another query uses the log"):
+        opened(two_segments.folder)
+
+
+def test_a_segment_is_never_replaced(two_segments: Log) -> None:
+    (two_segments.lanes[0].folder / f"{5:020}.arrow").write_bytes(b"of another driver")
+    with pytest.raises(LogError, match="another query writes"):
+        two_segments.append(two_segments.lanes[0], rows("f"))
+    assert "f" not in two_segments.ids
+
+
+def test_a_foreign_log(two_segments: Log) -> None:
+    two_segments.close()
+    with pytest.raises(LogError, match="of another source"):
+        opened(two_segments.folder, {"destination": "invoices"})
+
+
+def test_a_torn_segment(two_segments: Log) -> None:
+    path = two_segments.lanes[0].segments[1].path
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(LogError, match="damaged"):
+        reopened(two_segments)
+
+
+def test_a_missing_segment(two_segments: Log) -> None:
+    two_segments.lanes[0].segments[0].path.unlink()
+    with pytest.raises(LogError, match="is gone"):
+        two_segments.lanes[0].covering(0, 5)
+    with pytest.raises(LogError, match="rows 0 to 2 are missing"):
+        reopened(two_segments)
+
+
+def test_rows_outside_of_the_log(two_segments: Log) -> None:
+    two_segments.release({0: 2})
+    with pytest.raises(LogError, match="were deleted"):
+        two_segments.lanes[0].covering(0, 5)
+    with pytest.raises(LogError, match="ends at row 5"):
+        two_segments.lanes[0].covering(2, 6)
+
+
+def test_disk_full(two_segments: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        two_segments.append(two_segments.lanes[0], rows("f"))
+    monkeypatch.undo()
+    monkeypatch.setattr(log_module, "_TAKEOVER", 0.1)
+    assert "f" not in two_segments.ids
+    two_segments.append(two_segments.lanes[0], rows("f"))
+    assert reopened(two_segments).lanes[0].end == 6
+
+
+def test_low_is_written_before_segments_are_deleted(two_segments: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(two_segments, "_delete", lambda path: None)  # the crash
+    two_segments.release({0: 2})
+    again = reopened(two_segments)
+    assert [each.start for each in again.lanes[0].segments] == [2]
+    assert not (again.lanes[0].folder / f"{0:020}.arrow").exists()
+
+
+def test_a_release_may_be_repeated_and_end_within_a_segment(two_segments: Log) -> None:
+    two_segments.release({0: 3})
+    two_segments.release({0: 1})
+    assert reopened(two_segments).lanes[0].low == 3
+
+
+def test_an_emptied_log_goes_on_counting(two_segments: Log) -> None:
+    two_segments.release({0: 5})
+    assert reopened(two_segments).lanes[0].end == 5
+
+
+class TestIds:
+    def test_kept_until_the_acknowledgement_is_confirmed(self, folder: Path) -> None:
+        journal = opened(folder)
+        group = journal.append(journal.lanes[0], rows("a"))
+        assert "a" in journal.ids
+        journal.ids.acknowledged(group, [], confirmed=True)
+        assert "a" not in journal.ids
+        journal.close()
+        again = opened(folder)
+        assert "a" not in again.ids
+        again.close()
+
+    def test_of_an_unacknowledged_segment_outlive_it(self, two_segments: Log) -> None:
+        two_segments.release({0: 5})
+        again = reopened(two_segments)
+        assert all(each in again.ids for each in "abcde")
+        again.ids.acknowledged(None, ["a", "b"], confirmed=True)
+        assert "a" not in reopened(again).ids
+
+    def test_of_an_unconfirmed_acknowledgement_are_kept_for_the_retention(self, folder: Path) -> None:
+        journal = opened(folder)
+        group = journal.append(journal.lanes[0], rows("a"))
+        journal.ids.acknowledged(group, [], confirmed=False)
+        journal.release({0: 1})
+        journal.close()
+        again = opened(folder)
+        assert "a" in again.ids
+        again.close()
+        short = opened(folder, retention=0.0)
+        until = time.time() + 0.01
+        while time.time() <= until:
+            pass
+        short.ids.acknowledged(None, [], confirmed=False)
+        assert "a" not in short.ids
+        assert not list(folder.glob("lane-0/*.ids"))
+        short.close()

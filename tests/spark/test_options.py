@@ -1,0 +1,100 @@
+from pathlib import Path
+
+import pytest
+
+from jmsbridge.errors import ConfigurationError
+from jmsbridge.spark.options import connect, read_options
+
+GIVEN = {"url": "embedded:", "queue": "orders", "walPath": "/data/log"}
+
+
+def refused(**options: str) -> str:
+    with pytest.raises(ConfigurationError) as caught:
+        read_options(GIVEN | {name.replace("__", "."): value for name, value in options.items()})
+    return str(caught.value)
+
+
+def test_names_arrive_in_lower_case() -> None:
+    options = read_options({name.lower(): value for name, value in GIVEN.items()} | {"maxmessagespertrigger": "7"})
+    assert (options.queue, options.wal_path, options.max_messages_per_trigger) == ("orders", "/data/log", 7)
+
+
+def test_a_segment_is_no_larger_than_a_trigger() -> None:
+    assert read_options(GIVEN | {"maxOffsetsPerTrigger": "50"}).segment_rows == 50
+
+
+def test_durations_are_seconds_or_text() -> None:
+    assert read_options(GIVEN | {"receiveTimeout": "250ms", "dedupRetention": "2"}).receive_timeout == 0.25
+
+
+def test_the_path_of_load_is_the_url() -> None:
+    assert read_options({"path": "embedded:", "queue": "a", "walPath": "/x"}).url == "embedded:"
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"maxMessagePerTrigger": "1"}, "did you mean 'maxMessagesPerTrigger'"),
+        ({"startingOffsets": "earliest"}, "no positions"),
+        ({"receivers": "0"}, "option receivers"),
+        ({"bodyFormat": "xml"}, "option bodyFormat"),
+        ({"topic": "news"}, "either queue or topic"),
+        ({"queue": "topic:news"}, "give topic instead"),
+        ({"jms__prefetsch": "3"}, "did you mean 'prefetch'"),
+        ({"jms__prefetch": "many"}, "prefetch"),
+        ({"clientOptions": "[]"}, "must be a JSON object"),
+        ({"clientOptions": "{"}, "not JSON"),
+    ],
+)
+def test_a_wrong_option_is_refused(options: dict[str, str], text: str) -> None:
+    assert text in refused(**options)
+
+
+def test_an_alias_beside_the_name_with_another_value() -> None:
+    assert "twice" in refused(maxMessagesPerTrigger="1", maxOffsetsPerTrigger="2")
+
+
+@pytest.mark.parametrize("left_out", ["url", "walPath", "queue"])
+def test_what_is_needed(left_out: str) -> None:
+    with pytest.raises(ConfigurationError, match=left_out):
+        read_options({name: value for name, value in GIVEN.items() if name != left_out})
+
+
+def test_a_topic_needs_a_durable_subscription() -> None:
+    with pytest.raises(ConfigurationError, match="subscriptionName"):
+        read_options({"url": "embedded:", "topic": "news", "walPath": "/x"})
+
+
+def test_options_of_the_connection_without_regard_to_case() -> None:
+    options = read_options(GIVEN | {"jms.sendwindow": "5", "clientOptions": '{"prefetch": 3}'})
+    assert options.client_options == '{"prefetch": 3, "send_window": "5"}'
+
+
+class TestSecrets:
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"password": "hunter2"},
+            {"url": "rabbitmq://app:hunter2@host"},
+            {"clientOptions": '{"password": "hunter2"}'},
+        ],
+    )
+    def test_a_visible_password_is_refused_and_not_repeated(self, options: dict[str, str]) -> None:
+        text = refused(**options)
+        assert "passwordEnv" in text
+        assert "hunter2" not in text
+
+    def test_a_password_is_read_when_the_connection_is_made(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        options = read_options(GIVEN | {"user": "app", "passwordEnv": "NOWHERE_SET"})
+        with pytest.raises(ConfigurationError, match="NOWHERE_SET"):
+            connect(options)
+        monkeypatch.setenv("NOWHERE_SET", "hunter2")
+        assert "hunter2" not in repr(options)
+        connect(options).close()
+
+    def test_a_password_in_a_file(self, tmp_path: Path) -> None:
+        options = read_options(GIVEN | {"user": "app", "passwordFile": str(tmp_path / "secret")})
+        with pytest.raises(ConfigurationError, match="passwordFile"):
+            connect(options)
+        (tmp_path / "secret").write_text("hunter2\n")
+        connect(options).close()

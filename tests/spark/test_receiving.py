@@ -1,0 +1,109 @@
+"""Receivers on the embedded file broker, without Spark: into the log, killed at named points, and again."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import jmsbridge
+from jmsbridge.spark.log import Log
+from jmsbridge.spark.options import ReadOptions, read_options
+from jmsbridge.spark.receiving import Drain
+from jmsbridge.spark.slices import rows_of, slices
+
+SENT = 60
+QUEUE = jmsbridge.Queue("orders")
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> ReadOptions:
+    url = f"embedded:{tmp_path / 'broker.db'}"
+    with jmsbridge.connect(url) as connection:
+        session = connection.create_session(True)
+        producer = session.create_producer(QUEUE)
+        for number in range(SENT):
+            message = session.create_text_message(f"body {number}")
+            message.set_int_property("n", number)
+            producer.send(message)
+        session.commit()
+    given = {"url": url, "queue": "orders", "walPath": str(tmp_path / "log"), "maxMessagesPerTrigger": "20"}
+    return read_options(given)
+
+
+def drained(options: ReadOptions) -> Log:
+    """The log after a run that ends when the queue is empty; Spark's part is to say that it has planned all."""
+    journal = Log(Path(str(options.wal_path)), {}, options.receivers, options.dedup_retention)
+    drain = Drain(options, journal)
+    drain.start(available_now=True)
+    try:
+        deadline = time.monotonic() + 30
+        while not (drain.is_finished() and drain.depth() == 0):
+            assert time.monotonic() < deadline
+            assert drain.error is None
+            drain.wait_news({}, time.monotonic() + 0.05)
+            drain.advance({lane.number: lane.end for lane in journal.lanes})
+    finally:
+        drain.stop()
+        journal.close()
+    return journal
+
+
+def rows(journal: Log, columns: Sequence[str], *, inline: bool = False) -> list[dict[str, Any]]:
+    start = {lane.number: lane.low for lane in journal.lanes}
+    end = {lane.number: lane.end for lane in journal.lanes}
+    return list(_rows(slices(journal, start, end, 4, inline=inline), columns))
+
+
+def _rows(tasks: Any, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+    for task in tasks:
+        for part in task:
+            yield from rows_of(part, columns, "text", "fail").to_pylist()
+
+
+@pytest.mark.parametrize("inline", [False, True])
+def test_every_message_is_a_row_in_order(options: ReadOptions, inline: bool) -> None:
+    got = rows(drained(options), ["offset", "body", "properties", "propertyTypes"], inline=inline)
+    assert [row["offset"] for row in got] == list(range(SENT))
+    assert [row["body"] for row in got] == [f"body {number}" for number in range(SENT)]
+    assert got[7]["properties"] == [("n", "7")]
+    assert got[7]["propertyTypes"] == [("n", "int")]
+
+
+def test_tasks_have_about_equal_shares(options: ReadOptions) -> None:
+    journal = drained(options)
+    tasks = slices(journal, {0: 5}, {0: 47}, 4, inline=False)
+    assert [sum(part.count for part in task) for task in tasks] == [11, 11, 11, 9]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from jmsbridge import Session
+from jmsbridge.spark import log, ids, receiving, options
+from jmsbridge.spark.log import Log
+
+die = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)
+point = sys.argv[1]
+if point == "received": Log.append = die
+elif point == "written": log.os.link = die
+elif point == "on disk": Session.commit = die
+elif point == "acknowledged": ids.KeptIds.acknowledged = die
+given = dict(zip(sys.argv[2::2], sys.argv[3::2]))
+chosen = options.read_options(given)
+drain = receiving.Drain(chosen, Log(Path(given["walPath"]), {}, 1, 3600.0))
+drain.start(available_now=True)
+drain.receivers[0].join(30)
+"""
+
+
+@pytest.mark.parametrize("point", ["received", "written", "on disk", "acknowledged"])
+def test_killed_and_started_again(options: ReadOptions, point: str) -> None:
+    given = ["url", options.url, "queue", "orders", "walPath", str(options.wal_path), "maxMessagesPerTrigger", "20"]
+    killed = subprocess.run([sys.executable, "-c", KILLED, point, *given], timeout=50, check=False)
+    assert killed.returncode == -9
+    got = [row["messageId"] for row in rows(drained(options), ["messageId"])]
+    assert len(got) == len(set(got)) == SENT
