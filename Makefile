@@ -22,10 +22,10 @@ demo: $(VENV)/.stamp-run  ## send files through a queue and a topic, on the embe
 test: $(VENV)/.stamp-dev  ## run the tests that need no server, and the contract level on brokers that were fetched
 	@$(PY) -m pytest -q -n 4 --dist worksteal -p tools.unrun -m "not long and not server" $(ARGS)
 
-test-test-spark: $(VENV)/.stamp-spark  ## install Spark (half a gigabyte) and run the tests of the data source
-	@$(PY) -m pytest -q -p tools.unrun tests/spark $(ARGS)
+test-spark: $(VENV)/.stamp-spark  ## install Spark (half a gigabyte) and run the tests of the data source
+	@$(PY) -m pytest -q -p tools.unrun tests/spark integration/spark $(ARGS)
 
-brokers: $(VENV)/.stamp-dev  ## run the other tests: whole suites on real brokers, Java, failing networks
+test-brokers: $(VENV)/.stamp-dev  ## run the other tests: whole suites on real brokers, Java, failing networks
 	@$(PY) -m pytest -q -n 4 --dist worksteal -p tools.unrun -m "server and not long" integration examples $(ARGS)
 
 test-pythons: $(VENV)/.stamp-dev  ## run the tests that need no server on every other Python from 3.11 to 3.14 that is found, at least two

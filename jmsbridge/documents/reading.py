@@ -82,7 +82,7 @@ def _text_message(session: Session, body: Any) -> Message:
 
 def _bytes_message(session: Session, body: Any) -> Message:
     message = session.create_bytes_message()
-    message.write_bytes(from_base64(body))
+    message.write_bytes(body if isinstance(body, bytes) else from_base64(body))
     return message
 
 

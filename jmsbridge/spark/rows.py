@@ -1,0 +1,140 @@
+"""Rows of Spark as messages: the way back of ``schema.row_of``."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from jmsbridge import Message, Session
+from jmsbridge.codecs import javatext
+from jmsbridge.config.suggest import nearest
+from jmsbridge.documents import BadDocument, Outgoing, from_document, from_json
+from jmsbridge.errors import ConfigurationError
+from jmsbridge.spark.schema import types
+from jmsbridge.values import Byte, Double, Float, Int, Long, Short
+
+__all__ = ["BadDocument", "check_columns", "message_of", "rows_of_batch"]
+
+_BODIES = ("body", "value")
+"""The column of the body; the second name is that of Spark's other sources."""
+_WITH_FIELDS = ("map", "stream", "object")
+_HEADERS = {
+    "destination": "jms_destination",
+    "replyTo": "jms_reply_to",
+    "type": "jms_type",
+    "priority": "jms_priority",
+    "deliveryMode": "jms_delivery_mode",
+}
+_TIMES = {"expiration": "jms_expiration", "deliveryTime": "jms_delivery_time"}
+_GROUP_ID = "JMSXGroupID"
+
+
+def check_columns(columns: Mapping[str, str], dedup_id: str | None) -> None:
+    """ConfigurationError unless a message can be made of these columns, given with their types in Spark's words."""
+    own = types()
+    for name, kind in columns.items():
+        if name in _BODIES:
+            if kind not in ("binary", "string"):
+                raise ConfigurationError(f"the column {name} is {kind}; a body is binary or string: cast it")
+        elif name == dedup_id and name not in own:
+            if kind != "string":
+                raise ConfigurationError(f"the column {name} is {kind}; dedupId needs a string: cast it")
+        elif name not in own:
+            raise ConfigurationError(
+                f"a message has no column {name!r}: {nearest(name, own, 'columns')}; "
+                "put values of your own into the map 'properties', or drop the column"
+            )
+        elif kind != own[name]:
+            raise ConfigurationError(f"the column {name} is {kind}, not {own[name]}: cast it")
+    if len(columns.keys() & set(_BODIES)) != 1:
+        raise ConfigurationError(f"the rows need a column 'body' (or 'value'), and have {', '.join(columns)}")
+
+
+def rows_of_batch(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
+    """Each row as values by column; times as milliseconds."""
+    columns = []
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if pa.types.is_timestamp(column.type):
+            column = column.cast(pa.timestamp("ms", tz=column.type.tz), safe=False).cast(pa.int64())
+        columns.append((name, column.to_pylist()))
+    names = [name for name, _ in columns]
+    for values in zip(*(values for _, values in columns), strict=True):
+        yield dict(zip(names, values, strict=True))
+
+
+def message_of(row: Mapping[str, Any], session: Session) -> Outgoing:
+    """The message of a row with its destination and settings; BadDocument says what is wrong with the row."""
+    headers = {header: row.get(name) for name, header in (_HEADERS | _TIMES).items()}
+    headers["jms_correlation_id"] = _correlation_id(row.get("correlationId"))
+    outgoing = from_document({"headers": headers, **_body(row)}, session)
+    try:
+        _set_properties(outgoing.message, row)
+    except (ValueError, TypeError) as error:
+        raise BadDocument(str(error)) from error
+    return outgoing
+
+
+def _body(row: Mapping[str, Any]) -> dict[str, Any]:
+    body = row["body"] if "body" in row else row.get("value")
+    kind = row.get("bodyType") or ("bytes" if isinstance(body, bytes) else "text")
+    if kind == "bytes":
+        return {"kind": kind, "body": body.encode("utf-8") if isinstance(body, str) else body or b""}
+    if isinstance(body, bytes):
+        try:
+            body = body.decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError as error:
+            raise BadDocument(f"the body of a {kind} message is not UTF-8: {error}") from None
+    if kind not in _WITH_FIELDS or body is None:
+        return {"kind": kind, "body": body}
+    try:
+        return {"kind": kind, "body": json.loads(body)}
+    except ValueError as error:
+        raise BadDocument(f"the body of a {kind} message is not JSON: {error}") from None
+
+
+def _correlation_id(text: str | None) -> Any:
+    if text is not None and text.startswith('{"bytes": "') and text.endswith('"}'):
+        return json.loads(text)
+    return text
+
+
+def _set_properties(message: Message, row: Mapping[str, Any]) -> None:
+    kinds = dict(row.get("propertyTypes") or ())
+    properties = dict(row.get("properties") or ())
+    if row.get("groupId") is not None:
+        properties.setdefault(_GROUP_ID, row["groupId"])
+    for name, text in properties.items():
+        if name == "JMSXDeliveryCount":
+            continue  # set by the provider
+        kind = kinds.get(name)
+        message.set_object_property(name, text if kind is None or text is None else _typed(name, kind, text))
+
+
+def _typed(name: str, kind: str, text: str) -> Any:
+    reader = _READERS.get(kind)
+    if reader is None:
+        raise BadDocument(f"the property {name} has the unknown type {kind!r}: {nearest(kind, _READERS, 'types')}")
+    try:
+        return reader(text)
+    except ValueError as error:
+        raise BadDocument(f"the property {name} is {text!r}, which is no {kind}: {error}") from None
+
+
+def _boolean(text: str) -> bool:
+    if text not in ("true", "false"):
+        raise ValueError("it must be true or false")
+    return text == "true"
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "boolean": _boolean,
+    "byte": lambda text: Byte(int(text)),
+    "short": lambda text: Short(int(text)),
+    "int": lambda text: Int(int(text)),
+    "long": lambda text: Long(int(text)),
+    "float": lambda text: Float(javatext.parse_float(text)),
+    "double": lambda text: Double(javatext.parse_double(text)),
+    "string": str,
+    "json": lambda text: from_json(json.loads(text)),
+}
