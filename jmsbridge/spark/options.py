@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
@@ -21,9 +21,21 @@ from jmsbridge.config.suggest import nearest
 from jmsbridge.documents import destination_named
 from jmsbridge.errors import ConfigurationError
 
-__all__ = ["Common", "ReadOptions", "camel", "connect", "read_options"]
+__all__ = [
+    "BrowseOptions",
+    "Common",
+    "ReadOptions",
+    "WriteOptions",
+    "browse_options",
+    "camel",
+    "columns_options",
+    "connect",
+    "read_options",
+    "write_options",
+]
 
 _PASS_THROUGH = "jms."
+_MESSAGE_ID = "messageId"
 _VISIBLE = "options are visible in plans and logs: give passwordEnv or passwordFile instead"
 
 T = TypeVar("T", bound="Common")
@@ -44,15 +56,24 @@ class Common(msgspec.Struct, frozen=True, kw_only=True):
     """Options of the connection as a JSON object; a single one can also be given as ``jms.NAME``."""
 
 
-class ReadOptions(Common, frozen=True, kw_only=True):
-    """The options of ``spark.readStream.format("jms")``."""
+class BrowseOptions(Common, frozen=True, kw_only=True):
+    """The options of ``spark.read.format("jms")``."""
 
     queue: str | None = None
+    selector: str | None = None
+    include_properties: bool = True
+    body_format: Literal["binary", "text"] = "binary"
+    decode_errors: Literal["fail", "null"] = "fail"
+    """With ``bodyFormat=text``: what happens to a body that is not text."""
+
+
+class ReadOptions(BrowseOptions, frozen=True, kw_only=True):
+    """The options of ``spark.readStream.format("jms")``."""
+
     topic: str | None = None
     subscription_name: str | None = None
     """The durable subscription of a topic; without it messages are lost while the query does not run."""
     shared_subscription: bool = False
-    selector: str | None = None
     wal_path: str | None = None
     """The folder of the log: as durable as the checkpoint, and of one query alone."""
     wal_transport: Literal["path", "inline"] = "path"
@@ -72,10 +93,6 @@ class ReadOptions(Common, frozen=True, kw_only=True):
     dedup_retention: Seconds = 3600.0
     """How long ids are kept of messages that the broker may deliver again."""
     fail_on_data_loss: bool = True
-    include_properties: bool = True
-    body_format: Literal["binary", "text"] = "binary"
-    decode_errors: Literal["fail", "null"] = "fail"
-    """With ``bodyFormat=text``: what happens to a body that is not text."""
 
     @property
     def destination(self) -> Destination:
@@ -88,9 +105,51 @@ class ReadOptions(Common, frozen=True, kw_only=True):
         return min(self.max_messages_per_trigger, 10_000)
 
 
+class WriteOptions(Common, frozen=True, kw_only=True):
+    """The options of ``df.write.format("jms")`` and ``df.writeStream.format("jms")``."""
+
+    queue: str | None = None
+    """Where all rows are sent; without queue, topic and destination, the column ``destination`` says it for each."""
+    topic: str | None = None
+    destination: str | None = None
+    """The same in one text: ``orders`` or ``topic:news``."""
+    dedup_id: str = _MESSAGE_ID
+    """The column by whose value a broker that detects duplicates drops a row sent again; ``none``: no column."""
+    duplicate_window: Positive = 20_000
+    """How many ids the broker remembers for each destination: a larger batch is refused."""
+    transacted: bool = False
+    """Whether the rows of a task appear together, up to ``transactionSize`` of them."""
+    transaction_size: Positive = 1000
+    confirm_window: Positive = 500
+    """How many sends of a task may wait for their confirmation by the broker."""
+    confirm_timeout: Timeout = 30.0
+    max_rate: Positive | None = None
+    """How many rows a task sends in a second at most."""
+    ttl: Seconds | None = None
+    """The time to live of every message, 0 for no end, instead of the column ``expiration``."""
+    priority: Annotated[int, msgspec.Meta(ge=0, le=9)] | None = None
+    delivery_mode: Literal["PERSISTENT", "NON_PERSISTENT"] | None = None
+
+    @property
+    def dedup_column(self) -> str | None:
+        """The column whose values are given to the broker; none in transactions, where it may detect no duplicates."""
+        return None if self.transacted or self.dedup_id == "none" else self.dedup_id
+
+    @property
+    def fixed(self) -> Destination | None:
+        """Where all rows are sent; None if each row says it."""
+        if self.topic is not None:
+            return Topic(self.topic)
+        text = self.queue if self.queue is not None else self.destination
+        return None if text is None else destination_named(text)
+
+
 _ALIASES = {"maxoffsetspertrigger": "maxmessagespertrigger", "path": "url"}
+_OF_SPARK = ("checkpointlocation",)
+"""Options of a query that Spark gives to its sink, too."""
 _ELSEWHERE = {
     "password": _VISIBLE,
+    "mode": "spark.read shows what is in a queue, and consumes nothing: jmsbridge.spark.pipelines.drain consumes",
     "startingoffsets": "a queue has no positions: it is read from its head, and what was read is gone from it",
     "endingoffsets": "a queue has no positions: Trigger.AvailableNow ends with what is there",
 }
@@ -115,6 +174,43 @@ def read_options(given: Mapping[str, str]) -> ReadOptions:
         raise ConfigurationError(
             "walPath is missing: a stream of a queue needs a folder for its log, as durable as the checkpoint"
         )
+    return options
+
+
+def browse_options(given: Mapping[str, str]) -> BrowseOptions:
+    """The options of a batch read; ConfigurationError says what is wrong, and names the nearest option."""
+    streaming = {camel(name).lower() for name in ReadOptions.__struct_fields__}
+    streaming -= {camel(name).lower() for name in BrowseOptions.__struct_fields__}
+    for key in given:
+        if key.lower() == "topic":
+            raise ConfigurationError("a topic holds no messages that could be shown: read it with spark.readStream")
+        if _ALIASES.get(key.lower(), key.lower()) in streaming:
+            raise ConfigurationError(
+                f"option {key} belongs to spark.readStream: spark.read shows what is in a queue and consumes nothing"
+            )
+    options = _converted(BrowseOptions, given)
+    if options.queue is None:
+        raise ConfigurationError("option queue is missing: it says which queue is shown")
+    if not isinstance(destination_named(options.queue), Queue):
+        raise ConfigurationError(f"queue is {options.queue!r}, which is a topic: it holds no messages to show")
+    return options
+
+
+def columns_options(given: Mapping[str, str]) -> BrowseOptions:
+    """What decides the columns, before it is known whether a stream or a batch is read."""
+    return _converted(ReadOptions, given)
+
+
+def write_options(given: Mapping[str, str]) -> WriteOptions:
+    """The options of a sink; ConfigurationError says what is wrong, and names the nearest option."""
+    ours = {key: value for key, value in given.items() if key.lower() not in _OF_SPARK}
+    options = _converted(WriteOptions, ours)
+    if sum(each is not None for each in (options.queue, options.topic, options.destination)) > 1:
+        raise ConfigurationError("give one of queue, topic and destination")
+    if options.queue is not None and not isinstance(options.fixed, Queue):
+        raise ConfigurationError(f"queue is {options.queue!r}, which is a topic: give topic instead")
+    if options.transacted and options.dedup_id not in (_MESSAGE_ID, "none"):
+        raise ConfigurationError("give transacted or dedupId, not both: brokers detect no duplicates in transactions")
     return options
 
 

@@ -1,14 +1,29 @@
 """The data source ``jms`` of PySpark."""
 
 from collections.abc import Sequence
-from typing import Any
 
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+)
 from pyspark.sql.types import StructType
 
-from jmsbridge.errors import ConfigurationError, UnsupportedFeatureException
-from jmsbridge.spark.options import ReadOptions, read_options
+from jmsbridge.errors import ConfigurationError
+from jmsbridge.spark.options import (
+    BrowseOptions,
+    WriteOptions,
+    browse_options,
+    columns_options,
+    read_options,
+    write_options,
+)
+from jmsbridge.spark.rows import check_columns
 from jmsbridge.spark.schema import ddl, types
+from jmsbridge.spark.showing import JmsReader
+from jmsbridge.spark.sink import JmsStreamWriter, JmsWriter
 from jmsbridge.spark.stream import JmsStreamReader
 
 __all__ = ["JmsDataSource"]
@@ -24,7 +39,7 @@ class JmsDataSource(DataSource):
 
     def schema(self) -> str:
         """All columns; a stream may be given a schema with some of them."""
-        options = read_options(self.options)
+        options = columns_options(self.options)
         return ddl(options.body_format, options.include_properties)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
@@ -32,12 +47,28 @@ class JmsDataSource(DataSource):
         options = read_options(self.options)
         return JmsStreamReader(options, _columns(options, schema))
 
-    def reader(self, schema: StructType) -> Any:
-        """Not yet: batch reading browses."""
-        raise UnsupportedFeatureException("format('jms') can be read as a stream only: use spark.readStream")
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """What is in a queue; it stays there."""
+        options = browse_options(self.options)
+        return JmsReader(options, _columns(options, schema))
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        """Sends the rows of a DataFrame; only mode "append": nothing is removed from a queue."""
+        return JmsWriter(self._write_options(schema, overwrite))
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        """Sends the rows of a stream; only in output mode "append"."""
+        return JmsStreamWriter(self._write_options(schema, overwrite))
+
+    def _write_options(self, schema: StructType, overwrite: bool) -> WriteOptions:
+        if overwrite:
+            raise ConfigurationError('rows can only be added to a queue: use mode("append"), outputMode("append")')
+        options = write_options(self.options)
+        check_columns({field.name: field.dataType.simpleString() for field in schema}, options.dedup_column)
+        return options
 
 
-def _columns(options: ReadOptions, schema: StructType) -> Sequence[str]:
+def _columns(options: BrowseOptions, schema: StructType) -> Sequence[str]:
     own = types(options.body_format, options.include_properties)
     for field in schema:
         kind = field.dataType.simpleString()

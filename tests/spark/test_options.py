@@ -2,8 +2,9 @@ from pathlib import Path
 
 import pytest
 
+import jmsbridge
 from jmsbridge.errors import ConfigurationError
-from jmsbridge.spark.options import connect, read_options
+from jmsbridge.spark.options import browse_options, connect, read_options, write_options
 
 GIVEN = {"url": "embedded:", "queue": "orders", "walPath": "/data/log"}
 
@@ -98,3 +99,52 @@ class TestSecrets:
             connect(options)
         (tmp_path / "secret").write_text("hunter2\n")
         connect(options).close()
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"topic": "news"}, "one of queue, topic and destination"),
+        ({"queue": "topic:news"}, "give topic instead"),
+        ({"confirmWindows": "1"}, "did you mean 'confirmWindow'"),
+        ({"walPath": "/x"}, "unknown option 'walPath'"),
+        ({"transacted": "true", "dedupId": "key"}, "transacted or dedupId"),
+        ({"priority": "10"}, "option priority"),
+        ({"password": "hunter2"}, "passwordEnv"),
+    ],
+)
+def test_a_wrong_option_of_the_sink_is_refused(options: dict[str, str], text: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        write_options({"url": "embedded:", "queue": "orders"} | options)
+    assert text in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_options_of_the_sink() -> None:
+    options = write_options({"url": "embedded:", "checkpointLocation": "/c", "ttl": "5m", "CONFIRMTIMEOUT": "250ms"})
+    assert (options.fixed, options.ttl, options.confirm_timeout) == (None, 300.0, 0.25)
+    assert options.dedup_column == "messageId"
+    assert write_options({"url": "embedded:", "topic": "news"}).fixed == jmsbridge.Topic("news")
+    assert write_options({"url": "embedded:", "destination": "topic:news"}).fixed == jmsbridge.Topic("news")
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"topic": "news"}, "spark.readStream"),
+        ({"queue": "topic:news"}, "no messages to show"),
+        ({"walPath": "/x"}, "belongs to spark.readStream"),
+        ({"maxOffsetsPerTrigger": "/x"}, "belongs to spark.readStream"),
+        ({"mode": "consume"}, "drain"),
+        ({"selektor": "a = 1"}, "did you mean 'selector'"),
+    ],
+)
+def test_a_wrong_option_of_a_batch_read_is_refused(options: dict[str, str], text: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        browse_options({"url": "embedded:", "queue": "orders"} | options)
+    assert text in str(caught.value)
+
+
+def test_a_batch_read_needs_a_queue() -> None:
+    with pytest.raises(ConfigurationError, match="option queue is missing"):
+        browse_options({"url": "embedded:"})
