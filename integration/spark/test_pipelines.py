@@ -1,0 +1,233 @@
+"""The pipelines as real jobs on embedded file brokers; the command line in processes of its own."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import jmsbridge
+from jmsbridge import Message, Session
+from jmsbridge.documents import to_document
+from jmsbridge.errors import ConfigurationError
+from jmsbridge.spark import pipelines
+from jmsbridge.spi import DEAD_LETTER_ORIGIN, DEAD_LETTER_REASON
+
+pytestmark = pytest.mark.timeout(300)  # the first test starts Java
+
+SENT = 40
+
+
+@pytest.fixture
+def urls(tmp_path: Path) -> tuple[str, str]:
+    """Two brokers; the first has messages of every kind."""
+    here, there = (f"embedded:{tmp_path / name}.db" for name in ("here", "there"))
+    with jmsbridge.connect(here) as connection:
+        session = connection.create_session(True)
+        producer = session.create_producer(jmsbridge.Queue("orders"))
+        for number in range(SENT):
+            message = _message(session, number)
+            message.set_int_property("n", number)
+            message.set_string_property("region", "eu" if number % 2 else "us")
+            message.jms_correlation_id = f"c-{number}"
+            producer.send(message, priority=number % 10)
+        session.commit()
+    return here, there
+
+
+def _message(session: Session, number: int) -> Message:
+    kind = number % 5
+    if kind == 0:
+        fields = session.create_map_message()
+        fields.set_short("amount", number)
+        return fields
+    if kind == 1:
+        data = session.create_bytes_message()
+        data.write_bytes(bytes([number, 255]))
+        return data
+    if kind == 2:
+        stream = session.create_stream_message()
+        stream.write_long(number)
+        return stream
+    return session.create_object_message([number]) if kind == 3 else session.create_text_message(f"text {number}")
+
+
+def documents(url: str, queue: str = "orders") -> dict[int, dict[str, Any]]:
+    """The messages of a queue by their number, without what the provider sets."""
+    found = {}
+    with jmsbridge.connect(url) as connection:
+        for message in connection.create_session().create_browser(jmsbridge.Queue(queue)):
+            document = to_document(message)
+            for name in ("jms_message_id", "jms_timestamp", "jms_delivery_time"):
+                document["headers"].pop(name, None)
+            number = message.get_int_property("n")
+            assert number not in found
+            found[number] = document
+    return found
+
+
+def ended(query: Any) -> None:
+    assert query.awaitTermination(120)
+    assert query.exception() is None
+
+
+def test_a_bridge_keeps_everything(spark: Any, urls: tuple[str, str], tmp_path: Path) -> None:
+    here, there = urls
+    before = documents(here)
+    source = {"url": here, "queue": "orders", "maxMessagesPerTrigger": 15}
+    for _ in range(2):
+        ended(pipelines.bridge(spark, source, {"url": there}, root=str(tmp_path / "job")))
+    assert documents(there) == before
+    assert not documents(here)
+
+
+@pytest.mark.parametrize("transform", ["SELECT * FROM messages WHERE properties['region'] = 'eu'", "function"])
+def test_a_bridge_changes_messages(spark: Any, urls: tuple[str, str], tmp_path: Path, transform: str) -> None:
+    here, there = urls
+    chosen = transform if transform != "function" else lambda frame: frame.where("properties['region'] = 'eu'")
+    sink = {"url": there, "queue": "eu"}
+    ended(pipelines.bridge(spark, {"url": here, "queue": "orders"}, sink, root=str(tmp_path / "job"), transform=chosen))
+    assert sorted(documents(there, "eu")) == [number for number in range(SENT) if number % 2]
+
+
+def test_a_bridge_whose_batches_are_too_large_for_exactness_is_refused(spark: Any, tmp_path: Path) -> None:
+    source = {"url": "embedded:", "queue": "orders", "maxMessagesPerTrigger": 30_000}
+    with pytest.raises(ConfigurationError, match=r"30000.*only 20000 ids"):
+        pipelines.bridge(spark, source, {"url": "embedded:"}, root=str(tmp_path))
+
+
+def test_an_archive_is_replayed(spark: Any, urls: tuple[str, str], tmp_path: Path) -> None:
+    here, there = urls
+    before = documents(here)
+    archived = str(tmp_path / "archive")
+    ended(pipelines.archive(spark, {"url": here, "queue": "orders"}, archived, root=str(tmp_path / "a")))
+    assert not documents(here)
+    folders = [path.name for path in Path(archived).glob("date=*/destination=*")]
+    assert len(folders) >= 1
+    assert pipelines.replayed(spark, archived, "priority = 3").count() == SENT // 10
+    for _ in range(2):  # the second run finds nothing new
+        ended(pipelines.replay(spark, archived, {"url": there}, root=str(tmp_path / "r"), where="priority < 5"))
+    kept = {number: each for number, each in before.items() if number % 10 < 5}
+    assert documents(there) == kept
+
+
+def test_a_drain_gives_batches(spark: Any, urls: tuple[str, str], tmp_path: Path) -> None:
+    got: dict[int, int] = {}
+    source = {"url": urls[0], "queue": "orders", "maxMessagesPerTrigger": 15}
+    ended(pipelines.drain(spark, source, lambda rows, number: got.update({number: rows.count()}), root=str(tmp_path)))
+    assert got == {0: 15, 1: 15, 2: 10}
+
+
+def test_an_analysis_counts_by_time_and_property(spark: Any, urls: tuple[str, str], tmp_path: Path) -> None:
+    here, to = urls[0], str(tmp_path / "table")
+    settings: dict[str, Any] = {"by": ["region"], "value": "n", "window": "1 second", "delay": "0 seconds"}
+    source = {"url": here, "queue": "orders"}
+    ended(pipelines.analyse(spark, source, to, root=str(tmp_path / "job"), **settings))
+    time.sleep(2)  # sleep: until the windows of the first messages are over
+    with jmsbridge.connect(here) as connection:  # a later message, which ends the windows before it
+        session = connection.create_session()
+        session.create_producer(jmsbridge.Queue("orders")).send(session.create_text_message("later"))
+    ended(pipelines.analyse(spark, source, to, root=str(tmp_path / "job"), **settings))
+    totals = spark.read.parquet(to).groupBy("region").sum("count", "sum").collect()
+    numbers = {"us": range(0, SENT, 2), "eu": range(1, SENT, 2)}
+    assert {row[0]: (row[1], row[2]) for row in totals} == {
+        region: (len(each), float(sum(each))) for region, each in numbers.items()
+    }
+
+
+@pytest.fixture
+def letters(tmp_path: Path) -> str:
+    url = f"embedded:{tmp_path / 'letters.db'}"
+    with jmsbridge.connect(url) as connection:
+        session = connection.create_session()
+        producer = session.create_producer(jmsbridge.Queue("dead"))
+        for number in range(3):
+            message = session.create_text_message("x")
+            message.set_string_property(DEAD_LETTER_ORIGIN, "queue:orders" if number else "queue:other")
+            message.set_string_property(DEAD_LETTER_REASON, "too often")
+            producer.send(message)
+    return url
+
+
+def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-m", "jmsbridge.spark", *arguments]
+    return subprocess.run(line, capture_output=True, text=True, timeout=200, check=False)
+
+
+def test_the_command_reports_dead_letters(letters: str) -> None:
+    done = command("dlq-report", "--from", letters, "--queue", "dead", "--json")
+    assert done.returncode == 0, done.stderr
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(row["origin"], row["reason"], row["count"]) for row in found] == [
+        ("queue:orders", "too often", 2),
+        ("queue:other", "too often", 1),
+    ]
+
+
+def test_a_job_file_moves_messages_and_says_how_many(urls: tuple[str, str], tmp_path: Path) -> None:
+    here, there = urls
+    before = documents(here)
+    job = tmp_path / "job.toml"
+    job.write_text(
+        f'pipeline = "bridge"\nroot = "{tmp_path}/root"\n'
+        f'[source]\nurl = "{here}"\nqueue = "orders"\n[sink]\nurl = "{there}"\n'
+    )
+    done = command("run", str(job))
+    assert done.returncode == 0, done.stderr
+    assert f"{SENT} moved" in done.stderr
+    assert documents(there) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('pipeline = "brigde"', "brigde"),
+        ('pipeline = "bridge"\nroot = "/x"\n[source]\n', "sink"),
+        ('pipeline = "archive"\nroot = "/x"\nto = "/y"\nroots = 1\n[source]\n', "roots"),
+        ("pipeline = ", "job.toml"),
+    ],
+)
+def test_a_wrong_job_file_is_refused(text: str, problem: str, tmp_path: Path) -> None:
+    from jmsbridge.spark.jobs import job_of
+
+    path = tmp_path / "job.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigurationError, match=problem):
+        job_of(path)
+
+
+def test_a_wrong_option_ends_the_command_with_2(tmp_path: Path) -> None:
+    root = str(tmp_path / "root")
+    done = command("archive", "--from", "embedded:", "--to", str(tmp_path / "a"), "--root", root, "-o", "que=orders")
+    assert done.returncode == 2, done.stderr
+    assert "did you mean 'queue'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_an_endless_job_stops_and_goes_on(urls: tuple[str, str], tmp_path: Path, ending: signal.Signals) -> None:
+    here, there = urls
+    before = documents(here)
+    line = ["bridge", "--from", here, "-q", "orders", "--to", there, "--root", str(tmp_path / "root")]
+    with subprocess.Popen(
+        [sys.executable, "-m", "jmsbridge.spark", *line, "--trigger", "0 seconds"],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as running:
+        deadline = time.monotonic() + 120
+        while not Path(there.removeprefix("embedded:")).exists():
+            assert time.monotonic() < deadline
+            assert running.poll() is None
+            time.sleep(0.2)  # sleep: between two looks at another process
+        os.kill(running.pid, ending)
+        _, said = running.communicate(timeout=120)
+    assert running.returncode == 130, said
+    assert "moved" in said
+    assert command(*line).returncode == 0
+    assert documents(there) == before

@@ -1,0 +1,240 @@
+"""Pipelines as jobs: from the command line or a TOML file, with progress, until they end or Ctrl-C."""
+
+import os
+import re
+import signal
+import sys
+import threading
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from jmsbridge.cli.printing import print_json
+from jmsbridge.cli.progress import counting
+from jmsbridge.cli.running import OK, note, reporting
+from jmsbridge.cli.tables import print_rows
+from jmsbridge.errors import ConfigurationError, JMSException
+from jmsbridge.spark import pipelines
+from jmsbridge.spark.pipelines import AVAILABLE_NOW
+
+__all__ = ["Analyse", "Archive", "Bridge", "DlqReport", "Drain", "Job", "Replay", "job_of", "run"]
+
+_POLL = 0.5
+_CAUSE = re.compile(r"^jmsbridge\.(?:[a-z_]+\.)*(\w+): (.+)$", re.MULTILINE)
+
+
+class Job(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, tag_field="pipeline"):
+    """What all jobs share. The names in a file are those of the fields."""
+
+    verb: ClassVar[str] = ""
+    """What the job has done with each message."""
+
+    def start(self, spark: SparkSession) -> StreamingQuery | None:
+        """Start the query; None if there is nothing to wait for, since the job has printed what it found."""
+        raise NotImplementedError
+
+
+class _Reading(Job, kw_only=True):
+    source: dict[str, Any]
+    """Options of ``spark.readStream.format("jms")``, without walPath."""
+    root: str
+    """The folder of the job's log and checkpoint."""
+    trigger: str = AVAILABLE_NOW
+
+
+class Bridge(_Reading, kw_only=True, tag="bridge"):
+    """``pipelines.bridge``."""
+
+    verb = "moved"
+    sink: dict[str, Any]
+    transform: str | None = None
+
+    def start(self, spark: SparkSession) -> StreamingQuery:
+        """See ``pipelines.bridge``."""
+        return pipelines.bridge(
+            spark, self.source, self.sink, root=self.root, transform=self.transform, trigger=self.trigger
+        )
+
+
+class Archive(_Reading, kw_only=True, tag="archive"):
+    """``pipelines.archive``."""
+
+    verb = "archived"
+    to: str
+
+    def start(self, spark: SparkSession) -> StreamingQuery:
+        """See ``pipelines.archive``."""
+        return pipelines.archive(spark, self.source, self.to, root=self.root, trigger=self.trigger)
+
+
+class Drain(_Reading, kw_only=True, tag="drain"):
+    """Consumes a queue into files of a format, in one folder."""
+
+    verb = "drained"
+    to: str
+    format: str = "parquet"
+
+    def start(self, spark: SparkSession) -> StreamingQuery:
+        """See ``pipelines.drained_to``."""
+        return pipelines.drained_to(spark, self.source, self.to, self.format, root=self.root, trigger=self.trigger)
+
+
+class Analyse(_Reading, kw_only=True, tag="analyse"):
+    """``pipelines.analyse``."""
+
+    verb = "analysed"
+    to: str
+    by: list[str] = []
+    value: str | None = None
+    window: str = "1 hour"
+    delay: str = "10 minutes"
+
+    def start(self, spark: SparkSession) -> StreamingQuery:
+        """See ``pipelines.analyse``."""
+        return pipelines.analyse(
+            spark,
+            self.source,
+            self.to,
+            root=self.root,
+            by=self.by,
+            value=self.value,
+            window=self.window,
+            delay=self.delay,
+            trigger=self.trigger,
+        )
+
+
+class Replay(Job, kw_only=True, tag="replay"):
+    """``pipelines.replay``."""
+
+    verb = "sent"
+    archived: str
+    sink: dict[str, Any]
+    root: str | None = None
+    where: str | None = None
+    rate: int | None = None
+    dry_run: bool = False
+
+    def start(self, spark: SparkSession) -> StreamingQuery | None:
+        """See ``pipelines.replay``; with ``dry_run`` prints how many messages it would send to where."""
+        if self.dry_run:
+            counts = pipelines.replayed(spark, self.archived, self.where).groupBy("destination").count()
+            _print(counts.orderBy("destination"), as_json=False)
+            return None
+        if self.root is None:
+            raise ConfigurationError("root is missing: the folder in which the job notes what it has sent")
+        return pipelines.replay(spark, self.archived, self.sink, root=self.root, where=self.where, rate=self.rate)
+
+
+class DlqReport(Job, kw_only=True, tag="dlq-report"):
+    """``pipelines.dlq_report``."""
+
+    source: dict[str, Any]
+    json: bool = False
+
+    def start(self, spark: SparkSession) -> None:
+        """Print the report."""
+        _print(pipelines.dlq_report(spark, self.source), as_json=self.json)
+
+
+def job_of(path: Path) -> Job:
+    """The job of a TOML file; ConfigurationError says what is wrong with it."""
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        return msgspec.convert(document, Bridge | Archive | Replay | Drain | DlqReport | Analyse)
+    except OSError as error:
+        raise ConfigurationError(f"cannot read {str(path)!r}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise ConfigurationError(f"{path}: {error}") from None
+
+
+def run(job: Job) -> int:
+    """Run a job in the session of the environment, as ``spark-submit`` sets it up."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    with _explained():
+        spark = SparkSession.builder.appName(f"jmsbridge {type(job).__name__.lower()}").getOrCreate()
+        try:
+            query = job.start(spark)
+            if query is not None:
+                _wait(query, job.verb)
+        finally:
+            spark.stop()
+    return OK
+
+
+def _wait(query: StreamingQuery, verb: str) -> None:
+    """Show progress until the query ends; Ctrl-C and SIGTERM stop it, and the next run goes on from there."""
+    progress = _Progress()
+
+    def report(whole: bool) -> None:
+        progress.add(query)
+        note(f"{'' if whole else 'at least '}{progress.rows} {verb}{progress.guarantee}")
+
+    with reporting(report), counting(verb) as show, _stopping():
+        try:
+            while not query.awaitTermination(_POLL):
+                progress.add(query)
+                show(progress.rows)
+        finally:
+            query.stop()
+
+
+class _Progress:
+    def __init__(self) -> None:
+        self.rows = 0
+        self.guarantee = ""
+        self._seen = -1
+
+    def add(self, query: StreamingQuery) -> None:
+        """Add the batches that have ended since the last call."""
+        for each in query.recentProgress:
+            if each.batchId > self._seen:
+                self._seen = each.batchId
+                self.rows += each.numInputRows
+            latest = msgspec.json.decode(each.sources[0].latestOffset or "null")
+            if isinstance(latest, dict) and "guarantee" in latest:
+                self.guarantee = f", received {latest['guarantee']}"
+
+
+@contextmanager
+def _stopping() -> Iterator[None]:
+    """SIGTERM as Ctrl-C, while a job runs."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """The errors of Spark as those of jmsbridge, without Java's and Python's traces."""
+    try:
+        yield
+    except PySparkException as error:
+        causes = _CAUSE.findall(str(error))
+        if not causes:
+            raise JMSException(str(error).partition("\n")[0]) from error
+        name, text = causes[-1]
+        raise (ConfigurationError if name == "ConfigurationError" else JMSException)(text) from error
+
+
+def _print(rows: DataFrame, *, as_json: bool) -> None:
+    found = [tuple(row) for row in rows.collect()]
+    if as_json:
+        for row in found:
+            texts = [each.isoformat() if isinstance(each, datetime) else each for each in row]
+            print_json(dict(zip(rows.columns, texts, strict=True)))
+    else:
+        print_rows(rows.columns, [tuple("-" if each is None else each for each in row) for row in found])

@@ -1,0 +1,204 @@
+"""Ready pipelines over ``format("jms")``. Each keeps its log and checkpoint together in ``root`` and can be restarted.
+
+A pipeline that is stopped or killed continues where it was when it is started with the same ``root``.
+"""
+
+import importlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
+
+from jmsbridge.errors import ConfigurationError
+from jmsbridge.spark.options import read_options, write_options
+from jmsbridge.spi import DEAD_LETTER_ORIGIN, DEAD_LETTER_REASON
+
+__all__ = [
+    "AVAILABLE_NOW",
+    "Options",
+    "Transform",
+    "analyse",
+    "archive",
+    "bridge",
+    "dlq_report",
+    "drain",
+    "drained_to",
+    "replay",
+    "replayed",
+]
+
+AVAILABLE_NOW = "available-now"
+"""The trigger of a run that ends with what is in the queue when it starts; others are intervals: ``10 seconds``."""
+
+Options = Mapping[str, Any]
+Transform = Callable[[DataFrame], DataFrame] | str
+"""A function, its name as ``module:function``, or a query in SQL over the view ``messages``."""
+
+_FUNCTION = re.compile(r"[\w.]+:\w+")
+
+
+def bridge(
+    spark: SparkSession,
+    source: Options,
+    sink: Options,
+    *,
+    root: str,
+    transform: Transform | None = None,
+    trigger: str = AVAILABLE_NOW,
+) -> StreamingQuery:
+    """Move the messages of a queue or durable subscription to another broker, as they are or changed.
+
+    Without a queue or topic in ``sink`` each goes to the destination of the same name.
+    """
+    target = _texts(sink)
+    options, limits = write_options(target), read_options(_with_log(source, root))
+    if options.dedup_column is not None and limits.max_messages_per_trigger > options.duplicate_window:
+        raise ConfigurationError(
+            f"maxMessagesPerTrigger is {limits.max_messages_per_trigger}, but the broker remembers only "
+            f"{options.duplicate_window} ids (duplicateWindow): use smaller batches"
+        )
+    messages = _messages(spark, source, root)
+    rows = messages if transform is None else _transformed(spark, messages, transform)
+    return _start(rows.writeStream.format("jms").options(**target), root, trigger)
+
+
+def archive(
+    spark: SparkSession, source: Options, to: str, *, root: str, trigger: str = AVAILABLE_NOW
+) -> StreamingQuery:
+    """Move messages into Parquet files at ``to``, in folders by date and destination, each exactly once."""
+    sent = F.coalesce(F.col("timestamp"), F.current_timestamp())
+    rows = _messages(spark, source, root).withColumn("date", F.to_date(sent))
+    writer = rows.writeStream.format("parquet").option("path", to).partitionBy("date", "destination")
+    return _start(writer, root, trigger)
+
+
+def replayed(spark: SparkSession, archived: str, where: str | None = None) -> DataFrame:
+    """What ``replay`` would send, as a batch."""
+    return _chosen(spark.read.parquet(archived), where)
+
+
+def replay(
+    spark: SparkSession,
+    archived: str,
+    sink: Options,
+    *,
+    root: str,
+    where: str | None = None,
+    rate: int | None = None,
+) -> StreamingQuery:
+    """Send archived messages, file by file, those for which ``where`` holds, at most ``rate`` a second.
+
+    With the same ``root``, a later run sends what was archived since.
+    """
+    target = _texts(sink) | ({} if rate is None else {"maxRate": str(rate)})
+    write_options(target)
+    schema = spark.read.parquet(archived).schema
+    files = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(archived)
+    rows = _chosen(files, where).coalesce(1)
+    return _start(rows.writeStream.format("jms").options(**target), root, AVAILABLE_NOW)
+
+
+def drain(spark: SparkSession, source: Options, each: Callable[[DataFrame, int], None], *, root: str) -> StreamingQuery:
+    """Consume what is in a queue now: ``each`` gets it in batches, each with its number.
+
+    After a failure the last batch comes again with the same number and rows.
+    """
+    return _start(_messages(spark, source, root).writeStream.foreachBatch(each), root, AVAILABLE_NOW)
+
+
+def drained_to(
+    spark: SparkSession, source: Options, to: str, form: str, *, root: str, trigger: str = AVAILABLE_NOW
+) -> StreamingQuery:
+    """``drain`` into files of this format in one folder, each message exactly once."""
+    rows = _messages(spark, source, root)
+    return _start(rows.writeStream.format(form).option("path", to), root, trigger)
+
+
+def dlq_report(spark: SparkSession, source: Options) -> DataFrame:
+    """The dead letters of a queue by origin and reason: how many, and since when. They stay in the queue."""
+    letters = spark.read.format("jms").options(**_texts(source)).load()
+    properties = F.col("properties")
+    return (
+        letters.groupBy(properties[DEAD_LETTER_ORIGIN].alias("origin"), properties[DEAD_LETTER_REASON].alias("reason"))
+        .agg(F.count("*").alias("count"), F.min("timestamp").alias("oldest"), F.max("timestamp").alias("newest"))
+        .orderBy(F.desc("count"), "origin", "reason")
+    )
+
+
+def analyse(  # size: one parameter per setting of the aggregation
+    spark: SparkSession,
+    source: Options,
+    to: str,
+    *,
+    root: str,
+    by: Sequence[str] = (),
+    value: str | None = None,
+    window: str = "1 hour",
+    delay: str = "10 minutes",
+    trigger: str = AVAILABLE_NOW,
+) -> StreamingQuery:
+    """Count messages by time window and by properties ``by``, into Parquet files at ``to``.
+
+    ``value`` names a property whose sum, least, greatest and mean are added. A window is written, once, when a message
+    is seen that was sent ``delay`` after its end; messages that come later than that are left out.
+    """
+    rows = _messages(spark, source, root).withWatermark("timestamp", delay)
+    properties = F.col("properties")
+    keys = [F.window("timestamp", window).alias("window"), *(properties[name].alias(name) for name in by)]
+    found: list[Column] = [F.count("*").alias("count")]
+    if value is not None:
+        number = properties[value].try_cast("double")
+        found += [F.sum(number).alias("sum"), F.min(number).alias("min"), F.max(number).alias("max")]
+        found.append(F.avg(number).alias("mean"))
+    table = rows.groupBy(*keys).agg(*found)
+    start, end = F.col("window.start").alias("start"), F.col("window.end").alias("end")
+    flat = table.select(start, end, *(column for column in table.columns if column != "window"))
+    return _start(flat.writeStream.format("parquet").option("path", to), root, trigger)
+
+
+def _messages(spark: SparkSession, source: Options, root: str) -> DataFrame:
+    return spark.readStream.format("jms").options(**_with_log(source, root)).load()
+
+
+def _with_log(source: Options, root: str) -> dict[str, str]:
+    given = _texts(source)
+    if any(name.lower() == "walpath" for name in given):
+        raise ConfigurationError("leave out walPath: a pipeline keeps its log in root, beside its checkpoint")
+    return {**given, "walPath": f"{root}/log"}
+
+
+def _start(writer: DataStreamWriter, root: str, trigger: str) -> StreamingQuery:
+    writer = writer.option("checkpointLocation", f"{root}/checkpoint")
+    if trigger == AVAILABLE_NOW:
+        return writer.trigger(availableNow=True).start()
+    return writer.trigger(processingTime=trigger).start()
+
+
+def _transformed(spark: SparkSession, messages: DataFrame, transform: Transform) -> DataFrame:
+    if not isinstance(transform, str):
+        return transform(messages)
+    if _FUNCTION.fullmatch(transform):
+        return _function(transform)(messages)
+    messages.createOrReplaceTempView("messages")
+    return spark.sql(transform)
+
+
+def _function(name: str) -> Callable[[DataFrame], DataFrame]:
+    module, _, function = name.partition(":")
+    try:
+        found: Callable[[DataFrame], DataFrame] = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError) as error:
+        raise ConfigurationError(f"transform {name!r} cannot be imported: {error}") from None
+    return found
+
+
+def _chosen(rows: DataFrame, where: str | None) -> DataFrame:
+    return (rows if where is None else rows.where(where)).drop("date")
+
+
+def _texts(options: Options) -> dict[str, str]:
+    """Options as texts, as Spark wants them: true and false in lower case."""
+    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in options.items()}
