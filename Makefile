@@ -26,7 +26,7 @@ test-spark: $(VENV)/.stamp-spark  ## install Spark (half a gigabyte) and run the
 	@$(PY) -m pytest -q -p tools.unrun tests/spark integration/spark $(ARGS)
 
 test-brokers: $(VENV)/.stamp-dev  ## run the other tests: whole suites on real brokers, Java, failing networks
-	@$(PY) -m pytest -q -n 4 --dist worksteal -p tools.unrun -m "server and not long" integration examples $(ARGS)
+	@$(PY) -m pytest -q -n 4 --dist worksteal -p tools.unrun -m "server and not long" --ignore integration/spark integration examples $(ARGS)
 
 test-pythons: $(VENV)/.stamp-dev  ## run the tests that need no server on every other Python from 3.11 to 3.14 that is found, at least two
 	@$(PY) -m tools.pythons $(ARGS)

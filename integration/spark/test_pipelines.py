@@ -18,7 +18,7 @@ from jmsbridge.errors import ConfigurationError
 from jmsbridge.spark import pipelines
 from jmsbridge.spi import DEAD_LETTER_ORIGIN, DEAD_LETTER_REASON
 
-pytestmark = pytest.mark.timeout(300)  # the first test starts Java
+pytestmark = [pytest.mark.server, pytest.mark.timeout(300)]  # the first test starts Java
 
 SENT = 40
 

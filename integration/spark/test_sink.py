@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 import jmsbridge
 
-pytestmark = pytest.mark.timeout(300)  # the first test starts Java
+pytestmark = [pytest.mark.server, pytest.mark.timeout(300)]  # the first test starts Java
 
 ROWS = 1000
 

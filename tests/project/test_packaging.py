@@ -18,6 +18,7 @@ from jmsbridge.spi import registry
 from tools.laws.source import ROOT
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+TOP = ["jmsbridge", "pyspark_jms"]
 BACKENDS = sorted(path.name for path in (ROOT / "backends").iterdir() if (path / "__init__.py").is_file())
 
 
@@ -32,8 +33,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
 
 def test_one_wheel_with_every_package(wheel: zipfile.ZipFile) -> None:
     names = set(wheel.namelist())
-    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"jmsbridge", *BACKENDS}
-    for package in ("jmsbridge", *BACKENDS):
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {*TOP, *BACKENDS}
+    for package in (*TOP, *BACKENDS):
         assert {f"{package}/__init__.py", f"{package}/py.typed"} <= names
     for path in ("jmsbridge/testing/suite/__init__.py", "jmsbridge/testing/plugin.py", "jmsbridge/demo/__main__.py"):
         assert path in names
@@ -42,7 +43,7 @@ def test_one_wheel_with_every_package(wheel: zipfile.ZipFile) -> None:
 def test_every_source_of_the_packages_is_in_the_wheel(wheel: zipfile.ZipFile) -> None:
     wanted = {
         path.relative_to(root).as_posix()
-        for root, packages in ((ROOT, ["jmsbridge"]), (ROOT / "backends", BACKENDS))
+        for root, packages in ((ROOT, TOP), (ROOT / "backends", BACKENDS))
         for package in packages
         for path in (root / package).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
@@ -102,13 +103,14 @@ def test_every_backend_has_its_entry_point() -> None:
 def test_every_scheme_has_the_extra_that_its_hint_names() -> None:
     extras = PROJECT["project"]["optional-dependencies"]
     assert extras["brokers"] == [f"jmsbridge[{','.join(sorted(set(EXTRAS.values())))}]"]
-    assert extras["all"] == ["jmsbridge[brokers]"]
+    assert extras["all"] == ["jmsbridge[brokers,spark]"]
     assert set(EXTRAS) <= set(PROJECT["project"]["entry-points"]["jmsbridge.backends"])
 
 
 def test_no_extra_is_empty() -> None:
+    for_users = {*EXTRAS.values(), "brokers", "spark", "all"}
     for_development = {"bench", "testing", "dev"}
-    assert set(PROJECT["project"]["optional-dependencies"]) == {*EXTRAS.values(), "brokers", "all"} | for_development
+    assert set(PROJECT["project"]["optional-dependencies"]) == for_users | for_development
 
 
 def test_the_readme_names_the_backends_of_this_version() -> None:
