@@ -3,7 +3,8 @@
 from jmsbridge.spi import Backend
 from jmsbridge.transport.backend import Networked
 from jmsbridge_amqp.connection.capabilities import NATIVE
-from jmsbridge_amqp.connection.opening import PORT, TLS_PORT, limits_of_proton
+from jmsbridge_amqp.connection.mechanisms import limits_of_proton
+from jmsbridge_amqp.connection.opening import PORT, TLS_PORT
 from jmsbridge_amqp.connection.options import AmqpOptions, WithoutTls
 from jmsbridge_amqp.link import open_link
 

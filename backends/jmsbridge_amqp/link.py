@@ -124,7 +124,6 @@ class Link(AmqpAdmin):
                 made = error if isinstance(error, BackendError) else connect_error(error, self.endpoint)
             self._driver.abandon(lambda: self._life.refuse(made, done))
 
-        self._driver.opening = lambda error: opened(None, error)
         open_connection(self._driver, self.endpoint, self._options, deadline, opened)
 
     def _learn(self, facts: Facts, found: Native) -> None:

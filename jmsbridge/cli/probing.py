@@ -36,7 +36,7 @@ _PATIENCE = 10.0
 _ADVICE: list[tuple[type[BackendError], str]] = [
     (
         AuthenticationFailed,
-        "check user and password (`jmsbridge config show` shows their origins), and that the user exists on the broker",
+        "if that does not say why: check user and password (see `jmsbridge config show`), and that the user exists",
     ),
     (AccessDenied, "the broker knows the user; an administrator must grant the permission"),
     (ClientIdRefused, "another connection has this client_id, or the broker does not accept it: choose another one"),

@@ -29,6 +29,7 @@ WRONG_PROTOCOL = "jmsbridge:wrong-protocol"
 _HIGH = 1 << 18  # with so many bytes waiting for the socket, proton is not asked for more
 _LOW = 1 << 16  # so many bytes of messages are written before more messages are taken
 _TICK = 5.0  # seconds between two checks of the heart-beats, at most
+_FIRST = 8 + 512  # a header and the longest frame of the security layer
 _AMQP_091 = b"AMQP\x00\x00\x09\x01"
 
 
@@ -61,6 +62,8 @@ class Driver:
         """Called when a full socket takes bytes again."""
         self.opening: Callable[[BaseException], None] | None = None
         """Gets the error if the connection cannot be opened; None once it is open."""
+        self.first = b""
+        """The first bytes from the broker: at least its header and the first frame of the security layer."""
         self.rest = 0.0
         """Seconds for which no session is begun after another has ended."""
         self.may_begin = 0.0
@@ -76,7 +79,6 @@ class Driver:
         self._started = False
         self._pumping = False
         self._timer: Timer | None = None
-        self._first = b""
 
     # -- beginning and end
 
@@ -119,8 +121,8 @@ class Driver:
 
     def _push(self, data: bytes) -> None:
         self._asked = None
-        if len(self._first) < len(_AMQP_091):
-            self._first += data[: len(_AMQP_091) - len(self._first)]
+        if len(self.first) < _FIRST:
+            self.first += data[: _FIRST - len(self.first)]
             self._check_protocol()
         view = memoryview(data)
         while view and self._started:
@@ -137,9 +139,10 @@ class Driver:
             self._pump()
 
     def _check_protocol(self) -> None:
-        if len(self._first) < len(_AMQP_091) or (self._first[:4] == b"AMQP" and self._first != _AMQP_091):
+        header = self.first[: len(_AMQP_091)]
+        if len(header) < len(_AMQP_091) or (header[:4] == b"AMQP" and header != _AMQP_091):
             return
-        if self._first == _AMQP_091:
+        if header == _AMQP_091:
             hint = "it speaks AMQP 0-9-1; if it is RabbitMQ, write rabbitmq:// instead of amqp://"
         else:
             hint = "it does not speak AMQP 1.0; is it another protocol's port, or one that expects TLS (amqps://)?"

@@ -21,6 +21,7 @@ from jmsbridge.transport.network.diagnosis import causes, describe, unreachable
 __all__ = [
     "CLOSE_FIRST",
     "IN_USE",
+    "UNAUTHORIZED",
     "Failure",
     "attach_error",
     "connect_error",
@@ -29,6 +30,9 @@ __all__ = [
     "open_refused",
     "send_error",
 ]
+
+UNAUTHORIZED: Final = "amqp:unauthorized-access"
+"""The condition of a failed login, and of missing rights."""
 
 _TLS_PORT: Final = 5671
 
@@ -103,7 +107,7 @@ def open_refused(failure: Failure, endpoint: Endpoint) -> BackendError:
     """The error for a connection that the broker refused."""
     if failure.name == "jmsbridge:wrong-protocol":
         return ConnectFailed(f"{endpoint}: {failure.description}")
-    if failure.name == "amqp:unauthorized-access":
+    if failure.name == UNAUTHORIZED:
         who = f"user {endpoint.user!r}" if endpoint.user else "this client"
         return AuthenticationFailed(f"{endpoint} refused {who} ({failure.description}): check user and password")
     if failure.name == _INVALID_FIELD and str(failure.info.get("invalid-field")) == "container-id":
@@ -123,7 +127,7 @@ def attach_error(
     """The error for a refused link; ``selector`` and ``key`` say whether it had a selector or a subscription's name."""
     text = f"{what}: {broker} refused it ({failure})"
     made: BackendError
-    if failure.name == "amqp:unauthorized-access":
+    if failure.name == UNAUTHORIZED:
         made = AccessDenied(f"{text}; check the rights of the user")
     elif failure.name == _INVALID_FIELD and selector:
         made = SelectorRefused(f"{text}; check the selector")
@@ -143,7 +147,7 @@ def send_error(failure: Failure, where: str, broker: str, did: str = "did not ac
     """The error for a rejected message, or with another ``did`` for one that was not sent."""
     text = f"{where}: {broker} {did} ({failure})"
     made: BackendError
-    if failure.name == "amqp:unauthorized-access":
+    if failure.name == UNAUTHORIZED:
         made = AccessDenied(f"{text}; check the rights of the user")
     elif failure.name in ("amqp:not-found", "amqp:precondition-failed"):
         made = AddressRefused(text)

@@ -7,15 +7,16 @@ from typing import Any
 import msgspec
 import proton
 
-from jmsbridge.spi import BackendError, ConnectFailed, Endpoint
+from jmsbridge.spi import BackendError, Endpoint
 from jmsbridge.transport.network.tls import client_context
 from jmsbridge_amqp.connection.capabilities import DESIRED
 from jmsbridge_amqp.connection.driver import Driver
-from jmsbridge_amqp.connection.errors import Failure, failure_of
+from jmsbridge_amqp.connection.errors import UNAUTHORIZED, Failure, failure_of
+from jmsbridge_amqp.connection.mechanisms import mechanisms_of, no_mechanism
 from jmsbridge_amqp.connection.options import AmqpOptions
 from jmsbridge_amqp.connection.products import Product, product_of
 
-__all__ = ["PORT", "TLS_PORT", "Facts", "Redirected", "limits_of_proton", "open_connection"]
+__all__ = ["PORT", "TLS_PORT", "Facts", "Redirected", "open_connection"]
 
 PORT, TLS_PORT = 5672, 5671
 """The usual ports of AMQP."""
@@ -23,7 +24,6 @@ PORT, TLS_PORT = 5672, 5671
 _MAX_FRAME = 1 << 20
 _CHANNELS = 32767
 _FAILED_OPEN = "amqp:connection-establishment-failed"
-_MECHANISMS = {"plain": "PLAIN", "external": "EXTERNAL", "anonymous": "ANONYMOUS", "scram": "SCRAM-SHA-256 SCRAM-SHA-1"}
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,24 +44,6 @@ class Redirected(Exception):
         self.virtual_host = virtual_host
 
 
-def limits_of_proton() -> str:
-    """What the installed proton cannot do, with the remedy; empty if it was built with Cyrus SASL."""
-    if proton.SASL.extended():
-        return ""
-    return (
-        "python-qpid-proton was built without Cyrus SASL, so neither login=scram nor GSSAPI is possible: "
-        "install libsasl2-dev, then reinstall python-qpid-proton, or use login=plain over TLS"
-    )
-
-
-def _mechanism(endpoint: Endpoint, options: AmqpOptions) -> str:
-    """The SASL mechanisms to allow; ConnectFailed if this build of proton lacks them."""
-    login = options.login or ("plain" if endpoint.user else "external" if options.certificate else "anonymous")
-    if login == "scram" and (limits := limits_of_proton()):
-        raise ConnectFailed(f"{endpoint}: {limits}")
-    return _MECHANISMS[login]
-
-
 def open_connection(
     driver: Driver,
     endpoint: Endpoint,
@@ -74,10 +56,16 @@ def open_connection(
     host = endpoint.host or "localhost"
     try:
         context = client_context(options, endpoint) if tls else None
-        mechanisms = _mechanism(endpoint, options)
+        mechanisms = mechanisms_of(endpoint, options)
     except BackendError as error:
         done(None, error)
         return
+
+    def failed(error: BaseException) -> None:
+        unfit = isinstance(error, Failure) and error.name == UNAUTHORIZED and not driver.transport.sasl().mech
+        done(None, no_mechanism(endpoint, mechanisms, driver.first) if unfit else error)
+
+    driver.opening = failed
 
     def opened(error: BaseException | None) -> None:
         if error is not None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jmsbridge_amqp.connection.opening import limits_of_proton
+from jmsbridge_amqp.connection.mechanisms import limits_of_proton
 
 
 @pytest.mark.parametrize("extended", [False, True])

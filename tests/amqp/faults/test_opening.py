@@ -54,9 +54,33 @@ def test_login_refused(open_link: Open, code: int) -> None:
     assert "wrong-secret" not in str(caught.value)
 
 
-def test_no_mechanism_in_common(open_link: Open) -> None:
-    with pytest.raises(BackendError):
-        open_link({"mechanisms": ("GSSAPI",)}, user="app", password="secret")
+@pytest.mark.parametrize(
+    ("offered", "options", "remedy"),
+    [
+        (("SCRAM-SHA-256", "SCRAM-SHA-1"), {"user": "app"}, "login=scram, but .* libsasl2-dev"),
+        (("EXTERNAL",), {"user": "app"}, "client certificate"),
+        (("PLAIN",), {}, "set user and password"),
+        (("PLAIN",), {"login": "plain"}, "set user and password$"),
+        (("ANONYMOUS", "GSSAPI"), {"user": "app"}, "login=anonymous$"),
+        (("GSSAPI",), {"user": "app"}, "let the broker offer PLAIN"),
+        ((), {"user": "app"}, "let the broker offer PLAIN"),
+    ],
+)
+def test_no_mechanism_in_common(
+    open_link: Open, monkeypatch: pytest.MonkeyPatch, offered: tuple[str, ...], options: dict[str, str], remedy: str
+) -> None:
+    monkeypatch.setattr("proton.SASL.extended", lambda: False)
+    there = ", ".join(offered) or "none"
+    with pytest.raises(AuthenticationFailed, match=rf"broker offers {there}: .*{remedy}") as caught:
+        open_link({"mechanisms": offered}, password="secret", **options)
+    assert "check user" not in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_with_cyrus_sasl_the_remedy_is_the_login(open_link: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("proton.SASL.extended", lambda: True)
+    with pytest.raises(AuthenticationFailed, match=r"needs .* PLAIN, .* offers SCRAM-SHA-1: .*login=scram$"):
+        open_link({"mechanisms": ("SCRAM-SHA-1",)}, user="app", password="secret")
 
 
 def test_an_anonymous_login_sends_no_password(open_link: Open) -> None:
