@@ -12,6 +12,7 @@ __all__ = ["PATIENCE", "Records", "Sent", "Settled"]
 
 PATIENCE = 20.0
 """Seconds after which what a test waits for will not come."""
+_LOOK = 0.02  # seconds between two looks at a condition that is not only about these records, which nothing wakes
 
 
 @dataclass
@@ -76,7 +77,7 @@ class Records:
                 left = deadline - time.monotonic()
                 if left <= 0:
                     raise AssertionError(f"not within {PATIENCE:g} s: {what}; events {self.events}")
-                self._changed.wait(left)
+                self._changed.wait(min(left, _LOOK))
 
     def wait_sent(self, count: int) -> list[Sent]:
         """The messages, once there are so many."""
