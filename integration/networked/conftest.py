@@ -13,18 +13,14 @@ import jmsbridge
 from integration.lab.broker import Broker
 from integration.lab.external import External
 from integration.lab.fixtures import unavailable
-from integration.networked.schemes import SCHEMES, Scheme
+from integration.networked.schemes import Scheme, rows
 from jmsbridge import Connection
 from jmsbridge.testing.suite.support import eventually
 
 _numbers = itertools.count(1)
 
 
-def _row(scheme: Scheme) -> object:
-    return pytest.param(scheme, id=scheme.name, marks=pytest.mark.broker(scheme.broker))
-
-
-@pytest.fixture(scope="session", params=[_row(scheme) for scheme in SCHEMES])
+@pytest.fixture(scope="session", params=rows())
 def scheme(request: pytest.FixtureRequest) -> Scheme:
     """The backend under test; every test of this folder runs once for each."""
     row: Scheme = request.param
@@ -50,14 +46,15 @@ def name() -> str:
 
 
 @pytest.fixture
-def connect() -> Iterator[Callable[..., Connection]]:
+def connect(scheme: Scheme) -> Iterator[Callable[..., Connection]]:
     """Make started connections; at the end they are closed, and none of their threads may be left."""
     before = set(threading.enumerate())
     made: list[Connection] = []
 
     def begin(to: Broker | str, **options: Any) -> Connection:
-        url = to if isinstance(to, str) else to.url()
-        made.append(jmsbridge.connect(url, **{"reconnect_delay": 0.05, "send_timeout": 20.0, **options}))
+        url = to if isinstance(to, str) else to.url(scheme.plain)
+        usual = {"reconnect_delay": 0.05, "send_timeout": 20.0, **scheme.options}
+        made.append(jmsbridge.connect(url, **{**usual, **options}))
         made[-1].start()
         return made[-1]
 

@@ -1,15 +1,19 @@
 """The networked backends, one row each: the facts that the tests of this folder need."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
 
 from integration.activemq import administration as activemq_administration
 from integration.artemis import administration as artemis_administration
+from integration.brokerj import administration as brokerj_administration
 from integration.lab.broker import Broker
 from integration.networked import frames
 from integration.rabbitmq import administration as rabbitmq_administration
 
-__all__ = ["SCHEMES", "Scheme"]
+__all__ = ["SCHEMES", "Scheme", "rows"]
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,8 @@ class Scheme:
     """Its broker in ``integration.lab.table``."""
     listener: str
     """The broker's listener without TLS, in front of which tests put TLS."""
+    plain: str
+    """The scheme of its URLs."""
     tls: str
     """The scheme of its URLs over TLS."""
     package: str
@@ -35,8 +41,16 @@ class Scheme:
     set_password: Callable[[Broker, str, str], None] | None
     """Create a user with this password, or change the password; None where that needs a restart."""
     remove_queue: Callable[[Broker, str], None]
-    certificates: bool = True
-    """Whether its users can log in with a certificate."""
+    options: dict[str, str] = field(default_factory=dict)
+    """The options of its connections."""
+    repeats: bool = False
+    """Whether another row has the same protocol and client code, so that slow tests of this row are long ones."""
+    durable: bool = True
+    """Whether it has durable subscriptions by this protocol."""
+    own_for_certificates: bool = False
+    """Whether logins with a certificate need a broker that was started for them."""
+    certificate_login: str = "external"
+    """The option login of those: ``anonymous`` where the certificate alone says who the user is."""
     module: str | None = None
     """The module of its client library, where that may be missing."""
 
@@ -45,12 +59,13 @@ def _amqp(
     broker: str,
     remove: Callable[[Broker, str], None],
     set_password: Callable[[Broker, str, str], None] | None,
-    certificates: bool = True,
+    **more: Any,
 ) -> Scheme:
     return Scheme(
         f"{broker}-amqp",
         broker,
         listener="amqp",
+        plain="amqp",
         tls="amqps",
         package="jmsbridge_amqp",
         sockets=1,
@@ -58,8 +73,8 @@ def _amqp(
         frame_end=frames.amqp_1_0,
         set_password=set_password,
         remove_queue=remove,
-        certificates=certificates,
         module="proton",
+        **more,
     )
 
 
@@ -68,6 +83,7 @@ SCHEMES = (
         "rabbitmq",
         "rabbitmq",
         listener="amqp",
+        plain="rabbitmq",
         tls="rabbitmqs",
         package="jmsbridge_rabbitmq",
         sockets=2,
@@ -77,5 +93,34 @@ SCHEMES = (
         remove_queue=rabbitmq_administration.remove_queue,
     ),
     _amqp("artemis", artemis_administration.remove_queue, artemis_administration.set_password),
-    _amqp("activemq", activemq_administration.remove_queue, None, certificates=False),
+    _amqp(
+        "activemq", activemq_administration.remove_queue, None, own_for_certificates=True, certificate_login="anonymous"
+    ),
+    _amqp(
+        "brokerj",
+        brokerj_administration.remove_queue,
+        brokerj_administration.set_password,
+        options={"topic_prefix": "amq.topic/"},
+        repeats=True,
+        own_for_certificates=True,
+    ),
+    _amqp(
+        "rabbitmq",
+        rabbitmq_administration.remove_queue,
+        rabbitmq_administration.set_password,
+        repeats=True,
+        durable=False,
+    ),
 )
+
+
+def rows(*, slow: bool = False) -> list[Any]:
+    """The rows as parameters, of a ``slow`` test or of any other."""
+    return [
+        pytest.param(
+            each,
+            id=each.name,
+            marks=[pytest.mark.broker(each.broker), *([pytest.mark.long] if slow and each.repeats else [])],
+        )
+        for each in SCHEMES
+    ]

@@ -15,7 +15,7 @@ import pytest
 import jmsbridge
 from integration.lab.broker import Broker
 from integration.networked.frames import Boundaries
-from integration.networked.schemes import SCHEMES, Scheme
+from integration.networked.schemes import SCHEMES, Scheme, rows
 from jmsbridge import Connection, InDoubt, JMSException, Message, Queue, TextMessage
 from jmsbridge.testing.proxy import Direction, FaultProxy
 from jmsbridge.testing.suite.support import LONG, eventually
@@ -97,8 +97,8 @@ def rest(consumer: jmsbridge.MessageConsumer) -> list[str]:
     return found
 
 
-def left(broker: Broker, queue: Queue) -> list[str]:
-    with jmsbridge.connect(broker.url()) as connection:
+def left(url: str, queue: Queue) -> list[str]:
+    with jmsbridge.connect(url) as connection:
         connection.start()
         return rest(connection.create_session().create_consumer(queue))
 
@@ -116,8 +116,8 @@ def threads() -> set[str]:
 def boundaries(scheme: Scheme, broker: Broker) -> dict[tuple[int, Direction], list[int]]:
     """Where the frames of an undisturbed conversation end, for each socket and direction."""
     watch = Boundaries(scheme.frame_end)
-    with FaultProxy.to(broker.url(), watch=watch) as proxy:
-        outcomes, received = converse(proxy.through(broker.url()), new_queue())
+    with FaultProxy.to(broker.url(scheme.plain), watch=watch) as proxy:
+        outcomes, received = converse(proxy.through(broker.url(scheme.plain)), new_queue())
         assert outcomes.told == [(body, "confirmed") for body in BODIES]
         assert received == BODIES
         sockets = range(1, proxy.accepted + 1)
@@ -135,6 +135,7 @@ def places(ends: list[int]) -> Iterator[tuple[str, int]]:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("direction", list(Direction))
 @pytest.mark.parametrize("socket", range(1, 1 + max(scheme.sockets for scheme in SCHEMES)))
+@pytest.mark.parametrize("scheme", rows(slow=True), indirect=True)
 def test_cut_after_and_within_every_frame(
     scheme: Scheme,
     broker: Broker,
@@ -149,12 +150,12 @@ def test_cut_after_and_within_every_frame(
     hits: list[bool] = []
     for place, end in places(boundaries[socket, direction]):
         queue, watch = new_queue(), Boundaries(scheme.frame_end)
-        with FaultProxy.to(broker.url(), watch=watch) as proxy:
+        with FaultProxy.to(broker.url(scheme.plain), watch=watch) as proxy:
             proxy.cut_after(end, direction, connection=socket)
-            outcomes, received = converse(proxy.through(broker.url()), queue)
+            outcomes, received = converse(proxy.through(broker.url(scheme.plain)), queue)
             if place.isdigit():
                 hits.append(proxy.cuts == 1 and watch.is_between(socket, direction))
-        there = received + left(broker, queue)
+        there = received + left(broker.url(scheme.plain), queue)
         where = f"cut of socket {socket} {direction} after frame {place}: {outcomes.told}, {received}, {there}"
         assert [body for body, _ in outcomes.told] == BODIES, where
         assert outcomes.of("confirmed") <= set(there), where

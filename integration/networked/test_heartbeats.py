@@ -28,8 +28,8 @@ def compute(until: float) -> int:
 def test_heartbeats_continue_while_threads_compute_and_a_listener_blocks(
     scheme: Scheme, broker: Broker, connect: Connect, name: str, fault_proxy: Callable[..., FaultProxy]
 ) -> None:
-    proxy = fault_proxy(broker.url())
-    connection = connect(f"{proxy.through(broker.url())}?{scheme.heartbeat}={_BEAT}")
+    proxy = fault_proxy(broker.url(scheme.plain))
+    connection = connect(f"{proxy.through(broker.url(scheme.plain))}?{scheme.heartbeat}={_BEAT}")
     told: list[Exception] = []
     connection.exception_listener = told.append
     begun, go_on = threading.Event(), threading.Event()

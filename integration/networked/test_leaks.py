@@ -44,8 +44,8 @@ def test_many_cuts_leave_nothing(
     name: str,
     fault_proxy: Callable[..., FaultProxy],
 ) -> None:
-    proxy = fault_proxy(broker.url())
-    connection = connect(proxy.through(broker.url()), reconnect_delay=0.01)
+    proxy = fault_proxy(broker.url(scheme.plain))
+    connection = connect(proxy.through(broker.url(scheme.plain)), reconnect_delay=0.01)
     collector = Collector()
     connection.create_session().create_consumer(Queue(name)).message_listener = collector
     receiving = connection.create_session()

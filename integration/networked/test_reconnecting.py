@@ -33,11 +33,13 @@ def receive_until(consumer: MessageConsumer, last: str) -> list[str]:
     return list(dict.fromkeys(texts))
 
 
-def test_a_failover_list(broker: Broker, connect: Connect, name: str, fault_proxy: Proxies) -> None:
+def test_a_failover_list(scheme: Scheme, broker: Broker, connect: Connect, name: str, fault_proxy: Proxies) -> None:
     """The first address is down; then the second fails while the first is up, and the connection continues there."""
-    first, second = fault_proxy(broker.url()), fault_proxy(broker.url())
+    if not scheme.durable:
+        pytest.skip(f"{scheme.name} has no durable subscriptions")
+    first, second = fault_proxy(broker.url(scheme.plain)), fault_proxy(broker.url(scheme.plain))
     first.refuse()
-    connection = connect(",".join(each.through(broker.url()) for each in (first, second)), client_id=name)
+    connection = connect(",".join(each.through(broker.url(scheme.plain)) for each in (first, second)), client_id=name)
     told: list[Exception] = []
     connection.exception_listener = told.append
     assert (first.accepted, second.connections) == (0, 1)
@@ -72,12 +74,19 @@ def attempts(caplog: pytest.LogCaptureFixture) -> list[float]:
 
 
 def test_attempts_back_off_with_jitter(
-    broker: Broker, connect: Connect, name: str, fault_proxy: Proxies, caplog: pytest.LogCaptureFixture
+    scheme: Scheme,
+    broker: Broker,
+    connect: Connect,
+    name: str,
+    fault_proxy: Proxies,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO, "jmsbridge.link")
-    proxy, most = fault_proxy(broker.url()), 0.8
+    proxy, most = fault_proxy(broker.url(scheme.plain)), 0.8
     delays = [0.1, 0.2, 0.4, most, most]
-    session = connect(proxy.through(broker.url()), reconnect_delay=delays[0], reconnect_delay_max=most).create_session()
+    session = connect(
+        proxy.through(broker.url(scheme.plain)), reconnect_delay=delays[0], reconnect_delay_max=most
+    ).create_session()
     send_texts(session, Queue(name), "before")
     proxy.refuse()
     proxy.cut()
@@ -102,8 +111,8 @@ def test_a_changed_password_ends_the_attempts(
     if scheme.set_password is None:
         pytest.skip(f"{broker.title} reads its users only when it starts")
     scheme.set_password(broker, name, "first")
-    proxy = fault_proxy(broker.url())
-    connection = connect(proxy.through(broker.url(user=name, password="first")), reconnect_delay=0.01)
+    proxy = fault_proxy(broker.url(scheme.plain))
+    connection = connect(proxy.through(broker.url(scheme.plain, user=name, password="first")), reconnect_delay=0.01)
     told: list[Exception] = []
     connection.exception_listener = told.append
     session = connection.create_session()

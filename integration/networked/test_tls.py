@@ -10,7 +10,8 @@ import pytest
 import trustme
 
 from integration.lab.broker import Broker
-from integration.lab.table import PASSWORD, USER
+from integration.lab.fixtures import StartBroker
+from integration.lab.table import CLIENT_CERTIFICATES, PASSWORD, USER
 from integration.networked.front import TlsFront
 from integration.networked.schemes import Scheme
 from jmsbridge import Connection, JMSException, Queue
@@ -78,12 +79,15 @@ def test_an_unknown_authority(
     assert "ca_file" in text
 
 
-def test_a_client_logs_in_with_its_certificate(scheme: Scheme, broker: Broker, connect: Connect, name: str) -> None:
-    if not scheme.certificates:
-        pytest.skip(f"{broker.kind.title} is set up here without logins by certificate")
+def test_a_client_logs_in_with_its_certificate(
+    scheme: Scheme, broker: Broker, connect: Connect, name: str, own_broker: StartBroker
+) -> None:
+    if scheme.own_for_certificates:
+        broker = own_broker(scheme.broker, CLIENT_CERTIFICATES)
     files = broker.certificates
     options = {"ca_file": str(files.ca), "certificate": str(files.client), "key": str(files.client_key)}
-    session = connect(broker.url(scheme.tls, user=None), login="external", **options).create_session()
+    there = connect(broker.url(scheme.tls, user=None), login=scheme.certificate_login, **options)
+    session = there.create_session()
     session.create_producer(Queue(name)).send("by certificate")
     message = session.create_consumer(Queue(name)).receive(timeout=30)
     assert message is not None

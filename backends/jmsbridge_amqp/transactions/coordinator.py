@@ -13,13 +13,12 @@ from jmsbridge_amqp.connection.amqp_link import AmqpLink, Attached
 from jmsbridge_amqp.connection.driver import Driver
 from jmsbridge_amqp.connection.errors import Failure, failure_of
 from jmsbridge_amqp.connection.link_group import LinkGroup
-from jmsbridge_amqp.connection.terminus import OUTCOMES, offered_by, symbols
+from jmsbridge_amqp.connection.terminus import OUTCOMES, link_name, offered_by, symbols
 
 __all__ = ["Coordinator", "Discharged"]
 
 _LOCAL: Final = "amqp:local-transactions"
 _DECLARE: Final = bytes.fromhex("005377005331c0020140")
-_numbers = itertools.count(1)
 
 Discharged = Callable[[Failure | None, BackendError | None], None]
 """Gets the broker's refusal, or the error with which the link was lost before the answer; neither if it was done."""
@@ -47,7 +46,7 @@ class Coordinator:
         self._unanswered: dict[Hashable, _Request] = {}
         self._tags = itertools.count(1)
         self.capabilities: frozenset[str] = frozenset()
-        made = session.proton.sender(f"jmsbridge-coordinator-{next(_numbers)}")
+        made = session.proton.sender(link_name())
         made.source.address = made.name
         symbols(made.source.outcomes, *OUTCOMES)
         made.target.type = proton.Terminus.COORDINATOR
