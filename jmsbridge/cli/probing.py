@@ -18,12 +18,10 @@ from jmsbridge.spi import (
     AccessDenied,
     AuthenticationFailed,
     BackendError,
-    Channel,
     ClientIdRefused,
     ConnectFailed,
     Endpoint,
     Native,
-    Subscription,
     registry,
 )
 from jmsbridge.transport.backend import Networked
@@ -68,17 +66,10 @@ class _Stop(Exception):
 class _Silent:
     """``LinkEvents`` that ignore everything."""
 
-    def lost(self, error: BackendError) -> None:
+    def lost(self, *_: Any, **__: Any) -> None:
         pass
 
-    def channel_lost(self, channel: Channel, error: BackendError) -> None:
-        pass
-
-    def subscription_lost(self, subscription: Subscription, error: BackendError) -> None:
-        pass
-
-    def throttled(self, active: bool) -> None:
-        pass
+    channel_lost = subscription_lost = throttled = lost
 
 
 def probe(resolved: Target, endpoint: Endpoint, tell: Callable[[Step], None]) -> Native | None:

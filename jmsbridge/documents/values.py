@@ -6,7 +6,7 @@ fraction as a number. Others are an object whose only member names the type: ``{
 
 import base64
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from jmsbridge.codecs import javaserial, javatext
@@ -79,10 +79,6 @@ def _float_to_json(value: float) -> dict[str, Any]:
     return {"float": text if text in _NON_FINITE else float(text)}
 
 
-def _map_to_json(value: Mapping[Any, Any]) -> dict[str, Any]:
-    return {"map": [[to_json(key), to_json(item)] for key, item in value.items()]}
-
-
 def _plain_int_to_json(value: int) -> Any:
     return int(value) if value in _INT_RANGE else _long_to_json(value)
 
@@ -136,7 +132,7 @@ _WRITERS: dict[type, Callable[[Any], Any]] = {
     Char: lambda value: {"char": str.__str__(value)},
     bytes: lambda value: {"bytes": to_base64(value)},
     list: lambda value: [to_json(item) for item in value],
-    dict: _map_to_json,
+    dict: lambda value: {"map": [[to_json(key), to_json(item)] for key, item in value.items()]},
     javaserial.JavaObject: lambda value: {"java": to_base64(value.data)},
 }
 

@@ -104,10 +104,6 @@ def _float_text(value: float) -> float | str:
     return float(value) if math.isfinite(value) else repr(float(value))
 
 
-def _base64(value: bytes) -> str:
-    return base64.b64encode(value).decode()
-
-
 _FORMS: Final[dict[type, tuple[str, Callable[[Any], Any]]]] = {
     Byte: ("byte", int),
     Short: ("short", int),
@@ -115,7 +111,7 @@ _FORMS: Final[dict[type, tuple[str, Callable[[Any], Any]]]] = {
     Float: ("float", _float_text),
     float: ("double", _float_text),  # only where it is not finite
     Char: ("char", str.__str__),
-    bytes: ("bytes", _base64),
+    bytes: ("bytes", lambda value: base64.b64encode(value).decode()),
 }
 _READ: Final[dict[str, Callable[[Any], Any]]] = {
     "byte": Byte,

@@ -6,7 +6,7 @@ selector than the subscription has. Only subscriptions without client id can cla
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Any, Protocol
 
 from jmsbridge.spi import Arrival, BackendError, Channel, Interest, LinkLost, SubscriptionRefused
 from jmsbridge_amqp.connection.errors import CLOSE_FIRST
@@ -27,19 +27,12 @@ class OtherLink(Protocol):
 
 
 class NoEvents:
-    """Events of a link that lives only as long as its question."""
+    """Ignores the events of a link that lives only as long as its question: the verb in progress fails, too."""
 
-    def lost(self, error: BackendError) -> None:
-        """The verb in progress fails, too."""
+    def lost(self, *_: Any, **__: Any) -> None:
+        """Ignore it, like the others."""
 
-    def channel_lost(self, channel: object, error: BackendError) -> None:
-        """The verb in progress fails, too."""
-
-    def subscription_lost(self, subscription: object, error: BackendError) -> None:
-        """The verb in progress fails, too."""
-
-    def throttled(self, active: bool) -> None:
-        """It sends nothing."""
+    channel_lost = subscription_lost = throttled = lost
 
 
 class _NoInbox:

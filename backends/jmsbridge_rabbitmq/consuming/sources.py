@@ -70,8 +70,9 @@ class Sources:
                 return Source(address.name, kind.type, eager=False, limit=kind.limit)
             yield from topology.find_queue(address.name)
             return Source(address.name, "classic", eager=False)
-        if address.temporary:
-            yield from self._find_temporary_topic(address)
+        if address.temporary and address not in self.temporaries:
+            yield from topology.find_queue(address.name)  # 404 if it was deleted, 405 if another connection owns it
+            raise AddressInUse(f"{address} belongs to another connection; only that one may consume it")
         if interest.key is None:
             return (yield from self._single(address, term))
         return (yield from self._named(interest, interest.key, term))
@@ -80,11 +81,6 @@ class Sources:
         kind = yield from self._known.kinds.kind_of(queue)
         warn_of_limit(queue, kind, self._life.broker, str(self._endpoint))
         return kind
-
-    def _find_temporary_topic(self, address: Address) -> Conversation:
-        if address not in self.temporaries:
-            yield from topology.find_queue(address.name)  # 404 if it was deleted, 405 if another connection owns it
-            raise AddressInUse(f"{address} belongs to another connection; only that one may consume it")
 
     def _single(self, address: Address, term: str | None) -> Conversation:
         exchange = topology.TEMPORARY_TOPICS if address.temporary else topology.TOPICS

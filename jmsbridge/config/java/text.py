@@ -5,6 +5,9 @@ and braces are not taken for parts of a URL; ``opened`` writes it as our own ref
 """
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
+
+import msgspec
 
 __all__ = [
     "AT_RUN_TIME",
@@ -200,14 +203,7 @@ def spring_duration(text: str) -> float | int | str:
 
 def _iso(text: str) -> float:
     """``P1DT2H3M4.5S`` in seconds."""
-    days, t, rest = text.removeprefix("P").partition("T")
-    total, number = 0.0, ""
-    for letter in days + t + rest:
-        if letter in "0123456789.":
-            number += letter
-        elif letter != "T":
-            total += float(number) * {"D": 86400, "H": 3600, "M": 60, "S": 1}.get(letter, float("nan"))
-            number = ""
-    if number or not total >= 0:
-        raise ValueError("not a duration")
-    return total
+    try:
+        return msgspec.convert(text, timedelta).total_seconds()
+    except msgspec.ValidationError as error:
+        raise ValueError("not a duration") from error

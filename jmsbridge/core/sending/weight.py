@@ -1,6 +1,5 @@
 """The size of a message as counted in a window of bytes."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from jmsbridge.spi import Envelope
@@ -28,11 +27,7 @@ def _size(value: Any) -> int:
     if isinstance(value, bytes | bytearray):
         return len(value)
     if isinstance(value, dict):
-        return _sum(value.keys()) + _sum(value.values())
+        return sum(map(_size, value)) + sum(map(_size, value.values()))
     if isinstance(value, list | tuple):
-        return _sum(value)
+        return sum(map(_size, value))
     return 0 if value is None else _NUMBER
-
-
-def _sum(values: Iterable[Any]) -> int:
-    return sum(map(_size, values))
