@@ -13,7 +13,7 @@ export PYTHONPYCACHEPREFIX := $(abspath $(VENV))/pycache
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test test-brokers test-pythons test-long test-spark brokers conformance check format bench bench-brokers docs rules clean
+.PHONY: help venv demo demo-spark test test-brokers test-pythons test-long test-spark brokers conformance check format bench bench-brokers docs rules clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,10 +23,13 @@ venv: $(VENV)/.stamp-dev  ## create the environment for development
 demo: $(VENV)/.stamp-run  ## send files through a queue and a topic, on the embedded broker or on JMSBRIDGE_URL
 	@$(PY) -m jmsbridge.demo $(ARGS)
 
+demo-spark: $(VENV)/.stamp-spark  ## install Spark (half a gigabyte), stream a queue into Parquet files and query them; needs Java 17
+	@$(PY) -m jmsbridge.spark.demo $(ARGS)
+
 test: $(VENV)/.stamp-dev  ## run the tests that need no server, and the contract level on brokers that were fetched
 	@$(PY) -m pytest -q -n 4 --dist worksteal -p tools.unrun -m "not long and not server" $(ARGS)
 
-test-spark: $(VENV)/.stamp-spark  ## install Spark (half a gigabyte) and run the tests of the data source
+test-spark: $(VENV)/.stamp-dev $(VENV)/.stamp-spark  ## install Spark (half a gigabyte) and run the tests of the data source
 	@$(PY) -m pytest -q -p tools.unrun tests/spark integration/spark $(ARGS)
 
 test-brokers: $(VENV)/.stamp-dev  ## run the other tests: whole suites on real brokers, Java, failing networks
@@ -101,7 +104,7 @@ $(VENV)/.stamp-bench: pyproject.toml | $(PY)
 	$(COMPILED)
 	@touch $@ $(VENV)/.stamp-run
 
-$(VENV)/.stamp-spark: $(VENV)/.stamp-dev
+$(VENV)/.stamp-spark: $(VENV)/.stamp-run
 	@echo "Installing Spark into $(VENV)"
 	@$(PIP) install --editable '.[spark]'
 	@touch $@
