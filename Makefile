@@ -106,7 +106,7 @@ $(VENV)/.stamp-bench: pyproject.toml | $(PY)
 
 $(VENV)/.stamp-spark: $(VENV)/.stamp-run
 	@echo "Installing Spark into $(VENV)"
-	@$(PIP) install --editable '.[spark]'
+	@$(PIP) install --editable '.[spark]' 'pyspark[connect]'
 	@touch $@
 
 # The client library for AMQP 1.0 has no wheel. Without a compiler everything else works, and a run of the tests says
