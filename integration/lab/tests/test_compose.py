@@ -4,6 +4,7 @@ import os
 import re
 import stat
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,8 @@ def test_the_committed_files_are_what_the_launcher_writes() -> None:
     expected = compose_files()
     stale = [str(path) for path, text in expected.items() if (DOCKER / path).read_text(encoding="utf-8") != text]
     assert stale == [], "write them anew: python -m integration.lab compose"
-    committed = {path.relative_to(DOCKER) for path in DOCKER.rglob("*") if path.is_file() and "tls" not in path.parts}
-    assert committed == set(expected)
+    files = {path.relative_to(DOCKER) for path in DOCKER.rglob("*") if path.is_file()}
+    assert {path for path in files if path.parts[0] not in ("tls", "spark")} == set(expected)
 
 
 def test_the_services_are_the_brokers() -> None:
@@ -74,6 +75,28 @@ def test_variables_of_the_container_are_not_taken_by_compose() -> None:
     for service in FILE["services"].values():
         for text in [*service["entrypoint"], *service["healthcheck"]["test"]]:
             assert "$" not in text.replace("$$", "")
+
+
+def test_the_cluster_of_spark_is_made_of_this_project_and_reaches_the_brokers() -> None:
+    made = yaml.safe_load((DOCKER / "spark" / "compose.yaml").read_text(encoding="utf-8"))
+    assert [(DOCKER / "spark" / path).resolve() for path in made["include"]] == [DOCKER / "compose.yaml"]
+    assert set(made["services"]) == {"master", "worker", "driver"}
+    for service in made["services"].values():
+        assert (DOCKER / "spark" / service["build"]["context"]).resolve() == ROOT
+        assert service["volumes"] == ["spark-data:/data"]
+    environment = made["services"]["driver"]["environment"]
+    assert environment == {
+        **made["services"]["worker"]["environment"],
+        "PYSPARK_SUBMIT_ARGS": "--master spark://master:7077 pyspark-shell",
+    }
+    assert environment["JMS_PASSWORD"] == PASSWORD
+    steps = (DOCKER / "spark" / "Dockerfile").read_text(encoding="utf-8")
+    copied = " ".join(re.findall(r"^COPY (.+) /src/\w*$", steps, re.MULTILINE)).split()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    needed = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    assert {path.partition("/")[0] for path in needed} <= set(copied)
+    assert all((ROOT / path).exists() for path in copied)
+    assert re.search(r"^FROM python:3\.11-", steps, re.MULTILINE)
 
 
 ENGINE = """#!/bin/sh
@@ -123,15 +146,16 @@ def test_a_broker_without_an_image_is_not_to_be_had_in_a_container(calls: Path) 
     assert not calls.exists()
 
 
-def test_docker_accepts_the_file_if_it_is_installed() -> None:
+@pytest.mark.parametrize("file", ["compose.yaml", "spark/compose.yaml"])
+def test_docker_accepts_the_file_if_it_is_installed(file: str) -> None:
     try:
         asked = subprocess.run(["docker", "compose", "version"], capture_output=True, check=False, timeout=30)
     except FileNotFoundError:
-        pytest.skip("docker compose is not installed; it would check docker/compose.yaml")
+        pytest.skip("docker compose is not installed; it would check the files in docker/")
     if asked.returncode:
-        pytest.skip("docker compose is not installed; it would check docker/compose.yaml")
+        pytest.skip("docker compose is not installed; it would check the files in docker/")
     checked = subprocess.run(
-        ["docker", "compose", "--file", DOCKER / "compose.yaml", "config", "--quiet"],
+        ["docker", "compose", "--file", DOCKER / file, "config", "--quiet"],
         capture_output=True,
         text=True,
         check=False,
