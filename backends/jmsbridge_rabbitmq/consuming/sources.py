@@ -1,13 +1,12 @@
 """Finds or creates the queue that a subscription consumes, and removes it after the last consumer."""
 
 import uuid
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from jmsbridge.spi import (
     Address,
     AddressInUse,
     AddressRefused,
-    BackendError,
     Endpoint,
     Interest,
     SubscriptionRefused,
@@ -129,10 +128,7 @@ class Sources:
         if not self._life.is_over and (queue is not None or source.lock is not None):
             self._locks.discard(source.queue)
             conversation = topology.end_subscription(queue, source.lock, self._known.kinds)
-            self._control.ask(conversation, "closing a subscription", done or _ignore)
+            # an error is ignored: the broker then cleans up later
+            self._control.ask(conversation, "closing a subscription", done or (lambda *_: None))
         elif done is not None:
             done(None, None)
-
-
-def _ignore(_: Any, __: BackendError | None) -> None:
-    """Ignore errors of the cleanup, which the broker then does later."""
