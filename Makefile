@@ -13,7 +13,7 @@ export PYTHONPYCACHEPREFIX := $(abspath $(VENV))/pycache
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv demo demo-spark test test-brokers test-pythons test-long test-spark brokers conformance check format bench bench-brokers docs rules clean
+.PHONY: help venv demo demo-spark test test-brokers test-pythons test-long test-spark brokers conformance check format bench bench-brokers bench-spark docs rules clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -67,6 +67,9 @@ bench: $(VENV)/.stamp-bench  ## measure speed on this machine; `make bench ARGS=
 
 bench-brokers: $(VENV)/.stamp-bench  ## measure speed on brokers, with other clients for comparison; `ARGS=--write` updates the pages
 	@$(PY) -m integration.bench $(ARGS)
+
+bench-spark: $(VENV)/.stamp-dev $(VENV)/.stamp-spark  ## measure the Spark source and sink; `ARGS=--write` updates the page
+	@$(PY) -m integration.bench.spark $(ARGS)
 
 docs: $(VENV)/.stamp-dev  ## regenerate the parts of the documentation that come from the code
 	@$(PY) -m tools.docs

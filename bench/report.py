@@ -12,7 +12,7 @@ from rich.table import Table
 
 from bench.measuring import WINDOWS, Curve, Figure
 
-__all__ = ["file_section", "growth_section", "rates_section", "replaced", "show", "show_curves", "write"]
+__all__ = ["file_section", "growth_section", "page", "rates_section", "replaced", "show", "show_curves", "write"]
 
 _PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
 
@@ -115,6 +115,11 @@ def growth_section(curves: Sequence[Curve], figures: Sequence[Figure], tries: in
 def file_section(figures: Sequence[Figure], command: str) -> str:
     """The broker in a file, compared with other libraries."""
     return _FILE.format(made=_made(command), rows=_rows(figures))
+
+
+def page(text: str, figures: Sequence[Figure], command: str) -> str:
+    """A page with one table, after this text."""
+    return f"{text}\n{_made(command)}\n\n" + _FIGURES.format(rows=_rows(figures))
 
 
 def write(sections: Sequence[str]) -> Path:

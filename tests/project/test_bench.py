@@ -3,7 +3,7 @@
 import pytest
 
 from bench.measuring import WINDOWS, Curve, Figure, figure_of, in_turn
-from bench.report import replaced, show, show_curves
+from bench.report import page, replaced, show, show_curves
 
 
 def test_compared_variants_are_measured_in_turn() -> None:
@@ -51,3 +51,9 @@ def test_a_section_takes_the_place_of_the_one_with_its_heading() -> None:
     assert replaced(page, "## B\n\nnew\n") == page.replace("second", "new")
     assert replaced(page, "# A\n\nnew\n") == page.replace("first", "new")
     assert replaced("# A\n\nfirst\n\n## C\n\nthird\n", "## B\n\nsecond\n") == page
+
+
+def test_a_page_has_its_text_the_command_and_the_figures() -> None:
+    made = page("# Speed\n", [Figure("sink", "messages/s", 2000.0, 1.5, 3000.0, 1000.0)], "make bench-x")
+    assert made.startswith("# Speed\n\nMade by `make bench-x` on ")
+    assert "| sink | 2,000 | 1.5 | 3,000 | ≥ 1,000 | messages/s |\n" in made
