@@ -6,7 +6,8 @@ import pytest
 
 import jmsbridge
 from integration.lab.broker import Broker
-from integration.networked.conftest import connect, name
+from integration.networked.conftest import name
+from integration.networked.connecting import connect
 from jmsbridge import Connection, IllegalState, InvalidDestination, JMSSecurityException, Queue, Topic
 from jmsbridge.testing.suite.support import eventually, send_texts
 

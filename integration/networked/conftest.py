@@ -3,19 +3,16 @@
 import importlib.util
 import itertools
 import os
-import threading
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
-import jmsbridge
 from integration.lab.broker import Broker
 from integration.lab.external import External
 from integration.lab.fixtures import unavailable
+from integration.networked.connecting import connections
 from integration.networked.schemes import Scheme, rows
 from jmsbridge import Connection
-from jmsbridge.testing.suite.support import eventually
 
 _numbers = itertools.count(1)
 
@@ -47,18 +44,6 @@ def name() -> str:
 
 @pytest.fixture
 def connect(scheme: Scheme) -> Iterator[Callable[..., Connection]]:
-    """Make started connections; at the end they are closed, and none of their threads may be left."""
-    before = set(threading.enumerate())
-    made: list[Connection] = []
-
-    def begin(to: Broker | str, **options: Any) -> Connection:
-        url = to if isinstance(to, str) else to.url(scheme.plain)
-        usual = {"reconnect_delay": 0.05, "send_timeout": 20.0, **scheme.options}
-        made.append(jmsbridge.connect(url, **{**usual, **options}))
-        made[-1].start()
-        return made[-1]
-
-    yield begin
-    for each in made:
-        each.close()
-    eventually(lambda: not [one for one in threading.enumerate() if one not in before and "jmsbridge-" in one.name], 15)
+    """``connections`` of the scheme."""
+    with connections(scheme.plain, **scheme.options) as begin:
+        yield begin

@@ -10,7 +10,7 @@ import pytest
 from integration.lab.broker import Broker
 from integration.lab.external import External
 from integration.lab.fixtures import unavailable
-from integration.networked.conftest import connect
+from integration.networked.connecting import connect
 from integration.rabbitmq.support import Client
 
 __all__ = ["broker", "client", "clients", "connect", "name"]
