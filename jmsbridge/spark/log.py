@@ -136,6 +136,7 @@ class Log:
     """A log that this process writes. Thread-safe, but one thread at a time appends to a lane."""
 
     def __init__(self, folder: Path, source: dict[str, Any], lanes: int, retention: float) -> None:
+        folder = folder.absolute()  # tasks read it in processes with other working folders
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self._lock: int | None = _locked(folder)

@@ -63,6 +63,15 @@ def test_segments_are_found_again(two_segments: Log) -> None:
     assert [each.start for each in again.lanes[0].covering(1, 2)] == [0]
 
 
+def test_tasks_get_absolute_paths_since_they_run_in_other_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    journal = opened(Path("relative"))
+    journal.append(journal.lanes[0], rows("a"))
+    assert journal.lanes[0].segments[0].path.parent == tmp_path / "relative" / "lane-0"
+
+
 def test_two_drivers(two_segments: Log) -> None:
     with pytest.raises(LogError, match="another query uses the log"):
         opened(two_segments.folder)
