@@ -27,13 +27,13 @@ demo-spark: $(VENV)/.stamp-spark  ## install Spark (half a gigabyte), stream a q
 	@$(PY) -m jmsbridge.spark.demo $(ARGS)
 
 test: $(VENV)/.stamp-dev  ## run the tests that need no server, and the contract level on brokers that were fetched
-	@$(PY) -m pytest -q -n 4 --dist worksteal -p tools.unrun -m "not long and not server" $(ARGS)
+	@$(PY) -m pytest -q -n 8 --dist worksteal -p tools.unrun -m "not long and not server" $(ARGS)
 
 test-spark: $(VENV)/.stamp-dev $(VENV)/.stamp-spark  ## install Spark (half a gigabyte) and run the tests of the data source
 	@$(PY) -m pytest -q -p tools.unrun tests/spark integration/spark $(ARGS)
 
 test-brokers: $(VENV)/.stamp-dev  ## run the other tests: whole suites on real brokers, Java, failing networks
-	@$(PY) -m pytest -q -n 4 --dist worksteal -p tools.unrun -m "server and not long" --ignore integration/spark integration examples $(ARGS)
+	@$(PY) -m pytest -q -n 6 --dist worksteal -p tools.unrun -m "server and not long" --ignore integration/spark integration examples $(ARGS)
 
 test-pythons: $(VENV)/.stamp-dev  ## run the tests that need no server on every other Python from 3.11 to 3.14 that is found, at least two
 	@$(PY) -m tools.pythons $(ARGS)

@@ -153,7 +153,7 @@ def _environment(each: Interpreter, where: Path) -> Interpreter:
 
 def _test(each: Interpreter, arguments: Sequence[str]) -> int:
     """pytest's status, from the folders that run on every Python unless the arguments name others."""
-    command = [str(each.path), "-m", "pytest", "-q", "-n", "4", "--dist", "worksteal", "-m", "not long", *arguments]
+    command = [str(each.path), "-m", "pytest", "-q", "-n", "8", "--dist", "worksteal", "-m", "not long", *arguments]
     if not any((_ROOT / argument.partition("::")[0]).exists() for argument in arguments):
         command += [str(folder.relative_to(_ROOT)) for folder in folders(_ROOT / "tests")]
     return _run(command, dict(os.environ))

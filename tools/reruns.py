@@ -1,6 +1,6 @@
 """A pytest plugin for CI: lists tests that passed only when they were run again, and fails the run if there are many.
 
-Tests of real brokers and of deadlines share two cores with three others, so now and then one is late. With
+Tests of real brokers and of deadlines share two cores with others, so now and then one is late. With
 ``--reruns`` (pytest-rerunfailures) a single one does not fail the whole run, and it is listed with its error.
 """
 

@@ -3,6 +3,7 @@
 import contextlib
 import threading
 from collections.abc import Iterator
+from concurrent.futures import wait
 from typing import Any
 
 import pytest
@@ -286,6 +287,7 @@ def test_fault_close_during_an_outage(harness: Harness, queue: Queue) -> None:
     consumer = connection.create_session().create_consumer(queue)
     waiting = run_thread(lambda: consumer.receive(timeout=60))
     harness.cut()
+    assert not wait([waiting], timeout=SHORT).done
     run_thread(connection.close).result(LONG)
     assert waiting.result(LONG) is None
 
