@@ -58,6 +58,8 @@ class Driver:
         """How many bytes proton has produced; compared with the stream's ``written`` it tells what was sent."""
         self.unflushed = 0
         """Bytes of messages that proton was given since the last flush."""
+        self.inputs = 0
+        """How often bytes have arrived: proton gets them all before any of their events is handled."""
         self.when_emptied: list[Callable[[], None]] = []
         """Called when a full socket takes bytes again."""
         self.opening: Callable[[BaseException], None] | None = None
@@ -78,6 +80,7 @@ class Driver:
         self._asked: float | None = None
         self._started = False
         self._pumping = False
+        self._break: BaseException | None = None
         self._timer: Timer | None = None
 
     # -- beginning and end
@@ -124,19 +127,18 @@ class Driver:
         if len(self.first) < _FIRST:
             self.first += data[: _FIRST - len(self.first)]
             self._check_protocol()
+        self.inputs += 1
         view = memoryview(data)
-        while view and self._started:
-            room = self.transport.capacity()
-            if room <= 0:
-                break
-            part = view[:room]
-            try:
-                self.transport.push(part)
-            except proton.TransportException as error:
+        try:
+            while view and self._started and (room := self.transport.capacity()) > 0:
+                self.transport.push(view[:room])
+                view = view[room:]
+        except proton.TransportException as error:
+            self._pump()  # what came before the mistake counts
+            if self._started:
                 self._transport_failed(error)
-                return
-            view = view[len(part) :]
-            self._pump()
+            return
+        self._pump()
 
     def _check_protocol(self) -> None:
         header = self.first[: len(_AMQP_091)]
@@ -155,6 +157,8 @@ class Driver:
                 self.calls.pump(self._collector, self.links, self._control)
             finally:
                 self._pumping = False
+            if self._break is not None:
+                self._fail(self._break)
 
     def _control(self, event: Any) -> None:
         kind = event.type
@@ -225,7 +229,10 @@ class Driver:
             task()
 
     def _broken(self, error: BaseException) -> None:
-        self._guard(lambda: self._fail(error))
+        if self._pumping:
+            self._break = error  # a write has failed, but what has arrived still counts
+        else:
+            self._guard(lambda: self._fail(error))
 
     def _guard(self, task: Callable[[], None]) -> None:
         try:

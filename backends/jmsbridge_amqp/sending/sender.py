@@ -40,6 +40,7 @@ class Sender:
         self._waiting: deque[Outgoing] = deque()
         self._unanswered: dict[Hashable, Outgoing] = {}
         self._credit = 0
+        self._seen = 0  # the input in which credit was last looked for before its outcomes
         self._link: AmqpLink | None = None
         self._tags = itertools.count(1)
         self._limit = 0
@@ -102,14 +103,18 @@ class Sender:
             return
         self._calls.give_back_credit(link.handle)
         self._credit = self._calls.credit(link.handle)
-        waiting = self._waiting
+        waiting, driver = self._waiting, self._driver
+        if not waiting or self._credit <= 0:
+            return
         while waiting and self._credit > 0:
             self._write(waiting.popleft())
-            self._driver.write_early()  # the broker gives credit for what has arrived
+            driver.write_early()
+        driver.flush()  # before more events: the broker gives new credit when the last of these has arrived
 
     def on_delivery(self, delivery: Any) -> None:
         """The outcome of one message."""
-        if self._waiting and not self._credit:
+        if self._waiting and not self._credit and self._seen != self._driver.inputs:
+            self._seen = self._driver.inputs
             self.on_flow()  # credit that came with the outcomes is used before they are handled
         outgoing = self._unanswered.get(delivery)
         if outgoing is None:

@@ -3,6 +3,7 @@
 import contextlib
 import socket
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import proton
@@ -47,6 +48,7 @@ class PeerConnection:
         self.transport.idle_timeout = self.script.idle_timeout
         self._bound = False
         self._answers = False
+        self._held: bytearray | None = None
 
     # -- bytes
 
@@ -150,6 +152,9 @@ class PeerConnection:
         """These bytes, whatever they are, after those before them."""
         if self.socket is None:
             return
+        if self._held is not None:
+            self._held += data
+            return
         try:
             self.socket.setblocking(True)
             self.socket.settimeout(10)
@@ -173,8 +178,23 @@ class PeerConnection:
 
     # -- what a test may want
 
+    @contextlib.contextmanager
+    def together(self) -> Iterator[bytearray]:
+        """What is done in this block is written at its end, all at once; gives what is to be written so far."""
+        self._held = held = bytearray()
+        try:
+            yield held
+        finally:
+            self._write_held()
+
+    def _write_held(self) -> None:
+        held, self._held = self._held, None
+        if held:
+            self.write(bytes(held))
+
     def cut(self) -> None:
         """Close the socket, saying nothing."""
+        self._write_held()
         sock, self.socket = self.socket, None
         if sock is not None:
             self.peer.forget(sock)
