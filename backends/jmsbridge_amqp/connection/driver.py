@@ -134,9 +134,7 @@ class Driver:
                 self.transport.push(view[:room])
                 view = view[room:]
         except proton.TransportException as error:
-            self._pump()  # what came before the mistake counts
-            if self._started:
-                self._transport_failed(error)
+            self._transport_failed(error)
             return
         self._pump()
 
