@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-__all__ = ["Group", "KeptIds"]
+__all__ = ["Group", "KeptIds", "ids_in"]
 
 _MOST = 1_000_000
 """Ids kept at most; beyond them the oldest are forgotten, and the progress shows since when ids are kept."""
@@ -39,6 +39,19 @@ class Group:
         except FileNotFoundError:
             return cls(path.with_suffix(""))
         return cls(path.with_suffix(""), float(told)) if told else None
+
+    def mark(self, *, confirmed: bool) -> None:
+        """Note beside the segment, if it is still there, that the broker was told."""
+        self.told = None if confirmed else time.time()
+        if self.base.with_suffix(".arrow").exists():
+            new = self.base.with_suffix(".acked.new")
+            new.write_text("" if confirmed else str(self.told), encoding="ascii")
+            new.replace(self.base.with_suffix(".acked"))
+
+
+def ids_in(path: Path) -> Sequence[str]:
+    """The ids in a file that ``KeptIds.save`` wrote."""
+    return msgspec.json.decode(path.read_bytes(), type=_File).ids
 
 
 class KeptIds:
@@ -90,12 +103,10 @@ class KeptIds:
         if group is not None:
             done.append(group)
         for each in done:
-            each.told = None if confirmed else time.time()
-            if each.base.with_suffix(".arrow").exists():
-                each.base.with_suffix(".acked").write_text("" if confirmed else str(each.told), encoding="ascii")
+            each.mark(confirmed=confirmed)
             if confirmed:
                 self.forget(each)
-        self._expire()
+        self.expire()
 
     def _seen_again(self, again: Sequence[str]) -> list[Group]:
         with self._lock:
@@ -104,7 +115,8 @@ class KeptIds:
                 group.ids.difference_update(again)
             return [group for group in groups if not group.ids]
 
-    def _expire(self) -> None:
+    def expire(self) -> None:
+        """Forget what is older than the retention, or more than can be kept."""
         now, count, old = time.time(), 0, []
         with self._lock:
             for group in reversed(self._groups.values()):

@@ -7,7 +7,10 @@ A folder with ``log.json`` (which log this is, and of which source), and a lane 
     lane-0/00000000000000001500.acked the broker was told; missing if that is not known
     lane-0/00000000000000001500.ids   of a segment that is deleted: ids that the broker may still deliver again
 
-Knows nothing of Spark or of brokers. One process writes a log at a time; any number read it.
+A segment that a task has received has its last number in it, since it may have fewer rows than numbers.
+
+Knows nothing of Spark or of brokers. One driver has a log at a time; its tasks may publish segments, and any process
+reads it.
 """
 
 import fcntl
@@ -25,9 +28,11 @@ import pyarrow as pa
 from jmsbridge.spark.ids import Group, KeptIds
 from jmsbridge.spark.schema import DEDUP_ID
 
-__all__ = ["Lane", "Log", "LogError", "Segment"]
+__all__ = ["Lane", "Log", "LogError", "Segment", "Tally", "low_of", "publish", "uuid_of"]
 
 _FORMAT = 1
+_TALLY = b"jmsbridge"
+"""The note's name in the file."""
 _TAKEOVER = 10.0
 """Seconds that a driver waits for the one before it to let go of the log."""
 
@@ -43,6 +48,22 @@ class Segment(msgspec.Struct):
     start: int
     end: int
     size: int
+    rows: int
+    tally: "Tally | None" = None
+    """Of a segment that a task has received."""
+
+
+class Tally(msgspec.Struct, frozen=True):
+    """What a task notes in its segment, of which not every number up to ``end`` needs to be a row."""
+
+    end: int
+    again: int
+    """Messages that were left out, because the log has them."""
+    without_id: int
+
+    def on(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows with this note."""
+        return batch.replace_schema_metadata({_TALLY: msgspec.json.encode(self)})
 
 
 class _Header(msgspec.Struct, frozen=True):
@@ -58,18 +79,9 @@ class Lane:
         self.number = number
         self.folder = folder / f"lane-{number}"
         self.folder.mkdir(exist_ok=True)
-        self.low = self._read_low()
+        self.low = low_of(self.folder)
         self.segments = list(self._found())
         self.end = self.segments[-1].end if self.segments else self.low
-
-    def _read_low(self) -> int:
-        path = self.folder / "low"
-        try:
-            return int(path.read_text(encoding="ascii"))
-        except FileNotFoundError:
-            return 0
-        except ValueError:
-            raise LogError(f"{path} is damaged: it must hold a number") from None
 
     def _found(self) -> Iterator[Segment]:
         """The segments on disk, which must follow each other; those below ``low`` are what a crash left over."""
@@ -86,25 +98,21 @@ class Lane:
     def append(self, batch: pa.RecordBatch) -> Segment:
         """Write a segment; it is on disk when this returns. OSError or LogError: there is none, acknowledge nothing."""
         path = self.folder / f"{self.end:020}.arrow"
-        new = path.with_suffix(".new")
         try:
-            with new.open("wb") as file:
-                with pa.ipc.new_file(file, batch.schema) as writer:
-                    writer.write_batch(batch)
-                file.flush()
-                os.fsync(file.fileno())
-                size = file.tell()
-            try:
-                os.link(new, path)  # fails if the name exists, where a rename would replace the other's rows
-            except FileExistsError:
-                raise LogError(f"another query writes to this log: {path} exists") from None
-        finally:
-            new.unlink(missing_ok=True)
-        _sync(self.folder)
-        segment = Segment(path, self.end, self.end + batch.num_rows, size)
+            size = publish(path, batch)
+        except FileExistsError:
+            raise LogError(f"another query writes to this log: {path} exists") from None
+        segment = Segment(path, self.end, self.end + batch.num_rows, size, batch.num_rows)
         self.segments.append(segment)
         self.end = segment.end
         return segment
+
+    def refresh(self) -> list[Segment]:
+        """The segments that tasks have published since; LogError if they do not follow the others."""
+        new = [segment for segment in self._found() if segment.start >= self.end]
+        self.segments += new
+        self.end = new[-1].end if new else self.end
+        return new
 
     def covering(self, start: int, end: int) -> list[Segment]:
         """The segments with these rows, all there and complete; LogError otherwise."""
@@ -159,14 +167,28 @@ class Log:
         for path in sorted(lane.folder.glob("*.ids")):
             self.ids.load(path)
         for path in lane.folder.glob("*.acked"):
+            if path.stem not in kept and int(path.stem) >= lane.low:
+                raise LogError(f"{path.with_suffix('.arrow')} is gone, whose messages the broker has deleted")
             if not path.with_suffix(".arrow").exists():
                 path.unlink()
+        for segment in lane.segments:
+            self._keep_ids(segment)
         for path in sorted(lane.folder.glob("*.arrow")):
-            group = Group.of_segment(path)
-            if group is not None:
-                self.ids.add(group, _ids_of(path))
-            if path.stem not in kept:
+            if path.stem not in kept:  # its ids were saved before it became superfluous
                 self._delete(path)
+
+    def _keep_ids(self, segment: Segment) -> None:
+        group = Group.of_segment(segment.path)
+        if group is not None:
+            self.ids.add(group, _ids_of(segment.path))
+
+    def refresh(self) -> list[Segment]:
+        """The segments that tasks have published since the last call."""
+        new = [segment for lane in self.lanes for segment in lane.refresh()]
+        for segment in new:
+            self._keep_ids(segment)
+        self.ids.expire()
+        return new
 
     @property
     def size(self) -> int:
@@ -185,13 +207,19 @@ class Log:
         return group
 
     def release(self, low: dict[int, int]) -> None:
-        """Spark has processed these lanes up to these rows: remember it first, then delete. May be called again."""
+        """Spark has processed these lanes up to these rows: remember it first, then delete. May be called again.
+
+        Ids that are still needed are saved before that: tasks ignore segments below ``low``.
+        """
         for lane in self.lanes:
-            for segment in lane.set_low(low.get(lane.number, 0)):
+            until = low.get(lane.number, 0)
+            for segment in list(lane.segments):
+                if segment.end <= until:
+                    self.ids.save(segment.path.with_suffix(""))
+            for segment in lane.set_low(until):
                 self._delete(segment.path)
 
     def _delete(self, path: Path) -> None:
-        self.ids.save(path.with_suffix(""))
         for each in (path, path.with_suffix(".acked")):
             each.unlink(missing_ok=True)
 
@@ -200,6 +228,43 @@ class Log:
         handle, self._lock = self._lock, None
         if handle is not None:
             os.close(handle)
+
+
+def publish(path: Path, batch: pa.RecordBatch) -> int:
+    """Write a segment, which is complete and on disk once it has its name; the size of the file.
+
+    FileExistsError: another process was first, and nothing was changed. Other OSError: there is none.
+    """
+    new = path.with_name(f"{path.stem}.{uuid.uuid4().hex}.new")
+    try:
+        with new.open("wb") as file:
+            with pa.ipc.new_file(file, batch.schema) as writer:
+                writer.write_batch(batch)
+            file.flush()
+            os.fsync(file.fileno())
+            size = file.tell()
+        os.link(new, path)  # fails if the name exists, where a rename would replace the other's rows
+    finally:
+        new.unlink(missing_ok=True)
+    _sync(path.parent)
+    return size
+
+
+def low_of(lane: Path) -> int:
+    """The number below which rows of this lane are processed."""
+    path = lane / "low"
+    try:
+        return int(path.read_text(encoding="ascii"))
+    except FileNotFoundError:
+        return 0
+    except ValueError:
+        raise LogError(f"{path} is damaged: it must hold a number") from None
+
+
+def uuid_of(folder: Path) -> str | None:
+    """Which log is in this folder; None if there is none."""
+    path = folder / "log.json"
+    return _read_header(path).log if path.exists() else None
 
 
 def _locked(folder: Path) -> int:
@@ -224,10 +289,7 @@ def _header(folder: Path, source: dict[str, Any]) -> _Header:
         if any(folder.glob("lane-*")):
             raise LogError(f"{folder} has messages, but no log.json: it is damaged")
         _write(path, msgspec.json.encode(_Header(_FORMAT, str(uuid.uuid4()), source)))
-    try:
-        header = msgspec.json.decode(path.read_bytes(), type=_Header)
-    except msgspec.MsgspecError as error:
-        raise LogError(f"{path} is damaged: {error}") from None
+    header = _read_header(path)
     if header.format != _FORMAT:
         raise LogError(f"{folder} has format {header.format}, and this version reads format {_FORMAT}")
     if header.source != source:
@@ -235,14 +297,25 @@ def _header(folder: Path, source: dict[str, Any]) -> _Header:
     return header
 
 
+def _read_header(path: Path) -> _Header:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=_Header)
+    except msgspec.MsgspecError as error:
+        raise LogError(f"{path} is damaged: {error}") from None
+
+
 def _opened(path: Path) -> Segment:
     start = int(path.stem)
     try:
         with pa.memory_map(str(path)) as source:
-            rows = pa.ipc.open_file(source).get_batch(0).num_rows
+            reader = pa.ipc.open_file(source)
+            rows = reader.get_batch(0).num_rows
+            note = (reader.schema.metadata or {}).get(_TALLY)
     except (pa.ArrowInvalid, OSError) as error:
         raise LogError(f"the segment {path} is damaged: {error}") from None
-    return Segment(path, start, start + rows, path.stat().st_size)
+    tally = None if note is None else msgspec.json.decode(note, type=Tally)
+    end = start + rows if tally is None else tally.end
+    return Segment(path, start, end, path.stat().st_size, rows, tally)
 
 
 def _ids_of(path: Path) -> Sequence[str]:

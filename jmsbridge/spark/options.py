@@ -82,6 +82,8 @@ class ReadOptions(BrowseOptions, frozen=True, kw_only=True):
     max_bytes_per_trigger: Positive = 64 * 1024 * 1024
     receivers: Positive = 1
     """Consumers that receive at the same time, each with its own lane in the log."""
+    distributed: bool = False
+    """Whether the consumers are tasks, which run on executors, rather than threads of one process of the driver."""
     min_partitions: Positive = 2
     """Into how many tasks a batch is divided, if it has as many messages."""
     receive_timeout: Timeout = 0.1
@@ -174,7 +176,21 @@ def read_options(given: Mapping[str, str]) -> ReadOptions:
         raise ConfigurationError(
             "walPath is missing: a stream of a queue needs a folder for its log, as durable as the checkpoint"
         )
+    if options.distributed:
+        _check_distributed(options)
     return options
+
+
+def _check_distributed(options: ReadOptions) -> None:
+    if options.wal_transport == "inline":
+        raise ConfigurationError(
+            "walTransport=inline is for executors that do not see walPath, but with distributed=true they write it: "
+            "put walPath where the driver and every executor can write"
+        )
+    if options.client_id is not None:
+        raise ConfigurationError("clientId belongs to one connection, and with distributed=true each executor has one")
+    if options.topic is not None and not options.shared_subscription:
+        raise ConfigurationError("distributed=true reads a topic by several consumers: it needs sharedSubscription")
 
 
 def browse_options(given: Mapping[str, str]) -> BrowseOptions:

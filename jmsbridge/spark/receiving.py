@@ -17,7 +17,7 @@ from jmsbridge.spark.log import Lane, Log
 from jmsbridge.spark.options import ReadOptions, connect
 from jmsbridge.spark.schema import Row, batch_of, id_of, row_of
 
-__all__ = ["Confirmation", "Drain", "Receiver", "open_connection"]
+__all__ = ["Confirmation", "Drain", "Receiver", "consumer_of", "depth_of", "open_connection", "report_of", "size_of"]
 
 log = logging.getLogger("jmsbridge.spark")
 
@@ -37,6 +37,17 @@ class Confirmation(msgspec.Struct, frozen=True):
         """What the broker of this connection can do natively."""
         can = {name: feature.outcome == "native" for name, feature in connection.capabilities.items()}
         return cls(can["transactions"], can["transactions"] or can["settle_confirm"])
+
+    def session(self, connection: Connection) -> Session:
+        """A session whose messages are acknowledged together, by ``acknowledge``."""
+        return connection.create_session(Session.SESSION_TRANSACTED if self.transacted else Session.CLIENT_ACKNOWLEDGE)
+
+    def acknowledge(self, session: Session, last: Message) -> None:
+        """Acknowledge what the session has received, up to ``last``; JMSException: all may come again."""
+        if self.transacted:
+            session.commit()
+        else:
+            last.acknowledge()
 
 
 def open_connection(options: ReadOptions) -> tuple[Connection, Confirmation]:
@@ -78,21 +89,15 @@ class Drain:
         self._connection, self.confirmation = open_connection(self.options)
         if available_now:
             self.goal = self.depth()
-        mode = Session.SESSION_TRANSACTED if self.confirmation.transacted else Session.CLIENT_ACKNOWLEDGE
         for lane in self.log.lanes[: self.options.receivers]:
-            self.receivers.append(Receiver(self, lane, self._connection.create_session(mode)))
+            self.receivers.append(Receiver(self, lane, self.confirmation.session(self._connection)))
         self._connection.start()
         for receiver in self.receivers:
             receiver.start()
 
     def depth(self) -> int | None:
         """How many messages the broker says the queue holds; None where it cannot say."""
-        if self._connection is None or isinstance(self.options.destination, Topic):
-            return None
-        try:
-            return self._connection.admin.depth(self.options.destination)
-        except JMSException:
-            return None
+        return None if self._connection is None else depth_of(self._connection, self.options)
 
     def wait_news(self, start: dict[int, int], deadline: float) -> bool:
         """Wait until a lane has rows beyond ``start``; raises what a receiver failed with."""
@@ -124,27 +129,8 @@ class Drain:
 
     def report(self) -> dict[str, Any]:
         """The state for the progress of the query: what is claimed, and until when."""
-        since = self.log.ids.since
-        return {
-            "depth": self.depth(),
-            "received": self.received,
-            "droppedDuplicates": self.again,
-            "withoutId": self.without_id,
-            "logBytes": self.log.size,
-            "keptIds": len(self.log.ids),
-            "idsKeptSince": None if since is None else datetime.fromtimestamp(since, UTC).isoformat(),
-            "guarantee": self._guarantee(),
-        }
-
-    def _guarantee(self) -> str:
-        if self.without_id:
-            return "at-least-once: some messages have no id"
-        if self.confirmation.confirmed:
-            return "exactly-once"
-        return (
-            f"exactly-once for messages that the broker delivers again within {self.options.dedup_retention:g} s: "
-            "it does not confirm acknowledgements"
-        )
+        counts = {"received": self.received, "droppedDuplicates": self.again, "withoutId": self.without_id}
+        return {"depth": self.depth()} | counts | report_of(self.log, self.options, self.confirmation, self.without_id)
 
     def has_room(self, lane: Lane) -> bool:
         """Whether a lane may receive: it is not too far ahead of Spark, nor at the goal. Called with the lock held."""
@@ -190,7 +176,7 @@ class Receiver(threading.Thread):
         self._options = drain.options
         self._lane = lane
         self._session = session
-        self._consumer = _consumer(session, drain.options)
+        self._consumer = consumer_of(session, drain.options, drain.options.segment_rows)
         self.quiet_since: float | None = None
         """Since when the queue has had no more messages; None while it has some. Guarded by the drain's lock."""
 
@@ -237,7 +223,7 @@ class Receiver(threading.Thread):
             if message is None:
                 return
             yield message
-            size += _size(message)
+            size += size_of(message)
             if size >= _SEGMENT_BYTES or self._drain.stopping:
                 return
 
@@ -254,10 +240,7 @@ class Receiver(threading.Thread):
         if group is not None:
             self._drain.advance({})
         try:
-            if self._drain.confirmation.transacted:
-                self._session.commit()
-            else:
-                last.acknowledge()
+            self._drain.confirmation.acknowledge(self._session, last)
         except JMSException as error:
             # They are in the log, and come again: their ids are kept until they do.
             log.info("the acknowledgement of %s messages failed: %s", len(rows), error)
@@ -274,15 +257,48 @@ class Receiver(threading.Thread):
             drain.changed.notify_all()
 
 
-def _size(message: Message) -> int:
+def depth_of(connection: Connection, options: ReadOptions) -> int | None:
+    """How many messages the broker says the queue holds; None where it cannot say."""
+    if isinstance(options.destination, Topic):
+        return None
+    try:
+        return connection.admin.depth(options.destination)
+    except JMSException:
+        return None
+
+
+def report_of(journal: Log, options: ReadOptions, confirmation: Confirmation, without_id: int) -> dict[str, Any]:
+    """What the progress says of the log, and what is claimed, until when."""
+    since = journal.ids.since
+    return {
+        "logBytes": journal.size,
+        "keptIds": len(journal.ids),
+        "idsKeptSince": None if since is None else datetime.fromtimestamp(since, UTC).isoformat(),
+        "guarantee": _guarantee(options, confirmation, without_id),
+    }
+
+
+def _guarantee(options: ReadOptions, confirmation: Confirmation, without_id: int) -> str:
+    if without_id:
+        return "at-least-once: some messages have no id"
+    if confirmation.confirmed:
+        return "exactly-once"
+    return (
+        f"exactly-once for messages that the broker delivers again within {options.dedup_retention:g} s: "
+        "it does not confirm acknowledgements"
+    )
+
+
+def size_of(message: Message) -> int:
     """About how many bytes a message has; kinds whose bodies are fields count as 1 kB."""
     if isinstance(message, BytesMessage):
         return message.body_length
     return len(message.text or "") if isinstance(message, TextMessage) else 1024
 
 
-def _consumer(session: Session, options: ReadOptions) -> MessageConsumer:
-    prefetch = max(options.segment_rows, options.prefetch or 0)  # less would stall: a segment is held unacknowledged
+def consumer_of(session: Session, options: ReadOptions, rows: int) -> MessageConsumer:
+    """A consumer of the source; it prefetches at least ``rows``, since so many are held unacknowledged."""
+    prefetch = max(rows, options.prefetch or 0)
     where, selector = options.destination, options.selector
     if not isinstance(where, Topic):
         return session.create_consumer(where, selector, prefetch=prefetch)

@@ -13,14 +13,14 @@ from jmsbridge import Connection, DeliveryMode, Destination, JMSException, Messa
 from jmsbridge.config import mask_url
 from jmsbridge.documents import Outgoing
 from jmsbridge.errors import ConfigurationError, UnsupportedFeatureException
+from jmsbridge.spark.connections import Connections
 from jmsbridge.spark.options import WriteOptions, connect
 from jmsbridge.spark.rows import BadDocument, message_of, rows_of_batch
 
 __all__ = ["Sender", "Sent", "cached", "check_window", "forget"]
 
-_MOST_CONNECTIONS = 4
-_connections: dict[WriteOptions, Connection] = {}  # of this process, in which Spark runs one task at a time
-_lock = threading.Lock()
+_connections: Connections[WriteOptions, Connection] = Connections(connect, lambda connection: connection.close())
+cached, forget = _connections.get, _connections.forget
 
 
 class Sent(msgspec.Struct):
@@ -38,30 +38,6 @@ class Sent(msgspec.Struct):
         if not self.detected:
             return "at-least-once"
         return "exactly-once" if not self.without_id else "at-least-once: some rows have no id"
-
-
-def cached(options: WriteOptions) -> Connection:
-    """The connection of this process for these options."""
-    with _lock:
-        connection = _connections.get(options)
-    if connection is not None:
-        return connection
-    connection = connect(options)
-    with _lock:
-        _connections[options] = connection
-        oldest = next(iter(_connections)) if len(_connections) > _MOST_CONNECTIONS else None
-        closing = None if oldest is None else _connections.pop(oldest)
-    if closing is not None:
-        closing.close()
-    return connection
-
-
-def forget(options: WriteOptions) -> None:
-    """Close the connection for these options: after an error the next task opens another one."""
-    with _lock:
-        connection = _connections.pop(options, None)
-    if connection is not None:
-        connection.close()
 
 
 def check_window(options: WriteOptions, ids: Mapping[str, int]) -> None:

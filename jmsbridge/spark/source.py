@@ -12,6 +12,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from jmsbridge.errors import ConfigurationError
+from jmsbridge.spark.distributed import DistributedReader
 from jmsbridge.spark.options import (
     BrowseOptions,
     WriteOptions,
@@ -45,7 +46,8 @@ class JmsDataSource(DataSource):
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """The stream of a queue or durable subscription."""
         options = read_options(self.options)
-        return JmsStreamReader(options, _columns(options, schema))
+        kind = DistributedReader if options.distributed else JmsStreamReader
+        return kind(options, _columns(options, schema))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """What is in a queue; it stays there."""

@@ -101,7 +101,7 @@ class JmsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """What the progress of the query shows."""
         return None if self._drain is None else self._drain.report()
 
-    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[Rows]:
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """The tasks of a batch; LogError unless the log has exactly its rows."""
         journal = self._journal()
         begin, until = self._lanes(start), self._lanes(end)
@@ -127,6 +127,8 @@ class JmsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             options = self._options
             source: dict[str, Any] = {"destination": str(options.destination.address)}
             source |= {"subscription": options.subscription_name, "selector": options.selector}
+            if options.distributed:  # whose numbers are not all rows
+                source["distributed"] = True
             self._log = Log(Path(str(options.wal_path)), source, options.receivers, options.dedup_retention)
             self._stop_at_exit()
         return self._log

@@ -4,5 +4,5 @@ import importlib.util
 collect_ignore = (
     []
     if importlib.util.find_spec("pyarrow")
-    else ["test_log.py", "test_receiving.py", "test_rows.py", "test_sending.py", "test_showing.py"]
+    else [f"test_{name}.py" for name in ("log", "receiving", "rows", "sending", "showing", "staging")]
 )

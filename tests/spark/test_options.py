@@ -45,6 +45,9 @@ def test_the_path_of_load_is_the_url() -> None:
         ({"jms__prefetch": "many"}, "prefetch"),
         ({"clientOptions": "[]"}, "must be a JSON object"),
         ({"clientOptions": "{"}, "not JSON"),
+        ({"distributed": "true", "walTransport": "inline"}, "put walPath where the driver and every executor can"),
+        ({"distributed": "true", "clientId": "me"}, "clientId belongs to one connection"),
+        ({"distributed": "perhaps"}, "option distributed"),
     ],
 )
 def test_a_wrong_option_is_refused(options: dict[str, str], text: str) -> None:
@@ -64,6 +67,13 @@ def test_what_is_needed(left_out: str) -> None:
 def test_a_topic_needs_a_durable_subscription() -> None:
     with pytest.raises(ConfigurationError, match="subscriptionName"):
         read_options({"url": "embedded:", "topic": "news", "walPath": "/x"})
+
+
+def test_consumers_of_a_topic_on_executors_share_the_subscription() -> None:
+    given = {"url": "embedded:", "topic": "news", "walPath": "/x", "subscriptionName": "a", "distributed": "true"}
+    assert read_options(given | {"sharedSubscription": "true"}).distributed
+    with pytest.raises(ConfigurationError, match="it needs sharedSubscription"):
+        read_options(given)
 
 
 def test_options_of_the_connection_without_regard_to_case() -> None:

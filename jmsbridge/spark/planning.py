@@ -1,0 +1,128 @@
+"""What the driver does where tasks are the consumers: it says which numbers they may use, and when there is nothing.
+
+It receives no message itself. Spark's offsets hold the numbers, so they are fixed before a task runs.
+"""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from jmsbridge import Connection
+from jmsbridge.spark.log import Lane, Log, LogError, Segment
+from jmsbridge.spark.options import ReadOptions
+from jmsbridge.spark.receiving import Confirmation, depth_of, open_connection, report_of
+from jmsbridge.spark.staging import Claim
+
+__all__ = ["Planner"]
+
+_PATIENCE = 2.0
+"""Seconds for which a task waits for its first message if the tasks before it had none: brokers may be far away."""
+_QUIET = 10.0
+"""Seconds without a message after which AvailableNow ends, also if the broker counts some: others consume them."""
+
+
+class Planner:
+    """Claims for the tasks of each batch. Used by one thread."""
+
+    def __init__(self, options: ReadOptions, journal: Log) -> None:
+        self._options = options
+        self._log = journal
+        self._connection: Connection | None = None
+        self._confirmation = Confirmation(False, False)
+        self._available_now = False
+        self._goal: int | None = None
+        self._received = self._again = self._without_id = 0
+        self._quiet_since: float | None = None
+        """Since when tasks have received nothing; None if the last ones have, or none ran yet."""
+
+    def start(self, *, available_now: bool) -> None:
+        """Connect; with ``available_now`` the end is what is in the queue now."""
+        self._connection, self._confirmation = open_connection(self._options)
+        self._log.refresh()  # received before: it is not part of what there is now
+        self._available_now = available_now
+        self._goal = self._depth() if available_now else None
+
+    def next(self, start: dict[int, int], rows: int) -> dict[int, int]:
+        """How far each lane goes in the next batch, of about as many rows; ``start`` if there is nothing to receive."""
+        self._note(self._log.refresh())
+        for lane in self._log.lanes:
+            if lane.end < start[lane.number]:
+                raise LogError(f"{lane.folder} ends at row {lane.end}, but the checkpoint has rows until {start}")
+        published = {lane.number: lane.end for lane in self._log.lanes}
+        if published != start:
+            return published  # by tasks whose batch is not in the checkpoint
+        waiting = self._waiting()
+        if waiting == 0 or self._is_finished(waiting):
+            return start
+        return start | self._shares(start, rows, waiting)
+
+    def _shares(self, start: dict[int, int], rows: int, waiting: int | None) -> dict[int, int]:
+        """An equal share for each receiver, and no more tasks than messages."""
+        if self._goal is not None:
+            rows = min(rows, self._goal - self._received)
+        rows = min(rows, self._options.max_messages_per_trigger, waiting or rows)
+        count = min(self._options.receivers, rows)
+        share = -(-rows // count)
+        return {number: start[number] + share for number in range(count)}
+
+    def claims(self, start: dict[int, int], end: dict[int, int]) -> Iterator[Claim]:
+        """The claims of a batch: those of its segments that are published, and for the rest new ones."""
+        for lane in self._log.lanes:
+            at, until = start[lane.number], end[lane.number]
+            for segment in lane.covering(at, min(until, lane.end)):
+                yield self._claim(lane, segment.start, segment.end)
+                at = segment.end
+            if at < until:
+                yield self._claim(lane, at, until)
+
+    def _claim(self, lane: Lane, start: int, end: int) -> Claim:
+        patience = self._options.receive_timeout
+        if self._quiet_since is not None:
+            patience = max(patience, _PATIENCE)
+        return Claim(str(self._log.folder), self._log.uuid, lane.number, start, end, patience)
+
+    def _note(self, new: list[Segment]) -> None:
+        """Count what tasks have published since."""
+        if not new:
+            return
+        tallies = [segment.tally for segment in new if segment.tally is not None]
+        again = sum(tally.again for tally in tallies)
+        received = sum(segment.rows for segment in new) + again
+        self._received += received
+        self._again += again
+        self._without_id += sum(tally.without_id for tally in tallies)
+        self._quiet_since = None if received else self._quiet_since or time.monotonic()
+
+    def _is_finished(self, waiting: int | None) -> bool:
+        """Whether AvailableNow has what there was."""
+        if not self._available_now:
+            return False
+        if self._goal is not None and self._received >= self._goal:
+            return True
+        quiet = self._quiet_since
+        return quiet is not None and (not waiting or time.monotonic() - quiet >= _QUIET)
+
+    def _waiting(self) -> int | None:
+        """How many messages there are; None where the broker cannot say, or counts those that are not selected."""
+        waiting = self._depth()
+        if waiting == 0 and not self._available_now:
+            time.sleep(self._options.receive_timeout)  # sleep: a queue without a consumer wakes nobody
+            waiting = self._depth()
+        return waiting
+
+    def _depth(self) -> int | None:
+        if self._connection is None or self._options.selector is not None:
+            return None
+        return depth_of(self._connection, self._options)
+
+    def report(self) -> dict[str, Any]:
+        """The state for the progress of the query: what is claimed, and until when."""
+        counts = {"received": self._received, "droppedDuplicates": self._again, "withoutId": self._without_id}
+        state = report_of(self._log, self._options, self._confirmation, self._without_id)
+        return {"depth": self._depth()} | counts | state
+
+    def stop(self) -> None:
+        """Close the connection."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
