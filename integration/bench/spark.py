@@ -28,6 +28,7 @@ from pyspark.sql.streaming import DataStreamWriter
 import jmsbridge
 from bench import report
 from bench.measuring import Figure, figure_of, in_turn, windows
+from integration.bench.spark_distributed import by_tasks
 from integration.bench.spark_parts import Rows, free_receiver, log_seconds
 from jmsbridge import DUPS_OK_ACKNOWLEDGE, Message, Queue
 
@@ -61,6 +62,7 @@ class _Bench:
         yield from self._sources()
         yield from self._parts()
         yield from self._sinks()
+        yield from by_tasks(self.spark, self._new, _rate_of)
 
     def _sources(self) -> Iterator[Figure]:
         files = self.folder / "files"

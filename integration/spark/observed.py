@@ -18,12 +18,13 @@ from pyspark.sql.datasource import DataSourceStreamReader
 from pyspark.sql.types import StructType
 
 from jmsbridge import Message, Session
-from jmsbridge.spark import ids, log
+from jmsbridge.spark import distributed, ids, log, staging
+from jmsbridge.spark.distributed import DistributedReader
 from jmsbridge.spark.options import ReadOptions
 from jmsbridge.spark.source import JmsDataSource
 from jmsbridge.spark.stream import JmsStreamReader
 
-__all__ = ["CALLS", "POINTS", "Observed"]
+__all__ = ["CALLS", "IN_TASKS", "POINTS", "Observed"]
 
 _OWN = ("observedfolder", "observedpoint", "observedbefore", "observedfate")
 _PATIENCE = 60.0
@@ -54,6 +55,15 @@ POINTS: dict[str, _Point] = {
 }
 """From the broker to the end of a batch, in the order in which they are passed."""
 
+IN_TASKS: dict[str, _Point] = {
+    "between two tasks": _Point([(distributed, "staged")], settled=True),
+    "received, not written": _Point([(staging, "publish")]),
+    "written, not published": _Point([(os, "link")]),
+    "staged, not acknowledged": _Point([(Session, "commit"), (Message, "acknowledge")]),
+    "acknowledged, not reported": _Point([(ids.Group, "mark")]),
+}
+"""With tasks as consumers, more of them than workers: each is passed by the first task of a worker."""
+
 CALLS = (
     "prepareForTriggerAvailableNow",
     "getDefaultReadLimit",
@@ -77,13 +87,14 @@ class Observed(JmsDataSource):
         """The name in ``format``."""
         return "observed"
 
-    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
         """That of ``jms``, observed."""
         reader: Any = super().streamReader(schema)
-        return _Reader(reader._options, reader._columns, self._own)
+        kind = _DistributedReader if reader._options.distributed else _Reader
+        return kind(reader._options, reader._columns, self._own)
 
 
-class _Reader(JmsStreamReader):
+class _Observing(JmsStreamReader):
     """Changes its own process when it is first used there, since Spark makes copies of it in several."""
 
     def __init__(self, options: ReadOptions, columns: Sequence[str], own: dict[str, str]) -> None:
@@ -103,16 +114,24 @@ class _Reader(JmsStreamReader):
         if name in CALLS:
             with (folder / "calls").open("a", encoding="ascii") as calls:
                 calls.write(f"{name}\n")
-        return getattr(JmsStreamReader, name)(self, *given)
+        return super().__getattribute__(name)(*given)
 
     def _set_up(self, folder: Path) -> None:
-        point = POINTS.get(self._own.get("observedpoint", ""))
+        point = (POINTS | IN_TASKS).get(self._own.get("observedpoint", ""))
         if point is None or (folder / "reached").exists():  # a worker that died there is followed by another one
             return
         before = int(self._own.get("observedbefore", point.before))
         stop = _Stop(folder, Path(str(self._options.wal_path)), point, before, self._own["observedfate"])
         for owner, name in point.calls:
             _instead(owner, name, stop)
+
+
+class _Reader(_Observing):
+    """With receivers in the source's process."""
+
+
+class _DistributedReader(_Observing, DistributedReader):
+    """With tasks as consumers."""
 
 
 class _Stop(NamedTuple):

@@ -31,6 +31,9 @@ print("shown", spark.read.format("jms").options(url=url, queue="orders").load().
 source = {"url": url, "queue": "orders", "maxMessagesPerTrigger": 600}
 query = pipelines.bridge(spark, source, {"url": url, "queue": "moved"}, root=root)
 print("ended", query.awaitTermination(500), query.exception())
+source |= {"queue": "moved", "distributed": True, "receivers": 2}
+query = pipelines.bridge(spark, source, {"url": url, "queue": "orders"}, root=root + "-by-tasks")
+print("ended", query.awaitTermination(500), query.exception())
 spark.stop()
 """
 
@@ -43,7 +46,7 @@ CONNECT = pytest.mark.skipif(
 @pytest.mark.parametrize(
     ("kind", "where"), [("master", "local-cluster[2,1,1024]"), pytest.param("remote", "local[2]", marks=CONNECT)]
 )
-def test_each_row_is_written_and_moved_once(tmp_path: Path, kind: str, where: str) -> None:
+def test_each_row_is_written_and_moved_once_by_the_driver_and_by_tasks(tmp_path: Path, kind: str, where: str) -> None:
     url = f"embedded:{tmp_path / 'broker.db'}"
     settings = {
         "PYSPARK_PYTHON": sys.executable,
@@ -53,9 +56,9 @@ def test_each_row_is_written_and_moved_once(tmp_path: Path, kind: str, where: st
     }
     job = [sys.executable, "-c", JOB, kind, where, url, str(tmp_path / "job"), str(SENT)]
     done = subprocess.run(job, env=os.environ | settings, cwd=tmp_path, capture_output=True, text=True, timeout=560)
-    assert done.stdout.split("\n")[:2] == [f"shown {SENT}", "ended True None"], done.stderr[-5000:]
+    assert done.stdout.split("\n")[:3] == [f"shown {SENT}", *["ended True None"] * 2], done.stderr[-5000:]
     with jmsbridge.connect(url) as connection:
         session = connection.create_session()
-        left, moved = (session.create_browser(jmsbridge.Queue(name)) for name in ("orders", "moved"))
+        left, moved = (session.create_browser(jmsbridge.Queue(name)) for name in ("moved", "orders"))
         assert list(left) == []
         assert Counter(message.get_body(str) for message in moved) == Counter(str(each) for each in range(SENT))

@@ -24,7 +24,7 @@ def dies(job: Job, spark: Any, point: str, **options: Any) -> None:
     """A run whose source process gets SIGKILL at the point, which ends the query with an error."""
     (job.folder / "reached").unlink(missing_ok=True)
     query = job.begin(spark, observedPoint=point, observedFate="dies", **options)
-    with pytest.raises(Exception):  # noqa: B017, PT011 - Spark has no type and no text for it
+    with pytest.raises(Exception):  # noqa: B017 - Spark has no type and no text for it
         query.awaitTermination(PATIENCE)
     assert (job.folder / "reached").exists()
 

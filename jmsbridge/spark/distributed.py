@@ -33,6 +33,7 @@ class DistributedReader(JmsStreamReader):
     def latestOffset(self, start: dict[str, Any] | None = None, limit: ReadLimit | None = None) -> dict[str, Any]:
         """The end of the next batch, which its tasks receive; ``start`` itself if there is nothing."""
         begin = self.initialOffset() if start is None else start
+        self._planning().refresh()
         lanes = self._lanes(begin)
         end = self._planning().next(lanes, limit.max_rows if isinstance(limit, ReadMaxRows) else sys.maxsize)
         return begin if end == lanes else self._offset(end)
@@ -43,12 +44,13 @@ class DistributedReader(JmsStreamReader):
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """The tasks of a batch, each with a claim."""
-        claims = self._planning().claims(self._lanes(start), self._lanes(end))
-        return [Claimed(claim) for claim in claims]
+        begin = self._lanes(start)
+        until = begin | {int(number): int(last) for number, last in end["lanes"].items()}  # beyond the log until it ran
+        return [Claimed(claim) for claim in self._planning().claims(begin, until)]
 
     def commit(self, end: dict[str, Any]) -> None:
         """Spark has everything up to ``end``; it says so after a restart again."""
-        self._journal().refresh()
+        self._planning().refresh()
         super().commit(end)
 
     def stop(self) -> None:

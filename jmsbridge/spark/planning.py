@@ -31,7 +31,7 @@ class Planner:
         self._confirmation = Confirmation(False, False)
         self._available_now = False
         self._goal: int | None = None
-        self._received = self._again = self._without_id = 0
+        self._rows = self._again = self._without_id = 0
         self._quiet_since: float | None = None
         """Since when tasks have received nothing; None if the last ones have, or none ran yet."""
 
@@ -42,9 +42,12 @@ class Planner:
         self._available_now = available_now
         self._goal = self._depth() if available_now else None
 
+    def refresh(self) -> None:
+        """Count what tasks have published since."""
+        self._note(self._log.refresh())
+
     def next(self, start: dict[int, int], rows: int) -> dict[int, int]:
         """How far each lane goes in the next batch, of about as many rows; ``start`` if there is nothing to receive."""
-        self._note(self._log.refresh())
         for lane in self._log.lanes:
             if lane.end < start[lane.number]:
                 raise LogError(f"{lane.folder} ends at row {lane.end}, but the checkpoint has rows until {start}")
@@ -59,7 +62,7 @@ class Planner:
     def _shares(self, start: dict[int, int], rows: int, waiting: int | None) -> dict[int, int]:
         """An equal share for each receiver, and no more tasks than messages."""
         if self._goal is not None:
-            rows = min(rows, self._goal - self._received)
+            rows = min(rows, self._goal - self._rows)
         rows = min(rows, self._options.max_messages_per_trigger, waiting or rows)
         count = min(self._options.receivers, rows)
         share = -(-rows // count)
@@ -82,22 +85,20 @@ class Planner:
         return Claim(str(self._log.folder), self._log.uuid, lane.number, start, end, patience)
 
     def _note(self, new: list[Segment]) -> None:
-        """Count what tasks have published since."""
         if not new:
             return
         tallies = [segment.tally for segment in new if segment.tally is not None]
-        again = sum(tally.again for tally in tallies)
-        received = sum(segment.rows for segment in new) + again
-        self._received += received
+        rows, again = sum(segment.rows for segment in new), sum(tally.again for tally in tallies)
+        self._rows += rows
         self._again += again
         self._without_id += sum(tally.without_id for tally in tallies)
-        self._quiet_since = None if received else self._quiet_since or time.monotonic()
+        self._quiet_since = None if rows + again else self._quiet_since or time.monotonic()
 
     def _is_finished(self, waiting: int | None) -> bool:
         """Whether AvailableNow has what there was."""
         if not self._available_now:
             return False
-        if self._goal is not None and self._received >= self._goal:
+        if self._goal is not None and self._rows >= self._goal:  # one that came again in this run is counted once
             return True
         quiet = self._quiet_since
         return quiet is not None and (not waiting or time.monotonic() - quiet >= _QUIET)
@@ -117,9 +118,9 @@ class Planner:
 
     def report(self) -> dict[str, Any]:
         """The state for the progress of the query: what is claimed, and until when."""
-        counts = {"received": self._received, "droppedDuplicates": self._again, "withoutId": self._without_id}
+        counts = {"received": self._rows + self._again, "droppedDuplicates": self._again}
         state = report_of(self._log, self._options, self._confirmation, self._without_id)
-        return {"depth": self._depth()} | counts | state
+        return {"depth": self._depth()} | counts | {"withoutId": self._without_id} | state
 
     def stop(self) -> None:
         """Close the connection."""

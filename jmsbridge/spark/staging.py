@@ -83,7 +83,7 @@ def _started(options: ReadOptions) -> tuple[Connection, Confirmation]:
 
 
 _connections: Connections[ReadOptions, tuple[Connection, Confirmation]] = Connections(_started, _closed)
-_kept: dict[Path, pa.Array] = {}  # ids by the file that has them, which never changes
+_kept: dict[tuple[str, Path], pa.Array] = {}  # ids by log and file, which never changes
 
 
 def _fill(claim: Claim, options: ReadOptions) -> None:
@@ -135,7 +135,7 @@ def _published(claim: Claim, rows: list[Row], again: int) -> bool:
     """Publish rows, without those that the log has already; False if the segment has been published meanwhile."""
     batch = batch_of(rows)
     ids = batch.column(DEDUP_ID)
-    new = batch.filter(pc.invert(pc.is_in(ids, value_set=_in_log(Path(claim.folder), ids.drop_null()))))
+    new = batch.filter(pc.invert(pc.is_in(ids, value_set=_in_log(claim, ids.drop_null()))))
     tally = Tally(claim.end, again + batch.num_rows - new.num_rows, ids.null_count)
     try:
         publish(claim.path, tally.on(new))
@@ -148,18 +148,18 @@ def _published(claim: Claim, rows: list[Row], again: int) -> bool:
     return True
 
 
-def _in_log(folder: Path, ids: pa.Array) -> pa.Array:
+def _in_log(claim: Claim, ids: pa.Array) -> pa.Array:
     """Those of these ids that the log has, of messages that the broker may deliver again.
 
     Called after the messages were received: one that comes again does so after its segment was published.
     """
-    paths = {path for lane in folder.glob("lane-*") for path in _with_kept_ids(lane)}
-    for path in _kept.keys() - paths:
-        del _kept[path]
-    for path in paths - _kept.keys():
+    files = {(claim.uuid, path) for lane in Path(claim.folder).glob("lane-*") for path in _with_kept_ids(lane)}
+    for file in _kept.keys() - files:
+        del _kept[file]
+    for file in files - _kept.keys():
         with suppress(FileNotFoundError):  # its ids came again, or are too old
-            _kept[path] = _ids_of(path)
-    found = pa.chunked_array([_kept[path] for path in paths & _kept.keys()], pa.string())
+            _kept[file] = _ids_of(file[1])
+    found = pa.chunked_array([_kept[file] for file in files & _kept.keys()], pa.string())
     return found.filter(pc.is_in(found, value_set=ids)).combine_chunks()
 
 

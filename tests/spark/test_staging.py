@@ -72,6 +72,7 @@ class Run:
         self.planner.start(available_now=available_now)
 
     def ends(self, start: dict[int, int]) -> dict[int, int]:
+        self.planner.refresh()
         return self.planner.next(start, self.options.max_messages_per_trigger)
 
     def rows(self, start: dict[int, int] | None = None) -> list[str]:
@@ -95,6 +96,10 @@ def run(options: ReadOptions) -> Iterator[Run]:
     made = Run(options)
     yield made
     made.close()
+
+
+def _lost(*_: object) -> None:
+    raise jmsbridge.JMSException("the link is gone")
 
 
 def assert_all(found: list[str]) -> None:
@@ -165,10 +170,7 @@ def test_an_attempt_that_comes_too_late_keeps_nothing(options: ReadOptions, jour
 def test_another_task_drops_what_an_unacknowledged_segment_has(
     options: ReadOptions, journal: Log, monkeypatch: pytest.MonkeyPatch, is_deleted: bool
 ) -> None:
-    def lost(*_: object) -> None:
-        raise jmsbridge.JMSException("the link is gone")
-
-    monkeypatch.setattr(Confirmation, "acknowledge", lost)
+    monkeypatch.setattr(Confirmation, "acknowledge", _lost)
     first = bodies(claim(journal), options)
     monkeypatch.undo()
     if is_deleted:
@@ -201,6 +203,24 @@ def test_where_acknowledgements_are_not_confirmed_ids_are_kept_for_the_retention
     assert len(bodies(claim(log, start=10, count=20), options)) == (10 if kept else 20)
     log.close()
     staging._connections.forget(options)
+
+
+def test_a_new_log_in_the_place_of_another_one(
+    options: ReadOptions, journal: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process of Spark outlives queries, and remembers ids by file."""
+    monkeypatch.setattr(Confirmation, "acknowledge", _lost)
+    assert len(bodies(claim(journal), options)) == 10
+    assert bodies(claim(journal, lane=1), options) == []
+    journal.close()
+    journal.folder.rename(tmp_path / "old")
+    with jmsbridge.connect(options.url) as connection:
+        connection.admin.purge(QUEUE)
+    send(options.url, range(100, 110))
+    new = Log(journal.folder, {}, 2, 3600.0)
+    assert len(bodies(claim(new), options)) == 10
+    assert bodies(claim(new, lane=1), options) == []
+    new.close()
 
 
 def test_an_executor_that_does_not_see_the_log(options: ReadOptions, journal: Log, tmp_path: Path) -> None:
@@ -264,6 +284,28 @@ def test_a_missing_segment(run: Run, options: ReadOptions) -> None:
     run.close()
     with pytest.raises(LogError, match="is gone"):
         Run(options)
+
+
+def test_what_comes_again_in_a_run_is_no_progress_to_its_end(
+    run: Run, options: ReadOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of all messages there were at the start, some are received twice: the rest must not be left for that."""
+    monkeypatch.setattr(Confirmation, "acknowledge", _lost)
+    at, end = {0: 0, 1: 0}, run.ends({0: 0, 1: 0})
+    first = [body for each in run.planner.claims(at, end) for body in bodies(each, options)]
+    monkeypatch.undo()
+    assert_all(first + run.rows(end))
+    assert left(options.url) == 0
+
+
+def test_a_run_ends_with_what_there_was_though_others_go_on_sending(run: Run, options: ReadOptions) -> None:
+    at = {0: 0, 1: 0}
+    for _ in range(SENT // 20):
+        end = run.ends(at)
+        assert sum(len(bodies(each, options)) for each in run.planner.claims(at, end)) == 20
+        send(options.url, range(20))
+        at = end
+    assert run.ends(at) == at
 
 
 def test_no_more_tasks_than_messages(run: Run, options: ReadOptions) -> None:
