@@ -38,6 +38,8 @@ _PASS_THROUGH = "jms."
 _MESSAGE_ID = "messageId"
 _VISIBLE = "options are visible in plans and logs: give passwordEnv or passwordFile instead"
 
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+
 T = TypeVar("T", bound="Common")
 
 
@@ -71,6 +73,8 @@ class ReadOptions(BrowseOptions, frozen=True, kw_only=True):
     """The options of ``spark.readStream.format("jms")``."""
 
     topic: str | None = None
+    subscribe: str | None = None
+    """Several queues, separated by commas; each has its own lanes in the log."""
     subscription_name: str | None = None
     """The durable subscription of a topic; without it messages are lost while the query does not run."""
     shared_subscription: bool = False
@@ -80,8 +84,11 @@ class ReadOptions(BrowseOptions, frozen=True, kw_only=True):
     """How rows reach the executors: they read the log's folder, or rows travel within the tasks."""
     max_messages_per_trigger: Positive = 10_000
     max_bytes_per_trigger: Positive = 64 * 1024 * 1024
+    min_messages_per_trigger: _Count = 0
+    """A batch waits for so many messages, for ``maxTriggerDelay`` at most; with AvailableNow it does not wait."""
+    max_trigger_delay: Seconds = 900.0
     receivers: Positive = 1
-    """Consumers that receive at the same time, each with its own lane in the log."""
+    """Consumers of each queue that receive at the same time, each with its own lane in the log."""
     distributed: bool = False
     """Whether the consumers are tasks, which run on executors, rather than threads of one process of the driver."""
     min_partitions: Positive = 2
@@ -97,9 +104,21 @@ class ReadOptions(BrowseOptions, frozen=True, kw_only=True):
     fail_on_data_loss: bool = True
 
     @property
-    def destination(self) -> Destination:
-        """The queue or topic to read."""
-        return destination_named(self.queue) if self.queue is not None else Topic(str(self.topic))
+    def destinations(self) -> tuple[Destination, ...]:
+        """The queues or the topic to read."""
+        if self.topic is not None:
+            return (Topic(self.topic),)
+        names = [str(self.queue)] if self.subscribe is None else self.subscribe.split(",")
+        return tuple(destination_named(name.strip()) for name in names)
+
+    @property
+    def lanes(self) -> int:
+        """How many lanes the log has for these receivers."""
+        return self.receivers * len(self.destinations)
+
+    def destination_of(self, lane: int) -> Destination:
+        """What the receiver of a lane reads; the same whatever the number of receivers."""
+        return self.destinations[lane % len(self.destinations)]
 
     @property
     def segment_rows(self) -> int:
@@ -160,11 +179,11 @@ _ELSEWHERE = {
 def read_options(given: Mapping[str, str]) -> ReadOptions:
     """The options of a stream; ConfigurationError says what is wrong, and names the nearest option."""
     options = _converted(ReadOptions, given)
-    if (options.queue is None) == (options.topic is None):
-        raise ConfigurationError("give either queue or topic")
-    if options.queue is not None and not isinstance(options.destination, Queue):
-        raise ConfigurationError(f"queue is {options.queue!r}, which is a topic: give topic instead")
-    if options.queue is not None and (options.subscription_name or options.shared_subscription):
+    if sum(each is not None for each in (options.queue, options.topic, options.subscribe)) != 1:
+        raise ConfigurationError("give one of queue, topic and subscribe")
+    if options.topic is None:
+        _check_queues(options)
+    if options.topic is None and (options.subscription_name or options.shared_subscription):
         raise ConfigurationError("subscriptionName and sharedSubscription belong to a topic")
     if options.topic is not None and not options.subscription_name:
         raise ConfigurationError(
@@ -176,9 +195,21 @@ def read_options(given: Mapping[str, str]) -> ReadOptions:
         raise ConfigurationError(
             "walPath is missing: a stream of a queue needs a folder for its log, as durable as the checkpoint"
         )
+    if options.min_messages_per_trigger > options.max_messages_per_trigger:
+        raise ConfigurationError("minMessagesPerTrigger is more than maxMessagesPerTrigger")
     if options.distributed:
         _check_distributed(options)
     return options
+
+
+def _check_queues(options: ReadOptions) -> None:
+    name = "queue" if options.subscribe is None else "subscribe"
+    value = options.queue if options.subscribe is None else options.subscribe
+    addresses = [where.address for where in options.destinations]
+    if len(set(addresses)) < len(addresses):
+        raise ConfigurationError(f"{name} is {value!r}, which names a queue twice")
+    if not all(isinstance(where, Queue) for where in options.destinations):
+        raise ConfigurationError(f"{name} is {value!r}, which names a topic: give topic instead")
 
 
 def _check_distributed(options: ReadOptions) -> None:
@@ -186,6 +217,12 @@ def _check_distributed(options: ReadOptions) -> None:
         raise ConfigurationError(
             "walTransport=inline is for executors that do not see walPath, but with distributed=true they write it: "
             "put walPath where the driver and every executor can write"
+        )
+    if options.subscribe is not None:
+        raise ConfigurationError("distributed=true reads one queue: give each queue a stream of its own")
+    if options.min_messages_per_trigger:
+        raise ConfigurationError(
+            "minMessagesPerTrigger counts what is in the log: with distributed=true batches fill it"
         )
     if options.client_id is not None:
         raise ConfigurationError("clientId belongs to one connection, and with distributed=true each executor has one")

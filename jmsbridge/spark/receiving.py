@@ -89,7 +89,7 @@ class Drain:
         self._connection, self.confirmation = open_connection(self.options)
         if available_now:
             self.goal = self.depth()
-        for lane in self.log.lanes[: self.options.receivers]:
+        for lane in self.log.lanes[: self.options.lanes]:
             self.receivers.append(Receiver(self, lane, self.confirmation.session(self._connection)))
         self._connection.start()
         for receiver in self.receivers:
@@ -176,7 +176,7 @@ class Receiver(threading.Thread):
         self._options = drain.options
         self._lane = lane
         self._session = session
-        self._consumer = consumer_of(session, drain.options, drain.options.segment_rows)
+        self._consumer = consumer_of(session, drain.options, lane.number, drain.options.segment_rows)
         self.quiet_since: float | None = None
         """Since when the queue has had no more messages; None while it has some. Guarded by the drain's lock."""
 
@@ -186,7 +186,7 @@ class Receiver(threading.Thread):
             while self._wait_room():
                 self._segment()
         except BaseException as error:
-            log.warning("receiving from %s ended: %s", self._options.destination, error)
+            log.warning("receiving from %s ended: %s", self._options.destination_of(self._lane.number), error)
             self._drain.fail(error)
 
     def _wait_room(self) -> bool:
@@ -258,11 +258,11 @@ class Receiver(threading.Thread):
 
 
 def depth_of(connection: Connection, options: ReadOptions) -> int | None:
-    """How many messages the broker says the queue holds; None where it cannot say."""
-    if isinstance(options.destination, Topic):
+    """How many messages the broker says the queues hold; None where it cannot say."""
+    if options.topic is not None:
         return None
     try:
-        return connection.admin.depth(options.destination)
+        return sum(connection.admin.depth(where) for where in options.destinations)
     except JMSException:
         return None
 
@@ -296,10 +296,10 @@ def size_of(message: Message) -> int:
     return len(message.text or "") if isinstance(message, TextMessage) else 1024
 
 
-def consumer_of(session: Session, options: ReadOptions, rows: int) -> MessageConsumer:
-    """A consumer of the source; it prefetches at least ``rows``, since so many are held unacknowledged."""
+def consumer_of(session: Session, options: ReadOptions, lane: int, rows: int) -> MessageConsumer:
+    """The consumer of a lane; it prefetches at least ``rows``, since so many are held unacknowledged."""
     prefetch = max(rows, options.prefetch or 0)
-    where, selector = options.destination, options.selector
+    where, selector = options.destination_of(lane), options.selector
     if not isinstance(where, Topic):
         return session.create_consumer(where, selector, prefetch=prefetch)
     name = str(options.subscription_name)

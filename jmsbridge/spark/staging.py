@@ -91,7 +91,7 @@ def _fill(claim: Claim, options: ReadOptions) -> None:
     connection, confirmation = _connections.get(options)
     try:
         with confirmation.session(connection) as session:
-            consumer = consumer_of(session, options, claim.end - claim.start)
+            consumer = consumer_of(session, options, claim.lane, claim.end - claim.start)
             rows, again, last = _received(consumer, claim, options)
             if not _published(claim, rows, again) or last is None:
                 return

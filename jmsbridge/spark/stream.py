@@ -46,6 +46,8 @@ class JmsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._log: Log | None = None
         self._drain: Drain | None = None
         self._available_now = False
+        self._batched: float | None = None
+        """When the last batch was given; None until a first one may be."""
 
     # ---- in the source's process
 
@@ -73,10 +75,21 @@ class JmsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         else:
             drain.wait_news(lanes, time.monotonic() + self._options.receive_timeout)
         end = self._admitted(journal, lanes, limit)
-        if end == lanes:
+        if end == lanes or self._waits_for_more(lanes, end):
             return begin
+        self._batched = time.monotonic()
         drain.advance(end)
         return self._offset(end)
+
+    def _waits_for_more(self, start: dict[int, int], end: dict[int, int]) -> bool:
+        """Whether a batch is smaller than ``minMessagesPerTrigger``, but neither cut by a limit nor late."""
+        if self._batched is None:
+            self._batched = time.monotonic()
+        options = self._options
+        if self._available_now or sum(end.values()) - sum(start.values()) >= options.min_messages_per_trigger:
+            return False
+        is_cut = any(lane.end > end[lane.number] for lane in self._journal().lanes)
+        return not is_cut and time.monotonic() - self._batched < options.max_trigger_delay
 
     def _wait_available(self, drain: Drain, lanes: dict[int, int]) -> None:
         """Wait for a message or for the end of what there was, which the broker's count confirms where it has one."""
@@ -125,11 +138,11 @@ class JmsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _journal(self) -> Log:
         if self._log is None:
             options = self._options
-            source: dict[str, Any] = {"destination": str(options.destination.address)}
+            source: dict[str, Any] = {"destination": ",".join(str(where.address) for where in options.destinations)}
             source |= {"subscription": options.subscription_name, "selector": options.selector}
             if options.distributed:  # whose numbers are not all rows
                 source["distributed"] = True
-            self._log = Log(Path(str(options.wal_path)), source, options.receivers, options.dedup_retention)
+            self._log = Log(Path(str(options.wal_path)), source, options.lanes, options.dedup_retention)
             self._stop_at_exit()
         return self._log
 

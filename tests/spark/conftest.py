@@ -4,5 +4,5 @@ import importlib.util
 collect_ignore = (
     []
     if importlib.util.find_spec("pyarrow")
-    else [f"test_{name}.py" for name in ("log", "receiving", "rows", "sending", "showing", "staging")]
+    else [f"test_{name}.py" for name in ("log", "receiving", "rows", "sending", "showing", "staging", "stream")]
 )

@@ -24,6 +24,21 @@ def test_a_segment_is_no_larger_than_a_trigger() -> None:
     assert read_options(GIVEN | {"maxOffsetsPerTrigger": "50"}).segment_rows == 50
 
 
+def test_several_queues_have_lanes_that_do_not_change_with_the_number_of_receivers() -> None:
+    given = {"url": "embedded:", "subscribe": "a, b", "walPath": "/x"}
+    two, four = read_options(given), read_options(given | {"receivers": "2"})
+    assert [str(two.destination_of(lane).address) for lane in range(two.lanes)] == ["queue:a", "queue:b"]
+    assert [str(four.destination_of(lane).address) for lane in range(four.lanes)] == ["queue:a", "queue:b"] * 2
+
+
+@pytest.mark.parametrize(
+    ("names", "text"), [("a,", "needs a name"), ("a,a", "names a queue twice"), ("a,topic:b", "names a topic")]
+)
+def test_several_queues_are_different_queues(names: str, text: str) -> None:
+    with pytest.raises(ConfigurationError, match=text):
+        read_options({"url": "embedded:", "subscribe": names, "walPath": "/x"})
+
+
 def test_durations_are_seconds_or_text() -> None:
     assert read_options(GIVEN | {"receiveTimeout": "250ms", "dedupRetention": "2"}).receive_timeout == 0.25
 
@@ -39,7 +54,10 @@ def test_the_path_of_load_is_the_url() -> None:
         ({"startingOffsets": "earliest"}, "no positions"),
         ({"receivers": "0"}, "option receivers"),
         ({"bodyFormat": "xml"}, "option bodyFormat"),
-        ({"topic": "news"}, "either queue or topic"),
+        ({"topic": "news"}, "one of queue, topic and subscribe"),
+        ({"subscribe": "a,b"}, "one of queue, topic and subscribe"),
+        ({"minMessagesPerTrigger": "20000"}, "more than maxMessagesPerTrigger"),
+        ({"minMessagesPerTrigger": "5", "distributed": "true"}, "minMessagesPerTrigger"),
         ({"queue": "topic:news"}, "give topic instead"),
         ({"jms__prefetsch": "3"}, "did you mean 'prefetch'"),
         ({"jms__prefetch": "many"}, "prefetch"),

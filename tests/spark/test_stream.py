@@ -1,0 +1,93 @@
+"""The streaming reader on the embedded file broker, asked as Spark asks it, without Spark's own processes."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import jmsbridge
+from jmsbridge.spark.options import read_options
+from jmsbridge.spark.stream import JmsStreamReader
+
+
+def send(url: str, queue: str, *texts: str) -> None:
+    with jmsbridge.connect(url) as connection:
+        session = connection.create_session()
+        producer = session.create_producer(session.create_queue(queue))
+        for text in texts:
+            producer.send(session.create_text_message(text))
+
+
+@contextmanager
+def reading(url: str, folder: Path, **options: str) -> Iterator[JmsStreamReader]:
+    given = {"url": url, "walPath": str(folder / "log"), "receiveTimeout": "20ms", **options}
+    reader = JmsStreamReader(read_options(given), ["destination", "body"])
+    try:
+        yield reader
+    finally:
+        reader.stop()
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"embedded:{tmp_path / 'broker.db'}"
+
+
+def test_a_small_batch_waits_for_more_messages(url: str, tmp_path: Path) -> None:
+    send(url, "orders", "1", "2")
+    with reading(url, tmp_path, queue="orders", minMessagesPerTrigger="3") as reader:
+        start = reader.initialOffset()
+        deadline = time.monotonic() + 10
+        while (reader.reportLatestOffset() or {"received": 0})["received"] < 2:
+            assert time.monotonic() < deadline
+            assert reader.latestOffset(start) == start
+        assert reader.latestOffset(start) == start
+        send(url, "orders", "3")
+        while (end := reader.latestOffset(start)) == start:
+            assert time.monotonic() < deadline
+        assert end["lanes"] == {"0": 3}
+
+
+def test_a_small_batch_does_not_wait_for_ever(url: str, tmp_path: Path) -> None:
+    send(url, "orders", "1", "2")
+    with reading(url, tmp_path, queue="orders", minMessagesPerTrigger="3", maxTriggerDelay="300ms") as reader:
+        start, begun = reader.initialOffset(), time.monotonic()
+        while (end := reader.latestOffset(start)) == start:
+            assert time.monotonic() < begun + 10
+        assert time.monotonic() - begun >= 0.3
+        assert end["lanes"] == {"0": 2}
+
+
+def test_the_last_batch_of_available_now_does_not_wait(url: str, tmp_path: Path) -> None:
+    send(url, "orders", "1", "2")
+    with reading(url, tmp_path, queue="orders", minMessagesPerTrigger="3") as reader:
+        reader.prepareForTriggerAvailableNow()
+        assert reader.latestOffset(reader.initialOffset())["lanes"] == {"0": 2}
+
+
+def test_a_batch_that_a_limit_cuts_does_not_wait(url: str, tmp_path: Path) -> None:
+    send(url, "orders", *["x" * 100] * 10)
+    limits = {"minMessagesPerTrigger": "8", "maxBytesPerTrigger": "1"}
+    with reading(url, tmp_path, queue="orders", **limits) as reader:
+        start, deadline = reader.initialOffset(), time.monotonic() + 10
+        while (end := reader.latestOffset(start)) == start:
+            assert time.monotonic() < deadline
+        assert end["lanes"] == {"0": 1}
+
+
+def test_several_queues_are_one_stream(url: str, tmp_path: Path) -> None:
+    send(url, "a", "1", "2", "3")
+    send(url, "b", "4", "5")
+    with reading(url, tmp_path, subscribe="a,b", receivers="2") as reader:
+        reader.prepareForTriggerAvailableNow()
+        start = at = reader.initialOffset()
+        rows = []
+        while (end := reader.latestOffset(at)) != at:
+            for part in reader.partitions(at, end):
+                rows += [row for batch in reader.read(part) for row in batch.to_pylist()]
+            at = end
+        assert at != start
+        found = sorted((row["destination"], row["body"].decode()) for row in rows)
+        assert found == [("queue:a", "1"), ("queue:a", "2"), ("queue:a", "3"), ("queue:b", "4"), ("queue:b", "5")]
