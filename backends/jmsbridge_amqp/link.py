@@ -39,6 +39,7 @@ from jmsbridge_amqp.transactions.asking import ask_for_transactions
 __all__ = ["Link", "open_link"]
 
 _REDIRECTS = 3
+_TRANSACTIONS = Native.TRANSACTIONS | Native.SEND_TRANSACTIONS
 _numbers = itertools.count(1)
 
 
@@ -104,7 +105,7 @@ class Link(AmqpAdmin):
             if self._driver.opening is None or self._life.is_over:
                 return  # the connection broke while the broker was asked
             self._driver.opening = None
-            self._learn(facts, Native.TRANSACTIONS if transactions else Native.NONE)
+            self._learn(facts, _TRANSACTIONS if transactions else Native.NONE)
             done(None, None)
 
         def opened(facts: Facts | None, error: BaseException | None) -> None:

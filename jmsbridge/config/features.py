@@ -48,13 +48,22 @@ FEATURES: tuple[Feature, ...] = (
     Feature(
         Native.TRANSACTIONS,
         "local transaction",
-        "sends are held back; commit sends them, waits for their confirmations, then acknowledges",
-        "not atomic: a failed commit may leave some sends visible and then raises InDoubt; duplicates, never loss",
+        "commit makes the sends effective, waits for the broker's answer, then acknowledges what was received",
+        "if a commit fails halfway, what was received comes again although its answers were sent: duplicates, never "
+        "loss; InDoubt says so",
         "emulated",
         warns=True,
     ),
     Feature(
-        Native.TRANSACTIONS,
+        Native.SEND_TRANSACTIONS,
+        "transaction of sends",
+        "sends are held back; commit sends them and waits for their confirmations",
+        "not atomic: a failed commit may leave some sends visible and then raises InDoubt, which lists them",
+        "emulated",
+        warns=True,
+    ),
+    Feature(
+        Native.SEND_TRANSACTIONS,
         "confirmation of sends in groups",
         "each send is confirmed by itself",
         'no gain in speed from send_confirmation = "group"',
@@ -142,6 +151,13 @@ FEATURES: tuple[Feature, ...] = (
     ),
     Feature(
         Native.CREDIT, "exact credit", "the broker's prefetch", "a bounded number of additional messages", "emulated"
+    ),
+    Feature(
+        Native.FAIL,
+        "immediate return of failed messages",
+        "the connection remembers what it returned, to mark and count it when it gets it again",
+        "a message returns when its closed consumer has no unacknowledged ones left; other connections get it unmarked",
+        "emulated",
     ),
     Feature(
         Native.RELEASE,

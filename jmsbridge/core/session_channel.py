@@ -15,7 +15,7 @@ from jmsbridge.core.plan import Plan
 from jmsbridge.core.receiving.incoming import Incoming
 from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.sending.outgoing import Outgoing
-from jmsbridge.core.transaction import BrokerTransactions, EmulatedTransactions, SessionTransactions
+from jmsbridge.core.transaction import SessionTransactions, transactions_on
 from jmsbridge.core.translate import translate
 from jmsbridge.errors import JMSException
 from jmsbridge.spi import BackendError, Channel, ChannelLost, Interest, Link, LinkLost, Native
@@ -63,6 +63,7 @@ class SessionChannel:
             plan.require(Native.SETTLE_CONFIRM)
         if self._transactions is not None:
             plan.require(Native.TRANSACTIONS)
+            plan.require(Native.SEND_TRANSACTIONS)
         elif self._connection.options.send_confirmation == "group":
             plan.require(SEND_GROUPS)
 
@@ -100,7 +101,7 @@ class SessionChannel:
                 return
 
     def _open_on(self, link: Link, plan: Plan) -> Channel:
-        return link.channel(self._transactions is not None and plan.outcome(Native.TRANSACTIONS) == "native")
+        return link.channel(self._transactions is not None and plan.outcome(Native.SEND_TRANSACTIONS) == "native")
 
     def _attach(self, channel: Channel, plan: Plan, epoch: int) -> None:
         with self._lock:
@@ -108,8 +109,7 @@ class SessionChannel:
             self._channel = channel
         self._incoming.native = plan.native
         if self._transactions is not None:
-            native = plan.outcome(Native.TRANSACTIONS) == "native"
-            self._transactions.attach(BrokerTransactions(channel) if native else EmulatedTransactions(channel))
+            self._transactions.attach(transactions_on(channel, plan.native))
         self._outgoing.attach(channel, plan)  # last: a sender that gets the channel finds its transactions set
 
     def interrupted(self) -> None:

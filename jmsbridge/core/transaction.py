@@ -7,6 +7,7 @@ after a transaction has ended does not affect the next one. Commit and rollback 
 
 import logging
 import time
+from collections.abc import Iterable
 
 from jmsbridge.core.receiving.acknowledgement import AcknowledgePolicy, settle_in_transaction
 from jmsbridge.core.receiving.delivery import Delivery
@@ -14,16 +15,18 @@ from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.runtime.waiting import AnswerMissing, Waiter, cancel, wait_answered
 from jmsbridge.core.translate import translate
 from jmsbridge.errors import InDoubtException, TransactionRolledBackException
-from jmsbridge.message import message_from_arrival
-from jmsbridge.spi import BackendError, Channel, Envelope, LinkLost, Outcome, Ticket, TransactionRolledBack
+from jmsbridge.message import Message, message_from_arrival
+from jmsbridge.spi import BackendError, Channel, Envelope, LinkLost, Native, Outcome, Ticket, TransactionRolledBack
 
 __all__ = [
     "BrokerTransactions",
     "EmulatedTransactions",
+    "OrderedTransactions",
     "RolledBack",
     "SessionTransaction",
     "SessionTransactions",
     "TransactedPolicy",
+    "transactions_on",
 ]
 
 log = logging.getLogger("jmsbridge.transaction")
@@ -38,8 +41,8 @@ class SessionTransaction:
         self._lock = ranked(Rank.LEAF)  # guards consumed
         self.error: BackendError | None = None
         """Why it can only be rolled back, if so."""
-        self.sends: list[Envelope] = []  # held until commit, where the broker has no transactions
-        self.sent = 0  # how many were sent within the broker's transaction
+        self.sends: list[Envelope] = []  # all of them, where the broker's transactions are not all or nothing
+        self.sent = 0  # how many were sent, where they are
         self.consumed: dict[Delivery, None] = {}
 
     @property
@@ -105,6 +108,25 @@ class BrokerTransactions:
             return
 
 
+class OrderedTransactions(BrokerTransactions):
+    """Emulation for brokers whose transactions have only the sends: commit those, wait for the answer, acknowledge.
+
+    The sends are all or nothing. What was consumed comes again if the commit fails, and if only acknowledging fails.
+    """
+
+    def send(self, transaction: SessionTransaction, envelope: Envelope, ticket: Ticket) -> None:
+        """Send in the broker's transaction."""
+        transaction.sends.append(envelope)
+        self._channel.send(envelope, ticket)
+
+    def commit(self, transaction: SessionTransaction, timeout: float) -> None:
+        """Commit the sends, then acknowledge."""
+        deadline = time.monotonic() + timeout
+        if transaction.sends:
+            wait_answered(self._channel.commit, timeout, "a commit")
+        _acknowledge(transaction, deadline)
+
+
 class EmulatedTransactions:
     """Emulation for brokers without transactions: hold the sends; on commit send all, wait for answers, acknowledge.
 
@@ -129,18 +151,7 @@ class EmulatedTransactions:
         failures = [error for _, error in answers if error is not None]
         if failures:
             _raise_failed(answers, failures[0])
-        deliveries = transaction.deliveries()
-        try:
-            settle_in_transaction(deliveries, Outcome.ACCEPTED, max(0.0, deadline - time.monotonic()))
-        except BackendError as error:
-            sent = transaction.sends
-            if not sent and not error.in_doubt and len({delivery.inbox for delivery in deliveries}) == 1:
-                raise TransactionRolledBack(f"nothing was acknowledged: {error}") from error
-            what = "the commit's messages are sent, but " if sent else ""
-            raise InDoubtException(
-                f"{what}acknowledging failed ({error}): consumed messages may be delivered again",
-                sent=[message_from_arrival(envelope, False, 0, None) for envelope in sent],
-            ) from error
+        _acknowledge(transaction, deadline)
 
     def _answer(self, waiter: Waiter, deadline: float) -> BackendError | None:
         try:
@@ -154,6 +165,25 @@ class EmulatedTransactions:
 
     def rollback(self, timeout: float) -> None:
         """Nothing was sent, so there is nothing to undo."""
+
+
+def _acknowledge(transaction: SessionTransaction, deadline: float) -> None:
+    """The sends of the transaction took effect: acknowledge what was consumed."""
+    deliveries = transaction.deliveries()
+    try:
+        settle_in_transaction(deliveries, Outcome.ACCEPTED, max(0.0, deadline - time.monotonic()))
+    except BackendError as error:
+        sent = transaction.sends
+        if not sent and not error.in_doubt and len({delivery.inbox for delivery in deliveries}) == 1:
+            raise TransactionRolledBack(f"nothing was acknowledged: {error}") from error
+        what = "the commit's messages are sent, but " if sent else ""
+        raise InDoubtException(
+            f"{what}acknowledging failed ({error}): consumed messages may be delivered again", sent=_messages(sent)
+        ) from error
+
+
+def _messages(envelopes: Iterable[Envelope]) -> list[Message]:
+    return [message_from_arrival(envelope, False, 0, None) for envelope in envelopes]
 
 
 def _raise_failed(answers: list[tuple[Envelope, BackendError | None]], first: BackendError) -> None:
@@ -173,6 +203,13 @@ def _raise_failed(answers: list[tuple[Envelope, BackendError | None]], first: Ba
 
 
 _Strategy = BrokerTransactions | EmulatedTransactions
+
+
+def transactions_on(channel: Channel, native: Native) -> _Strategy:
+    """The way of committing that a link with these capabilities permits."""
+    if Native.SEND_TRANSACTIONS not in native:
+        return EmulatedTransactions(channel)
+    return BrokerTransactions(channel) if Native.TRANSACTIONS in native else OrderedTransactions(channel)
 
 
 class RolledBack(Exception):
@@ -232,7 +269,7 @@ class SessionTransactions:
             raise RolledBack(in_doubt, ending.take_deliveries()) from in_doubt
         except BackendError as error:
             self._roll_back(strategy, timeout)
-            raise RolledBack(_for_application(error), _to_redeliver(ending, error)) from error
+            raise RolledBack(_for_application(error, ending), _to_redeliver(ending, error)) from error
         for delivery in ending.take_deliveries():
             delivery.inbox.done((delivery,))
 
@@ -264,7 +301,14 @@ class SessionTransactions:
             log.warning("rollback: %s", error)
 
 
-def _for_application(failure: BackendError) -> InDoubtException | TransactionRolledBackException:
+def _for_application(
+    failure: BackendError, ending: SessionTransaction
+) -> InDoubtException | TransactionRolledBackException:
+    if failure.in_doubt and ending.sends:
+        text = "nothing was acknowledged, so consumed messages will be delivered again"
+        unknown = InDoubtException(f"{failure}; {text}", unknown=_messages(ending.sends))
+        unknown.__cause__ = failure
+        return unknown
     if failure.in_doubt:
         in_doubt = translate(failure)
         assert isinstance(in_doubt, InDoubtException)

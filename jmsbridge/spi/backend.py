@@ -102,8 +102,10 @@ class Subscription(Protocol):
     def settle(self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1) -> None:
         """Tell the broker the outcome of these arrivals, in delivery order (asynchronous).
 
-        Without SETTLE_CONFIRM the ticket is answered after the write. On a transacted channel ACCEPTED joins the
-        transaction, other outcomes take effect at once, and the ticket may be answered at once: ``commit`` confirms.
+        Without SETTLE_CONFIRM the ticket is answered after the write. On a transacted channel with TRANSACTIONS
+        ACCEPTED joins the transaction and its ticket may be answered at once: ``commit`` confirms. Every other
+        settlement takes effect at once, and is answered as on any channel. Without FAIL, RELEASED, REQUEUED and FAILED
+        may be kept until ``close``, unmarked, and are answered at once.
         ``failures`` is for brokers that count exactly: the number of failed deliveries to add to the count. With FAILED
         and REJECTED it includes the last delivery, with REQUEUED only those before it. A backend whose broker does not
         distinguish REQUEUED from FAILED treats it as FAILED.
@@ -142,7 +144,10 @@ class Retires(Protocol):
 
 
 class Channel(Protocol):
-    """Sends in order and, when transacted, one transaction at a time."""
+    """Sends in order and, when transacted, one transaction at a time.
+
+    ``commit`` and ``rollback`` are called only on a transacted channel, so never without SEND_TRANSACTIONS.
+    """
 
     def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
         """Send; to each address in call order (asynchronous). Without a ticket no confirmation is wanted.
@@ -159,7 +164,7 @@ class Channel(Protocol):
         """
 
     def commit(self, ticket: Ticket) -> None:
-        """Make sends and ACCEPTED settlements since the last commit effective (asynchronous).
+        """Make sends and, with TRANSACTIONS, ACCEPTED settlements since the last commit effective (asynchronous).
 
         An error that is not ``in_doubt`` means that nothing took effect: the sends are forgotten, and the tokens are
         unsettled as after ``rollback``, so that a later ``settle`` decides their outcome. If the broker accepts no
@@ -168,7 +173,7 @@ class Channel(Protocol):
         """
 
     def rollback(self, ticket: Ticket) -> None:
-        """Forget sends since the last commit; accepted tokens become unsettled again (asynchronous)."""
+        """Forget sends since the last commit (asynchronous). With TRANSACTIONS accepted tokens are unsettled again."""
 
     def close(self) -> None:
         """Roll back, and requeue all unsettled messages (blocks); idempotent."""
@@ -196,7 +201,7 @@ class Link(Protocol):
     """Product and version as the broker said it, such as ``"RabbitMQ 4.0.5"``."""
 
     def channel(self, transacted: bool) -> Channel:
-        """Open a channel (blocks)."""
+        """Open a channel (blocks). A transacted one needs SEND_TRANSACTIONS: ``NotSupported`` without."""
 
     def declare(self, address: Address) -> Address:
         """Create a temporary destination and return the broker's name for it (blocks).

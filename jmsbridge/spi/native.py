@@ -2,6 +2,10 @@
 
 A backend class states the most that its family can do, a link what this broker can do, a subscription what holds for
 it. The facade emulates or refuses what is missing, as the table in ``jmsbridge.config.features`` says.
+
+Who claims TRANSACTIONS also claims SEND_TRANSACTIONS. With SEND_TRANSACTIONS alone, settlements on a transacted channel
+take effect at once, as on any other. Without FAIL, a message that is RELEASED, REQUEUED or FAILED, and one that is
+unsettled when its channel is closed, may return as late as its subscription is closed, and not marked as redelivered.
 """
 
 from enum import Flag, auto
@@ -18,6 +22,7 @@ class Native(Flag):
     TYPED_PROPERTIES = auto()  # the eight property types arrive as they were set
     BODY_KINDS = auto()  # the six body kinds arrive as they were sent
     TRANSACTIONS = auto()  # sends and settlements of a transacted channel take effect together at commit, or never
+    SEND_TRANSACTIONS = auto()  # sends of a transacted channel take effect together at commit, or never
     TOPIC_SELECTORS = auto()  # a topic subscription gets only messages that its selector matches
     QUEUE_SELECTORS = auto()  # a queue's consumer gets only messages that its selector matches, others get the rest
     BROWSE = auto()  # a BROWSE interest shows a queue's messages in order and takes none
@@ -35,6 +40,7 @@ class Native(Flag):
     DUPLICATE_DETECTION = auto()  # a second send with the same duplicate id is confirmed and dropped
     DRAIN = auto()  # drain is answered after everything available has arrived, also when the window was full
     CREDIT = auto()  # arrivals never exceed the credit that was granted
+    FAIL = auto()  # FAILED returns a message to its place at once, marked as redelivered for every consumer
     RELEASE = auto()  # RELEASED returns a message to its place without counting a delivery
     UNLIMITED_REQUEUE = auto()  # FAILED returns a message to the queue, however often, and never drops or moves it
     REJECT = auto()  # REJECTED moves a message to a dead-letter queue

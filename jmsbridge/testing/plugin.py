@@ -42,7 +42,7 @@ _MARKS = (
     "level(name): contract (the SPI alone) or semantics (through the facade)",
 )
 _PROPERTY = "jmsbridge"
-REFUSABLE = Native.TRANSACTIONS | Native.BROWSE | Native.DURABLE | Native.SHARED | Native.SHARED_DURABLE
+REFUSABLE = Native.SEND_TRANSACTIONS | Native.BROWSE | Native.DURABLE | Native.SHARED | Native.SHARED_DURABLE
 """Features that a backend must refuse with ``NotSupported`` if it lacks them; the SPI promises nothing for others."""
 
 

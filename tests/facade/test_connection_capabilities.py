@@ -18,18 +18,23 @@ def test_the_embedded_broker_has_every_feature(connection: Connection, context: 
 
 
 def test_missing_features_are_reported_as_they_are_used() -> None:
-    lacks = Native.TRANSACTIONS | Native.DELAY | Native.NO_LOCAL
+    lacks = Native.TRANSACTIONS | Native.SEND_TRANSACTIONS | Native.DELAY | Native.NO_LOCAL
     with ScriptedBackend(native=~lacks).installed(), jmsbridge.connect("scripted:") as connection:
         told = connection.capabilities
         assert {name: each.outcome for name, each in told.items() if each.outcome != "native"} == {
             "transactions": "emulated",
+            "send_transactions": "emulated",
             "send_groups": "emulated",
             "delivery_delay": "refused",
             "no_local": "refused",
         }
         assert told["transactions"].text == "local transaction"
-        assert "not atomic" in told["transactions"].price
-        with pytest.warns(jmsbridge.EmulationWarning, match="not atomic"):
+        assert "never loss" in told["transactions"].price
+        assert "not atomic" in told["send_transactions"].price
+        with (
+            pytest.warns(jmsbridge.EmulationWarning, match="never loss"),
+            pytest.warns(jmsbridge.EmulationWarning, match="not atomic"),
+        ):
             connection.create_session(transacted=True)
         with pytest.raises(UnsupportedFeature, match="own messages come back"):
             connection.create_session().create_consumer(jmsbridge.Topic("news"), None, True)

@@ -90,7 +90,7 @@ def test_plugin_knows_the_contract_level(pytester: pytest.Pytester) -> None:
         pytester,
         """
 @level("contract")
-@requires(Native.TRANSACTIONS)
+@requires(Native.SEND_TRANSACTIONS)
 def test_refused(harness): raise NotSupported("no transactions")
 @level("contract")
 @requires(Native.PRIORITY)

@@ -19,6 +19,7 @@ NATIVE = (
     | Native.TYPED_PROPERTIES
     | Native.BODY_KINDS
     | Native.TRANSACTIONS
+    | Native.SEND_TRANSACTIONS
     | Native.TOPIC_SELECTORS
     | Native.QUEUE_SELECTORS
     | Native.BROWSE
@@ -34,6 +35,7 @@ NATIVE = (
     | Native.DUPLICATE_DETECTION
     | Native.DRAIN
     | Native.CREDIT
+    | Native.FAIL
     | Native.RELEASE
     | Native.UNLIMITED_REQUEUE
     | Native.REJECT

@@ -25,6 +25,7 @@ _ACTIVEMQ: Final = (
     | Native.CLIENT_ID
     | Native.GROUPS
     | Native.TRANSACTIONS
+    | Native.SEND_TRANSACTIONS
 )
 
 
@@ -76,7 +77,7 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
 
 ARTEMIS: Final = Product(
     name="Artemis",
-    native=_ACTIVEMQ | Native.RELEASE | Native.DUPLICATE_DETECTION,
+    native=_ACTIVEMQ | Native.FAIL | Native.RELEASE | Native.DUPLICATE_DETECTION,
     dead_letters="DLQ",
     own_selectors=True,
     zero_sequences=True,
@@ -103,7 +104,7 @@ CLASSIC: Final = Product(
 )
 RABBITMQ: Final = Product(
     name="RabbitMQ",
-    native=_MESSAGES,
+    native=_MESSAGES | Native.FAIL,
     queue_prefix="/queues/",
     topic_prefix="/exchanges/amq.topic/",
     dead_letters="jms.dlq",
@@ -114,7 +115,7 @@ RABBITMQ: Final = Product(
 )
 GENERIC: Final = Product(
     name="the broker",
-    native=_MESSAGES | Native.DURABLE | Native.BROWSE | Native.QUEUE_SELECTORS | Native.TOPIC_SELECTORS,
+    native=_MESSAGES | Native.FAIL | Native.DURABLE | Native.BROWSE | Native.QUEUE_SELECTORS | Native.TOPIC_SELECTORS,
     dead_letters="jms.dlq",
     answers_all=True,
 )

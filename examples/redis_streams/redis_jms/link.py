@@ -41,27 +41,26 @@ if TYPE_CHECKING:
 
 __all__ = ["NATIVE", "Channel", "Link"]
 
+_SUBSCRIPTIONS = Native.DURABLE | Native.SHARED | Native.SHARED_DURABLE | Native.EXCLUSIVE_DURABLE | Native.NO_LOCAL
 NATIVE = (
     Native.SEND_CONFIRM
     | Native.TYPED_PROPERTIES
     | Native.BODY_KINDS
     | Native.TRANSACTIONS
+    | Native.SEND_TRANSACTIONS
     | Native.BROWSE
-    | Native.DURABLE
-    | Native.SHARED
-    | Native.SHARED_DURABLE
+    | _SUBSCRIPTIONS
     | Native.CLIENT_ID
-    | Native.EXCLUSIVE_DURABLE
     | Native.TEMPORARY
     | Native.EXPIRY
     | Native.DELIVERY_COUNT
     | Native.DUPLICATE_DETECTION
     | Native.DRAIN
     | Native.CREDIT
+    | Native.FAIL
     | Native.RELEASE
     | Native.UNLIMITED_REQUEUE
     | Native.REJECT
-    | Native.NO_LOCAL
 )
 _SCRIPT = importlib.resources.files(__package__).joinpath("broker.lua").read_bytes()
 _JOINING = 5.0  # seconds for the threads of subscriptions to end

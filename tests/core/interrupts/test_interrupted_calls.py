@@ -343,7 +343,7 @@ def test_an_interrupted_commit_goes_on_and_the_next_call_waits_for_it(
     backend: ScriptedBackend, connect: Connect, raised: type[BaseException], emulated: bool
 ) -> None:
     if emulated:
-        backend.lower(Native.TRANSACTIONS)
+        backend.lower(Native.TRANSACTIONS | Native.SEND_TRANSACTIONS)
     session = connect(emulation="allow").create_session(session_mode=SESSION_TRANSACTED)
     consumer = session.create_consumer(QUEUE)
     (token,) = deliver(backend, "in")

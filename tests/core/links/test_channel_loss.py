@@ -328,7 +328,7 @@ def test_a_commit_in_progress_fails_as_rolled_back_or_in_doubt(
     connect: Connect, backend: ScriptedBackend, native: bool
 ) -> None:
     if not native:
-        backend.lower(Native.TRANSACTIONS)
+        backend.lower(Native.TRANSACTIONS | Native.SEND_TRANSACTIONS)
     with pytest.warns() if not native else _nothing():
         session = connect(emulation="allow").create_session(transacted=True)
     session.create_consumer(QUEUE)

@@ -126,7 +126,7 @@ def test_a_link_that_is_throttled_while_it_opens(
 def test_a_throttled_commit_has_not_begun(backend: ScriptedBackend, connect: Connect, native: bool) -> None:
     """The transaction still exists and can be committed later, or rolled back."""
     if not native:
-        backend.lower(Native.TRANSACTIONS)
+        backend.lower(Native.TRANSACTIONS | Native.SEND_TRANSACTIONS)
     session = connect(send_timeout=0.1).create_session(transacted=True)
     send(session, "a")
     backend.link.throttle(True)

@@ -120,7 +120,7 @@ def test_cancelling_a_group(backend: ScriptedBackend, connect: Connect, handled:
 
 
 def test_an_emulated_commit_that_wrote_nothing_has_rolled_back(backend: ScriptedBackend, connect: Connect) -> None:
-    backend.lower(Native.TRANSACTIONS)
+    backend.lower(Native.TRANSACTIONS | Native.SEND_TRANSACTIONS)
     with pytest.warns(EmulationWarning):
         session = connect(send_timeout=0.1).create_session(transacted=True)
     send_texts(session, QUEUE, "a", "b")

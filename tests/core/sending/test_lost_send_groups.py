@@ -101,7 +101,7 @@ def test_a_connection_that_is_lost_for_good_fails_what_waits(
 def test_without_transactions_each_send_is_confirmed_by_itself(
     backend: ScriptedBackend, connect_grouped: Connect
 ) -> None:
-    backend.lower(Native.TRANSACTIONS)
+    backend.lower(Native.TRANSACTIONS | Native.SEND_TRANSACTIONS)
     connection = connect_grouped()
     session, listener = connection.create_session(), Completions()
     send(session.create_producer(QUEUE), listener, *"abc")
@@ -114,7 +114,7 @@ def test_without_transactions_each_send_is_confirmed_by_itself(
 
 def test_groups_can_be_required(backend: ScriptedBackend, connect_grouped: Connect) -> None:
     """With the feature refused, a broker without transactions is refused loudly."""
-    backend.lower(Native.TRANSACTIONS)
+    backend.lower(Native.TRANSACTIONS | Native.SEND_TRANSACTIONS)
     connection = connect_grouped(emulation={"send_groups": "refuse"})
     with pytest.raises(UnsupportedFeature, match="confirmation of sends in groups"):
         connection.create_session()
@@ -124,7 +124,7 @@ def test_the_next_link_has_no_transactions(backend: ScriptedBackend, connect_gro
     session, listener = connect_grouped().create_session(), Completions()
     producer = first_held(backend, session, listener)
     send(producer, listener, "a")
-    backend.lower(Native.TRANSACTIONS)
+    backend.lower(Native.TRANSACTIONS | Native.SEND_TRANSACTIONS)
     backend.link.cut()
     backend.script.before["channel"] = _no_transactions
     assert outcomes(listener, 2) == ["first?", "a"]

@@ -155,7 +155,7 @@ def test_tx_settles_before_it_commits(backend: ScriptedBackend, connect: Connect
 
 
 def _emulated(backend: ScriptedBackend, connect: Connect) -> Connection:
-    backend.lower(Native.TRANSACTIONS)
+    backend.lower(Native.TRANSACTIONS | Native.SEND_TRANSACTIONS)
     return connect()
 
 
@@ -226,7 +226,7 @@ def test_tx_send_during_the_loss_of_its_link_rolls_back(
 ) -> None:
     """The send has passed all checks, and joins a transaction that has ended or is ending."""
     if emulated:
-        backend.lower(Native.TRANSACTIONS)
+        backend.lower(Native.TRANSACTIONS | Native.SEND_TRANSACTIONS)
     session = connect(emulation="allow").create_session(session_mode=SESSION_TRANSACTED)
     outgoing = session._core.outgoing
     transactions, reconnect = session._core.transactions, threading.Event()
@@ -262,7 +262,7 @@ def test_tx_send_during_the_loss_of_its_link_rolls_back(
 def test_tx_session_created_during_the_loss_begins_on_the_next_link(
     backend: ScriptedBackend, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    backend.lower(Native.TRANSACTIONS)
+    backend.lower(Native.TRANSACTIONS | Native.SEND_TRANSACTIONS)
     connection = connect(emulation="allow")
     hub = connection._core
     join, joining, joined = hub.join, threading.Event(), list[bool]()
@@ -290,7 +290,7 @@ def test_tx_session_created_during_the_loss_begins_on_the_next_link(
 
 @pytest.mark.filterwarnings("ignore::jmsbridge.EmulationWarning")
 def test_tx_commit_waits_once_for_all_its_sends(backend: ScriptedBackend, connect: Connect) -> None:
-    backend.lower(Native.TRANSACTIONS)
+    backend.lower(Native.TRANSACTIONS | Native.SEND_TRANSACTIONS)
     session = connect(emulation="allow", send_timeout=1.0).create_session(session_mode=SESSION_TRANSACTED)
     backend.hold("send")
     send_texts(session, QUEUE, *map(str, range(10)))

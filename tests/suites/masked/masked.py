@@ -94,7 +94,7 @@ class _Link:
         self.events = events
 
     def channel(self, transacted: bool) -> Channel:
-        if transacted and Native.TRANSACTIONS not in self.native:
+        if transacted and Native.SEND_TRANSACTIONS not in self.native:
             raise NotSupported(f"{self.broker} has no transactions")
         return _Channel(self, self.inner.channel(transacted))
 
