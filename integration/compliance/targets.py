@@ -57,7 +57,6 @@ _SEARCH = Miss(
     "over AMQP 1.0 proton cannot ask whether a shared durable subscription without client id exists",
     pytest.fail.Exception,
 )
-_KEPT = Miss("no released message goes to others while its consumer holds an unacknowledged one, for Qpid JMS, too")
 _GROUP_ID = Miss("the broker's selectors do not know JMSXGroupID")
 _IDS = Miss("the broker gives a message without id one that its sender does not see, for Qpid JMS, too")
 _LATE = Miss("the broker publishes a delayed message on its topic when it is due, for Qpid JMS, too")
@@ -75,7 +74,6 @@ TARGETS = (
             "test_sel_integer_division": _DIVISION,
             "test_order_persistent_overtakes_nothing": _APART,
             "test_modes_delivery_mode_default_and_header": _APART,
-            "test_ack_closed_consumer_releases_prefetched": _KEPT,
             "test_headers_disabled_message_id_is_absent_or_valid": _IDS,
             "test_timing_delay_on_topic_goes_to_present_subscribers": _LATE,
             "test_tx_delay_counts_from_send": _COMMIT,

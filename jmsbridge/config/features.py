@@ -85,7 +85,7 @@ FEATURES: tuple[Feature, ...] = (
         "behind emulation_limit other messages is not found",
         "emulated",
         warns=True,
-        needs=Native.UNLIMITED_REQUEUE,
+        needs=Native.UNLIMITED_REQUEUE | Native.FAIL,
     ),
     Feature(
         Native.BROWSE,

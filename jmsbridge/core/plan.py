@@ -104,5 +104,5 @@ class Plan:
             return ""
         lacking = row.needs & ~self.native
         if lacking:
-            return f"; the client cannot emulate it, because requeueing a message is not safe here ({lacking.name})"
+            return f"; the client cannot emulate it, because messages cannot be requeued as that needs ({lacking.name})"
         return f'; emulation = {{ {row.name} = "allow" }} permits it'

@@ -110,6 +110,7 @@ class SessionCore:
             options.emulation_limit,
             connection.report,
             self.calls,
+            connection.returned,
         )
 
     # ---- guards

@@ -48,6 +48,9 @@ class ArrivalChecks:
 
     def passes(self, delivery: Delivery) -> bool:
         """Whether the application gets this delivery."""
+        returned = delivery.inbox.returned
+        if returned is not None:
+            returned.mark(delivery)
         envelope = delivery.arrival.envelope
         if envelope.expiration and envelope.expiration <= self._clock.now_ms():
             self._expire(delivery)

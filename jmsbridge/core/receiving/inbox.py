@@ -13,6 +13,7 @@ from typing import NamedTuple
 from jmsbridge.config import RedeliveryPolicy
 from jmsbridge.core.emulation.unmatched import UnmatchedBuffer
 from jmsbridge.core.receiving.delivery import Delivery, DeliveryState, DeliverySwitch, Hand
+from jmsbridge.core.receiving.returned_deliveries import ReturnedDeliveries
 from jmsbridge.core.runtime.clock import Clock
 from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.runtime.waiting import WaitSet, wait_answered
@@ -45,6 +46,7 @@ class InboxSettings(NamedTuple):
     switch: DeliverySwitch
     hand: Hand
     is_unsettled: Callable[[Arrival], bool]
+    returned: ReturnedDeliveries
 
 
 class Inbox:
@@ -84,6 +86,7 @@ class Inbox:
         self.unmatched: UnmatchedBuffer | None = None  # set if the client must filter a queue
         self.sorts = False  # whether the client must order by priority
         self.can_reject = False  # whether REJECTED moves messages to another queue
+        self.returned: ReturnedDeliveries | None = None  # set if the broker does not mark what is returned
         self.credit_unknown = False
         """Set if a signal handler interrupted a change of credit: the broker's count is then unknown."""
         self.stale = 0  # settlements dropped because the link was lost
@@ -380,6 +383,8 @@ class Inbox:
             return False
         try:
             if outcome in (Outcome.FAILED, Outcome.REJECTED, Outcome.REQUEUED):
+                if self.returned is not None and outcome is not Outcome.REJECTED:
+                    self.returned.add(deliveries, outcome)
                 least = int(outcome is Outcome.FAILED)  # a rejected message may have failed only in other clients
                 for delivery in deliveries:
                     answer = ticket if delivery is deliveries[-1] else None

@@ -17,6 +17,7 @@ from jmsbridge.core.receiving.inbox import Inbox, InboxSettings
 from jmsbridge.core.receiving.listening import Listening
 from jmsbridge.core.receiving.lost_deliveries import LostDeliveries
 from jmsbridge.core.receiving.receiver import Receiver
+from jmsbridge.core.receiving.returned_deliveries import ReturnedDeliveries
 from jmsbridge.core.runtime.calls import MainThreadCalls
 from jmsbridge.core.runtime.clock import Clock
 from jmsbridge.core.runtime.executor import SerialExecutor
@@ -61,6 +62,7 @@ class Incoming:
         unmatched_limit: int,
         report: Report,
         calls: MainThreadCalls,
+        returned: ReturnedDeliveries,
     ) -> None:
         self.policy = policy
         self.hand = Hand()
@@ -73,6 +75,7 @@ class Incoming:
         self._make_message = make_message
         self._checks = ArrivalChecks(clock, policy, self.hand, report)
         self._calls = calls
+        self._returned = returned
         self._quiet = WaitSet()  # notified when a receive or a listener has ended
         self._receivers: dict[Receiver, None] = {}
         self._thread: int | None = None  # of the receive in progress
@@ -88,7 +91,9 @@ class Incoming:
 
     def new_receiver(self, interest: Interest, redelivery: RedeliveryPolicy) -> Receiver:
         """Create a receiver; ``add`` it to the session once it is subscribed."""
-        settings = InboxSettings(interest, redelivery, self._clock, self._switch, self.hand, self._is_unsettled)
+        settings = InboxSettings(
+            interest, redelivery, self._clock, self._switch, self.hand, self._is_unsettled, self._returned
+        )
         return Receiver(settings, self._checks, self._new_buffer)
 
     def _new_buffer(self, selector: Selector) -> UnmatchedBuffer:

@@ -78,6 +78,7 @@ class Receiver:
         """
         self._drains = Native.DRAIN in subscription.native
         self.inbox.can_reject = Native.REJECT in subscription.native
+        self.inbox.returned = None if Native.FAIL in subscription.native else self._settings.returned
         if not self.inbox.can_reject and (self.interest.dead_letters or self.interest.expired):
             subscription.close()
             raise NotSupported(

@@ -206,9 +206,9 @@ class ScriptedSubscription:
             self._pump()
 
     def settle(self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1) -> None:
-        """Record the outcome; in a transaction ACCEPTED waits for commit."""
+        """Record the outcome; in a transaction ACCEPTED waits for commit, if the link has TRANSACTIONS."""
         chosen = tuple(tokens)
-        enlists = self.channel.transacted and outcome is Outcome.ACCEPTED
+        enlists = self.channel.transacted and outcome is Outcome.ACCEPTED and Native.TRANSACTIONS in self.native
 
         def effect() -> None:
             if enlists:

@@ -20,6 +20,7 @@ __all__ = [
     "DropsAfterTwenty",
     "DropsWhatChannelsHeld",
     "DropsWhatLinksHeld",
+    "FailsLate",
     "GivesOneTooMany",
     "HidesFromThoseWhoWait",
     "KeepsTopics",
@@ -202,6 +203,24 @@ class Unflagged(_Outcomes):
     """Failed messages are delivered again unmarked."""
 
     taken_for: ClassVar = {Outcome.FAILED: (Outcome.RELEASED, None)}
+
+
+class FailsLate(Fault):
+    """Failed messages return only when their subscription is closed."""
+
+    def settle(
+        self, subscription: LayerSubscription, tokens: list[Any], outcome: Outcome, ticket: Ticket | None, failures: int
+    ) -> None:
+        if outcome is Outcome.FAILED:
+            subscription.kept.append((tokens, failures))
+            tokens = []
+        super().settle(subscription, tokens, outcome, ticket, failures)
+
+    def close_subscription(self, subscription: LayerSubscription) -> None:
+        while subscription.kept:
+            tokens, failures = subscription.kept.pop(0)
+            subscription.inner.settle(tokens, Outcome.FAILED, None, failures)
+        super().close_subscription(subscription)
 
 
 class RequeuedFailed(Fault):

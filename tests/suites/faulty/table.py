@@ -123,7 +123,7 @@ _CAPABILITIES = (
     _row(capabilities.PropertiesAreText, Native.TYPED_PROPERTIES, "send_carries_property_types"),
     _row(capabilities.BodiesAreText, Native.BODY_KINDS, "send_carries_body_kinds"),
     _row(capabilities.EmptyIsNone, Native.BODY_KINDS, "send_carries_empty_bodies"),
-    _row(capabilities.VisibleBeforeCommit, Native.TRANSACTIONS, "tx_commit_shows_sends_in_order"),
+    _row(capabilities.VisibleBeforeCommit, Native.SEND_TRANSACTIONS, "tx_commit_shows_sends_in_order"),
     _row(capabilities.AcceptsThenSends, Native.TRANSACTIONS, "answer_to_a_commit_is_true[in]"),
     _row(capabilities.SendsThenAccepts, Native.TRANSACTIONS, "commit_is_atomic_once_visible"),
     _row(
@@ -151,6 +151,7 @@ _CAPABILITIES = (
     _row(capabilities.OnceIsTwice, Native.DUPLICATE_DETECTION, "send_confirms_and_drops_a_duplicate"),
     _row(flows.ArrivesAfterDrain, Native.DRAIN, "receive_drain_brings_what_is_there"),
     _row(flows.GivesOneTooMany, Native.CREDIT, "receive_credit_adds_up"),
+    _row(flows.FailsLate, Native.FAIL, "settle_failed_goes_to_others_at_once"),
     _row(capabilities.ReleasedCounts, Native.RELEASE, "settle_released_is_unmarked"),
     _row(flows.DropsAfterTwenty, Native.UNLIMITED_REQUEUE, "settle_failed_is_never_dropped"),
     _row(capabilities.RejectedDropped, Native.REJECT, "rejected_goes_to_the_queue_of_the_interest"),

@@ -1,7 +1,7 @@
 """The harness of the embedded broker behind a mask, where the facade emulates many features."""
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import pytest
 
@@ -9,10 +9,17 @@ from jmsbridge.spi import registry
 from jmsbridge.testing import Harness
 from jmsbridge_rabbitmq.broker.capabilities import NATIVE
 from tests.suites.layered.harness import EmbeddedHarness
-from tests.suites.masked.masked import LEAST, MaskedBackend
+from tests.suites.masked.masked import LATE, LEAST, ORDERED, MaskedBackend
 
-registry.register("masked", MaskedBackend("masked", NATIVE))
-registry.register("barest", MaskedBackend("barest", LEAST))
+_MASKS: Final = {"masked": NATIVE, "barest": LEAST, "late": LATE, "ordered": ORDERED}
+"""What is left: of RabbitMQ; the fewest possible; all but FAIL; all but FAIL, with transactions of sends only."""
+
+_SUBJECTS: Final = {"late": {"contract", "receiving", "closing", "faults", "transactions"}}
+_SUBJECTS["ordered"] = {"contract", "faults", "transactions", "sending"}
+"""The subjects that run not only in long runs; all of them, if not named."""
+
+for _name, _native in _MASKS.items():
+    registry.register(_name, MaskedBackend(_name, _native))
 
 
 class BarestHarness(EmbeddedHarness):
@@ -21,9 +28,19 @@ class BarestHarness(EmbeddedHarness):
     emulation: ClassVar[Any] = "allow"
 
 
-@pytest.fixture(params=["masked", "barest"])
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A case runs behind every mask."""
+    if "harness" in metafunc.fixturenames:
+        subject = metafunc.function.__module__.split(".")[-2]
+        masks = [
+            pytest.param(mask, marks=() if subject in _SUBJECTS.get(mask, {subject}) else pytest.mark.long)
+            for mask in _MASKS
+        ]
+        metafunc.parametrize("harness", masks, indirect=True)
+
+
+@pytest.fixture
 def harness(request: pytest.FixtureRequest) -> Iterator[Harness]:
-    """The fixture that every case uses: once with the capabilities of RabbitMQ, once with the fewest possible."""
-    made = EmbeddedHarness("masked") if request.param == "masked" else BarestHarness("barest")
-    with made:
+    """The fixture that every case uses."""
+    with BarestHarness("barest") if request.param == "barest" else EmbeddedHarness(request.param) as made:
         yield made

@@ -3,12 +3,14 @@
 With it every emulation of the facade is tested without a server, by the whole compliance suite.
 """
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 import jmsbridge_embedded
+from jmsbridge.core.runtime.waiting import wait_answered
 from jmsbridge.spi import (
     Address,
     Arrival,
@@ -29,7 +31,7 @@ from jmsbridge.spi import (
     Ticket,
 )
 
-__all__ = ["LEAST", "MaskedBackend"]
+__all__ = ["LATE", "LEAST", "ORDERED", "MaskedBackend"]
 
 _HIDDEN = "masked"
 _GROUPING = ("JMSXGroupID", "JMSXGroupSeq")
@@ -42,9 +44,17 @@ LEAST = (
     | Native.SHARED
     | Native.SHARED_DURABLE
     | Native.CREDIT
+    | Native.FAIL
     | Native.UNLIMITED_REQUEUE
 )
 """The fewest capabilities with which everything else can be emulated."""
+
+
+LATE = ~(Native.FAIL | Native.DELIVERY_COUNT)
+"""Messages return when their subscription is closed, unmarked."""
+
+ORDERED = LATE & ~Native.TRANSACTIONS
+"""The same, and transactions have only the sends."""
 
 
 class MaskedBackend:
@@ -92,11 +102,16 @@ class _Link:
         self.broker = f"masked {inner.broker}"
         self.inner = inner
         self.events = events
+        self.channels: list[_Channel] = []
 
     def channel(self, transacted: bool) -> Channel:
         if transacted and Native.SEND_TRANSACTIONS not in self.native:
             raise NotSupported(f"{self.broker} has no transactions")
-        return _Channel(self, self.inner.channel(transacted))
+        joined = transacted and Native.TRANSACTIONS in self.native
+        consuming = self.inner.channel(False) if transacted and not joined else None
+        made = _Channel(self, self.inner.channel(transacted), consuming, joined)
+        self.channels.append(made)
+        return made
 
     def declare(self, address: Address) -> Address:
         self._check_temporaries()
@@ -115,6 +130,8 @@ class _Link:
         self.inner.unsubscribe(key, address)
 
     def close(self) -> None:
+        for channel in self.channels:
+            channel.let_go()
         self.inner.close()
 
     def plain(self, address: Address) -> Address:
@@ -125,9 +142,14 @@ class _Link:
 
 
 class _Channel:
-    def __init__(self, link: _Link, inner: Channel) -> None:
+    """``consuming`` is the channel of its subscriptions, if the broker's transactions have only sends."""
+
+    def __init__(self, link: _Link, inner: Channel, consuming: Channel | None, joined: bool) -> None:
         self.link = link
         self.inner = inner
+        self.consuming = inner if consuming is None else consuming
+        self.joined = joined
+        self.subscriptions: list[_Subscription] = []
 
     def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
         self.inner.send(self._hide(envelope), ticket)
@@ -163,9 +185,11 @@ class _Channel:
         if Native.NO_LOCAL not in native:
             changes["no_local"] = False
         changes["address"] = self.link.plain(interest.address)
-        subscription = _Subscription(native & ~self.link.below)
-        inner = self.inner.subscribe(msgspec.structs.replace(interest, **changes), _Inbox(native, inbox))
+        subscription = _Subscription(native & ~self.link.below, self.joined)
+        box = _Inbox(native, inbox, subscription.unsettled)
+        inner = self.consuming.subscribe(msgspec.structs.replace(interest, **changes), box)
         subscription.inner = inner
+        self.subscriptions.append(subscription)
         self.link.events.subscriptions[inner] = subscription
         return subscription
 
@@ -175,20 +199,35 @@ class _Channel:
     def rollback(self, ticket: Ticket) -> None:
         self.inner.rollback(ticket)
 
+    def let_go(self) -> None:
+        """Before an end by the client: return what is unsettled unmarked, where FAIL is hidden."""
+        if Native.FAIL in self.link.native:
+            return
+        with contextlib.suppress(BackendError):
+            if self.joined:
+                wait_answered(self.inner.rollback, 5.0, "a rollback")
+            for subscription in self.subscriptions:
+                subscription.let_go()
+
     def close(self) -> None:
+        self.let_go()
         self.inner.close()
+        if self.consuming is not self.inner:
+            self.consuming.close()
 
 
 class _Inbox:
     """Restores what the mask hid."""
 
-    def __init__(self, native: Native, outer: Inbox) -> None:
+    def __init__(self, native: Native, outer: Inbox, unsettled: dict[Any, None]) -> None:
         self._native = native
         self._outer = outer
+        self._unsettled = unsettled
         self._last: tuple[Arrival, Arrival] | None = None
 
     def put(self, arrival: Arrival) -> None:
         self._last = arrival, self._shown(arrival)
+        self._unsettled[arrival.token] = None
         self._outer.put(self._last[1])
 
     def put_again(self, arrival: Arrival) -> None:
@@ -212,18 +251,35 @@ class _Inbox:
 
 
 class _Subscription:
+    """``joined`` says that acceptances belong to a transaction."""
+
     inner: Subscription
 
-    def __init__(self, native: Native) -> None:
+    def __init__(self, native: Native, joined: bool) -> None:
         self.native = native
+        self.unsettled: dict[Any, None] = {}
+        self._joined = joined
 
     def grant(self, count: int) -> None:
         self.inner.grant(count)
 
     def settle(self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1) -> None:
+        returns = outcome not in (Outcome.ACCEPTED, Outcome.REJECTED)
+        if returns and Native.FAIL not in self.native:
+            self.inner.settle((), outcome, ticket, failures)  # until ``let_go``
+            return
         if outcome is Outcome.RELEASED and Native.RELEASE not in self.native:
             outcome, failures = Outcome.REQUEUED, 0
+        if not (self._joined and outcome is Outcome.ACCEPTED):
+            for token in tokens:
+                self.unsettled.pop(token, None)
         self.inner.settle(tokens, outcome, ticket, failures)
+
+    def let_go(self) -> None:
+        """Return all that is unsettled as if it had never been delivered; the broker ignores what was committed."""
+        wait_answered(self.inner.drain, 5.0, "a drain")
+        self.inner.settle(list(self.unsettled), Outcome.RELEASED)
+        self.unsettled.clear()
 
     def drain(self, ticket: Ticket) -> None:
         self.inner.drain(ticket)
@@ -233,4 +289,7 @@ class _Subscription:
         self.inner.retire()
 
     def close(self) -> None:
+        if Native.FAIL not in self.native:
+            with contextlib.suppress(BackendError):
+                self.let_go()
         self.inner.close()

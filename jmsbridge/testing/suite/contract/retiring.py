@@ -72,6 +72,7 @@ def test_contract_retired_settles_what_it_holds(harness: Harness) -> None:
 
 @level("contract")
 @promise(Retires.retire)
+@requires(Native.FAIL)
 def test_contract_retired_failed_goes_to_others(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
@@ -122,7 +123,7 @@ def test_contract_retired_joins_its_transaction(harness: Harness, commit: bool) 
 
 @level("contract")
 @promise(Retires.retire)
-@requires(Native.DURABLE | Native.EXCLUSIVE_DURABLE)
+@requires(Native.DURABLE | Native.EXCLUSIVE_DURABLE | Native.FAIL)
 def test_contract_retired_frees_its_durable_subscription(harness: Harness) -> None:
     address, key = harness.address(topic=True), harness.name("sub")
     link = harness.open_link(client_id=harness.name("client"))

@@ -1,5 +1,7 @@
 """Contract: the effect of each outcome of ``settle``, and what happens to messages that are never settled."""
 
+import pytest
+
 from jmsbridge.spi.backend import Channel, Subscription
 from jmsbridge.spi.envelope import Outcome
 from jmsbridge.spi.native import Native
@@ -119,6 +121,7 @@ def test_contract_settle_released_is_unmarked(harness: Harness) -> None:
 
 @level("contract")
 @promise(Outcome.FAILED)
+@requires(Native.FAIL)
 def test_contract_settle_failed_is_delivered_again(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
@@ -133,26 +136,63 @@ def test_contract_settle_failed_is_delivered_again(harness: Harness) -> None:
 
 
 @level("contract")
+@promise(Outcome.FAILED)
+@requires(Native.FAIL)
+def test_contract_settle_failed_goes_to_others_at_once(harness: Harness) -> None:
+    """Another consumer gets the message, marked, while the first one is open and holds a second message."""
+    address = harness.address()
+    link = harness.open_link()
+    send_texts_to(link, address, "a", "b")
+    channel = link.channel(False)
+    subscription, box = subscribe(channel, address, 2)
+    box.wait(2)
+    drain(subscription)
+    _, other = subscribe(harness.open_link().channel(False), address, 1)
+    settle(subscription, box.tokens[:1], Outcome.FAILED)
+    arrival = other.wait(1)[0]
+    assert (arrival.envelope.body, arrival.redelivered) == ("a", True)
+    settle(subscription, box.tokens[1:], Outcome.ACCEPTED)
+    subscription.close()
+
+
+@level("contract")
+@promise(Outcome.FAILED, Outcome.RELEASED, Outcome.REQUEUED)
+@pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.RELEASED, Outcome.REQUEUED])
+def test_contract_settle_returned_comes_back_after_close(harness: Harness, outcome: Outcome) -> None:
+    """Without FAIL, too, what was returned is there again in its place once the subscription is closed."""
+    address = harness.address()
+    link = harness.open_link()
+    send_texts_to(link, address, "a", "b", "c")
+    channel = link.channel(False)
+    subscription, box = subscribe(channel, address, 2)
+    box.wait(2)
+    drain(subscription)
+    settle(subscription, box.tokens[:1], outcome)
+    settle(subscription, box.tokens[1:], Outcome.ACCEPTED)
+    subscription.close()
+    assert fetch(harness.open_link(), address, 2) == ["a", "c"]
+
+
+@level("contract")
 @requires(Native.UNLIMITED_REQUEUE)
 def test_contract_settle_failed_is_never_dropped(harness: Harness) -> None:
     """Thirty failures: more than any broker's default delivery limit."""
     address = harness.address()
     link = harness.open_link()
     send_texts_to(link, address, "a")
-    subscription, box = subscribe(link.channel(False), address)
-    for delivery in range(30):
-        subscription.grant(1)
-        box.wait(delivery + 1)
-        settle(subscription, box.tokens[delivery:], Outcome.FAILED)
-    drain(subscription)
-    release_surplus(subscription, box, 30)
-    subscription.close()
+    channel = link.channel(False)
+    for _ in range(30):
+        subscription, box = subscribe(channel, address, 1)
+        box.wait(1)
+        drain(subscription)
+        settle(subscription, box.tokens, Outcome.FAILED)
+        subscription.close()
     assert fetch(harness.open_link(), address, 1) == ["a"]
 
 
 @level("contract")
 @promise(Subscription.settle)
-@requires(Native.DELIVERY_COUNT)
+@requires(Native.DELIVERY_COUNT | Native.FAIL)
 def test_contract_settle_failures_are_counted(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
@@ -216,6 +256,7 @@ def test_contract_settle_several_reach_a_waiting_consumer_in_order(harness: Harn
     drain(subscription)
     _, other = subscribe(link.channel(False), address, 4)
     settle(subscription, box.tokens, Outcome.RELEASED)
+    subscription.close()
     assert [arrival.envelope.body for arrival in other.wait(4)] == list("abcd")
 
 
@@ -238,6 +279,21 @@ def test_contract_settle_out_of_the_middle(harness: Harness) -> None:
 @level("contract")
 @promise(Channel.close)
 def test_contract_settle_channel_close_requeues(harness: Harness) -> None:
+    address = harness.address()
+    link = harness.open_link()
+    send_texts_to(link, address, "a")
+    channel = link.channel(False)
+    subscription, box = subscribe(channel, address, 1)
+    box.wait(1)
+    drain(subscription)
+    channel.close()
+    assert fetch(link, address, 1) == ["a"]
+
+
+@level("contract")
+@promise(Channel.close)
+@requires(Native.FAIL)
+def test_contract_settle_channel_close_marks(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
     send_texts_to(link, address, "a")

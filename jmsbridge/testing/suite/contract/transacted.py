@@ -33,7 +33,7 @@ def _rollback(channel: Channel) -> None:
 
 
 @level("contract")
-@requires(Native.TRANSACTIONS)
+@requires(Native.SEND_TRANSACTIONS)
 def test_contract_tx_commit_shows_sends_in_order(harness: Harness) -> None:
     one, two = harness.address(), harness.address()
     link = harness.open_link()
@@ -47,7 +47,7 @@ def test_contract_tx_commit_shows_sends_in_order(harness: Harness) -> None:
 
 @level("contract")
 @promise(Channel.rollback)
-@requires(Native.TRANSACTIONS)
+@requires(Native.SEND_TRANSACTIONS)
 def test_contract_tx_rollback_drops_sends(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
@@ -59,7 +59,7 @@ def test_contract_tx_rollback_drops_sends(harness: Harness) -> None:
 
 
 @level("contract")
-@requires(Native.TRANSACTIONS)
+@requires(Native.SEND_TRANSACTIONS)
 def test_contract_tx_is_followed_by_the_next(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()
@@ -70,6 +70,57 @@ def test_contract_tx_is_followed_by_the_next(harness: Harness) -> None:
         send(channel, envelope(address, "no"))
         _rollback(channel)
     assert peek(link, address) == ["a", "b", "c"]
+
+
+@level("contract")
+@requires(Native.TRANSACTIONS)
+def test_contract_tx_has_transactions_of_sends(harness: Harness) -> None:
+    """Who claims TRANSACTIONS claims SEND_TRANSACTIONS as well, or the facade would hold the sends back."""
+    assert Native.SEND_TRANSACTIONS in harness.open_link().native
+
+
+@level("contract")
+@promise(Channel.rollback, Channel.close)
+@requires(Native.SEND_TRANSACTIONS)
+def test_contract_tx_accepted_joins_only_with_transactions(harness: Harness) -> None:
+    """With SEND_TRANSACTIONS alone ACCEPTED takes effect at once, so that neither rollback nor close undoes it."""
+    address, replies = harness.address(), harness.address()
+    link = harness.open_link()
+    send_texts_to(link, address, "a")
+    channel = link.channel(True)
+    subscription, box = subscribe(channel, address, 1, deferred=True)
+    box.wait(1)
+    drain(subscription)
+    send(channel, envelope(replies, "re: a"))
+    settle(subscription, box.tokens, Outcome.ACCEPTED)
+    _rollback(channel)
+    channel.close()
+    assert peek(link, replies) == []
+    if Native.TRANSACTIONS in link.native:
+        assert fetch(link, address, 1) == ["a"]
+    else:
+        assert peek(link, address) == []
+
+
+@level("contract")
+@promise(Channel.close)
+@requires(Native.SEND_TRANSACTIONS)
+def test_contract_tx_close_drops_sends(harness: Harness) -> None:
+    address = harness.address()
+    link = harness.open_link()
+    channel = link.channel(True)
+    send(channel, envelope(address, "a"))
+    channel.close()
+    assert peek(link, address) == []
+
+
+@level("contract")
+@requires(Native.SEND_TRANSACTIONS)
+def test_contract_tx_link_loss_drops_sends(harness: Harness) -> None:
+    address = harness.address()
+    send(harness.open_link().channel(True), envelope(address, "a"))
+    harness.cut()
+    assert peek(harness.open_link(), address) == []
 
 
 @level("contract")
@@ -155,7 +206,7 @@ def test_contract_tx_refused_commit_leaves_tokens_unsettled(harness: Harness) ->
 
 
 @level("contract")
-@requires(Native.TRANSACTIONS)
+@requires(Native.SEND_TRANSACTIONS | Native.FAIL)
 def test_contract_tx_other_outcomes_take_effect_at_once(harness: Harness) -> None:
     address = harness.address()
     link = harness.open_link()

@@ -27,7 +27,7 @@ def _commit(channel: Channel) -> BackendError | None:
 
 @level("contract")
 @promise(Channel.commit)
-@requires(Native.TRANSACTIONS)
+@requires(Native.SEND_TRANSACTIONS)
 def test_contract_tx_commit_includes_unanswered_sends(harness: Harness) -> None:
     """Commit does not overtake sends; after its answer they are answered, and visible in order."""
     address = harness.address()
@@ -44,7 +44,7 @@ def test_contract_tx_commit_includes_unanswered_sends(harness: Harness) -> None:
 
 @level("contract")
 @promise(Channel.commit)
-@requires(Native.TRANSACTIONS)
+@requires(Native.SEND_TRANSACTIONS)
 def test_contract_tx_belongs_to_its_channel(harness: Harness) -> None:
     """Sends on another channel of the link are visible at once, and stay after a rollback."""
     address, other = harness.address(), harness.address()
@@ -61,7 +61,7 @@ def test_contract_tx_belongs_to_its_channel(harness: Harness) -> None:
 
 @level("contract")
 @promise(Channel.commit)
-@requires(Native.TRANSACTIONS | Native.TEMPORARY)
+@requires(Native.SEND_TRANSACTIONS | Native.TEMPORARY)
 def test_contract_tx_with_a_refused_send(harness: Harness) -> None:
     """If the commit succeeds, each send has its own answer, which is true; if it is refused, nothing took effect.
 

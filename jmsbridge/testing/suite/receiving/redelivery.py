@@ -25,6 +25,7 @@ from jmsbridge.testing.suite.receiving.redelivery_support import (
     delivery,
     left,
     remove_dead_letters,
+    returned,
     take,
     unseen,
 )
@@ -105,7 +106,7 @@ def test_redelivery_recovered_then_closed(
     (deferred.rollback if mode == SESSION_TRANSACTED else deferred.recover)()
     close = {"consumer": consumer.close, "session": deferred.close, "connection": deferred.connection.close}[closed]
     close()
-    assert left(harness, queue, 3) == [("a", True, 2), ("b", True, 2), unseen(harness, "c")]
+    assert left(harness, queue, 3) == [returned(harness, "a"), returned(harness, "b"), unseen(harness, "c")]
 
 
 @rule("JX-1", "AC-10")
@@ -367,7 +368,7 @@ def test_redelivery_count_and_flag_agree(harness: Harness, session: Session, que
     assert first.property_exists("JMSXDeliveryCount")
     assert delivery(first) == ("a", False, 1)
     deferred.close()
-    assert left(harness, queue, 1) == [("a", True, 2)]
+    assert left(harness, queue, 1) == [returned(harness, "a")]
 
 
 # -- receive_body ----------------------------------------------------------------------------------------------------

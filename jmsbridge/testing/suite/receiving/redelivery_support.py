@@ -33,6 +33,7 @@ __all__ = [
     "left",
     "lossy_session",
     "remove_dead_letters",
+    "returned",
     "take",
     "texts_after_cut",
     "unseen",
@@ -77,6 +78,14 @@ def left(harness: Harness, destination: Destination, count: int) -> list[Deliver
 def unseen(harness: Harness, text: str) -> tuple[str, Any, Any]:
     """Text, mark and count of a message that was released; where release is emulated, mark and count may be higher."""
     return (text, False, 1) if Native.RELEASE in harness.native else (text, ANY, ANY)
+
+
+def returned(harness: Harness, text: str) -> tuple[str, Any, Any]:
+    """Text, mark and count of a message that was delivered once and returned, as another connection gets it.
+
+    Without FAIL it may come unmarked.
+    """
+    return (text, True, 2) if Native.FAIL in harness.native else (text, ANY, ANY)
 
 
 def deferred_session(harness: Harness, mode: int, **options: Any) -> Session:

@@ -228,6 +228,7 @@ def test_contract_returned_by_closed_links_is_kept(harness: Harness) -> None:
 
 @level("contract")
 @promise(Outcome.REQUEUED)
+@requires(Native.FAIL)
 def test_contract_returned_by_requeue_is_counted(harness: Harness) -> None:
     """A requeued message counts as delivered; if the backend counts failures, their number is exact."""
     address = harness.address()

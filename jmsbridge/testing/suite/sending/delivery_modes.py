@@ -34,6 +34,7 @@ from jmsbridge.testing.suite.receiving.redelivery_support import (
     delivery,
     gone_queue,
     left,
+    returned,
     take,
     unseen,
 )
@@ -81,7 +82,7 @@ def test_modes_individual_covers_one_message(harness: Harness, session: Session,
     messages[3].acknowledge()
     messages[1].acknowledge()
     individual.close()
-    assert left(harness, queue, 2) == [("a", True, 2), ("c", True, 2)]
+    assert left(harness, queue, 2) == [returned(harness, "a"), returned(harness, "c")]
 
 
 def test_modes_individual_recover_brings_back_the_rest(harness: Harness, session: Session, queue: Queue) -> None:
@@ -108,7 +109,7 @@ def test_modes_individual_in_listener(harness: Harness, session: Session, queue:
     send_texts(session, queue, "a", "b", "c")
     collector.wait(3)
     individual.close()
-    assert left(harness, queue, 1) == [("b", True, 2)]
+    assert left(harness, queue, 1) == [returned(harness, "b")]
 
 
 @requires(Native.SETTLE_CONFIRM)

@@ -1,6 +1,6 @@
 """Sends confirmed in groups (``send_confirmation = "group"``): the promises are those of sends confirmed one by one.
 
-Where the broker has no transactions each send is confirmed by itself, and the same must hold.
+Where the broker has no transactions of sends each send is confirmed by itself, and the same must hold.
 """
 
 import threading
@@ -32,7 +32,7 @@ def outcomes(listener: Completions) -> list[tuple[str, str]]:
 
 
 @rule("AS-1", "OR-1", "AS-5")
-@requires(Native.TRANSACTIONS)
+@requires(Native.SEND_TRANSACTIONS)
 def test_send_group_completes_all_in_order(harness: Harness, queue: Queue) -> None:
     session, listener = grouped(harness), Completions()
     producer = session.create_producer(queue)
@@ -44,7 +44,7 @@ def test_send_group_completes_all_in_order(harness: Harness, queue: Queue) -> No
 
 
 @rule("AS-1")
-@requires(Native.TRANSACTIONS)
+@requires(Native.SEND_TRANSACTIONS)
 def test_send_group_completion_means_that_the_message_is_visible(harness: Harness, queue: Queue) -> None:
     """In the callback another connection can receive the message already, and nothing of it before its commit."""
     consumer = harness.connect().create_session().create_consumer(queue)
@@ -63,7 +63,7 @@ def test_send_group_completion_means_that_the_message_is_visible(harness: Harnes
 
 
 @rule("OR-1", "OR-2")
-@requires(Native.TRANSACTIONS)
+@requires(Native.SEND_TRANSACTIONS)
 @pytest.mark.parametrize("blocking", [True, False])
 @pytest.mark.parametrize("mode", [DeliveryMode.PERSISTENT, DeliveryMode.NON_PERSISTENT])
 def test_send_group_keeps_order_with_other_sends(harness: Harness, queue: Queue, blocking: bool, mode: int) -> None:
@@ -83,7 +83,7 @@ def test_send_group_keeps_order_with_other_sends(harness: Harness, queue: Queue,
 
 
 @rule("OR-2")
-@requires(Native.TRANSACTIONS)
+@requires(Native.SEND_TRANSACTIONS)
 def test_send_group_comes_before_a_later_synchronous_send(harness: Harness, queue: Queue) -> None:
     """When the synchronous send returns, everything sent before is with the broker."""
     session, listener = grouped(harness), Completions()
@@ -96,7 +96,7 @@ def test_send_group_comes_before_a_later_synchronous_send(harness: Harness, queu
 
 
 @rule("AS-4", "AS-5")
-@requires(Native.TRANSACTIONS | Native.TEMPORARY, native=True)
+@requires(Native.SEND_TRANSACTIONS | Native.TEMPORARY, native=True)
 def test_send_group_with_a_refused_message(harness: Harness, queue: Queue) -> None:
     """Only the message that the broker refuses fails; those sent with it arrive once, and in order."""
     gone = gone_queue(harness)
@@ -115,7 +115,7 @@ def test_send_group_with_a_refused_message(harness: Harness, queue: Queue) -> No
 
 
 @rule("CL-8")
-@requires(Native.TRANSACTIONS)
+@requires(Native.SEND_TRANSACTIONS)
 @pytest.mark.parametrize("what", ["producer", "session", "connection"])
 def test_send_group_is_finished_by_close(harness: Harness, queue: Queue, what: str) -> None:
     """Close returns after the last callback."""
@@ -130,7 +130,7 @@ def test_send_group_is_finished_by_close(harness: Harness, queue: Queue, what: s
 
 
 @rule("TX-1")
-@requires(Native.TRANSACTIONS)
+@requires(Native.SEND_TRANSACTIONS)
 @pytest.mark.filterwarnings("ignore::jmsbridge.EmulationWarning")
 def test_send_group_leaves_transactions_alone(harness: Harness, queue: Queue) -> None:
     """A transacted session sends at its commit, and not before."""
@@ -148,7 +148,7 @@ def test_send_group_leaves_transactions_alone(harness: Harness, queue: Queue) ->
 
 
 @rule("AS-4")
-@requires(Native.TRANSACTIONS | Native.DUPLICATE_DETECTION)
+@requires(Native.SEND_TRANSACTIONS | Native.DUPLICATE_DETECTION)
 def test_send_group_with_duplicates(harness: Harness, queue: Queue) -> None:
     """A duplicate within a group, and one of an earlier group, complete and do not arrive again."""
     session, listener = grouped(harness), Completions()
@@ -165,7 +165,7 @@ def test_send_group_with_duplicates(harness: Harness, queue: Queue) -> None:
 
 
 @rule("AS-4", "AS-5")
-@requires(Native.TRANSACTIONS)
+@requires(Native.SEND_TRANSACTIONS)
 def test_send_group_and_a_lost_link(harness: Harness, queue: Queue) -> None:
     """Each send has one callback, in order; what completed is there, and what failed as certainly not sent is not."""
     session = grouped(harness, reconnect_delay=0.01, reconnect_delay_max=0.1, send_timeout=4 * LONG)
@@ -201,9 +201,9 @@ def test_send_group_and_a_lost_link(harness: Harness, queue: Queue) -> None:
     assert len(set(got)) == len(got), "something came twice"
 
 
-@requires(Native.TRANSACTIONS)
+@requires(Native.SEND_TRANSACTIONS)
 def test_send_group_is_listed_among_the_capabilities(harness: Harness) -> None:
     """Native where the broker has transactions; elsewhere each send is confirmed by itself."""
     connection = harness.connect(send_confirmation="group")
-    has_transactions = Native.TRANSACTIONS in harness.native
+    has_transactions = Native.SEND_TRANSACTIONS in harness.native
     assert connection.capabilities["send_groups"].outcome == ("native" if has_transactions else "emulated")

@@ -25,6 +25,7 @@ from jmsbridge.testing.suite.receiving.redelivery_support import (
     deliveries,
     delivery,
     left,
+    returned,
     take,
     unseen,
 )
@@ -287,7 +288,7 @@ def test_tx_close_rolls_back(harness: Harness, session: Session, queue: Queue, c
     assert receive_texts(consumer, 1) == ["a"]
     send_texts(transacted, results, "result")
     (transacted if closed == "session" else connection).close()
-    assert left(harness, queue, 2) == [("a", True, 2), unseen(harness, "b")]
+    assert left(harness, queue, 2) == [returned(harness, "a"), unseen(harness, "b")]
     assert left(harness, results, 0) == []
 
 
