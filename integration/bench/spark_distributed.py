@@ -25,7 +25,7 @@ __all__ = ["Costly", "by_tasks"]
 
 _COST = 50e-6
 _TRIGGER = 50_000
-_COUNT = 150_000
+_COUNT = 100_000
 _BODY = "x" * 200
 _NATIVE = SimpleNamespace(outcome="native")
 

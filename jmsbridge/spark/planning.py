@@ -10,15 +10,13 @@ from typing import Any
 from jmsbridge import Connection
 from jmsbridge.spark.log import Lane, Log, LogError, Segment
 from jmsbridge.spark.options import ReadOptions
-from jmsbridge.spark.receiving import Confirmation, depth_of, open_connection, report_of
+from jmsbridge.spark.receiving import QUIET, Confirmation, depth_of, open_connection, report_of
 from jmsbridge.spark.staging import Claim
 
 __all__ = ["Planner"]
 
 _PATIENCE = 2.0
 """Seconds for which a task waits for its first message if the tasks before it had none: brokers may be far away."""
-_QUIET = 10.0
-"""Seconds without a message after which AvailableNow ends, also if the broker counts some: others consume them."""
 
 
 class Planner:
@@ -101,7 +99,7 @@ class Planner:
         if self._goal is not None and self._rows >= self._goal:  # one that came again in this run is counted once
             return True
         quiet = self._quiet_since
-        return quiet is not None and (not waiting or time.monotonic() - quiet >= _QUIET)
+        return quiet is not None and (not waiting or time.monotonic() - quiet >= QUIET)
 
     def _waiting(self) -> int | None:
         """How many messages there are; None where the broker cannot say, or counts those that are not selected."""

@@ -17,13 +17,25 @@ from jmsbridge.spark.log import Lane, Log
 from jmsbridge.spark.options import ReadOptions, connect
 from jmsbridge.spark.schema import Row, batch_of, id_of, row_of
 
-__all__ = ["Confirmation", "Drain", "Receiver", "consumer_of", "depth_of", "open_connection", "report_of", "size_of"]
+__all__ = [
+    "QUIET",
+    "Confirmation",
+    "Drain",
+    "Receiver",
+    "consumer_of",
+    "depth_of",
+    "open_connection",
+    "report_of",
+    "size_of",
+]
 
 log = logging.getLogger("jmsbridge.spark")
 
 _SEGMENT_BYTES = 16 * 1024 * 1024
 _AHEAD = 4
 """How many triggers are received ahead of Spark."""
+QUIET = 10.0
+"""Seconds without a message after which AvailableNow ends, also if the broker counts some: others consume them."""
 
 
 class Confirmation(msgspec.Struct, frozen=True):
@@ -115,17 +127,21 @@ class Drain:
         return any(lane.end > start.get(lane.number, 0) for lane in self.log.lanes)
 
     def is_finished(self) -> bool:
-        """Whether AvailableNow has what there was: as many messages as there were, or every receiver found no more."""
-        with self.changed:
-            if self.goal is not None and self.received >= self.goal:
-                return True
-            return all(receiver.quiet_since is not None for receiver in self.receivers)
+        """Whether AvailableNow has what there was.
 
-    def is_quiet(self, seconds: float) -> bool:
-        """Whether no receiver has had a message for this long."""
+        That is as many messages as there were, or no more, which the broker's count confirms where it has one.
+        """
         with self.changed:
-            since = [receiver.quiet_since for receiver in self.receivers]
-        return all(each is not None and time.monotonic() - each >= seconds for each in since)
+            if self._is_at_goal():
+                return True
+            since = [receiver.quiet_since for receiver in self.receivers if receiver.quiet_since is not None]
+            if len(since) < len(self.receivers):
+                return False
+        return not self.depth() or all(time.monotonic() - each >= QUIET for each in since)
+
+    def _is_at_goal(self) -> bool:
+        """Whether there are as many rows as there were messages: one that came again counts once. Lock held."""
+        return self.goal is not None and self.received - self.again >= self.goal
 
     def report(self) -> dict[str, Any]:
         """The state for the progress of the query: what is claimed, and until when."""
@@ -134,7 +150,7 @@ class Drain:
 
     def has_room(self, lane: Lane) -> bool:
         """Whether a lane may receive: it is not too far ahead of Spark, nor at the goal. Called with the lock held."""
-        if self.goal is not None and self.received >= self.goal:
+        if self._is_at_goal():
             return False
         read = self.read.get(lane.number, 0)
         ahead = [segment for segment in list(lane.segments) if segment.end > read]
@@ -229,9 +245,8 @@ class Receiver(threading.Thread):
 
     def _left(self) -> int:
         with self._drain.changed:
-            goal = self._drain.goal
-            left = self._options.segment_rows if goal is None else max(goal - self._drain.received, 1)
-            return min(left, self._options.segment_rows)
+            drain, most = self._drain, self._options.segment_rows
+            return most if drain.goal is None else min(most, max(drain.goal - drain.received + drain.again, 1))
 
     def _keep(self, rows: list[Row], again: list[str], last: Message) -> None:
         """Write the segment, then acknowledge its messages and those that came again."""

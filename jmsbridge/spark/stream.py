@@ -26,8 +26,6 @@ from jmsbridge.spark.slices import Slice, rows_of, slices
 __all__ = ["JmsStreamReader", "Rows"]
 
 _VERSION = 1
-_QUIET = 10.0
-"""Seconds without a message after which AvailableNow ends, also if the broker counts some: others consume them."""
 
 
 class Rows(InputPartition):
@@ -94,7 +92,7 @@ class JmsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _wait_available(self, drain: Drain, lanes: dict[int, int]) -> None:
         """Wait for a message or for the end of what there was, which the broker's count confirms where it has one."""
         while not drain.wait_news(lanes, time.monotonic() + self._options.receive_timeout):
-            if drain.is_finished() and (not drain.depth() or drain.is_quiet(_QUIET)):
+            if drain.is_finished():
                 return
 
     def _admitted(self, journal: Log, start: dict[int, int], limit: ReadLimit | None) -> dict[int, int]:

@@ -79,6 +79,36 @@ def test_tasks_have_about_equal_shares(options: ReadOptions) -> None:
     assert [sum(part.count for part in task) for task in tasks] == [11, 11, 11, 9]
 
 
+class TestAvailableNow:
+    @pytest.fixture
+    def drain(self, options: ReadOptions) -> Iterator[Drain]:
+        journal = Log(Path(str(options.wal_path)), {}, 1, 3600.0)
+        begun = Drain(options, journal)
+        begun.start(available_now=True)
+        yield begun
+        begun.stop()
+        journal.close()
+
+    def test_ends_with_what_there_was_though_others_go_on_sending(self, options: ReadOptions, drain: Drain) -> None:
+        with jmsbridge.connect(options.url) as connection:
+            session = connection.create_session()
+            session.create_producer(QUEUE).send(session.create_text_message("later"))
+        deadline = time.monotonic() + 20
+        while not drain.is_finished():
+            assert time.monotonic() < deadline
+            drain.wait_news({}, time.monotonic() + 0.05)
+            drain.advance({lane.number: lane.end for lane in drain.log.lanes})
+        assert drain.log.lanes[0].end == SENT
+        assert drain.depth() == 1
+
+    def test_what_comes_again_in_a_run_is_no_progress_to_its_end(self, drain: Drain) -> None:
+        drain.stop()
+        drain.received, drain.again, drain.receivers[0].quiet_since = SENT, 20, None
+        assert not drain.is_finished()
+        drain.received += 20
+        assert drain.is_finished()
+
+
 KILLED = """
 import os, signal, sys
 from pathlib import Path

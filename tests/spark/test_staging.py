@@ -320,7 +320,7 @@ def test_no_more_tasks_than_messages(run: Run, options: ReadOptions) -> None:
 
 
 def test_a_run_ends_when_others_hold_the_rest(run: Run, options: ReadOptions, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planning, "_QUIET", 0.1)
+    monkeypatch.setattr(planning, "QUIET", 0.1)
     with jmsbridge.connect(options.url) as connection:
         connection.start()
         consumer = connection.create_session(True).create_consumer(QUEUE, prefetch=SENT)
