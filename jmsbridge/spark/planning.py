@@ -58,13 +58,12 @@ class Planner:
         return start | self._shares(start, rows, waiting)
 
     def _shares(self, start: dict[int, int], rows: int, waiting: int | None) -> dict[int, int]:
-        """An equal share for each receiver, and no more tasks than messages."""
+        """An equal share for each receiver, no more rows than the limit, and no more tasks than messages."""
         if self._goal is not None:
             rows = min(rows, self._goal - self._rows)
         rows = min(rows, self._options.max_messages_per_trigger, waiting or rows)
         count = min(self._options.receivers, rows)
-        share = -(-rows // count)
-        return {number: start[number] + share for number in range(count)}
+        return {number: start[number] + rows // count + (number < rows % count) for number in range(count)}
 
     def claims(self, start: dict[int, int], end: dict[int, int]) -> Iterator[Claim]:
         """The claims of a batch: those of its segments that are published, and for the rest new ones."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import jmsbridge
@@ -317,6 +318,13 @@ def test_no_more_tasks_than_messages(run: Run, options: ReadOptions) -> None:
     going.start(available_now=False)
     assert going.next({0: 0, 1: 0}, 20) == {0: 1, 1: 0}
     going.stop()
+
+
+def test_a_batch_has_no_more_rows_than_its_limit(options: ReadOptions) -> None:
+    """A sink refuses a batch with one row more than the broker remembers ids."""
+    three = Run(msgspec.structs.replace(options, receivers=3))
+    assert three.ends({0: 0, 1: 0, 2: 0}) == {0: 7, 1: 7, 2: 6}
+    three.close()
 
 
 def test_a_run_ends_when_others_hold_the_rest(run: Run, options: ReadOptions, monkeypatch: pytest.MonkeyPatch) -> None:
