@@ -2,6 +2,7 @@
 
     python -m integration.bench rabbitmq            # on a new broker of python -m integration.lab
     python -m integration.bench --write rabbitmq    # and write the figures to docs/performance-rabbitmq.md
+    python -m integration.bench --share 0.25 artemis    # a quarter of the messages, in about a quarter of the time
 
 Needs the extra ``bench``; the Java client takes part if there is a JDK and Maven.
 """
@@ -31,7 +32,7 @@ def main(
     only: Annotated[list[str] | None, typer.Option(help="rows whose name or group contains this; repeatable")] = None,
     queues: Annotated[str, typer.Option(help="types of queues, separated by commas; default: all")] = "",
     delayed: Annotated[bool, typer.Option(help="also through a proxy that adds 20 ms of round trip")] = True,
-    quick: Annotated[bool, typer.Option(help="a tenth of the messages")] = False,
+    share: Annotated[float, typer.Option(help="the part of the usual number of messages", min=0.01, max=1.0)] = 1.0,
     write: Annotated[bool, typer.Option(help="write the figures to the page of the broker")] = False,
 ) -> None:
     """Measure in turn, print, and with --write update the page."""
@@ -39,7 +40,6 @@ def main(
         raise typer.BadParameter(f"there is no comparison on {broker!r}, only on {', '.join(COMPARISONS)}")
     comparison = COMPARISONS[broker]
     types = [each for each in queues.split(",") if each] or list(comparison.queue_types)
-    share = 0.1 if quick else 1.0
     console = Console(stderr=True)
     figures: list[Figure] = []
     load = os.getloadavg()[0]
@@ -60,7 +60,8 @@ def main(
     found = bars(comparison, figures)
     report.show(figures, found)
     if write:
-        command = f"python -m integration.bench --write {broker}"
+        part = "" if share == 1.0 else f"--share {share:g} "
+        command = f"python -m integration.bench {part}--write {broker}"
         print(f"written to {report.write(comparison, figures, found, command, title, load)}")
 
 
