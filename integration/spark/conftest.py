@@ -4,7 +4,6 @@ import importlib.util
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,17 +11,19 @@ import pytest
 collect_ignore_glob = [] if importlib.util.find_spec("pyspark") else ["test_*.py"]
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _defaults() -> None:
-    """Of every Spark here, and of every command that starts one."""
-    os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_CONF_DIR": str(Path(__file__).parent / "conf")}
-
-
 @pytest.fixture(scope="session")
-def spark(_defaults: None) -> Iterator[Any]:
+def spark() -> Iterator[Any]:
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
 
-    session = SparkSession.builder.master("local[2,4]").appName("jmsbridge tests").getOrCreate()
+    builder = SparkSession.builder.master("local[2,4]").appName("jmsbridge tests")
+    for name, value in {
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "UTC",
+    }.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()

@@ -14,10 +14,20 @@ from typing import Any
 import jmsbridge
 from integration.spark.observed import Observed
 
-__all__ = ["PATIENCE", "Job"]
+__all__ = ["PATIENCE", "Job", "kill_all"]
 
 PATIENCE = 180.0
 """Seconds for a job, or for the point at which it stops; Spark alone needs 10 to start on a machine at work."""
+
+
+def kill_all(folder: Path) -> None:
+    """SIGKILL for every process of the job whose variable JOB_FOLDER this is: driver, Java, source, tasks' workers."""
+    mine = f"JOB_FOLDER={folder}\0".encode()
+    for _ in range(2):  # the second time for what was being started
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if mine in (process / "environ").read_bytes() + b"\0":
+                    os.kill(int(process.name), signal.SIGKILL)
 
 
 class Job:
@@ -96,7 +106,8 @@ class Job:
         """Start a process of its own with Java, source and workers of its own."""
         command = [sys.executable, "-m", "integration.spark.streaming_job", str(self.folder)]
         given = json.dumps(self.options(**options))
-        return subprocess.Popen([*command, given], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        env = os.environ | {"JOB_FOLDER": str(self.folder)}
+        return subprocess.Popen([*command, given], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def start_to(self, point: str, fate: str = "stands") -> "subprocess.Popen[str]":
         """``start``, and wait until it has come to the point."""
@@ -116,15 +127,8 @@ class Job:
         running.communicate()
 
     def kill(self) -> None:
-        """SIGKILL for every process of the job: the driver, Java, the source, the tasks' workers."""
-        mine = f"JOB_FOLDER={self.folder}\0".encode()
-        for _ in range(2):  # the second time for what was being started
-            for process in Path("/proc").glob("[0-9]*"):
-                with contextlib.suppress(OSError):
-                    environment = (process / "environ").read_bytes() + b"\0"
-                    command = (process / "cmdline").read_bytes()
-                    if mine in environment or b"streaming_job\0" + str(self.folder).encode() in command:
-                        os.kill(int(process.name), signal.SIGKILL)
+        """SIGKILL for every process of the job."""
+        kill_all(self.folder)
 
     def rows(self, spark: Any) -> Counter[str]:
         """The bodies in the files of finished batches."""

@@ -16,7 +16,7 @@ __all__ = ["main"]
 
 def main(folder: str, options: str) -> None:
     """Run the job with AvailableNow; print the number of rows of each batch."""
-    os.environ |= {"JOB_FOLDER": folder, "PYSPARK_PYTHON": sys.executable}  # by the folder the test finds what to kill
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     spark = SparkSession.builder.master("local[2,4]").getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     spark.dataSource.register(Observed)

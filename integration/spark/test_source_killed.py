@@ -71,7 +71,7 @@ def test_killed_while_another_consumer_takes_some(spark: Any, job: Job, point: s
 @pytest.mark.parametrize("first", POINTS)
 @pytest.mark.parametrize("second", ["on disk, not acknowledged", "low is written, segment not deleted"])
 def test_two_crashes(spark: Any, job: Job, first: str, second: str) -> None:
-    """The second, with new messages before those that came back, also at the deletion of what was not acknowledged."""
+    """The second one, with new messages before those that came back, also when the first one's segment is deleted."""
     job.kill_at(first)
     job.send(range(SENT, SENT + 2 * BATCH))
     job.to_tail(FIRST)

@@ -96,12 +96,14 @@ class Lane:
             yield segment
 
     def append(self, batch: pa.RecordBatch) -> Segment:
-        """Write a segment; it is on disk when this returns. OSError or LogError: there is none, acknowledge nothing."""
+        """Write a segment; it is on disk when this returns. LogError: acknowledge nothing."""
         path = self.folder / f"{self.end:020}.arrow"
         try:
-            size = publish(path, batch)
+            size = publish(path, path.with_suffix(".new"), batch)
         except FileExistsError:
             raise LogError(f"another query writes to this log: {path} exists") from None
+        except OSError as error:
+            raise LogError(f"cannot write {path}: {error.strerror}; the broker keeps its messages") from error
         segment = Segment(path, self.end, self.end + batch.num_rows, size, batch.num_rows)
         self.segments.append(segment)
         self.end = segment.end
@@ -114,6 +116,11 @@ class Lane:
         self.end = new[-1].end if new else self.end
         return new
 
+    def check_end(self, end: int) -> None:
+        """LogError if the lane does not reach this row: a part of it is lost."""
+        if end > self.end:
+            raise LogError(f"{self.folder} ends at row {self.end}, but the checkpoint has rows until {end}")
+
     def covering(self, start: int, end: int) -> list[Segment]:
         """The segments with these rows, all there and complete; LogError otherwise."""
         if start < self.low:
@@ -121,8 +128,7 @@ class Lane:
                 f"rows {start} to {self.low} of {self.folder} were deleted: this checkpoint belongs to another log, "
                 "or to an earlier state of it"
             )
-        if end > self.end:
-            raise LogError(f"{self.folder} ends at row {self.end}, but the checkpoint has rows until {end}")
+        self.check_end(end)
         found = [each for each in self.segments if each.start < end and each.end > start]
         for segment in found:
             if not segment.path.exists():
@@ -230,12 +236,11 @@ class Log:
             os.close(handle)
 
 
-def publish(path: Path, batch: pa.RecordBatch) -> int:
-    """Write a segment, which is complete and on disk once it has its name; the size of the file.
+def publish(path: Path, new: Path, batch: pa.RecordBatch) -> int:
+    """Write a segment as ``new``, a name that no other process uses, then give it its own; the size of the file.
 
     FileExistsError: another process was first, and nothing was changed. Other OSError: there is none.
     """
-    new = path.with_name(f"{path.stem}.{uuid.uuid4().hex}.new")
     try:
         with new.open("wb") as file:
             with pa.ipc.new_file(file, batch.schema) as writer:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from jmsbridge import Connection
-from jmsbridge.spark.log import Lane, Log, LogError, Segment
+from jmsbridge.spark.log import Lane, Log, Segment
 from jmsbridge.spark.options import ReadOptions
 from jmsbridge.spark.receiving import QUIET, Confirmation, depth_of, open_connection, report_of
 from jmsbridge.spark.staging import Claim
@@ -47,8 +47,7 @@ class Planner:
     def next(self, start: dict[int, int], rows: int) -> dict[int, int]:
         """How far each lane goes in the next batch, of about as many rows; ``start`` if there is nothing to receive."""
         for lane in self._log.lanes:
-            if lane.end < start[lane.number]:
-                raise LogError(f"{lane.folder} ends at row {lane.end}, but the checkpoint has rows until {start}")
+            lane.check_end(start[lane.number])
         published = {lane.number: lane.end for lane in self._log.lanes}
         if published != start:
             return published  # by tasks whose batch is not in the checkpoint

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from uuid import uuid4
 
 import msgspec
 import pyarrow as pa
@@ -138,7 +139,7 @@ def _published(claim: Claim, rows: list[Row], again: int) -> bool:
     new = batch.filter(pc.invert(pc.is_in(ids, value_set=_in_log(claim, ids.drop_null()))))
     tally = Tally(claim.end, again + batch.num_rows - new.num_rows, ids.null_count)
     try:
-        publish(claim.path, tally.on(new))
+        publish(claim.path, claim.path.with_name(f"{claim.path.stem}.{uuid4().hex}.new"), tally.on(new))
     except FileExistsError:
         log.info("another attempt has published %s: what this one received goes back to the broker", claim.path)
         return False

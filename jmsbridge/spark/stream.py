@@ -66,6 +66,8 @@ class JmsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         journal = self._journal()
         begin = self.initialOffset() if start is None else start
         lanes = self._lanes(begin)
+        for lane in journal.lanes:
+            lane.check_end(lanes[lane.number])  # before more is received, whose numbers would be old ones
         drain = self._receiving()
         drain.advance(lanes)
         if self._available_now:

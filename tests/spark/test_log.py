@@ -84,6 +84,30 @@ def test_a_segment_is_never_replaced(two_segments: Log) -> None:
     assert "f" not in two_segments.ids
 
 
+def test_a_full_disk(two_segments: Log) -> None:
+    lane = two_segments.lanes[0]
+    (lane.folder / f"{5:020}.new").symlink_to("/dev/full")
+    with pytest.raises(LogError, match=r"cannot write .*5\.arrow: No space left on device"):
+        two_segments.append(lane, rows("f"))
+    assert "f" not in two_segments.ids
+    two_segments.append(lane, rows("f"))
+    assert reopened(two_segments).lanes[0].end == 6
+
+
+def test_a_lost_low(two_segments: Log) -> None:
+    two_segments.release({0: 2})
+    (two_segments.lanes[0].folder / "low").unlink()
+    with pytest.raises(LogError, match="rows 0 to 2 are missing"):
+        reopened(two_segments)
+
+
+def test_a_lost_low_of_an_emptied_log(two_segments: Log) -> None:
+    two_segments.release({0: 5})
+    (two_segments.lanes[0].folder / "low").unlink()
+    with pytest.raises(LogError, match="ends at row 0, but the checkpoint has rows until 5"):
+        reopened(two_segments).lanes[0].covering(0, 5)
+
+
 def test_a_foreign_log(two_segments: Log) -> None:
     two_segments.close()
     with pytest.raises(LogError, match="of another source"):
@@ -113,12 +137,12 @@ def test_rows_outside_of_the_log(two_segments: Log) -> None:
         two_segments.lanes[0].covering(2, 6)
 
 
-def test_disk_full(two_segments: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_segment_that_cannot_be_synced(two_segments: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(handle: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(LogError, match=r"cannot write .*No space"):
         two_segments.append(two_segments.lanes[0], rows("f"))
     monkeypatch.undo()
     monkeypatch.setattr(log_module, "_TAKEOVER", 0.1)
