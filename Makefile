@@ -30,7 +30,7 @@ test: $(VENV)/.stamp-dev  ## run the tests that need no server, and the contract
 	@$(PY) -m pytest -q -n 8 --dist worksteal -p tools.unrun -m "not long and not server" $(ARGS)
 
 test-spark: $(VENV)/.stamp-dev $(VENV)/.stamp-spark  ## install Spark (half a gigabyte) and run the tests of the data source
-	@$(PY) -m pytest -q -p tools.unrun tests/spark integration/spark $(ARGS)
+	@$(PY) -m pytest -q -n 2 --dist worksteal -p tools.unrun -m "not long" --durations 15 tests/spark integration/spark $(ARGS)
 
 test-brokers: $(VENV)/.stamp-dev  ## run the other tests: whole suites on real brokers, Java, failing networks
 	@$(PY) -m pytest -q -n 6 --dist worksteal -p tools.unrun -m "server and not long" --ignore integration/spark integration examples $(ARGS)

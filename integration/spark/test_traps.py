@@ -6,6 +6,7 @@ broken packages beside ours, memory that Spark does not limit, and the size of A
 """
 
 import inspect
+import json
 import os
 import pickle
 import subprocess
@@ -147,7 +148,10 @@ def test_no_batch_without_rows_and_no_rows_without_a_new_offset(spark: Any, url:
         time.sleep(1)  # sleep: some idle triggers, of 0.1 s each
     finally:
         query.stop()
-    assert [path.name for path in (tmp_path / "checkpoint" / "offsets").glob("[0-9]*")] == ["0"]
+    offsets = (tmp_path / "checkpoint" / "offsets").glob("[0-9]*")
+    ends = [json.loads(path.read_text().splitlines()[-1])["lanes"]["0"] for path in offsets]
+    assert len(ends) == len(set(ends)) <= 5
+    assert max(ends) == 5
 
 
 @pytest.mark.parametrize("body_format", ["binary", "text"])
