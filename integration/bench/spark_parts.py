@@ -13,7 +13,7 @@ from jmsbridge import Message
 from jmsbridge.spark.log import Log
 from jmsbridge.spark.options import read_options
 from jmsbridge.spark.receiving import Confirmation, Drain, Receiver
-from jmsbridge.spark.schema import batch_of, ddl, row_of, types
+from jmsbridge.spark.schema import batch_of, ddl, types
 from jmsbridge.spark.slices import Slice, rows_of
 
 __all__ = ["Rows", "free_receiver", "log_seconds"]
@@ -67,7 +67,7 @@ def log_seconds(messages: Sequence[Message], folder: Path) -> float:
     """Seconds in which the messages of a trigger are written to the log, and deleted when Spark has them."""
     journal = _journal(folder)
     lane = journal.lanes[0]
-    batch = batch_of([row_of(message, message.jms_message_id) for message in messages])
+    batch = batch_of(messages, [message.jms_message_id for message in messages])
     turns = 50
     started = time.perf_counter()
     for _ in range(turns):
@@ -90,7 +90,7 @@ class Rows(DataSource):
     @staticmethod
     def prepare(messages: Sequence[Message], path: Path) -> None:
         """Write the segment."""
-        batch = batch_of([row_of(message, message.jms_message_id) for message in messages])
+        batch = batch_of(messages, [message.jms_message_id for message in messages])
         with pa.ipc.new_file(str(path), batch.schema) as writer:
             writer.write_batch(batch)
 

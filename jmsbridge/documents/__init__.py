@@ -3,6 +3,7 @@
 The JSON lines of the command line and the rows of Spark are both made of these; ``docs/cli.md`` describes the form.
 """
 
+from jmsbridge.documents.columns import delivery_counts, header_columns, property_values
 from jmsbridge.documents.names import destination_named
 from jmsbridge.documents.reading import BadDocument, Outgoing, from_document
 from jmsbridge.documents.values import from_base64, from_json, to_base64, to_json
@@ -12,13 +13,16 @@ __all__ = [
     "BadDocument",
     "Outgoing",
     "body_of",
+    "delivery_counts",
     "destination_named",
     "from_base64",
     "from_document",
     "from_json",
+    "header_columns",
     "headers_of",
     "kind_of",
     "properties_of",
+    "property_values",
     "to_base64",
     "to_document",
     "to_json",

@@ -8,9 +8,9 @@ import msgspec
 
 from jmsbridge import Destination, Message, Session
 from jmsbridge.config.suggest import nearest
+from jmsbridge.documents.columns import MODES
 from jmsbridge.documents.names import destination_named
 from jmsbridge.documents.values import from_base64, from_json
-from jmsbridge.documents.writing import MODES
 
 __all__ = ["BadDocument", "Outgoing", "from_document"]
 

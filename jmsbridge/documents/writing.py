@@ -5,20 +5,17 @@ from typing import Any
 
 from jmsbridge import (
     BytesMessage,
-    DeliveryMode,
-    Destination,
     MapMessage,
     Message,
     ObjectMessage,
     StreamMessage,
     TextMessage,
 )
+from jmsbridge.documents.columns import header_columns
 from jmsbridge.documents.values import to_base64, to_json
 from jmsbridge.values import wrap
 
-__all__ = ["MODES", "body_of", "headers_of", "kind_of", "properties_of", "to_document"]
-
-MODES: dict[int, str] = {DeliveryMode.NON_PERSISTENT: "NON_PERSISTENT", DeliveryMode.PERSISTENT: "PERSISTENT"}
+__all__ = ["body_of", "headers_of", "kind_of", "properties_of", "to_document"]
 
 
 def to_document(message: Message) -> dict[str, Any]:
@@ -33,28 +30,15 @@ def to_document(message: Message) -> dict[str, Any]:
 
 def kind_of(message: Message) -> str:
     """The kind of a message, as one word."""
-    for kind, (cls, _) in _KINDS.items():
-        if isinstance(message, cls):
-            return kind
-    return "message"
+    kind = _BY_CLASS.get(type(message))
+    if kind is not None:
+        return kind
+    return next((kind for kind, (cls, _) in _KINDS.items() if isinstance(message, cls)), "message")
 
 
 def headers_of(message: Message) -> dict[str, Any]:
     """The headers that are set, under their names in the API."""
-    headers = {
-        "jms_message_id": message.jms_message_id,
-        "jms_destination": _address(message.jms_destination),
-        "jms_timestamp": message.jms_timestamp or None,
-        "jms_delivery_mode": MODES.get(message.jms_delivery_mode),
-        "jms_priority": message.jms_priority,
-        "jms_expiration": message.jms_expiration or None,
-        "jms_delivery_time": message.jms_delivery_time or None,
-        "jms_redelivered": message.jms_redelivered or None,
-        "jms_correlation_id": _correlation_id(message),
-        "jms_reply_to": _address(message.jms_reply_to),
-        "jms_type": message.jms_type,
-    }
-    return {name: value for name, value in headers.items() if value is not None}
+    return {name: value for name, (value,) in header_columns([message]).items() if value is not None}
 
 
 def properties_of(message: Message) -> dict[str, Any]:
@@ -64,19 +48,8 @@ def properties_of(message: Message) -> dict[str, Any]:
 
 def body_of(message: Message) -> Any:
     """The body in JSON's types."""
-    for cls, read in _KINDS.values():
-        if isinstance(message, cls):
-            return read(message)
-    return None
-
-
-def _address(where: Destination | None) -> str | None:
-    return None if where is None else str(where.address)
-
-
-def _correlation_id(message: Message) -> Any:
-    value = message._correlation_id  # the public property shows bytes as text, but the difference matters here
-    return {"bytes": to_base64(value)} if isinstance(value, bytes) else value
+    kind = _KINDS.get(kind_of(message))
+    return None if kind is None else kind[1](message)
 
 
 _KINDS: dict[str, tuple[type[Message], Callable[[Any], Any]]] = {
@@ -86,3 +59,4 @@ _KINDS: dict[str, tuple[type[Message], Callable[[Any], Any]]] = {
     "stream": (StreamMessage, lambda message: [to_json(wrap(field)) for field in message._items]),
     "object": (ObjectMessage, lambda message: to_json(message.object)),
 }
+_BY_CLASS = {cls: kind for kind, (cls, _) in _KINDS.items()}

@@ -12,10 +12,10 @@ from typing import Any
 
 import msgspec
 
-from jmsbridge import BytesMessage, Connection, JMSException, Message, MessageConsumer, Session, TextMessage, Topic
+from jmsbridge import Connection, JMSException, Message, MessageConsumer, Session, Topic
 from jmsbridge.spark.log import Lane, Log
 from jmsbridge.spark.options import ReadOptions, connect
-from jmsbridge.spark.schema import Row, batch_of, id_of, row_of
+from jmsbridge.spark.schema import batch_of, id_of, size_of
 
 __all__ = [
     "QUIET",
@@ -26,7 +26,6 @@ __all__ = [
     "depth_of",
     "open_connection",
     "report_of",
-    "size_of",
 ]
 
 log = logging.getLogger("jmsbridge.spark")
@@ -213,7 +212,8 @@ class Receiver(threading.Thread):
             return not drain.stopping
 
     def _segment(self) -> None:
-        rows: list[Row] = []
+        new: list[Message] = []
+        ids: list[str | None] = []
         again: list[str] = []
         anonymous = 0
         own: set[str] = set()
@@ -226,10 +226,11 @@ class Receiver(threading.Thread):
                 continue
             anonymous += identity is None
             own.add(identity or "")
-            rows.append(row_of(message, identity))
+            new.append(message)
+            ids.append(identity)
         if last is not None:
-            self._keep(rows, again, last)
-        self._report(len(rows), len(again), anonymous, quiet=last is None)
+            self._keep(new, ids, again, last)
+        self._report(len(new), len(again), anonymous, quiet=last is None)
 
     def _messages(self) -> Iterator[Message]:
         """What is there, up to the size of a segment; ends when nothing comes for the time of ``receiveTimeout``."""
@@ -248,17 +249,17 @@ class Receiver(threading.Thread):
             drain, most = self._drain, self._options.segment_rows
             return most if drain.goal is None else min(most, max(drain.goal - drain.received + drain.again, 1))
 
-    def _keep(self, rows: list[Row], again: list[str], last: Message) -> None:
+    def _keep(self, new: list[Message], ids: list[str | None], again: list[str], last: Message) -> None:
         """Write the segment, then acknowledge its messages and those that came again."""
         journal = self._drain.log
-        group = journal.append(self._lane, batch_of(rows)) if rows else None
+        group = journal.append(self._lane, batch_of(new, ids)) if new else None
         if group is not None:
             self._drain.advance({})
         try:
             self._drain.confirmation.acknowledge(self._session, last)
         except JMSException as error:
             # They are in the log, and come again: their ids are kept until they do.
-            log.info("the acknowledgement of %s messages failed: %s", len(rows), error)
+            log.info("the acknowledgement of %s messages failed: %s", len(new), error)
             return
         journal.ids.acknowledged(group, again, confirmed=self._drain.confirmation.confirmed)
 
@@ -302,13 +303,6 @@ def _guarantee(options: ReadOptions, confirmation: Confirmation, without_id: int
         f"exactly-once for messages that the broker delivers again within {options.dedup_retention:g} s: "
         "it does not confirm acknowledgements"
     )
-
-
-def size_of(message: Message) -> int:
-    """About how many bytes a message has; kinds whose bodies are fields count as 1 kB."""
-    if isinstance(message, BytesMessage):
-        return message.body_length
-    return len(message.text or "") if isinstance(message, TextMessage) else 1024
 
 
 def consumer_of(session: Session, options: ReadOptions, lane: int, rows: int) -> MessageConsumer:

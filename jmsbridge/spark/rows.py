@@ -1,4 +1,4 @@
-"""Rows of Spark as messages: the way back of ``schema.row_of``."""
+"""Rows of Spark as messages: the way back of ``schema.batch_of``."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping

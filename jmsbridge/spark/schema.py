@@ -4,17 +4,17 @@ The words and texts are those of ``jmsbridge.documents``, as in the JSON lines o
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
 
-from jmsbridge import Message
+from jmsbridge import BytesMessage, Message, TextMessage
 from jmsbridge.codecs import javatext
-from jmsbridge.documents import body_of, headers_of, kind_of, to_json
+from jmsbridge.documents import body_of, delivery_counts, header_columns, kind_of, property_values, to_json
 from jmsbridge.values import Byte, Double, Float, Int, Long, Short
 
-__all__ = ["COLUMNS", "DEDUP_ID", "Row", "batch_of", "columns_of", "ddl", "id_of", "log_schema", "row_of", "types"]
+__all__ = ["COLUMNS", "DEDUP_ID", "batch_of", "columns_of", "ddl", "id_of", "log_schema", "size_of", "types"]
 
 DEDUP_ID = "_dedupId"
 """A column of the log alone: the id that identifies the message, null if it has none."""
@@ -46,9 +46,9 @@ COLUMNS: dict[str, tuple[str, pa.DataType]] = {
 """Each column with its type in Spark and in Arrow."""
 
 _DELIVERY_COUNT = "JMSXDeliveryCount"
+_GROUP_ID = "JMSXGroupID"
+_LAST_TIME = 253_402_300_799_999  # the end of the year 9999, which is the last one in Spark and Python
 _ADDED = ("offset", "lane")  # by the log when it is read
-
-Row = tuple[Any, ...]
 
 
 def types(body_format: str = "binary", include_properties: bool = True) -> dict[str, str]:
@@ -80,41 +80,42 @@ def id_of(message: Message, id_property: str | None) -> str | None:
     return None if value is None else str(value)
 
 
-def row_of(message: Message, dedup_id: str | None) -> Row:
-    """One message in the order of ``log_schema``."""
-    headers = headers_of(message)
-    body, kind = _body(message), kind_of(message)
-    properties, types = _properties(message)
-    correlation_id = headers.get("jms_correlation_id")
-    return (
-        headers.get("jms_message_id"),
-        headers.get("jms_destination"),
-        body,
-        kind,
-        properties,
-        types,
-        correlation_id if isinstance(correlation_id, str | None) else json.dumps(correlation_id),
-        headers.get("jms_type"),
-        headers.get("jms_reply_to"),
-        dict(properties).get("JMSXGroupID"),
-        _microseconds(headers, "jms_timestamp"),
-        _microseconds(headers, "jms_expiration"),
-        _microseconds(headers, "jms_delivery_time"),
-        headers.get("jms_priority"),
-        headers.get("jms_delivery_mode"),
-        headers.get("jms_redelivered", False),
-        message.get_int_property(_DELIVERY_COUNT) if message.property_exists(_DELIVERY_COUNT) else None,
-        dedup_id,
-    )
+def size_of(message: Message) -> int:
+    """About how many bytes a message has; kinds whose bodies are fields count as 1 kB."""
+    if isinstance(message, BytesMessage):
+        return message.body_length
+    return len(message.text or "") if isinstance(message, TextMessage) else 1024
 
 
-def batch_of(rows: Sequence[Row]) -> pa.RecordBatch:
-    """Rows as one Arrow batch."""
+def batch_of(messages: Sequence[Message], ids: Sequence[str | None]) -> pa.RecordBatch:
+    """Messages, each with what identifies it, as one Arrow batch with the columns of ``log_schema``."""
+    headers = header_columns(messages)
+    kinds = [kind_of(message) for message in messages]
+    properties, property_types, groups = _properties(messages)
+    arrays = {
+        "messageId": headers["jms_message_id"],
+        "destination": headers["jms_destination"],
+        "body": list(map(_body, messages, kinds)),
+        "bodyType": kinds,
+        "properties": properties,
+        "propertyTypes": property_types,
+        "correlationId": [
+            json.dumps(each) if isinstance(each, dict) else each for each in headers["jms_correlation_id"]
+        ],
+        "type": headers["jms_type"],
+        "replyTo": headers["jms_reply_to"],
+        "groupId": groups,
+        "timestamp": _times(headers["jms_timestamp"]),
+        "expiration": _times(headers["jms_expiration"]),
+        "deliveryTime": _times(headers["jms_delivery_time"]),
+        "priority": headers["jms_priority"],
+        "deliveryMode": headers["jms_delivery_mode"],
+        "redelivered": [bool(each) for each in headers["jms_redelivered"]],
+        "deliveryCount": delivery_counts(messages),
+        DEDUP_ID: ids,
+    }
     schema = log_schema()
-    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    return pa.RecordBatch.from_arrays(
-        [_array(values, field.type) for values, field in zip(columns, schema, strict=True)], schema=schema
-    )
+    return pa.RecordBatch.from_arrays([_array(arrays[each.name], each.type) for each in schema], schema=schema)
 
 
 def columns_of(
@@ -150,51 +151,74 @@ def _text(body: bytes | None) -> str | None:
         return None
 
 
-def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+def _array(values: Any, kind: pa.DataType) -> pa.Array:
+    if isinstance(values, pa.Array):
+        return values
     try:
         return pa.array(values, kind)
     except UnicodeEncodeError:  # Java's text may hold half of a surrogate pair, which is no UTF-8
-        return pa.array([_encodable(value) for value in values], kind)
+        errors = "surrogatepass" if kind == pa.binary() else "backslashreplace"
+        return pa.array([each.encode("utf-8", errors) if isinstance(each, str) else each for each in values], kind)
 
 
-def _encodable(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode("utf-8")
-    if isinstance(value, list):
-        return [tuple(_encodable(part) for part in pair) for pair in value]
-    return value
+def _times(milliseconds: Sequence[int | None]) -> pa.Array:
+    try:
+        return pa.array(milliseconds, pa.timestamp("ms", tz="UTC")).cast(_TIME)
+    except pa.ArrowInvalid:  # it has no number in microseconds: it is as good as never
+        return _times([None if each is None else max(0, min(each, _LAST_TIME)) for each in milliseconds])
 
 
-def _microseconds(headers: Mapping[str, Any], name: str) -> int | None:
-    value = headers.get(name)
-    return None if value is None else value * 1000
-
-
-def _body(message: Message) -> bytes | None:
-    if kind_of(message) == "bytes":
+def _body(message: Message, kind: str) -> str | bytes | None:
+    """The body as it is in the column; Arrow encodes text."""
+    if kind == "bytes":
         return message.get_body(bytes) or b""
     body = body_of(message)
-    if body is None:
-        return None
-    text = body if isinstance(body, str) and kind_of(message) == "text" else json.dumps(body, ensure_ascii=False)
-    return text.encode("utf-8", "surrogatepass")
+    return body if body is None or kind == "text" else json.dumps(body, ensure_ascii=False)
 
 
-def _properties(message: Message) -> tuple[list[tuple[str, Any]], list[tuple[str, str]]]:
-    """Each property as text, and the types of those that are not a String."""
-    texts: list[tuple[str, Any]] = []
-    types: list[tuple[str, str]] = []
-    for name in message.property_names:
-        if name == _DELIVERY_COUNT:
-            continue
-        value = message.get_object_property(name)
-        if isinstance(value, str | None):
-            texts.append((name, value))
-            continue
-        kind, text = _TYPES.get(type(value), ("json", _json_text))
-        texts.append((name, text(value)))
-        types.append((name, kind))
-    return texts, types
+def _properties(messages: Sequence[Message]) -> tuple[pa.Array, pa.Array, list[str | None]]:
+    """The properties as texts, the types of those that are not a String, and the group of each message."""
+    texts, types = _Maps(), _Maps()
+    groups: list[str | None] = []
+    for message in messages:
+        group = None
+        for name, value in property_values(message).items():
+            if name == _DELIVERY_COUNT:
+                continue
+            if not isinstance(value, str | None):
+                kind, text = _TYPES.get(type(value), ("json", _json_text))
+                types.add(name, kind)
+                value = text(value)
+            texts.add(name, value)
+            if name == _GROUP_ID:
+                group = value
+        texts.end()
+        types.end()
+        groups.append(group)
+    return texts.array(), types.array(), groups
+
+
+class _Maps:
+    """A column of maps, built entry by entry."""
+
+    def __init__(self) -> None:
+        self._ends = [0]
+        self._names: list[str] = []
+        self._values: list[str | None] = []
+
+    def add(self, name: str, value: str | None) -> None:
+        """Add an entry to the map of the current row."""
+        self._names.append(name)
+        self._values.append(value)
+
+    def end(self) -> None:
+        """End the map of the current row."""
+        self._ends.append(len(self._names))
+
+    def array(self) -> pa.Array:
+        """The column."""
+        names, values = _array(self._names, pa.string()), _array(self._values, pa.string())
+        return pa.MapArray.from_arrays(pa.array(self._ends, pa.int32()), names, values)
 
 
 def _json_text(value: Any) -> str:

@@ -8,18 +8,17 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from jmsbridge import Queue
+from jmsbridge import Message, Queue
 from jmsbridge.config import mask_url
 from jmsbridge.documents import destination_named
 from jmsbridge.errors import UnsupportedFeatureException
 from jmsbridge.spark.options import BrowseOptions, connect
-from jmsbridge.spark.schema import Row, batch_of, columns_of, row_of
+from jmsbridge.spark.schema import batch_of, columns_of, size_of
 
 __all__ = ["JmsReader", "shown"]
 
 _ROWS = 1000
 _BYTES = 16 * 1024 * 1024
-_BODY = 2  # the place of the body in a row
 
 
 def shown(options: BrowseOptions, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -34,16 +33,21 @@ def shown(options: BrowseOptions, columns: Sequence[str]) -> Iterator[pa.RecordB
             )
         queue = destination_named(str(options.queue))
         assert isinstance(queue, Queue)
-        rows: list[Row] = []
+        messages: list[Message] = []
         first = size = 0
         for message in connection.create_session().create_browser(queue, options.selector):
-            rows.append(row_of(message, None))
-            size += len(rows[-1][_BODY] or b"")
-            if len(rows) == _ROWS or size >= _BYTES:
-                yield columns_of(batch_of(rows), columns, first, 0, options.body_format, options.decode_errors)
-                first, size, rows = first + len(rows), 0, []
-        if rows:
-            yield columns_of(batch_of(rows), columns, first, 0, options.body_format, options.decode_errors)
+            messages.append(message)
+            size += size_of(message)
+            if len(messages) == _ROWS or size >= _BYTES:
+                yield _columns(messages, columns, first, options)
+                first, size, messages = first + len(messages), 0, []
+        if messages:
+            yield _columns(messages, columns, first, options)
+
+
+def _columns(messages: Sequence[Message], columns: Sequence[str], first: int, options: BrowseOptions) -> pa.RecordBatch:
+    batch = batch_of(messages, [None] * len(messages))
+    return columns_of(batch, columns, first, 0, options.body_format, options.decode_errors)
 
 
 class JmsReader(DataSourceReader):

@@ -22,8 +22,8 @@ from jmsbridge.spark.connections import Connections
 from jmsbridge.spark.ids import Group, ids_in
 from jmsbridge.spark.log import LogError, Tally, low_of, publish, uuid_of
 from jmsbridge.spark.options import ReadOptions
-from jmsbridge.spark.receiving import Confirmation, consumer_of, open_connection, size_of
-from jmsbridge.spark.schema import DEDUP_ID, Row, batch_of, id_of, log_schema, row_of
+from jmsbridge.spark.receiving import Confirmation, consumer_of, open_connection
+from jmsbridge.spark.schema import DEDUP_ID, batch_of, id_of, log_schema, size_of
 from jmsbridge.spark.slices import Slice
 
 __all__ = ["Claim", "staged"]
@@ -93,8 +93,8 @@ def _fill(claim: Claim, options: ReadOptions) -> None:
     try:
         with confirmation.session(connection) as session:
             consumer = consumer_of(session, options, claim.lane, claim.end - claim.start)
-            rows, again, last = _received(consumer, claim, options)
-            if not _published(claim, rows, again) or last is None:
+            received, again, last = _received(consumer, claim, options)
+            if not _published(claim, received, again) or last is None:
                 return
             try:
                 confirmation.acknowledge(session, last)
@@ -109,9 +109,12 @@ def _fill(claim: Claim, options: ReadOptions) -> None:
         raise
 
 
-def _received(consumer: MessageConsumer, claim: Claim, options: ReadOptions) -> tuple[list[Row], int, Message | None]:
+def _received(
+    consumer: MessageConsumer, claim: Claim, options: ReadOptions
+) -> tuple[pa.RecordBatch, int, Message | None]:
     """The rows of a claim, how many messages came twice among them, and the last message."""
-    rows: list[Row] = []
+    messages: list[Message] = []
+    ids: list[str | None] = []
     own: set[str] = set()
     last, again, size = None, 0, 0
     deadline = time.monotonic() + claim.patience + _LONGEST
@@ -125,16 +128,16 @@ def _received(consumer: MessageConsumer, claim: Claim, options: ReadOptions) -> 
             again += 1
         else:
             own.add(identity or "")
-            rows.append(row_of(message, identity))
+            messages.append(message)
+            ids.append(identity)
         size += size_of(message)
         if size * options.receivers >= options.max_bytes_per_trigger or time.monotonic() >= deadline:
             break
-    return rows, again, last
+    return batch_of(messages, ids), again, last
 
 
-def _published(claim: Claim, rows: list[Row], again: int) -> bool:
+def _published(claim: Claim, batch: pa.RecordBatch, again: int) -> bool:
     """Publish rows, without those that the log has already; False if the segment has been published meanwhile."""
-    batch = batch_of(rows)
     ids = batch.column(DEDUP_ID)
     new = batch.filter(pc.invert(pc.is_in(ids, value_set=_in_log(claim, ids.drop_null()))))
     tally = Tally(claim.end, again + batch.num_rows - new.num_rows, ids.null_count)

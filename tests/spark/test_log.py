@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import jmsbridge.spark.log as log_module
 from jmsbridge.spark.log import Log, LogError
-from jmsbridge.spark.schema import batch_of
+from jmsbridge.spark.schema import DEDUP_ID, log_schema
 
 SOURCE: dict[str, Any] = {"destination": "orders"}
 
@@ -40,7 +41,7 @@ def _closed() -> Iterator[None]:
 
 
 def rows(*ids: str) -> Any:
-    return batch_of([(each, *[None] * 3, [], [], *[None] * 11, each) for each in ids])
+    return pa.RecordBatch.from_pylist([{"messageId": each, DEDUP_ID: each} for each in ids], log_schema())
 
 
 @pytest.fixture

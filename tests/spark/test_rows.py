@@ -12,7 +12,7 @@ from jmsbridge import Message, Session
 from jmsbridge.documents import to_document
 from jmsbridge.errors import ConfigurationError
 from jmsbridge.spark.rows import BadDocument, check_columns, message_of, rows_of_batch
-from jmsbridge.spark.schema import COLUMNS, batch_of, columns_of, row_of, types
+from jmsbridge.spark.schema import COLUMNS, batch_of, columns_of, types
 from jmsbridge.values import Byte, Double, Float, Int, Long, Short
 
 QUEUE = jmsbridge.Queue("orders")
@@ -85,7 +85,7 @@ def test_a_message_survives_the_way_through_a_row(kind: str, body_format: str, t
         connection.start()
         got = session.create_consumer(QUEUE).receive(timeout=30)
         assert got is not None
-        batch = columns_of(batch_of([row_of(got, None)]), list(COLUMNS), 0, 0, body_format, "fail")
+        batch = columns_of(batch_of([got], [None]), list(COLUMNS), 0, 0, body_format, "fail")
         (row,) = rows_of_batch(batch)
         outgoing = message_of(row, session)
 
@@ -100,6 +100,22 @@ def test_a_message_survives_the_way_through_a_row(kind: str, body_format: str, t
     assert outgoing.options["priority"] == 7
     assert outgoing.options["delivery_mode"] == jmsbridge.DeliveryMode.NON_PERSISTENT
     assert time.time() + outgoing.options["time_to_live"] == pytest.approx(got.jms_expiration / 1000, abs=30)
+
+
+def test_texts_and_times_that_spark_does_not_have_are_no_reason_to_stop() -> None:
+    odd = jmsbridge.TextMessage("half \ud800")
+    odd.set_string_property("half", "\udfff")
+    odd.jms_expiration = 2**62
+    odd.jms_delivery_time = 1
+    batch = batch_of([odd, jmsbridge.TextMessage("next")], [None, None])
+    first, second = batch.to_pylist()
+    assert first["body"] == b"half \xed\xa0\x80"
+    assert first["properties"] == [("half", "\\udfff")]
+    assert first["expiration"].year == 9999
+    assert second["expiration"] is None
+    assert first["deliveryTime"].timestamp() == 0.001
+    assert second["body"] == b"next"
+    assert second["properties"] == []
 
 
 @pytest.mark.parametrize(
