@@ -4,9 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql.streaming.datasource import ReadMaxRows
+from pyspark.sql.types import StructType
 
 from integration.spark.killing import PATIENCE, Job
 from integration.spark.observed import POINTS
+from jmsbridge.spark.source import JmsDataSource
 
 pytestmark = [pytest.mark.server, pytest.mark.timeout(300)]
 
@@ -97,3 +100,17 @@ def test_a_batch_that_is_written_but_not_noted_is_repeated_with_the_same_rows(sp
     job.send(range(SENT, SENT + 20))
     assert sum(job.run(spark)) == BATCH + 20
     job.assert_exactly_once(spark, SENT + 20)
+
+
+def test_a_run_ends_though_messages_keep_coming(job: Job) -> None:
+    """It stood still once: it had what there was at its start, and waited for an empty queue."""
+    given = {name: value for name, value in job.options().items() if not name.startswith("observed")}
+    reader: Any = JmsDataSource(given).streamReader(StructType().add("body", "string"))
+    reader.prepareForTriggerAvailableNow()
+    at = reader.latestOffset(None, ReadMaxRows(BATCH))
+    job.send(range(SENT, SENT + 10))
+    while (end := reader.latestOffset(at, ReadMaxRows(BATCH))) is not at:
+        at = end
+    reader.stop()
+    assert at["lanes"] == {"0": SENT}
+    assert job.left() == 10

@@ -42,7 +42,8 @@ def job(tmp_path: Path, broker: Broker) -> Iterator[Job]:
 @pytest.mark.parametrize("point", POINTS)
 def test_killed_and_started_again_each_message_is_one_row(spark: Any, job: Job, point: str) -> None:
     job.kill_at(point)
-    job.run(spark)
+    for _ in range(2):  # some come back after the broker has counted them for the first run
+        job.run(spark)
     job.assert_exactly_once(spark, SENT)
 
 
@@ -50,7 +51,8 @@ def test_killed_and_started_again_each_message_is_one_row(spark: Any, job: Job, 
 def test_the_source_is_killed_while_another_consumer_takes_some(spark: Any, job: Job, point: str) -> None:
     job.kill_at(point)
     taken = job.take(BATCH // 2)
-    job.run(spark)
+    for _ in range(2):  # some come back after the broker has counted them for the first run
+        job.run(spark)
     job.assert_exactly_once(spark, SENT, besides=taken)
 
 
@@ -65,5 +67,6 @@ def test_the_broker_is_killed_between_an_acknowledgement_and_the_next_segment(
     broker.restart(kill=True)
     (job.folder / "go").touch()
     running.communicate(timeout=PATIENCE)
-    job.run(spark)
+    for _ in range(2):  # some come back after the broker has counted them for the first run
+        job.run(spark)
     job.assert_exactly_once(spark, SENT)
