@@ -218,6 +218,20 @@ def test_a_message_that_comes_again_after_a_lost_connection_is_marked(peer: Peer
     assert not other.jms_redelivered
 
 
+@pytest.mark.parametrize("count", [1, 6, 7, 50, 4_000_000_000])
+def test_what_the_broker_counted_for_lost_links_makes_no_dead_letter(peer: Peer, connect: Connect, count: int) -> None:
+    """Classic and RabbitMQ count each message that was on its way to a lost link, seen by the application or not."""
+    peer.put("q", text("not seen before", delivery_count=count), text("next"))
+    consumer = connect().create_session().create_consumer(jmsbridge.Queue("q"))
+    first, following = consumer.receive(timeout=PATIENCE), consumer.receive(timeout=PATIENCE)
+    assert isinstance(first, jmsbridge.TextMessage)
+    assert (first.text, first.jms_redelivered) == ("not seen before", True)
+    assert isinstance(following, jmsbridge.TextMessage)
+    assert (following.text, following.jms_redelivered) == ("next", False)
+    assert {settled.state for settled in peer.records.wait_settled(2)} == {0x24}  # accepted
+    assert peer.records.sent == []  # no copy to a dead-letter queue
+
+
 def test_an_exception_listener_hears_why_the_broker_closed(peer: Peer, connect: Connect) -> None:
     heard: list[JMSException] = []
     told = threading.Event()
