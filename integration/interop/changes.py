@@ -11,6 +11,7 @@ __all__ = [
     "no_time",
     "object_ends_with_reset",
     "pairs_are_replaced",
+    "temporary_addresses",
     "time_of_send",
     "time_only_of_delays",
 ]
@@ -70,3 +71,14 @@ def pairs_are_replaced(sample: Sample, expected: Description, seen: Description)
                 name: value and [value[0], value[1].replace("😀", "\ufffd\ufffd")]
                 for name, value in expected[field].items()
             }
+
+
+def temporary_addresses(queue: str, topic: str) -> Change:
+    """The reader sees the whole address of a temporary destination: its name after one of these."""
+
+    def changed(sample: Sample, expected: Description, seen: Description) -> None:
+        if sample.reply_to in (("queue", ""), ("topic", "")):
+            kind, temporary, name = expected["reply_to"]
+            expected["reply_to"] = [kind, temporary, (queue if kind == "queue" else topic) + name]
+
+    return changed

@@ -5,6 +5,7 @@ from typing import Literal
 
 from integration.interop.activemq import differences as activemq
 from integration.interop.artemis import differences as artemis
+from integration.interop.brokerj import differences as brokerj
 from integration.interop.differences import Difference, Loss, Refusal
 from integration.interop.qpid.differences import QPID
 from integration.interop.rabbitmq import differences as rabbitmq
@@ -43,8 +44,17 @@ class Row:
     """The module of our client library, where that may be missing."""
     temporary_topics: bool = True
     """Whether one language answers the other at a temporary topic."""
+    java_temporary: tuple[str, ...] = ("queue", "topic")
+    """The kinds of temporary destinations at which Java's client gets answers of Python on this broker."""
+    queue_address: str = ""
+    """What AMQP 1.0 writes before the name of a queue, where the broker does not say so itself."""
     subscriptions: Literal["none", "own", "durable", "shared"] = "durable"
     """Of topics: none, each language its own durable ones, the same one after the other, or at the same time."""
+
+    @property
+    def needs_a_body(self) -> bool:
+        """Whether the broker refuses a message without one."""
+        return any(refusal.sample == "no body" for refusal in self.refusals)
 
     @property
     def keeps_ids(self) -> bool:
@@ -55,9 +65,12 @@ class Row:
 _RABBITMQ = Client("rabbitmq", flavours=("jakarta", "javax"))
 _RABBITMQ_PLAIN = Client("rabbitmq", "PlainFactory", flavours=("jakarta", "javax"))
 _QPID = Client("qpid")
+_QPID_BROKERJ = Client("qpid", "BrokerJFactory")
+_QPID_RABBITMQ = Client("qpid", "RabbitFactory")
 _CORE = Client("artemis")
 _OPENWIRE = Client("activemq")
 _GROUPS = {"emulation.message_groups": "allow"}  # their properties are to be written, whatever the broker makes of them
+_DELAYS = {"emulation.delivery_delay": "allow"}
 
 ROWS = (
     Row(
@@ -131,6 +144,32 @@ ROWS = (
         (*QPID, *activemq.QPID),
         activemq.QPID_LOSSES,
         module="proton",
+    ),
+    Row(
+        "brokerj-qpid",
+        "brokerj",
+        _QPID_BROKERJ,
+        "amqp",
+        "amqp",
+        {"topic_prefix": "amq.topic/", **_GROUPS, **_DELAYS},
+        (*QPID, *brokerj.QPID),
+        module="proton",
+        java_temporary=("queue",),
+        subscriptions="shared",
+    ),
+    Row(
+        "rabbitmq-qpid",
+        "rabbitmq",
+        _QPID_RABBITMQ,
+        "amqp",
+        "amqp",
+        {**_GROUPS, **_DELAYS},
+        (*QPID, *rabbitmq.QPID),
+        refusals=rabbitmq.QPID_REFUSALS,
+        module="proton",
+        java_temporary=(),
+        queue_address="/queues/",
+        subscriptions="none",
     ),
     Row(
         "activemq-openwire",

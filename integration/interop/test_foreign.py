@@ -35,14 +35,15 @@ COMPARED = ("kind", "body", "properties", "correlation_id", "delivery_mode", "me
 @pytest.mark.parametrize("way", ways(lambda row: row.client.folder == "qpid"), indirect=True)
 def test_both_languages_read_the_same(way: Way, connect: Connect, name: str) -> None:
     session = connect().create_session()
-    queues = {f"{name}-{number}": told for number, told in enumerate(MESSAGES.values())}
+    messages = {said: told for said, told in MESSAGES.items() if told["body"] is not None or not way.row.needs_a_body}
+    queues = {f"{name}-{number}": told for number, told in enumerate(messages.values())}
     for queue in queues:
         for end in ("java", "python"):
             session.create_consumer(session.create_queue(f"{queue}-{end}")).close()  # now the queue is there
             send(way, f"{queue}-{end}", queues[queue])
     there = way.java("read", queues=[{"queue": f"{queue}-java", "patience": 30_000} for queue in queues])
     wrong = {}
-    for said, queue, seen in zip(MESSAGES, queues, there, strict=True):
+    for said, queue, seen in zip(messages, queues, there, strict=True):
         message = session.create_consumer(session.create_queue(f"{queue}-python")).receive(timeout=30)
         assert message is not None
         here = describe(message)
@@ -60,6 +61,6 @@ def send(way: Way, queue: str, told: dict[str, Any]) -> None:
     login = {"user": url.username, "password": url.password, "allowed_mechs": "PLAIN"}
     connection = utils.BlockingConnection(f"{url.hostname}:{url.port}", **login)
     try:
-        connection.create_sender(queue).send(proton.Message(**told))
+        connection.create_sender(f"{way.row.queue_address}{queue}").send(proton.Message(**told))
     finally:
         connection.close()

@@ -21,11 +21,12 @@ def words(message: jmsbridge.Message | None) -> str | None:
     return (message.get_body(bytes) or b"").decode()
 
 
+@pytest.mark.parametrize("way", ways(lambda row: "queue" in row.java_temporary), indirect=True)
 def test_python_answers_java_at_a_temporary_queue(way: Way, connect: Connect, name: str) -> None:
     python_answers(way, connect, name, "queue")
 
 
-@pytest.mark.parametrize("way", ways(lambda row: row.temporary_topics), indirect=True)
+@pytest.mark.parametrize("way", ways(lambda row: row.temporary_topics and "topic" in row.java_temporary), indirect=True)
 def test_python_answers_java_at_a_temporary_topic(way: Way, connect: Connect, name: str) -> None:
     python_answers(way, connect, name, "topic")
 

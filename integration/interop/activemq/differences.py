@@ -1,21 +1,19 @@
 """What ActiveMQ Classic changes between AMQP and OpenWire, and in what Qpid JMS and jmsbridge send each other."""
 
-from integration.interop.changes import adds, empty_is_bytes, no_time, object_ends_with_reset, pairs_are_replaced
+from integration.interop.changes import (
+    adds,
+    empty_is_bytes,
+    no_time,
+    object_ends_with_reset,
+    pairs_are_replaced,
+    temporary_addresses,
+)
 from integration.interop.describing import Description, typed
-from integration.interop.differences import Change, Difference, Loss, Refusal
+from integration.interop.differences import Difference, Loss, Refusal
 from integration.interop.matrix import Sample
 from jmsbridge.codecs import javaserial
 
 __all__ = ["OPENWIRE", "OPENWIRE_LOSSES", "OPENWIRE_REFUSALS", "QPID", "QPID_LOSSES"]
-
-
-def _temporary_with_prefix(prefix: str) -> Change:
-    def changed(sample: Sample, expected: Description, seen: Description) -> None:
-        if sample.reply_to in (("queue", ""), ("topic", "")):
-            kind, temporary, name = expected["reply_to"]
-            expected["reply_to"] = [kind, temporary, f"{prefix}{kind}://{name}"]
-
-    return changed
 
 
 def _temporary_is_ordinary(sample: Sample, expected: Description, seen: Description) -> None:
@@ -47,7 +45,7 @@ def _structure_is_object(sample: Sample, expected: Description, seen: Descriptio
 
 
 QPID = (
-    Difference("to Java", "java: temporary destinations", _temporary_with_prefix("")),
+    Difference("to Java", "java: temporary destinations", temporary_addresses("queue://", "topic://")),
     Difference("to Java", "java: delays", adds("scheduledJobId")),
 )
 QPID_LOSSES = (Loss("to Java", "map beyond the BMP", "java: characters beyond U+FFFF"),)
@@ -62,7 +60,7 @@ OPENWIRE = (
     Difference("from Java", "openwire: Message", empty_is_bytes),
     Difference("from Java", "openwire: kinds", _structure_is_object),
     Difference("from Java", "openwire: objects", object_ends_with_reset),
-    Difference("from Java", "openwire: temporary destinations", _temporary_with_prefix("temp-")),
+    Difference("from Java", "openwire: temporary destinations", temporary_addresses("temp-queue://", "temp-topic://")),
 )
 OPENWIRE_LOSSES = (Loss("from Java", "stream with bytes", "openwire: Stream with bytes"),)
 OPENWIRE_REFUSALS = (Refusal("delay", "the client has no delays of JMS 2.0", "setDeliveryDelay() is not supported"),)

@@ -1,15 +1,16 @@
-"""What RabbitMQ's JMS client and jmsbridge change in each other's messages; reasons are keys of the table of losses."""
+"""What Java's clients and jmsbridge change in each other's messages on RabbitMQ; reasons are in tables of losses."""
 
 import json
 import math
 from collections.abc import Callable
 from typing import Any
 
+from integration.interop.changes import temporary_addresses
 from integration.interop.describing import Description, typed
 from integration.interop.differences import Difference, Refusal
 from integration.interop.matrix import Sample
 
-__all__ = ["AMQP", "AMQP_MARKED", "AMQP_REFUSALS", "JMS", "JMS_REFUSALS"]
+__all__ = ["AMQP", "AMQP_MARKED", "AMQP_REFUSALS", "JMS", "JMS_REFUSALS", "QPID", "QPID_REFUSALS"]
 
 _TYPES = {"Byte": "byte", "Character": "char", "Float": "float", "Long": "long", "Short": "short", "bytes": "bytes"}
 """What the JSON of maps and streams says beside a value that JSON has no type for."""
@@ -213,3 +214,15 @@ def _to_java(text: Callable[[Sample, Description, Description], None]) -> tuple[
 
 AMQP = (*_FROM_JAVA, *_to_java(_text_is_bytes))
 AMQP_MARKED = (*_FROM_JAVA, *_to_java(_text_with_type_is_bytes))
+
+# --- AMQP 1.0
+
+QPID = (
+    Difference("to Java", "java: temporary destinations", temporary_addresses("/queues/", "/exchanges/amq.topic/")),
+)
+QPID_REFUSALS = (
+    Refusal("no body", "RabbitMQ ends the session of a message without a body"),
+    Refusal("reply to a temporary queue", "RabbitMQ makes no nodes for clients"),
+    Refusal("reply to a temporary topic", "RabbitMQ makes no nodes for clients"),
+    Refusal("delay", "RabbitMQ has no delays", "elay"),
+)
