@@ -99,11 +99,9 @@ class Lane:
         """Write a segment; it is on disk when this returns. LogError: acknowledge nothing."""
         path = self.folder / f"{self.end:020}.arrow"
         try:
-            size = publish(path, path.with_suffix(".new"), batch)
+            size = publish(path, batch, path.with_suffix(".new"))
         except FileExistsError:
             raise LogError(f"another query writes to this log: {path} exists") from None
-        except OSError as error:
-            raise LogError(f"cannot write {path}: {error.strerror}; the broker keeps its messages") from error
         segment = Segment(path, self.end, self.end + batch.num_rows, size, batch.num_rows)
         self.segments.append(segment)
         self.end = segment.end
@@ -236,22 +234,22 @@ class Log:
             os.close(handle)
 
 
-def publish(path: Path, new: Path, batch: pa.RecordBatch) -> int:
-    """Write a segment as ``new``, a name that no other process uses, then give it its own; the size of the file.
+def publish(path: Path, batch: pa.RecordBatch, new: Path) -> int:
+    """Write a segment, which is complete and on disk once it has its name; the size of the file.
 
-    FileExistsError: another process was first, and nothing was changed. Other OSError: there is none.
+    It is called ``new`` until then. FileExistsError: another process was first, and nothing was changed. LogError: it
+    is not known to be on disk, acknowledge nothing.
     """
     try:
-        with new.open("wb") as file:
-            with pa.ipc.new_file(file, batch.schema) as writer:
-                writer.write_batch(batch)
-            file.flush()
-            os.fsync(file.fileno())
-            size = file.tell()
+        size = _write_segment(new, batch)
         os.link(new, path)  # fails if the name exists, where a rename would replace the other's rows
+        _sync(path.parent)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise LogError(f"cannot write {path}: {error.strerror}; the broker keeps its messages") from error
     finally:
         new.unlink(missing_ok=True)
-    _sync(path.parent)
     return size
 
 
@@ -270,6 +268,16 @@ def uuid_of(folder: Path) -> str | None:
     """Which log is in this folder; None if there is none."""
     path = folder / "log.json"
     return _read_header(path).log if path.exists() else None
+
+
+def _write_segment(path: Path, batch: pa.RecordBatch) -> int:
+    """Its size, once it is on disk."""
+    with path.open("wb") as file:
+        with pa.ipc.new_file(file, batch.schema) as writer:
+            writer.write_batch(batch)
+        file.flush()
+        os.fsync(file.fileno())
+        return file.tell()
 
 
 def _locked(folder: Path) -> int:

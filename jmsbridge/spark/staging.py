@@ -93,11 +93,11 @@ def _fill(claim: Claim, options: ReadOptions) -> None:
     try:
         with confirmation.session(connection) as session:
             consumer = consumer_of(session, options, claim.lane, claim.end - claim.start)
-            received, again, last = _received(consumer, claim, options)
-            if not _published(claim, received, again) or last is None:
+            received = _received(consumer, claim, options)
+            if not _published(claim, received) or received.last is None:
                 return
             try:
-                confirmation.acknowledge(session, last)
+                confirmation.acknowledge(session, received.last)
             except JMSException as error:
                 # They are in the log, and come again: their ids are kept until they do.
                 log.info("the acknowledgement of %s failed: %s", claim.path, error)
@@ -109,40 +109,47 @@ def _fill(claim: Claim, options: ReadOptions) -> None:
         raise
 
 
-def _received(
-    consumer: MessageConsumer, claim: Claim, options: ReadOptions
-) -> tuple[pa.RecordBatch, int, Message | None]:
-    """The rows of a claim, how many messages came twice among them, and the last message."""
+class _Received(msgspec.Struct):
+    """What a task has received, each id once."""
+
     messages: list[Message] = []
     ids: list[str | None] = []
+    again: int = 0
+    last: Message | None = None
+
+
+def _received(consumer: MessageConsumer, claim: Claim, options: ReadOptions) -> _Received:
+    """What there is, up to the size of a claim; ends when nothing comes."""
+    found = _Received()
     own: set[str] = set()
-    last, again, size = None, 0, 0
+    size = 0
     deadline = time.monotonic() + claim.patience + _LONGEST
     for _ in range(claim.end - claim.start):
-        message = consumer.receive(timeout=options.receive_timeout if last else claim.patience)
+        message = consumer.receive(timeout=options.receive_timeout if found.last else claim.patience)
         if message is None:
             break
-        last = message
+        found.last = message
         identity = id_of(message, options.id_property)
         if identity is not None and identity in own:
-            again += 1
+            found.again += 1
         else:
             own.add(identity or "")
-            messages.append(message)
-            ids.append(identity)
+            found.messages.append(message)
+            found.ids.append(identity)
         size += size_of(message)
         if size * options.receivers >= options.max_bytes_per_trigger or time.monotonic() >= deadline:
             break
-    return batch_of(messages, ids), again, last
+    return found
 
 
-def _published(claim: Claim, batch: pa.RecordBatch, again: int) -> bool:
+def _published(claim: Claim, received: _Received) -> bool:
     """Publish rows, without those that the log has already; False if the segment has been published meanwhile."""
+    batch = batch_of(received.messages, received.ids)
     ids = batch.column(DEDUP_ID)
     new = batch.filter(pc.invert(pc.is_in(ids, value_set=_in_log(claim, ids.drop_null()))))
-    tally = Tally(claim.end, again + batch.num_rows - new.num_rows, ids.null_count)
+    tally = Tally(claim.end, received.again + batch.num_rows - new.num_rows, ids.null_count)
     try:
-        publish(claim.path, claim.path.with_name(f"{claim.path.stem}.{uuid4().hex}.new"), tally.on(new))
+        publish(claim.path, tally.on(new), claim.path.with_suffix(f".{uuid4().hex}.new"))
     except FileExistsError:
         log.info("another attempt has published %s: what this one received goes back to the broker", claim.path)
         return False

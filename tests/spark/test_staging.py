@@ -147,10 +147,10 @@ def test_of_two_attempts_at_a_time_one_publishes(
     plain = publish
     other: list[list[str]] = []
 
-    def second(path: Path, new: Path, batch: Any) -> int:
+    def second(path: Path, batch: Any, new: Path) -> int:
         monkeypatch.setattr(staging, "publish", plain)
         other.append(bodies(claim(journal), options))
-        return plain(path, new, batch)
+        return plain(path, batch, new)
 
     monkeypatch.setattr(staging, "publish", second)
     assert [bodies(claim(journal), options)] == other
