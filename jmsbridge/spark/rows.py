@@ -25,8 +25,9 @@ _HEADERS = {
     "type": "jms_type",
     "priority": "jms_priority",
     "deliveryMode": "jms_delivery_mode",
+    "expiration": "jms_expiration",
+    "deliveryTime": "jms_delivery_time",
 }
-_TIMES = {"expiration": "jms_expiration", "deliveryTime": "jms_delivery_time"}
 _GROUP_ID = "JMSXGroupID"
 
 
@@ -65,8 +66,9 @@ def rows_of_batch(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
 
 def message_of(row: Mapping[str, Any], session: Session) -> Outgoing:
     """The message of a row with its destination and settings; BadDocument says what is wrong with the row."""
-    headers = {header: row.get(name) for name, header in (_HEADERS | _TIMES).items()}
-    headers["jms_correlation_id"] = _correlation_id(row.get("correlationId"))
+    headers = {header: row[name] for name, header in _HEADERS.items() if row.get(name) is not None}
+    if row.get("correlationId") is not None:
+        headers["jms_correlation_id"] = _correlation_id(row["correlationId"])
     outgoing = from_document({"headers": headers, **_body(row)}, session)
     try:
         _set_properties(outgoing.message, row)
@@ -93,8 +95,8 @@ def _body(row: Mapping[str, Any]) -> dict[str, Any]:
         raise BadDocument(f"the body of a {kind} message is not JSON: {error}") from None
 
 
-def _correlation_id(text: str | None) -> Any:
-    if text is not None and text.startswith('{"bytes": "') and text.endswith('"}'):
+def _correlation_id(text: str) -> Any:
+    if text.startswith('{"bytes": "') and text.endswith('"}'):
         return json.loads(text)
     return text
 
