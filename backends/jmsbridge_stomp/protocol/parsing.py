@@ -1,0 +1,164 @@
+"""Parses what arrives into frames, wherever the network has cut it. No I/O, no threads."""
+
+import re
+from typing import Final
+
+from jmsbridge_stomp.protocol.frames import V10, V12, Frame, Version
+
+__all__ = ["Limits", "Malformed", "Parser"]
+
+_COMMAND: Final = re.compile(rb"[A-Z]{1,20}")
+_ESCAPE: Final = re.compile(r"\\(.?)", re.DOTALL)
+_HEAD: Final = 1 << 20  # bytes of a command with its headers
+_BODY: Final = 1 << 30  # bytes of a body
+
+
+class Malformed(ValueError):
+    """The other side does not write STOMP."""
+
+
+class Limits:
+    """The largest parts of a frame that are accepted, in bytes."""
+
+    def __init__(self, head: int = _HEAD, body: int = _BODY) -> None:
+        self.head = head
+        self.body = body
+
+
+class Parser:
+    """Gets bytes in pieces of any size, and returns the frames that are complete. Heart-beats are skipped.
+
+    Each byte is looked at once, also in a body without ``content-length`` that arrives in many pieces.
+    """
+
+    def __init__(self, version: Version = V12, limits: Limits | None = None) -> None:
+        self.version = version
+        self._limits = limits or Limits()
+        self._data = bytearray()
+        self._start = 0  # where the frame begins
+        self._seen = 0  # up to where it was searched for the end of its head or body
+        self._head: tuple[str, dict[str, str], int, int | None] | None = None
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """The frames that these bytes complete; Malformed if they are not frames."""
+        buffer = self._data
+        buffer += data
+        frames: list[Frame] = []
+        while (frame := self._next()) is not None:
+            frames.append(frame)
+        if self._start:
+            del buffer[: self._start]
+            self._seen -= self._start
+            if self._head is not None:
+                command, headers, begins, length = self._head
+                self._head = command, headers, begins - self._start, length
+            self._start = 0
+        return frames
+
+    def _next(self) -> Frame | None:
+        if self._head is None and not self._read_head():
+            return None
+        assert self._head is not None
+        command, headers, begins, length = self._head
+        buffer = self._data
+        if length is None:
+            end = buffer.find(0, self._seen)
+            if (end if end >= 0 else len(buffer)) - begins > self._limits.body:
+                raise Malformed(f"a body of more than {self._limits.body:,} bytes")
+            if end < 0:
+                self._seen = len(buffer)
+                return None
+        else:
+            end = begins + length
+            if len(buffer) <= end:
+                return None
+            if buffer[end]:
+                raise Malformed(f"a body of {command} is longer than its content-length of {length}")
+        body = bytes(memoryview(buffer)[begins:end])
+        self._head = None
+        self._start = self._seen = end + 1
+        return Frame(command, headers, body)
+
+    def _read_head(self) -> bool:
+        """Whether the head of the next frame is complete."""
+        buffer, start = self._data, self._start
+        if start == self._seen:
+            while start < len(buffer) and buffer[start] in b"\n\r":  # heart-beats, and the ends of frames
+                start += 1
+            self._start = self._seen = start
+        end = _blank_line(buffer, max(start, self._seen - 3))
+        if end is None:
+            if len(buffer) - start > self._limits.head:
+                raise Malformed(f"a head of more than {self._limits.head:,} bytes")
+            self._check_begin()
+            self._seen = len(buffer)
+            return False
+        last, begins = end
+        if last - start > self._limits.head:
+            raise Malformed(f"a head of more than {self._limits.head:,} bytes")
+        command, headers = _read_lines(bytes(memoryview(buffer)[start:last]), self.version)
+        self._head = command, headers, begins, self._length(headers)
+        self._seen = begins
+        return True
+
+    def _check_begin(self) -> None:
+        """Refuse at once what cannot become a command, for example TLS or HTTP."""
+        first = bytes(memoryview(self._data)[self._start : self._start + 21]).partition(b"\n")[0].rstrip(b"\r")
+        if first and _COMMAND.fullmatch(first[:20]) is None:
+            raise Malformed(f"no command of STOMP: {first!r}")
+
+    def _length(self, headers: dict[str, str]) -> int | None:
+        text = headers.get("content-length")
+        if text is None:
+            return None
+        if not (text.isascii() and text.isdigit()) or len(text) > 15:
+            raise Malformed(f"a content-length of {text[:40]!r}")
+        length = int(text)
+        if length > self._limits.body:
+            raise Malformed(f"a body of {length:,} bytes, more than {self._limits.body:,}")
+        return length
+
+
+def _blank_line(buffer: bytearray, start: int) -> tuple[int, int] | None:
+    """Where the head ends and the body begins; lines may end with CR LF."""
+    while True:
+        at = buffer.find(b"\n", start)
+        if at < 0:
+            return None
+        if buffer[at + 1 : at + 2] == b"\n":
+            return at, at + 2
+        if buffer[at + 1 : at + 3] == b"\r\n":
+            return at, at + 3
+        start = at + 1
+
+
+def _read_lines(head: bytes, version: Version) -> tuple[str, dict[str, str]]:
+    try:
+        first, *lines = head.decode().split("\n")
+    except UnicodeDecodeError as error:
+        raise Malformed("a head that is not in UTF-8") from error
+    command = first.removesuffix("\r")
+    if _COMMAND.fullmatch(command.encode()) is None:
+        raise Malformed(f"no command of STOMP: {command[:40]!r}")
+    reads = V10 if command == "CONNECTED" else version
+    headers: dict[str, str] = {}
+    for line in lines:
+        name, colon, value = (line.removesuffix("\r") if version is V12 else line).partition(":")
+        if not colon:
+            raise Malformed(f"a header line without a colon: {line[:40]!r}")
+        if "\\" in line and reads.escapes:
+            name, value = _unescaped(name, reads), _unescaped(value, reads)
+        headers.setdefault(name, value)
+    return command, headers
+
+
+def _unescaped(text: str, version: Version) -> str:
+    known = {escape[1]: character for character, escape in version.escapes.items()}
+
+    def character(match: re.Match[str]) -> str:
+        found = known.get(match[1])
+        if found is None:
+            raise Malformed(f"the undefined escape {match[0]!r} in a header")
+        return found
+
+    return _ESCAPE.sub(character, text)

@@ -1,0 +1,167 @@
+"""Frames of STOMP as bytes: written, cut anywhere, read again, and compared with those of stomp.py."""
+
+import itertools
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jmsbridge_stomp.protocol.frames import MOST_HEADERS, MOST_LINE, V10, V11, V12, Frame, Unencodable, encode, header
+from jmsbridge_stomp.protocol.parsing import Limits, Malformed, Parser
+
+os.environ.setdefault("STOMP_SKIP_HOSTNAME_SCAN", "1")  # importing stomp.py asks the name server otherwise
+
+_texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
+_headers = st.dictionaries(_texts.filter(bool).filter(lambda name: name != "content-length"), _texts, max_size=6)
+_versions = st.sampled_from([V11, V12])
+
+
+def _split(data: bytes, cuts: list[int]) -> list[bytes]:
+    places = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
+    return [data[start:end] for start, end in itertools.pairwise(places)]
+
+
+def _parse(parser: Parser, pieces: list[bytes]) -> list[Frame]:
+    return [frame for piece in pieces for frame in parser.feed(piece)]
+
+
+@given(
+    st.lists(st.tuples(_headers, st.binary(max_size=40), st.binary(max_size=3)), max_size=4), st.lists(st.integers(0))
+)
+def test_frames_survive_every_cut(frames: list[tuple[dict[str, str], bytes, bytes]], cuts: list[int]) -> None:
+    data = b""
+    for headers, body, beats in frames:
+        sized = [*headers.items(), ("content-length", str(len(body)))]
+        data += encode("MESSAGE", sized, body) + b"\n" * len(beats)
+    found = _parse(Parser(), _split(data, cuts))
+    assert [(frame.headers, frame.body) for frame in found] == [
+        ({**headers, "content-length": str(len(body))}, body) for headers, body, _ in frames
+    ]
+
+
+def test_frames_cut_at_every_byte() -> None:
+    data = b"\n\r\n" + b"".join(
+        (
+            encode("MESSAGE", [("a:b\\", "x\r\n:y\\c"), ("ä", "\N{GRINNING FACE}")], b"text"),
+            encode("MESSAGE", [("content-length", "5")], b"\0\xff\0\n\0"),
+            b"RECEIPT\r\nreceipt-id:1\r\n\r\n\0\n\n",
+        )
+    )
+    expected = [
+        Frame("MESSAGE", {"a:b\\": "x\r\n:y\\c", "ä": "\N{GRINNING FACE}"}, b"text"),
+        Frame("MESSAGE", {"content-length": "5"}, b"\0\xff\0\n\0"),
+        Frame("RECEIPT", {"receipt-id": "1"}),
+    ]
+    assert _parse(Parser(), [data[at : at + 1] for at in range(len(data))]) == expected
+    for cut in range(len(data)):
+        assert _parse(Parser(), [data[:cut], data[cut:]]) == expected
+
+
+@given(_headers, _versions)
+def test_headers_keep_order_and_values(headers: dict[str, str], version: object) -> None:
+    assert isinstance(version, type(V12))
+    plain = {n: v for n, v in headers.items() if version is V12 or "\r" not in n + v}
+    (frame,) = Parser(version).feed(encode("SEND", plain.items(), version=version))
+    assert list(frame.headers.items()) == list(plain.items())
+
+
+def test_the_first_of_equal_headers_counts() -> None:
+    (frame,) = Parser().feed(b"MESSAGE\nb:1\na:2\nb:3\n\n\0")
+    assert list(frame.headers.items()) == [("b", "1"), ("a", "2")]
+
+
+def test_connected_is_not_unescaped() -> None:
+    (frame,) = Parser().feed(b"CONNECTED\nserver:a\\cb:c\n\n\0")
+    assert frame.headers == {"server": "a\\cb:c"}
+
+
+def test_connect_is_not_escaped() -> None:
+    assert encode("CONNECT", [("passcode", "a:b\\")]) == b"CONNECT\npasscode:a:b\\\n\n\0"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "version"),
+    [
+        ("", "x", V12),
+        ("a", "\0", V12),
+        ("a\0", "x", V12),
+        ("a", "\ud800", V12),
+        ("a", "\r", V11),
+        ("a", "\n", V10),
+        ("a:b", "x", V10),
+        ("a", "x" * MOST_LINE, V12),
+    ],
+)
+def test_what_cannot_be_a_header_is_refused(name: str, value: str, version: object) -> None:
+    assert isinstance(version, type(V12))
+    with pytest.raises(Unencodable):
+        header(name, value, version)
+
+
+@pytest.mark.parametrize("password", ["x\nlogin:root", "x\0", "x\r"])
+def test_a_login_injects_no_header(password: str) -> None:
+    with pytest.raises(Unencodable):
+        encode("CONNECT", [("passcode", password)])
+
+
+def test_more_headers_than_brokers_accept_are_refused() -> None:
+    with pytest.raises(Unencodable, match="headers"):
+        encode("SEND", [(f"h{number}", "x") for number in range(MOST_HEADERS + 1)])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"HTTP/1.1 400 Bad Request\r\n",
+        b"\x16\x03\x01\x02\x00",
+        b"MESSAGE\nno colon\n\n\0",
+        b"MESSAGE\na:\\x\n\n\0",
+        b"MESSAGE\na:\\\n\n\0",
+        b"MESSAGE\na:\xff\n\n\0",
+        b"MESSAGE\ncontent-length:-1\n\n\0",
+        b"MESSAGE\ncontent-length:\xd9\xa3\n\nabc\0",
+        b"MESSAGE\ncontent-length:1\n\nab\0",
+        b"MESSAGE\ncontent-length:9999999999\n\n",
+        b"MESSAGE\n" + b"a:b\n" * 300,
+        b"MESSAGE\n\n" + b"x" * 3000,
+    ],
+)
+def test_what_is_no_frame_is_malformed(data: bytes) -> None:
+    with pytest.raises(Malformed):
+        Parser(limits=Limits(1000, 2000)).feed(data)
+
+
+@given(st.binary(max_size=200), st.lists(st.integers(0), max_size=3))
+def test_garbage_is_malformed_or_frames(data: bytes, cuts: list[int]) -> None:
+    parser = Parser(limits=Limits(100, 100))
+    try:
+        found = _parse(parser, _split(b"MESSAGE\n" + data, cuts))
+    except Malformed:
+        return
+    assert all(frame.command.isupper() for frame in found)
+
+
+def test_large_body_of_nulls_in_many_pieces() -> None:
+    """Each byte is looked at once: stomp.py takes seconds for 20 MiB."""
+    body = b"\0\xff" * (5 << 20)
+    data = encode("MESSAGE", [("content-length", str(len(body)))], body)
+    found = _parse(Parser(), [data[at : at + 65536] for at in range(0, len(data), 65536)])
+    assert [frame.body == body for frame in found] == [True]
+
+
+@given(_headers, st.binary(min_size=1, max_size=30))
+def test_frames_equal_those_of_stomp_py(headers: dict[str, str], body: bytes) -> None:
+    """stomp.py writes headers sorted, and cannot escape names: with such headers both write and read the same."""
+    utils = pytest.importorskip("stomp.utils", reason="stomp.py is not installed: pip install stomp.py")
+    protocol = pytest.importorskip("stomp.protocol")
+    plain = {name: value for name, value in headers.items() if not set(name) & set(":\\\r\n")}
+    sized = {**plain, "content-length": str(len(body))}
+    escaped = dict(sized)
+    protocol.Protocol12._escape_headers(None, escaped)
+    theirs = b"".join(utils.convert_frame(utils.Frame("SEND", escaped, body)))
+    ours = encode("SEND", sorted(sized.items()), body)
+    assert ours == theirs
+    read = utils.parse_frame(ours[:-1])
+    (frame,) = Parser().feed(ours)
+    assert (frame.command, frame.headers, frame.body) == (read.cmd, read.headers, read.body)
