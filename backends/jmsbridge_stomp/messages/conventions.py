@@ -1,0 +1,31 @@
+"""Headers that encoding and decoding share. Pure."""
+
+from typing import Final
+
+__all__ = ["FAULT", "RESERVED", "SIDE", "TYPES", "is_plain_name"]
+
+SIDE: Final = "jb_message"
+"""JSON with what STOMP has no header for: see ``encoding.Side``."""
+TYPES: Final = "jb_types"
+"""JSON with the types of properties other than text."""
+FAULT: Final = "JMS_jmsbridge_fault"
+"""The property with the reason why a message could not be decoded."""
+
+RESERVED: Final = frozenset(
+    {
+        *("ack", "amq-msg-type", "breadcrumbId", "browser", "content-length", "content-type", "correlation-id"),
+        *("destination", "destination-type", "durable-subscription-name", "expires", "heart-beat", "host", "id"),
+        *("ingress-timestamp", "login", "message", "message-id", "original-destination", "originalExpiration"),
+        *("passcode", "persistent", "priority", "receipt", "receipt-id", "redelivered", "reply-to", "scheduledJobId"),
+        *("selector", "server", "session", "subscription", "subscription-type", "timestamp", "transaction"),
+        *("transformation", "transformation-error", "type", "version"),
+    }
+)
+"""Headers of STOMP and of brokers: a property of such a name is carried in ``SIDE``."""
+
+_PREFIXES: Final = ("JMS", "_AMQ", "__AMQ", "AMQ_", "jb_", "activemq.", "dlq")
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether a header of this name is a property of the message, for every program."""
+    return name not in RESERVED and not name.startswith(_PREFIXES) and name.isidentifier()

@@ -1,0 +1,171 @@
+"""Decodes MESSAGE frames; import it from ``wire``. Pure."""
+
+import json
+from typing import Any, Final
+
+import msgspec
+
+from jmsbridge.codecs import mutf8
+from jmsbridge.spi import Address, BodyKind, Envelope
+from jmsbridge.transport.typed_values import decode_map, decode_properties, decode_stream
+from jmsbridge_stomp.messages.conventions import FAULT, SIDE, TYPES, is_plain_name
+from jmsbridge_stomp.messages.dialects import Dialect
+from jmsbridge_stomp.messages.encoding import Side
+from jmsbridge_stomp.protocol.frames import Frame
+
+__all__ = ["Decoder", "Inbound"]
+
+_MOST_TIME: Final = (1 << 63) - 1
+_decode_side: Final = msgspec.json.Decoder(Side).decode
+_STRUCTURES: Final = {BodyKind.MAP: decode_map, BodyKind.STREAM: decode_stream}
+
+
+class Inbound(msgspec.Struct, frozen=True, gc=False):
+    """A decoded message. ``sender`` is the link that sent it, if that was jmsbridge and the address is a topic."""
+
+    envelope: Envelope
+    redelivered: bool
+    sender: str | None
+
+
+class Decoder:
+    """Decodes what was received from ``address``; never raises."""
+
+    def __init__(self, dialect: Dialect, address: Address) -> None:
+        self._dialect = dialect
+        self._address = address
+
+    def decode(self, frame: Frame) -> Inbound:
+        """The message. One that cannot be decoded has its raw body, and the property ``FAULT`` with the reason."""
+        headers = frame.headers
+        side, fault = _read_side(headers)
+        kind, body, bad_body = self._body(frame, side)
+        properties, bad_properties = self._properties(headers, side)
+        fault = fault or bad_body or bad_properties
+        if fault is not None:
+            properties[FAULT] = fault
+        envelope = Envelope(
+            self._address,
+            kind,
+            body,
+            properties,
+            self._message_id(headers) if side is None else side.id,
+            _number(headers.get("timestamp")) if side is None else side.timestamp,
+            headers.get("persistent", "").lower() == "true",
+            min(_number(headers.get("priority"), 4), 9),
+            _number(headers.get("expires")) if side is None else side.expiration,
+            0 if side is None else side.delivery_time,
+            _correlation(headers, side),
+            self._reply_to(headers, side),
+            headers.get("type") if side is None or side.type is None else side.type,
+        )
+        return Inbound(envelope, headers.get("redelivered") == "true", None if side is None else side.sender)
+
+    def _message_id(self, headers: dict[str, str]) -> str | None:
+        given = headers.get("message-id")
+        if given is None:
+            return None
+        if self._dialect.routes:  # "consumer,message": the second part is the same for every consumer
+            given = given.rpartition(",")[2]
+        return given if given.startswith("ID:") else f"ID:{given}"
+
+    def _reply_to(self, headers: dict[str, str], side: Side | None) -> Address | None:
+        found = self._dialect.reply_address(headers.get("reply-to", ""))
+        if found is not None and side is not None and side.reply_temporary:
+            return msgspec.structs.replace(found, temporary=True)
+        return found
+
+    def _body(self, frame: Frame, side: Side | None) -> tuple[BodyKind, Any, str | None]:
+        body = frame.body
+        if side is None:
+            is_bytes = _is_bytes(frame.headers, self._dialect)
+            return (BodyKind.BYTES, body, None) if is_bytes else self._as_text(body)
+        kind = BodyKind(side.kind)
+        if kind is BodyKind.NONE and not body:
+            return kind, None, None
+        if kind is BodyKind.BYTES:
+            return kind, body, None
+        if kind is BodyKind.OBJECT:
+            return kind, body or None, None
+        if kind is BodyKind.TEXT and side.no_text and not body:
+            return kind, None, None
+        read = _STRUCTURES.get(kind)
+        if read is None:
+            return self._as_text(body)
+        try:
+            data = mutf8.decode(body).encode("utf-8", "surrogatepass") if self._dialect.modified_utf8 else body
+            return kind, read(data), None
+        except ValueError:  # a program replied with the headers of the request, but with another body
+            return self._as_text(body)
+
+    def _as_text(self, body: bytes) -> tuple[BodyKind, Any, str | None]:
+        try:
+            if self._dialect.modified_utf8:
+                return BodyKind.TEXT, mutf8.decode(body), None
+            return BodyKind.TEXT, body.decode("utf-8", "surrogatepass"), None
+        except ValueError:
+            return BodyKind.BYTES, body, "a text that is not in UTF-8"
+
+    def _properties(self, headers: dict[str, str], side: Side | None) -> tuple[dict[str, Any], str | None]:
+        texts = {name: text for name, text in headers.items() if is_plain_name(name)}
+        if side is not None:
+            texts |= side.properties
+        elif "_AMQ_GROUP_ID" in headers:
+            texts["JMSXGroupID"] = headers["_AMQ_GROUP_ID"]
+        if "JMSXUserID" in headers:
+            texts["JMSXUserID"] = headers["JMSXUserID"]
+        try:
+            return decode_properties(texts, _joined(headers, TYPES)), None
+        except ValueError as error:
+            return dict(texts), str(error)
+
+
+def _is_bytes(headers: dict[str, str], dialect: Dialect) -> bool:
+    """Whether a message of another program is one of bytes."""
+    if "content-length" not in headers or headers.get("amq-msg-type") == "text":
+        return False
+    if not dialect.routes:
+        return True
+    order = list(headers)  # Artemis writes the length of bytes before the message's id, that of a text as the last
+    return order.index("content-length") < (order.index("message-id") if "message-id" in headers else 0)
+
+
+def _joined(headers: dict[str, str], name: str) -> str:
+    text = headers.get(name, "")
+    number = 2
+    while (piece := headers.get(f"{name}_{number}")) is not None:
+        text += piece
+        number += 1
+    return text
+
+
+def _read_side(headers: dict[str, str]) -> tuple[Side | None, str | None]:
+    if SIDE not in headers:
+        return None, None
+    text = _joined(headers, SIDE)
+    try:
+        try:
+            side = _decode_side(text)
+        except msgspec.DecodeError:
+            side = msgspec.convert(json.loads(text), Side)  # lone surrogates
+        BodyKind(side.kind)
+    except (ValueError, RecursionError) as error:
+        return None, f"the header {SIDE} cannot be read: {error}"
+    return side, None
+
+
+def _correlation(headers: dict[str, str], side: Side | None) -> str | bytes | None:
+    shown = headers.get("correlation-id")
+    if side is not None and side.correlation_hex is not None and shown is None:
+        try:
+            return bytes.fromhex(side.correlation_hex)
+        except ValueError:
+            return None
+    return side.correlation if side is not None and shown is None else shown
+
+
+def _number(text: str | None, default: int = 0) -> int:
+    """A number that fits a long; else the default."""
+    if text is None or not (text.isascii() and text.isdigit() and len(text) <= 19):
+        return default
+    return min(int(text), _MOST_TIME)

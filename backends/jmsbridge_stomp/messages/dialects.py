@@ -1,0 +1,91 @@
+"""What the products differ in on the wire: destinations, texts, delays. Pure."""
+
+from typing import Final
+
+import msgspec
+
+from jmsbridge.spi import Address, AddressRefused
+
+__all__ = ["ARTEMIS", "CLASSIC", "OLD_CLASSIC", "Dialect"]
+
+_TEMPORARY: Final = ("/remote-temp-queue/", "/remote-temp-topic/", "/temp-queue/", "/temp-topic/")
+_PREFIXES: Final = ("/queue/", "/topic/")
+
+
+class Dialect(msgspec.Struct, frozen=True, kw_only=True):
+    """One product."""
+
+    name: str
+    routes: bool
+    """Names have no prefix, and a header says whether a destination is a queue or a topic."""
+    text_header: bool
+    """A header marks a text whose length is given, so that it may contain NUL."""
+    modified_utf8: bool = False
+    """Texts are in Java's modified UTF-8."""
+    keeps_timestamp: bool
+    """The sender's ``timestamp`` becomes JMSTimestamp."""
+    syntax: tuple[str, ...]
+    """Texts with a meaning of their own in names."""
+    wildcards: tuple[str, ...]
+    """Words between full stops that are wildcards."""
+
+    def check(self, address: Address) -> None:
+        """AddressRefused for a name in which this broker finds a wildcard, an option, or more than one name."""
+        name = address.name
+        if address.temporary and name.startswith(_TEMPORARY):
+            return
+        for part in self.syntax:
+            if part in name:
+                raise AddressRefused(f"{address}: {part!r} has a meaning of its own in names of {self.name}")
+        if any(word in self.wildcards for word in name.split(".")):
+            raise AddressRefused(f"{address}: a word {' or '.join(self.wildcards)} is a wildcard of {self.name}")
+        if self.routes and name.startswith(_PREFIXES):
+            raise AddressRefused(f"{address}: {self.name} takes {' or '.join(_PREFIXES)} for a prefix, not for a name")
+        if not name or name != name.strip() or "\0" in name:
+            raise AddressRefused(f"{address}: {self.name} takes no empty name, no NUL, and no space at the ends of one")
+
+    def destination(self, address: Address) -> tuple[str, str]:
+        """The value of ``destination``, and the routing type, which is empty if there is none."""
+        if self.routes:
+            return address.name, "MULTICAST" if address.topic else "ANYCAST"
+        if address.temporary and address.name.startswith(_TEMPORARY):
+            return address.name, ""
+        return f"/{'topic' if address.topic else 'queue'}/{address.name}", ""
+
+    def reply_to(self, address: Address) -> str:
+        """The value of ``reply-to``, as Java programs understand it."""
+        if self.routes:
+            return f"{'temp-' if address.temporary else ''}{'topic' if address.topic else 'queue'}://{address.name}"
+        return self.destination(address)[0]
+
+    def reply_address(self, text: str) -> Address | None:
+        """The destination that a ``reply-to`` names; None for an empty one."""
+        if not text:
+            return None
+        if text.startswith(_TEMPORARY):
+            return Address(text, "topic" in text.split("/")[1], temporary=True)
+        for kind, topic in (("queue", False), ("topic", True)):
+            for start, temporary in ((f"/{kind}/", False), (f"{kind}://", False), (f"temp-{kind}://", True)):
+                if text.startswith(start):
+                    return Address(text.removeprefix(start), topic, temporary)
+        return Address(text)
+
+
+ARTEMIS: Final = Dialect(
+    name="Artemis",
+    routes=True,
+    text_header=False,
+    keeps_timestamp=False,
+    syntax=("::", "?", "queue://", "topic://"),
+    wildcards=("*", "#"),
+)
+CLASSIC: Final = Dialect(
+    name="ActiveMQ Classic",
+    routes=False,
+    text_header=True,
+    keeps_timestamp=True,
+    syntax=(",", "?"),
+    wildcards=("*", ">"),
+)
+OLD_CLASSIC: Final = msgspec.structs.replace(CLASSIC, modified_utf8=True, text_header=False)
+"""Before 5.18.6, and 6.0.0 to 6.1.3."""

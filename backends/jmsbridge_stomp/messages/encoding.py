@@ -1,0 +1,206 @@
+"""Encodes envelopes as the headers and body of SEND; import it from ``wire``. Pure.
+
+Java programs and selectors see each property as a header of its own, as text. What is no text, or has no place in a
+header, is described in two headers of JSON, which only jmsbridge reads.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from jmsbridge.codecs import mutf8
+from jmsbridge.spi import Address, BodyKind, Envelope
+from jmsbridge.transport.typed_values import encode_map, encode_properties, encode_stream
+from jmsbridge_stomp.messages.conventions import SIDE, TYPES, is_plain_name
+from jmsbridge_stomp.messages.dialects import Dialect
+from jmsbridge_stomp.protocol.frames import MOST_LINE, Unencodable, header
+
+__all__ = ["Encoder", "Side"]
+
+_LONGEST: Final = 2000  # characters of a header's value: at most 8000 bytes
+_PIECE: Final = 4000  # characters of one header of JSON, which escapes may double
+_PIECES: Final = 200
+_MOST: Final = 400  # properties in headers of their own
+_STRUCTURES: Final[dict[BodyKind, Callable[[Any], bytes]]] = {
+    BodyKind.MAP: encode_map,
+    BodyKind.STREAM: encode_stream,
+}
+_SEQUENCES: Final = range(1, 1 << 31)
+_encode_json: Final = msgspec.json.Encoder().encode
+
+
+class Side(msgspec.Struct, omit_defaults=True):
+    """What is in the header ``SIDE``."""
+
+    kind: int = 1
+    id: str | None = None
+    timestamp: int = 0
+    expiration: int = 0
+    delivery_time: int = 0
+    no_text: bool = False
+    correlation: str | None = None
+    correlation_hex: str | None = None
+    type: str | None = None
+    reply_temporary: bool = False
+    sender: str | None = None
+    """The link that sent the message, for no-local."""
+    properties: dict[str, str] = {}
+    """Properties without a header of their own."""
+
+
+class Encoder:
+    """Encodes for one dialect; one per link, for any thread. ``sender`` is written into messages to topics.
+
+    ``delays`` says that the broker keeps a message until its delivery time, ``detects`` that it knows duplicate ids.
+    """
+
+    def __init__(self, dialect: Dialect, sender: str | None, *, delays: bool, detects: bool) -> None:
+        self._dialect = dialect
+        self._sender = sender
+        self._delays = delays
+        self._detects = detects
+        self._target: tuple[Address | None, bytes] = (None, b"")
+
+    def encode(self, envelope: Envelope, now: int) -> bytes:
+        """What follows the command and ``receipt`` in a frame; AddressRefused, or Unencodable for what it cannot carry.
+
+        ``now`` is the time in milliseconds.
+        """
+        side = Side(kind=int(envelope.kind), id=envelope.message_id, timestamp=envelope.timestamp)
+        lines = [
+            self._destination(envelope.address),
+            b"persistent:true\n" if envelope.persistent else b"persistent:false\n",
+        ]
+        if envelope.priority != 4:
+            lines.append(b"priority:%d\n" % envelope.priority)
+        if self._sender is not None and envelope.address.topic:
+            side.sender = self._sender
+        self._rare(envelope, now, side, lines)
+        if envelope.properties:
+            _properties(envelope.properties, side, lines)
+        body = self._body(envelope.kind, envelope.body, side, lines)
+        lines += _json_lines(SIDE, _json(side))
+        return b"".join((*lines, b"\n", body, b"\0"))
+
+    def _destination(self, address: Address) -> bytes:
+        known, lines = self._target
+        if known is not address:
+            self._dialect.check(address)
+            name, routing = self._dialect.destination(address)
+            lines = header("destination", name) + (header("destination-type", routing) if routing else b"")
+            self._target = address, lines
+        return lines
+
+    def _rare(self, envelope: Envelope, now: int, side: Side, lines: list[bytes]) -> None:
+        """The headers that few messages have."""
+        delayed = self._delays and envelope.delivery_time > now
+        if delayed and self._dialect.routes:
+            lines.append(b"AMQ_SCHEDULED_TIME:%d\n" % envelope.delivery_time)
+        elif delayed:
+            lines.append(b"AMQ_SCHEDULED_DELAY:%d\n" % (envelope.delivery_time - now))
+        if envelope.timestamp > 0 and self._dialect.keeps_timestamp and not delayed:
+            lines.append(b"timestamp:%d\n" % envelope.timestamp)
+        if envelope.expiration > 0:
+            lines.append(b"expires:%d\n" % envelope.expiration)
+        side.expiration, side.delivery_time = envelope.expiration, envelope.delivery_time
+        correlation = envelope.correlation_id
+        if isinstance(correlation, bytes):
+            side.correlation_hex = correlation.hex()
+        elif correlation is not None:
+            side.correlation = _if_unfit("correlation-id", correlation, lines)
+        if envelope.jms_type is not None:
+            side.type = _if_unfit("type", envelope.jms_type, lines)
+        if envelope.reply_to is not None:
+            self._dialect.check(envelope.reply_to)
+            lines.append(header("reply-to", self._dialect.reply_to(envelope.reply_to)))
+            side.reply_temporary = envelope.reply_to.temporary
+        if self._detects and envelope.duplicate_id is not None:
+            lines.append(header("_AMQ_DUPL_ID", envelope.duplicate_id))
+
+    def _body(self, kind: BodyKind, body: Any, side: Side, lines: list[bytes]) -> bytes:
+        if kind in _STRUCTURES:
+            return self._text(_STRUCTURES[kind](body).decode(), lines)
+        if kind is BodyKind.NONE:
+            return b""
+        if kind is BodyKind.TEXT:
+            side.no_text = body is None
+            return self._text(body or "", lines)
+        data: bytes = body or b""
+        lines.append(b"content-length:%d\n" % len(data))
+        return data
+
+    def _text(self, text: str, lines: list[bytes]) -> bytes:
+        """A text as the broker takes it for one; what it would not becomes bytes, which ``SIDE`` says are a text."""
+        if self._dialect.modified_utf8:
+            return mutf8.encode(text)
+        try:
+            data = text.encode()
+        except UnicodeEncodeError:  # a lone surrogate
+            data = text.encode("utf-8", "surrogatepass")
+            lines.append(b"content-length:%d\n" % len(data))
+            return data
+        if b"\0" in data:
+            if self._dialect.text_header:
+                lines.append(b"amq-msg-type:text\n")
+            lines.append(b"content-length:%d\n" % len(data))
+        return data
+
+
+def _if_unfit(name: str, text: str, lines: list[bytes]) -> str | None:
+    """Add a header, and return None; or return the text if it does not fit into one."""
+    if not text or not _fits(text):
+        return text
+    lines.append(header(name, text))
+    return None
+
+
+def _fits(text: str) -> bool:
+    """Whether every broker keeps this text in a header as it is."""
+    if len(text) > _LONGEST or "\0" in text:
+        return False
+    if text.isascii():
+        return True
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _properties(properties: dict[str, Any], side: Side, lines: list[bytes]) -> None:
+    texts, types = encode_properties(properties)
+    if types:
+        lines += _json_lines(TYPES, types)
+    more: dict[str, str] = {}
+    for count, (name, text) in enumerate(texts.items()):
+        if count < _MOST and properties[name] is not None and is_plain_name(name) and _fits(name) and _fits(text):
+            line = f"{name}:{text}\n".encode() if ":" not in text and "\\" not in text and text.isprintable() else b""
+            lines.append(line or header(name, text))
+        else:
+            more[name] = text
+    side.properties = more
+    group, sequence = properties.get("JMSXGroupID"), properties.get("JMSXGroupSeq")
+    if isinstance(group, str) and group and _fits(group):
+        lines.append(header("JMSXGroupID", group))
+        if type(sequence) is int and sequence in _SEQUENCES:
+            lines.append(b"JMSXGroupSeq:%d\n" % sequence)
+
+
+def _json(side: Side) -> str:
+    try:
+        data = _encode_json(side)
+        if data.isascii():
+            return data.decode()
+    except UnicodeEncodeError:  # lone surrogates, which JSON has escapes for
+        pass
+    return json.dumps(msgspec.structs.asdict(side))
+
+
+def _json_lines(name: str, text: str) -> list[bytes]:
+    """The header, in pieces if it is long: ``name``, ``name_2``, …"""
+    if len(text) <= _PIECE:
+        return [header(name, text)]
+    pieces = [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
+    if len(pieces) > _PIECES:
+        raise Unencodable(
+            f"properties of {len(text):,} characters; headers of {MOST_LINE:,} bytes carry {_PIECES * _PIECE:,}"
+        )
+    return [header(name if number == 1 else f"{name}_{number}", piece) for number, piece in enumerate(pieces, 1)]

@@ -1,0 +1,279 @@
+"""Envelopes as STOMP frames and back, messages of Java programs, and what cannot be carried."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jmsbridge.spi import Address, AddressRefused, BodyKind, Byte, Char, Envelope, Float, Long, Short
+from jmsbridge_stomp.messages.wire import ARTEMIS, CLASSIC, FAULT, OLD_CLASSIC, Decoder, Dialect, Encoder, Inbound
+from jmsbridge_stomp.protocol.frames import Frame
+from jmsbridge_stomp.protocol.parsing import Parser
+
+QUEUE = Address("orders")
+NOW = 1_800_000_000_000
+dialects = pytest.mark.parametrize("dialect", [ARTEMIS, CLASSIC, OLD_CLASSIC], ids=["artemis", "classic", "old"])
+
+
+def _envelope(body: Any = "text", kind: BodyKind = BodyKind.TEXT, **fields: Any) -> Envelope:
+    fields.setdefault("address", QUEUE)
+    fields.setdefault("properties", {})
+    fields.setdefault("message_id", "ID:1")
+    fields.setdefault("timestamp", NOW)
+    return Envelope(kind=kind, body=body, **fields)
+
+
+def _frame(sent: Envelope, dialect: Dialect, **options: Any) -> Frame:
+    encoder = Encoder(dialect, options.pop("sender", None), **{"delays": False, "detects": False, **options})
+    (frame,) = Parser().feed(b"SEND\n" + encoder.encode(sent, NOW))
+    return frame
+
+
+def _back(sent: Envelope, dialect: Dialect) -> Envelope:
+    frame = _frame(sent, dialect)
+    return Decoder(dialect, sent.address).decode(Frame("MESSAGE", frame.headers, frame.body)).envelope
+
+
+def _typed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: (type(field), repr(field)) for name, field in value.items()}
+    return [(type(field), repr(field)) for field in value] if isinstance(value, list) else value
+
+
+_text = st.text(st.characters(), max_size=20)
+_values = st.one_of(
+    st.booleans(),
+    st.integers(-128, 127).map(Byte),
+    st.integers(-(1 << 15), (1 << 15) - 1).map(Short),
+    st.integers(-(1 << 31), (1 << 31) - 1),
+    st.integers(-(1 << 63), (1 << 63) - 1).map(Long),
+    st.floats(),
+    st.floats(width=32).map(Float),
+    _text,
+    st.none(),
+)
+_fields = st.one_of(_values, st.binary(max_size=9), st.characters(max_codepoint=0xFFFF).map(Char))
+_names = st.one_of(
+    st.sampled_from(
+        ["type", "priority", "destination", "JMSXGroupID", "JMS_x", "jb_types", "AMQ_SCHEDULED_DELAY", "ä", "n"]
+    ),
+    st.text(st.characters(categories=["L"]), min_size=1, max_size=5),
+)
+
+
+@dialects
+@given(properties=st.dictionaries(_names, _values, max_size=6))
+def test_properties_come_back_with_their_types(dialect: Dialect, properties: dict[str, Any]) -> None:
+    assert _typed(_back(_envelope(properties=properties), dialect).properties) == _typed(properties)
+
+
+@dialects
+def test_lone_surrogates_come_back(dialect: Dialect) -> None:
+    sent = _envelope("a\ud800", properties={"a": "\ud800x\ud83d"}, message_id="ID:\ud800", jms_type="\udc00")
+    assert _back(sent, dialect) == sent
+
+
+@dialects
+@given(body=_text)
+def test_texts_come_back(dialect: Dialect, body: str) -> None:
+    back = _back(_envelope(body), dialect)
+    assert (back.kind, back.body) == (BodyKind.TEXT, body)
+
+
+@dialects
+@given(body=st.dictionaries(_text.filter(bool), _fields, max_size=4))
+def test_maps_come_back(dialect: Dialect, body: dict[str, Any]) -> None:
+    back = _back(_envelope(body, BodyKind.MAP), dialect)
+    assert (back.kind, _typed(back.body)) == (BodyKind.MAP, _typed(body))
+
+
+@dialects
+@given(body=st.lists(_fields, max_size=4))
+def test_streams_come_back(dialect: Dialect, body: list[Any]) -> None:
+    back = _back(_envelope(body, BodyKind.STREAM), dialect)
+    assert (back.kind, _typed(back.body)) == (BodyKind.STREAM, _typed(body))
+
+
+@dialects
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        (BodyKind.NONE, None),
+        (BodyKind.TEXT, None),
+        (BodyKind.TEXT, ""),
+        (BodyKind.BYTES, b""),
+        (BodyKind.BYTES, bytes(range(256))),
+        (BodyKind.OBJECT, None),
+        (BodyKind.OBJECT, b"\xac\xed\0\x05t\0\1x"),
+    ],
+)
+def test_other_bodies_come_back(dialect: Dialect, kind: BodyKind, body: Any) -> None:
+    back = _back(_envelope(body, kind), dialect)
+    assert (back.kind, back.body) == (kind, body)
+
+
+@dialects
+@given(correlation=st.one_of(st.none(), _text, st.binary(max_size=9)), jms_type=st.one_of(st.none(), _text))
+def test_headers_come_back(dialect: Dialect, correlation: str | bytes | None, jms_type: str | None) -> None:
+    sent = _envelope(
+        persistent=False,
+        priority=9,
+        expiration=NOW + 5,
+        delivery_time=NOW + 3,
+        correlation_id=correlation,
+        jms_type=jms_type,
+        reply_to=Address("answers:1", topic=True),
+        message_id=None,
+    )
+    assert _back(sent, dialect) == sent
+
+
+@dialects
+@pytest.mark.parametrize("topic", [False, True])
+@pytest.mark.parametrize("temporary", [False, True])
+def test_reply_destinations_come_back(dialect: Dialect, topic: bool, temporary: bool) -> None:
+    sent = _envelope(reply_to=Address("a/b", topic, temporary))
+    assert _back(sent, dialect).reply_to == sent.reply_to
+
+
+@dialects
+def test_long_and_many_properties_come_back(dialect: Dialect) -> None:
+    """Brokers close the connection for a header of more than 10 KiB, and for more than 1000 headers."""
+    properties: dict[str, Any] = {f"p{number}": "x" for number in range(2000)} | {"long": "ä\\:" * 20_000}
+    assert _back(_envelope(properties=properties), dialect).properties == properties
+
+
+@dialects
+def test_no_value_makes_a_header(dialect: Dialect) -> None:
+    """A line feed, or an end of a frame, in any text stays in its text."""
+    bad = "x\npriority:9\n\n\0\nSEND\n"
+    sent = _envelope(
+        bad, correlation_id=bad, jms_type=bad, message_id=f"ID:{bad}", properties={"a": bad, "b": "\n", "jb_types": bad}
+    )
+    frame = _frame(sent, dialect)
+    assert "priority" not in frame.headers
+    assert _back(sent, dialect) == sent
+
+
+@dialects
+def test_plain_names_for_java_and_selectors(dialect: Dialect) -> None:
+    properties = {"n": 42, "b": True, "d": 2.5, "s": "a:b", "f": Float(0.1), "big": 1e300}
+    headers = _frame(_envelope(properties=properties), dialect).headers
+    found = {name: headers[name] for name in properties}
+    assert found == {"n": "42", "b": "true", "d": "2.5", "s": "a:b", "f": "0.1", "big": "1.0E300"}
+    assert headers["persistent"] == "true"
+
+
+def test_destinations_of_artemis_have_no_prefix() -> None:
+    headers = _frame(
+        _envelope(address=Address("a", topic=True), reply_to=Address("t", temporary=True)), ARTEMIS
+    ).headers
+    assert (headers["destination"], headers["destination-type"]) == ("a", "MULTICAST")
+    assert headers["reply-to"] == "temp-queue://t"
+    assert "timestamp" not in headers
+
+
+def test_destinations_of_classic_have_a_prefix() -> None:
+    headers = _frame(
+        _envelope(address=Address("a", topic=True), reply_to=Address("t", temporary=True)), CLASSIC
+    ).headers
+    assert (headers["destination"], headers["reply-to"]) == ("/topic/a", "/queue/t")
+    assert headers["timestamp"] == str(NOW)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "name"),
+    [
+        (CLASSIC, "a,b"),
+        (CLASSIC, "a.>"),
+        (CLASSIC, "*.a"),
+        (CLASSIC, "a?x=1"),
+        (ARTEMIS, "a::b"),
+        (ARTEMIS, "a.#"),
+        (ARTEMIS, "queue://a"),
+        (ARTEMIS, "/queue/a"),
+        (CLASSIC, " a"),
+        (ARTEMIS, "a\0b"),
+        (ARTEMIS, ""),
+    ],
+)
+def test_names_that_brokers_do_not_take_literally_are_refused(dialect: Dialect, name: str) -> None:
+    with pytest.raises(AddressRefused):
+        _frame(_envelope(address=Address(name)), dialect)
+
+
+def test_delays_are_written_for_a_broker_that_keeps_them() -> None:
+    sent = _envelope(delivery_time=NOW + 700, expiration=NOW + 900)
+    classic = _frame(sent, CLASSIC, delays=True).headers
+    assert (classic["AMQ_SCHEDULED_DELAY"], "timestamp" in classic) == ("700", False)  # else it changes the expiry
+    assert _frame(sent, ARTEMIS, delays=True).headers["AMQ_SCHEDULED_TIME"] == str(NOW + 700)
+    assert not [name for name in _frame(sent, ARTEMIS).headers if name.startswith("AMQ_")]
+
+
+def test_text_with_nul_on_classic_is_a_text_to_java() -> None:
+    headers = _frame(_envelope("a\0b"), CLASSIC).headers
+    assert (headers["amq-msg-type"], headers["content-length"]) == ("text", "3")
+    assert "content-length" not in _frame(_envelope("ab"), CLASSIC).headers
+
+
+def _foreign(dialect: Dialect, body: bytes, **headers: str) -> Inbound:
+    named = {name.replace("__", "-"): value for name, value in headers.items()}
+    return Decoder(dialect, QUEUE).decode(Frame("MESSAGE", named, body))
+
+
+def test_a_message_of_java_on_classic() -> None:
+    got = _foreign(
+        CLASSIC,
+        b"x",
+        message__id="ID:host-1:1:1:1:1",
+        destination="/queue/orders",
+        expires="0",
+        priority="7",
+        timestamp="5",
+        persistent="true",
+        redelivered="true",
+        reply__to="/remote-temp-queue/ID:host-1:2:1",
+        n="42",
+        type="t",
+    )
+    envelope = got.envelope
+    assert (envelope.message_id, envelope.priority, envelope.timestamp) == ("ID:host-1:1:1:1:1", 7, 5)
+    assert (envelope.persistent, got.redelivered, envelope.jms_type) == (True, True, "t")
+    assert envelope.properties == {"n": "42"}
+    reply_to = envelope.reply_to
+    assert reply_to == Address("/remote-temp-queue/ID:host-1:2:1", temporary=True)
+    assert CLASSIC.destination(reply_to)[0] == "/remote-temp-queue/ID:host-1:2:1"
+
+
+def test_the_kind_of_a_message_of_java_on_artemis() -> None:
+    """Artemis writes a content-length for a text, too, but as the last header."""
+    assert (
+        _foreign(ARTEMIS, b"x", subscription="1", content__length="1", message__id="1,7").envelope.kind
+        is BodyKind.BYTES
+    )
+    text = _foreign(ARTEMIS, b"x", subscription="1", message__id="1,7", receipt="9", content__length="1").envelope
+    assert (text.kind, text.message_id, text.properties) == (BodyKind.TEXT, "ID:7", {})
+
+
+def test_a_text_that_is_not_utf_8_is_bytes_with_a_reason() -> None:
+    envelope = _foreign(CLASSIC, b"\xff").envelope
+    assert (envelope.kind, envelope.body) == (BodyKind.BYTES, b"\xff")
+    assert "UTF-8" in envelope.properties[FAULT]
+
+
+@given(
+    st.dictionaries(st.sampled_from(["jb_message", "jb_types", "jb_message_2", "priority", "expires"]), _text),
+    st.binary(max_size=9),
+)
+def test_decoding_never_raises(headers: dict[str, str], body: bytes) -> None:
+    for dialect in (ARTEMIS, CLASSIC, OLD_CLASSIC):
+        envelope = Decoder(dialect, QUEUE).decode(Frame("MESSAGE", headers, body)).envelope
+        assert 0 <= envelope.priority <= 9
+
+
+def test_a_reply_with_the_headers_of_the_request_is_read_as_a_text() -> None:
+    frame = _frame(_envelope({"a": 1}, BodyKind.MAP, properties={"n": 1}), CLASSIC)
+    copied = Frame("MESSAGE", {**frame.headers, "n": "other"}, b"done")
+    envelope = Decoder(CLASSIC, QUEUE).decode(copied).envelope
+    assert (envelope.kind, envelope.body, envelope.properties) == (BodyKind.TEXT, "done", {"n": "other"})
