@@ -104,6 +104,8 @@ TARGETS = (
         },
         long=True,
     ),
+    Target("activemq-stomp", "activemq", scheme="stomp"),
+    Target("artemis-stomp", "artemis", scheme="stomp"),
     Target("rabbitmq", "rabbitmq"),
     Target("rabbitmq-amqp", "rabbitmq", scheme="amqp", module="proton", long=True),
     Target("rabbitmq-quorum", "rabbitmq", {"queue_type": "quorum"}, long=True),

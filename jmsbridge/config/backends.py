@@ -10,12 +10,17 @@ from jmsbridge.spi.backend import Backend
 
 __all__ = ["COMING", "EXTRAS", "NETWORKED", "backend_for", "install_hint", "missing_backend", "refuse_java_url"]
 
-EXTRAS = {"amqp": "amqp", "amqps": "amqp", "rabbitmq": "rabbitmq", "rabbitmqs": "rabbitmq"}
+EXTRAS = {
+    "amqp": "amqp",
+    "amqps": "amqp",
+    "rabbitmq": "rabbitmq",
+    "rabbitmqs": "rabbitmq",
+    "stomp": "stomp",
+    "stomp+ssl": "stomp",
+}
 """The extra of the wheel that brings a scheme's client library."""
 
 COMING = {
-    "stomp": "STOMP",
-    "stomp+ssl": "STOMP",
     "pulsar": "Pulsar",
     "pulsar+ssl": "Pulsar",
 }

@@ -152,7 +152,7 @@ def test_emulation_by_feature_in_a_url() -> None:
         ("embeded:", {}, "unknown scheme 'embeded': did you mean 'embedded'?"),
         ("qqqq:", {}, "known schemes: "),
         ("pulsar+ssl://h", {}, "this version of jmsbridge has no backend for Pulsar (pulsar+ssl:); it has "),
-        ("stomp://h,stomp://i", {}, "no backend for STOMP (stomp:); it has"),
+        ("pulsar://h,pulsar://i", {}, "no backend for Pulsar (pulsar:); it has"),
         ("rabbitmq:h", {}, "two slashes"),
         ("orders", {}, "unknown profile 'orders'"),
     ],

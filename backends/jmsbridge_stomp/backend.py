@@ -1,0 +1,16 @@
+"""The SPI's Backend, for ``stomp://`` and ``stomp+ssl://``."""
+
+from jmsbridge.spi import Backend
+from jmsbridge.transport.backend import Networked
+from jmsbridge_stomp.connection.options import StompOptions, WithoutTls
+from jmsbridge_stomp.connection.products import NATIVE
+from jmsbridge_stomp.connection.stomp_socket import PORT, TLS_PORT
+from jmsbridge_stomp.link import open_link
+
+__all__ = ["StompOptions", "backend", "tls_backend"]
+
+backend: Backend = Networked("stomp", NATIVE, WithoutTls, PORT, open_link, tls=False)
+"""The entry point ``stomp``."""
+
+tls_backend: Backend = Networked("stomp+ssl", NATIVE, StompOptions, TLS_PORT, open_link, tls=True)
+"""The entry point ``stomp+ssl``: the same over TLS."""

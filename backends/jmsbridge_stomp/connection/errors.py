@@ -1,0 +1,102 @@
+"""ERROR frames and failed connections as errors of the SPI; each names the broker and a remedy."""
+
+from typing import Final
+
+from jmsbridge.spi import (
+    AccessDenied,
+    AddressRefused,
+    AuthenticationFailed,
+    BackendError,
+    ClientIdRefused,
+    ConnectFailed,
+    Endpoint,
+    LinkLost,
+    SelectorRefused,
+    SubscriptionRefused,
+)
+from jmsbridge.transport.network.diagnosis import causes, describe, unreachable
+from jmsbridge_stomp.protocol.frames import Frame, Unencodable
+from jmsbridge_stomp.protocol.parsing import Malformed
+
+__all__ = ["Refusal", "connect_error", "loss", "refused"]
+
+_TLS_PORT: Final = 61612
+_NOT_ALLOWED: Final = ("not authorized", "does not have permission", "amq229213", "amq229032", "securityexception")
+_BAD_LOGIN: Final = ("user name [", "password is invalid", "amq229031", "authentication", "login", "unable to validate")
+
+
+class Refusal(Exception):
+    """An ERROR frame."""
+
+    def __init__(self, frame: Frame) -> None:
+        said = frame.headers.get("message", "").strip()
+        lines = frame.body.decode("utf-8", "replace").strip().splitlines()
+        first = lines[0].strip() if lines else ""
+        text = said if not first or first in said else f"{said}: {first}" if said else first
+        super().__init__(text[:500] or "the broker gave no reason")
+        self.receipt = frame.headers.get("receipt-id")
+
+
+def loss(error: BaseException, where: str) -> LinkLost:
+    """The error for a lost connection."""
+    if isinstance(error, Refusal):
+        reason = f"the broker closed it ({error})"
+    elif isinstance(error, Malformed):
+        reason = f"the broker sent what is not STOMP ({error})"
+    else:
+        reason = f"the connection broke ({describe(error)})"
+    lost = LinkLost(f"the link to {where} is lost: {reason}")
+    lost.__cause__ = error
+    return lost
+
+
+def connect_error(error: BaseException, endpoint: Endpoint) -> BackendError:
+    """The error for a connection that could not be opened."""
+    made: BackendError
+    if isinstance(error, Refusal):
+        made = _login_refused(str(error), endpoint)
+    elif isinstance(error, Unencodable):
+        made = AuthenticationFailed(f"{endpoint}: user, password or client id cannot be sent over STOMP: {error}")
+    elif isinstance(error, Malformed):
+        made = ConnectFailed(
+            f"{endpoint}: it does not speak STOMP ({error}); is it another protocol's port, or one that expects TLS "
+            "(stomp+ssl://)?"
+        )
+    elif isinstance(error, ConnectionResetError) and "closed" in str(error):
+        made = ConnectFailed(
+            f"{endpoint}: the connection broke during login; is the broker starting or stopping, or does that port "
+            "expect TLS or another protocol?"
+        )
+    else:
+        made = ConnectFailed(f"{endpoint}: {unreachable(causes(error), 'a broker with STOMP', _TLS_PORT)}")
+    made.__cause__ = error
+    return made
+
+
+def _login_refused(said: str, endpoint: Endpoint) -> BackendError:
+    lower = said.lower()
+    if "already connected" in lower or "clientid" in lower or "client id" in lower:
+        return ClientIdRefused(
+            f"client id {endpoint.client_id!r} is in use on {endpoint} ({said}); use another, or close that connection"
+        )
+    if any(part in lower for part in _BAD_LOGIN + _NOT_ALLOWED):
+        who = f"user {endpoint.user!r}" if endpoint.user else "a client without a user name"
+        return AuthenticationFailed(f"{endpoint} refused {who} ({said}): check user and password")
+    return ConnectFailed(f"{endpoint}: the broker refused the connection ({said})")
+
+
+def refused(refusal: Refusal, what: str, broker: str, otherwise: type[BackendError]) -> BackendError:
+    """The error for a refused frame; ``otherwise`` if the broker's words do not say more."""
+    lower = str(refusal).lower()
+    kind = otherwise
+    if any(part in lower for part in _NOT_ALLOWED):
+        kind = AccessDenied
+    elif "selector" in lower or "filter" in lower:
+        kind = SelectorRefused
+    elif "in use" in lower or "amq339051" in lower:
+        kind = SubscriptionRefused
+    elif "does not exist" in lower or "doesnotexist" in lower or "unknown destination" in lower:
+        kind = AddressRefused
+    made = kind(f"{what}: {broker} refused it ({refusal})")
+    made.__cause__ = refusal
+    return made

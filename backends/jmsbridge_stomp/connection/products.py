@@ -1,0 +1,74 @@
+"""What must be known of a broker by its product, which it names when a connection opens."""
+
+import re
+from typing import Final
+
+import msgspec
+
+from jmsbridge.spi import ConnectFailed, Native
+from jmsbridge_stomp.messages.wire import ARTEMIS, CLASSIC, OLD_CLASSIC, Dialect
+
+__all__ = ["NATIVE", "Product", "product_of"]
+
+_BOTH: Final = (
+    Native.SEND_CONFIRM
+    | Native.SETTLE_CONFIRM
+    | Native.TYPED_PROPERTIES
+    | Native.BODY_KINDS
+    | Native.SEND_TRANSACTIONS
+    | Native.DURABLE
+    | Native.PRIORITY
+    | Native.EXPIRY
+    | Native.CREDIT
+    | Native.REJECT
+    | Native.NO_LOCAL
+    | Native.UNLIMITED_REQUEUE
+)
+
+
+class Product(msgspec.Struct, frozen=True, kw_only=True):
+    """One product, of one version."""
+
+    dialect: Dialect
+    native: Native
+    dead_letters: str
+    """Its own dead-letter queue."""
+    shares_socket: bool
+    """All subscriptions of a link have one socket, because a client id belongs to one connection and a refused frame
+    does not end it. Otherwise each has its own, because every ERROR ends its socket."""
+
+
+_CLASSIC: Final = Product(
+    dialect=CLASSIC,
+    native=_BOTH | Native.CLIENT_ID | Native.EXCLUSIVE_DURABLE,
+    dead_letters="ActiveMQ.DLQ",
+    shares_socket=True,
+)
+_ARTEMIS: Final = Product(
+    dialect=ARTEMIS,
+    native=_BOTH | Native.GROUPS | Native.DELAY | Native.DUPLICATE_DETECTION,
+    dead_letters="DLQ",
+    shares_socket=False,
+)
+NATIVE: Final = _CLASSIC.native | _ARTEMIS.native
+"""All that this backend can use, on any broker."""
+
+_SERVER: Final = re.compile(r"(ActiveMQ-Artemis|ActiveMQ)/(\d+)\.(\d+)\.?(\d*)")
+
+
+def product_of(server: str | None, where: object) -> tuple[Product, str]:
+    """The product by the header ``server``, and its name with its version; ConnectFailed for any other product."""
+    found = _SERVER.match(server or "")
+    if found is None:
+        said = f"calls itself {server[:80]!r}" if server else "does not say what it is"
+        raise ConnectFailed(
+            f"{where}: the broker {said}; over STOMP jmsbridge supports ActiveMQ Classic and Artemis. "
+            "For RabbitMQ write rabbitmq://, for other brokers try amqp://"
+        )
+    version = tuple(int(part or 0) for part in found.groups()[1:])
+    text = ".".join(map(str, version))
+    if found[1] == "ActiveMQ-Artemis":
+        return _ARTEMIS, f"Artemis {text}"
+    old = version < (5, 18, 6) or (6, 0, 0) <= version < (6, 1, 4)
+    row = msgspec.structs.replace(_CLASSIC, dialect=OLD_CLASSIC) if old else _CLASSIC
+    return row, f"ActiveMQ Classic {text}"

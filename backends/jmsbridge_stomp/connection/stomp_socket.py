@@ -1,0 +1,306 @@
+"""One socket: login, frames in and out, receipts, heart-beats. For the I/O thread.
+
+A frame that asks for a receipt is accepted by RECEIPT, rejected by an ERROR that names it, and unknown if the socket
+ends first. Artemis ends the socket with every ERROR, but has carried out frames behind the refused one, whose receipts
+may still come. ActiveMQ Classic goes on after most errors.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+
+from jmsbridge.spi import BackendError, ChannelLost
+from jmsbridge.transport.network.stream import ByteStream
+from jmsbridge.transport.network.tls import client_context
+from jmsbridge_stomp.connection.errors import Refusal
+from jmsbridge_stomp.connection.options import StompOptions
+from jmsbridge_stomp.connection.sockets import Sockets, log
+from jmsbridge_stomp.protocol.frames import BEAT, Frame, encode
+from jmsbridge_stomp.protocol.parsing import Malformed, Parser
+
+__all__ = ["PORT", "TLS_PORT", "Answered", "StompSocket"]
+
+PORT, TLS_PORT = 61613, 61612
+"""The usual ports of STOMP."""
+
+_HIGH = 1 << 18  # with so many bytes waiting, the socket is full
+
+_ENDS = 2.0  # seconds after an ERROR in which the end of the socket is its consequence
+
+Answered = Callable[[Refusal | BackendError | None], None]
+"""Gets None for a receipt, the refusal, or the error for an unknown outcome."""
+
+
+class StompSocket:
+    """``ended`` gets the refusal with which the broker ended this socket, whose open requests are not answered yet.
+
+    Every other end is that of the link.
+    """
+
+    def __init__(self, sockets: Sockets, options: StompOptions, ended: Callable[[Refusal], None]) -> None:
+        self.subscriptions: dict[str, Callable[[Frame], None]] = {}
+        """By id, who gets its messages."""
+        self.when_emptied: list[Callable[[], None]] = []
+        """Called when a full socket takes bytes again."""
+        self.is_open = False
+        self._sockets = sockets
+        self._life = sockets.life
+        self._options = options
+        self._ended = ended
+        self._stream = ByteStream(self._life.thread.loop, self._received, self._emptied, self._broken)
+        self._parser = Parser()
+        self._unflushed: list[bytes] = []
+        self._size = 0  # bytes in _unflushed
+        self._produced = 0  # bytes of all frames so far
+        self._answers: dict[str, tuple[int, Answered]] = {}  # by receipt: where the frame begins, who is told
+        self._number = 0
+        self._opened: Callable[[dict[str, str] | None, BaseException | None], None] | None = None
+        self._refusal: Refusal | None = None
+        self._refused = 0.0  # when it came
+        self._closed: Callable[[], None] | None = None
+        self._asked: float | None = None
+        self._heard = self._wrote = time.monotonic()
+        self._beats = False
+
+    # -- opening
+
+    def connect(
+        self,
+        client_id: str | None,
+        deadline: float,
+        opened: Callable[[dict[str, str] | None, BaseException | None], None],
+    ) -> None:
+        """Connect and log in until this ``time.monotonic()``; ``opened`` gets the broker's headers or the error."""
+        endpoint, options = self._life.endpoint, self._options
+        tls = endpoint.scheme == "stomp+ssl"
+        host = endpoint.host or "localhost"
+        try:
+            context = client_context(options, endpoint) if tls else None
+            login = encode("CONNECT", self._login(client_id))
+        except (BackendError, ValueError) as error:
+            opened(None, error)
+            return
+        self._sockets.members.add(self)
+        late = TimeoutError("the broker does not answer CONNECT")
+        timer = self._life.thread.call_later(max(0.0, deadline - time.monotonic()), lambda: self._fail(late))
+
+        def connected(error: BaseException | None) -> None:
+            if error is not None:
+                self._life.thread.cancel(timer)
+                self._fail(error)
+            elif self._opened is not None:
+                self._sockets.guard(lambda: self._write(login))
+                self._expect()
+
+        def answered(headers: dict[str, str] | None, error: BaseException | None) -> None:
+            self._life.thread.cancel(timer)
+            opened(headers, error)
+
+        self._opened = answered
+        port = endpoint.port or (TLS_PORT if tls else PORT)
+        self._stream.connect(host, port, context, options.server_name or host, deadline, connected)
+
+    def _login(self, client_id: str | None) -> Iterable[tuple[str, str]]:
+        endpoint, options = self._life.endpoint, self._options
+        wanted = options.heartbeat * 500
+        yield "accept-version", "1.2"
+        yield "host", options.virtual_host or endpoint.host or "localhost"
+        yield "heart-beat", f"{wanted},{wanted}"
+        if endpoint.user is not None:
+            yield "login", endpoint.user
+            yield "passcode", endpoint.password or ""
+        if client_id is not None:
+            yield "client-id", client_id
+
+    def _fail(self, error: BaseException) -> None:
+        """The socket could not be opened."""
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            self.drop()
+            self._sockets.guard(lambda: opened(None, error))
+
+    # -- writing
+
+    def tell(self, command: str, headers: Iterable[tuple[str, str]]) -> None:
+        """Write a frame without asking for a receipt."""
+        self._write(encode(command, headers))
+
+    def ask(self, command: str, headers: Iterable[tuple[str, str]], answered: Answered) -> None:
+        """Write a frame with a receipt."""
+        receipt = self._expected(answered)
+        self._write(encode(command, [("receipt", receipt), *headers]))
+
+    def send(self, rest: bytes, answered: Answered | None, more: bytes = b"") -> None:
+        """Write SEND; ``rest`` is what the encoder made, ``more`` are more header lines."""
+        if answered is None:
+            self._write(b"SEND\n%b%b" % (more, rest))
+        else:
+            receipt = self._expected(answered)
+            self._write(b"SEND\nreceipt:%b\n%b%b" % (receipt.encode(), more, rest))
+
+    def acknowledge(self, ack: bytes, answered: Answered | None) -> None:
+        """Write ACK; ``ack`` is a header line."""
+        if answered is None:
+            self._write(b"ACK\n%b\n\0" % ack)
+        else:
+            self._write(b"ACK\nreceipt:%b\n%b\n\0" % (self._expected(answered).encode(), ack))
+
+    def _expected(self, answered: Answered) -> str:
+        self._number += 1
+        receipt = str(self._number)
+        self._answers[receipt] = self._produced, answered
+        self._expect()
+        return receipt
+
+    def _expect(self) -> None:
+        if self._asked is None:
+            self._asked = time.monotonic()
+
+    def _write(self, data: bytes) -> None:
+        self._unflushed.append(data)
+        self._size += len(data)
+        self._produced += len(data)
+        self._sockets.dirty.add(self)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether more messages can be written now; if not, ``when_emptied`` is called later."""
+        if self._size >= _HIGH:
+            self.flush()
+        return self._stream.backlog < _HIGH
+
+    @property
+    def owed(self) -> int:
+        """How many receipts are open."""
+        return len(self._answers)
+
+    def flush(self) -> None:
+        """Write what waits."""
+        unflushed, self._unflushed, self._size = self._unflushed, [], 0
+        if unflushed:
+            self._wrote = time.monotonic()
+            self._stream.write(b"".join(unflushed))
+
+    def _emptied(self) -> None:
+        self._sockets.guard(self._go_on)
+
+    def _go_on(self) -> None:
+        for task in list(self.when_emptied):
+            task()
+
+    # -- reading
+
+    def _received(self, data: bytes) -> None:
+        self._heard = time.monotonic()
+        self._asked = self._heard if self._answers else None
+        self._sockets.guard(lambda: self._parse(data))
+
+    def _parse(self, data: bytes) -> None:
+        try:
+            frames = self._parser.feed(data)
+        except Malformed as error:
+            if self._opened is not None:
+                self._fail(error)
+            else:
+                self._life.die(error)
+            return
+        for frame in frames:
+            self._take(frame)
+
+    def _take(self, frame: Frame) -> None:
+        command, headers = frame.command, frame.headers
+        if command == "MESSAGE":
+            receiver = self.subscriptions.get(headers.get("subscription", ""))
+            if receiver is not None:  # else it was unsubscribed, and the broker takes the message back
+                receiver(frame)
+        elif command == "RECEIPT":
+            self._answer(headers.get("receipt-id", ""), None)
+        elif command == "ERROR":
+            self._take_error(Refusal(frame))
+        elif command == "CONNECTED" and self._opened is not None:
+            opened, self._opened = self._opened, None
+            self.is_open = True
+            self._beats = not headers.get("heart-beat", "0,0").startswith("0,")
+            opened(headers, None)
+
+    def _take_error(self, refusal: Refusal) -> None:
+        if self._opened is not None:
+            self._fail(refusal)
+            return
+        self._refusal, self._refused = refusal, time.monotonic()
+        if refusal.receipt is None or not self._answer(refusal.receipt, refusal):
+            log.warning("%s: the broker reports an error: %s", self._life.endpoint, refusal)
+
+    def _answer(self, receipt: str, answer: Refusal | None) -> bool:
+        found = self._answers.pop(receipt, None)
+        if found is None:
+            return False
+        if not self._answers:
+            self._asked = None
+        found[1](answer)
+        return True
+
+    # -- heart-beats
+
+    def beat(self, now: float) -> None:
+        """Write a heart-beat if one is due, and end the link after too long a silence."""
+        period = self._sockets.heartbeat
+        if not self.is_open:
+            return
+        if now - self._wrote >= period / 8 and not self._stream.backlog:
+            self._write(BEAT)
+        if self._beats and now - self._heard > period:
+            self._life.die(TimeoutError(f"the broker was silent for more than {period:g} s (option heartbeat)"))
+
+    def silence(self, now: float) -> float:
+        """For how many seconds the broker has owed an answer and sent nothing."""
+        asked = self._asked
+        return now - asked if asked is not None else 0.0
+
+    # -- ends
+
+    def close(self, done: Callable[[], None]) -> None:
+        """Disconnect; ``done`` is called after the broker's answer, or the end of the socket."""
+        if not self.is_open or self._closed is not None:
+            self.drop()
+            done()
+            return
+        self._closed = done
+        self.subscriptions.clear()
+        self.ask("DISCONNECT", [], lambda _: self._disconnected())
+
+    def _disconnected(self) -> None:
+        done, self._closed = self._closed, None
+        self.drop()
+        self.answer_open(lambda doubt: ChannelLost("the socket was closed before the broker answered", in_doubt=doubt))
+        if done is not None:
+            done()
+
+    def drop(self) -> None:
+        """Close the socket at once; nobody is told."""
+        self.is_open = False
+        self._opened = None
+        self._stream.close()
+        self._sockets.members.discard(self)
+        self._sockets.dirty.discard(self)
+        self._unflushed.clear()
+
+    def _broken(self, error: BaseException) -> None:
+        self._sockets.guard(lambda: self._break(error))
+
+    def _break(self, error: BaseException) -> None:
+        if self._opened is not None:
+            self._fail(error)
+        elif self._closed is not None:
+            self._disconnected()
+        elif self._refusal is not None and time.monotonic() - self._refused < _ENDS:
+            self.drop()
+            self._ended(self._refusal)
+        else:
+            self._life.die(error)
+
+    def answer_open(self, error: Callable[[bool], BackendError]) -> None:
+        """Answer what has no receipt; ``error`` is told whether some of the frame was passed to the kernel."""
+        answers, self._answers = self._answers, {}
+        self._asked = None
+        for begins, answered in answers.values():
+            answered(error(self._stream.written > begins))

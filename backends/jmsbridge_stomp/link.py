@@ -1,0 +1,220 @@
+"""The SPI's Link: the sockets to one broker."""
+
+import itertools
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from jmsbridge.spi import (
+    Address,
+    BackendError,
+    ConnectFailed,
+    Endpoint,
+    LinkEvents,
+    LinkLost,
+    Native,
+    NotSupported,
+    SubscriptionRefused,
+    SubscriptionUnknown,
+)
+from jmsbridge.transport.network.link_life import Done
+from jmsbridge_stomp.channel import Channel
+from jmsbridge_stomp.connection.errors import Refusal, connect_error, refused
+from jmsbridge_stomp.connection.options import StompOptions
+from jmsbridge_stomp.connection.products import product_of
+from jmsbridge_stomp.connection.sockets import Sockets
+from jmsbridge_stomp.connection.stomp_socket import StompSocket
+from jmsbridge_stomp.facts import LinkFacts
+from jmsbridge_stomp.messages.wire import Encoder
+from jmsbridge_stomp.receiving.receiver import name_of
+from jmsbridge_stomp.sending.copier import Copier
+
+__all__ = ["Link", "open_link"]
+
+_numbers = itertools.count(1)
+
+
+def open_link(endpoint: Endpoint, options: StompOptions, events: LinkEvents) -> "Link":
+    """Connect and log in."""
+    link = Link(endpoint, options, events)
+    link.connect()
+    return link
+
+
+class Link:
+    """Its methods are for any thread."""
+
+    def __init__(self, endpoint: Endpoint, options: StompOptions, events: LinkEvents) -> None:
+        self.native: Native = Native.NONE
+        self.broker = "the broker"
+        self.endpoint = endpoint
+        self._options = options
+        self._events = events
+        self._sockets = Sockets(f"jmsbridge-stomp-{next(_numbers)}-io", endpoint, events, options.heartbeat)
+        self._life = self._sockets.life
+        self._sockets.when_lost.append(self._answer_all)
+        self._main = StompSocket(self._sockets, options, self._life.die)
+        self._channels: set[Channel] = set()
+        self._facts: LinkFacts | None = None
+        self._copier: Copier | None = None
+
+    # -- opening
+
+    def connect(self) -> None:
+        """Connect; if that fails, close the socket at once."""
+        self._life.is_private = True
+        deadline = time.monotonic() + self.endpoint.connect_timeout
+        try:
+            self._life.connect(lambda done: self._connect(deadline, done), deadline)
+        except BaseException as error:
+            self._life.close(lambda: self._life.die(LinkLost("the link was not opened")))
+            if isinstance(error, LinkLost):
+                raise ConnectFailed(f"{self.endpoint}: {error}") from error
+            raise
+        self._life.is_private = False
+        self._life.check()
+
+    def _connect(self, deadline: float, done: Done) -> None:
+        def opened(headers: dict[str, str] | None, error: BaseException | None) -> None:
+            try:
+                if error is None and headers is not None:
+                    self._learn(headers)
+            except ConnectFailed as unknown:
+                error = unknown
+                self._main.drop()
+            if error is None:
+                self._sockets.beat()
+                done(None, None)
+            elif not self._life.is_over:
+                made = error if isinstance(error, BackendError) else connect_error(error, self.endpoint)
+                self._life.refuse(made, done)
+
+        self._main.connect(self.endpoint.client_id, deadline, opened)
+
+    def _learn(self, headers: dict[str, str]) -> None:
+        product, self.broker = product_of(headers.get("server"), self.endpoint)
+        self._life.broker = self.broker
+        chosen = self._options.dead_letter_queue
+        dead_letters = product.dead_letters if chosen is None else chosen
+        self.native = product.native if dead_letters else product.native & ~Native.REJECT
+        sender = self.endpoint.client_id or str(uuid.uuid4())
+        native = self.native
+        self._facts = LinkFacts(
+            sockets=self._sockets,
+            main=self._main,
+            new_socket=self._new_socket,
+            product=product,
+            native=native,
+            encoder=Encoder(
+                product.dialect,
+                sender,
+                delays=Native.DELAY in native,
+                detects=Native.DUPLICATE_DETECTION in native,
+            ),
+            sender=sender,
+            client_id=self.endpoint.client_id,
+            dead_letters=dead_letters,
+            active=set(),
+            events=self._events,
+        )
+        self._copier = Copier(self._facts)
+
+    def _new_socket(self, ended: Callable[[Refusal], None]) -> StompSocket:
+        return StompSocket(self._sockets, self._options, ended)
+
+    # -- verbs
+
+    def channel(self, transacted: bool) -> Channel:
+        """Make a channel; it connects its socket with its first send."""
+        self._life.check()
+        assert self._facts is not None
+        assert self._copier is not None
+        made = Channel(self._facts, self._copier, transacted, self._channels.discard)
+        self._channels.add(made)
+        return made
+
+    def declare(self, address: Address) -> Address:
+        """Not supported: ActiveMQ Classic would choose the name, Artemis has none over STOMP."""
+        self._life.check()
+        raise NotSupported(f"{self.broker} has no temporary destinations of a given name over STOMP ({address})")
+
+    def delete(self, address: Address) -> None:
+        """Not supported over STOMP."""
+        self._life.check()
+        raise NotSupported(f"{address} cannot be deleted over STOMP")
+
+    def unsubscribe(self, key: str, address: Address | None) -> None:
+        """Delete a durable subscription."""
+        self._life.check()
+        assert self._facts is not None
+        if self.endpoint.client_id is None:
+            raise SubscriptionUnknown(f"{self.broker} has no durable subscription without a client id: {key!r}")
+        if key in self._facts.active:
+            raise SubscriptionRefused(f"durable subscription {key!r} has a consumer; close that one first")
+        self._life.wait(lambda done: self._unsubscribe(key, done), f"unsubscribing {key!r}")
+
+    def _unsubscribe(self, key: str, done: Done) -> None:
+        """Ask on a socket that nobody else needs where a refusal ends it."""
+        assert self._facts is not None
+        product = self._facts.product
+        headers = [(name_of(product), key)]
+
+        def answered(error: Refusal | BackendError | None) -> None:
+            if isinstance(error, Refusal):
+                error = refused(error, f"unsubscribing {key!r}", self.broker, SubscriptionUnknown)
+            done(None, error)
+
+        if product.shares_socket:
+            self._main.ask("UNSUBSCRIBE", [("id", f"gone-{key}"), *headers], answered)
+            return
+        socket = self._new_socket(lambda _: None)
+
+        def opened(_: object, error: BaseException | None) -> None:
+            if isinstance(error, Refusal):
+                done(None, connect_error(error, self.endpoint))
+                return
+            if error is not None:
+                self._life.die(error)
+                return
+
+            def closing(error: Refusal | BackendError | None) -> None:
+                socket.close(lambda: None)
+                answered(error)
+
+            socket.ask("UNSUBSCRIBE", headers, closing)
+
+        socket.connect(self.endpoint.client_id, time.monotonic() + self.endpoint.connect_timeout, opened)
+
+    def close(self) -> None:
+        """Close every socket; idempotent."""
+        self._life.close(self._close)
+
+    def _close(self) -> None:
+        """End the channels, then the sockets. I/O thread."""
+        left = len(self._channels) + 1
+
+        def closed(*_: Any) -> None:
+            nonlocal left
+            left -= 1
+            if not left:
+                self._disconnect()
+
+        for channel in list(self._channels):
+            channel.finish(closed)
+        closed()
+
+    def _disconnect(self) -> None:
+        def ended() -> None:
+            self._life.thread.post(lambda: self._life.die(LinkLost("the link was closed")))
+
+        if self._copier is None:
+            ended()
+        else:
+            self._copier.close(lambda: self._main.close(ended))
+
+    def _answer_all(self) -> None:
+        for channel in list(self._channels):
+            channel.end()
+        if self._copier is not None:
+            self._copier.end()

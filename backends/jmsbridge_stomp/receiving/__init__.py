@@ -1,0 +1,3 @@
+"""The way of a message from the broker."""
+
+__all__: list[str] = []

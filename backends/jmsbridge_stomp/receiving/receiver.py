@@ -1,0 +1,88 @@
+"""One subscription of STOMP, from SUBSCRIBE to UNSUBSCRIBE, and what it has delivered. For the I/O thread."""
+
+import itertools
+from collections.abc import Callable, Iterator
+
+from jmsbridge.spi import BackendError, Envelope, Interest
+from jmsbridge_stomp.connection.errors import Refusal
+from jmsbridge_stomp.connection.products import Product
+from jmsbridge_stomp.connection.stomp_socket import StompSocket
+from jmsbridge_stomp.protocol.frames import Frame, header
+
+__all__ = ["Delivery", "Receiver", "name_of"]
+
+_BYTES: int = 2048  # of Artemis's window for each message of ours
+_LARGE: int = 1 << 26  # bytes of its window if settlements come late
+_MANY: int = 32_766  # messages of Classic's prefetch if settlements come late
+_numbers = itertools.count(1)
+
+
+class Delivery:
+    """A message that was delivered: the token of its arrival."""
+
+    __slots__ = ("ack", "envelope", "is_redelivered", "receiver")
+
+    def __init__(self, receiver: "Receiver", ack: bytes, envelope: Envelope, is_redelivered: bool) -> None:
+        self.receiver = receiver
+        self.ack = ack
+        self.envelope = envelope
+        self.is_redelivered = is_redelivered
+
+
+class Receiver:
+    """``deliveries`` are the unsettled messages, in order; ``returned`` those of them that go back to the broker."""
+
+    def __init__(self, socket: StompSocket, product: Product, interest: Interest) -> None:
+        self.socket = socket
+        self.deliveries: dict[Delivery, None] = {}
+        self.returned: set[Delivery] = set()
+        self._product = product
+        self._interest = interest
+        self._id = f"jb{next(_numbers)}"
+
+    def subscribe(
+        self, arrived: Callable[[Frame], None], answered: Callable[[Refusal | BackendError | None], None]
+    ) -> None:
+        """Begin; messages may arrive before the answer."""
+        self.socket.subscriptions[self._id] = arrived
+        self.socket.ask("SUBSCRIBE", self._headers(), answered)
+
+    def _headers(self) -> Iterator[tuple[str, str]]:
+        interest, dialect = self._interest, self._product.dialect
+        name, routing = dialect.destination(interest.address)
+        yield "id", self._id
+        yield "destination", name
+        yield "ack", "client-individual"
+        if routing:
+            yield "subscription-type", routing
+            window = _LARGE if interest.deferred else max(1, interest.window * _BYTES)
+            yield "consumer-window-size", str(window)
+        else:
+            yield "activemq.prefetchSize", str(_MANY if interest.deferred else max(1, interest.window))
+        if interest.key is not None:
+            yield name_of(self._product), interest.key
+
+    def delivered(self, frame: Frame, envelope: Envelope, is_redelivered: bool) -> Delivery:
+        """Note a message."""
+        made = Delivery(self, header("id", frame.headers.get("ack", "")), envelope, is_redelivered)
+        self.deliveries[made] = None
+        return made
+
+    def accept(self, delivery: Delivery, answered: Callable[[Refusal | BackendError | None], None] | None) -> bool:
+        """Acknowledge a message; false if it is settled already."""
+        if self.deliveries.pop(delivery, self) is self or delivery in self.returned:
+            return False
+        self.socket.acknowledge(delivery.ack, answered)
+        return True
+
+    def unsubscribe(self, done: Callable[[], None]) -> None:
+        """End; what is unsettled returns to the broker. What arrives from now on is ignored, and returns as well."""
+        self.socket.subscriptions.pop(self._id, None)
+        self.deliveries.clear()
+        self.returned.clear()
+        self.socket.ask("UNSUBSCRIBE", [("id", self._id)], lambda _: done())
+
+
+def name_of(product: Product) -> str:
+    """The header that names a durable subscription."""
+    return "durable-subscription-name" if product.dialect.routes else "activemq.subscriptionName"

@@ -1,0 +1,318 @@
+"""The SPI's Subscription: credit, drain and settlements on a subscription of STOMP, which may be replaced by another.
+
+STOMP cannot return a single message: only UNSUBSCRIBE returns what is unsettled, in its old order. So messages that are
+returned are kept until the receiver holds no others, and then all return at once; the next credit subscribes again.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from jmsbridge.spi import Arrival, BackendError, ChannelLost, Inbox, Interest, Native, Outcome, Ticket
+from jmsbridge.transport.deliveries.commands import Commands
+from jmsbridge.transport.deliveries.credit import CreditGate
+from jmsbridge.transport.deliveries.expiry import is_expired
+from jmsbridge.transport.network.link_life import Done
+from jmsbridge_stomp.connection.errors import Refusal, connect_error, refused
+from jmsbridge_stomp.connection.stomp_socket import StompSocket
+from jmsbridge_stomp.facts import LinkFacts
+from jmsbridge_stomp.messages.wire import Decoder
+from jmsbridge_stomp.protocol.frames import Frame
+from jmsbridge_stomp.receiving.dead_letters import SubscriptionDeadLetters
+from jmsbridge_stomp.receiving.receiver import Delivery, Receiver
+from jmsbridge_stomp.sending.copier import Copier
+
+__all__ = ["Sink", "Subscription"]
+
+
+class Sink(Protocol):
+    """What a subscription needs of its channel."""
+
+    def check(self) -> None:
+        """Raise if the channel is lost; any thread."""
+
+    def drop(self, subscription: "Subscription") -> None:
+        """Forget a subscription that has ended; I/O thread."""
+
+
+class Subscription:
+    """Made by the channel. All but the verbs belongs to the I/O thread."""
+
+    def __init__(self, facts: LinkFacts, copier: Copier, sink: Sink, interest: Interest, inbox: Inbox) -> None:
+        self.native: Native = facts.native | (Native.REJECT if interest.dead_letters else Native.NONE)
+        self._facts = facts
+        self._life = facts.sockets.life
+        self._sink = sink
+        self.interest = interest
+        self._decoder = Decoder(facts.product.dialect, interest.address)
+        self._commands = Commands(self._life, lambda: self._error)
+        self._gate = CreditGate(inbox, self._accept if interest.presettled else None, self._expire)
+        self._dead_letters = SubscriptionDeadLetters(facts, copier, interest, self._give_back)
+        self._receiver: Receiver | None = None
+        self._socket: StompSocket | None = None  # its own
+        self._attaching = False
+        self._when_attached: list[Done] = []
+        self._when_still: list[Callable[[], None]] = []  # what waits for an attempt to subscribe to end
+        self._error: BackendError | None = None
+        self._closed = False
+
+    # -- verbs, from any thread
+
+    def grant(self, count: int) -> None:
+        """Allow ``count`` more arrivals."""
+        self._sink.check()
+        self._commands.put(None, lambda: self._grant(count))
+
+    def settle(self, tokens: Sequence[Any], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1) -> None:
+        """Settle; the ticket of an acceptance is answered by the broker."""
+        if ticket is None:
+            self._sink.check()
+        self._commands.put(ticket, lambda: self._settle(tokens, outcome, ticket, failures))
+
+    def drain(self, ticket: Ticket) -> None:
+        """Take the credit to zero; what the broker has sent beyond it is held."""
+        self._commands.put(ticket, lambda: self._drain(ticket))
+
+    def close(self) -> None:
+        """End the flow; unsettled messages return to the broker."""
+        if self._closed:
+            return
+        self._life.wait_closing(self.finish, f"closing the consumer of {self.interest.address}")
+        self._closed = True  # last, so that an interrupted close can be repeated
+
+    # -- subscribing
+
+    def open(self, done: Done) -> None:
+        """Subscribe to a topic now; to a queue with the first credit, since messages are pushed at once."""
+        if self.interest.address.topic:
+            self._attach(done)
+        else:
+            done(None, None)
+
+    def _attach(self, done: Done) -> None:
+        self._when_attached.append(done)
+        if self._attaching:
+            return
+        self._attaching = True
+        if self._facts.product.shares_socket:
+            self._subscribe(self._facts.main)
+        elif self._socket is not None:
+            self._subscribe(self._socket)
+        else:
+            self._connect()
+
+    def _connect(self) -> None:
+        socket = self._socket = self._facts.new_socket(self._socket_ended)
+
+        def opened(headers: object, error: BaseException | None) -> None:
+            if error is None:
+                self._subscribe(socket)
+                return
+            self._socket = None
+            if isinstance(error, Refusal):
+                self._attached(connect_error(error, self._life.endpoint))
+            else:
+                self._life.die(error)
+
+        client_id = self._facts.client_id if self.interest.durable else None
+        socket.connect(client_id, time.monotonic() + self._life.endpoint.connect_timeout, opened)
+
+    def _subscribe(self, socket: StompSocket) -> None:
+        receiver = self._receiver = Receiver(socket, self._facts.product, self.interest)
+
+        def answered(error: Refusal | BackendError | None) -> None:
+            if error is not None:
+                self._receiver = None
+                what = f"consuming {self.interest.address}"
+                if isinstance(error, Refusal):
+                    error = refused(error, what, self._life.broker, BackendError)
+            self._attached(error)
+
+        receiver.subscribe(lambda frame: self._arrived(receiver, frame), answered)
+
+    def _attached(self, error: BackendError | None) -> None:
+        self._attaching = False
+        waiting, self._when_attached = self._when_attached, []
+        for done in waiting:
+            done(None, error)
+        self._still()
+
+    def _still(self) -> None:
+        tasks, self._when_still = self._when_still, []
+        for task in tasks:
+            task()
+
+    # -- credit
+
+    def _grant(self, count: int) -> None:
+        self._gate.credit += count
+        self._gate.hand_up()
+        if self._receiver is None and not self._attaching:
+            self._attach(self._attached_later)
+
+    def _attached_later(self, _: object, error: BackendError | None) -> None:
+        if error is not None and self._error is None:
+            self._lose(error)
+            if not self._life.is_over:
+                self._facts.events.subscription_lost(self, error)
+
+    def _drain(self, ticket: Ticket) -> None:
+        self._gate.credit = 0
+        ticket.succeed()
+
+    # -- arrivals
+
+    def _arrived(self, receiver: Receiver, frame: Frame) -> None:
+        inbound = self._decoder.decode(frame)
+        delivery = receiver.delivered(frame, inbound.envelope, inbound.redelivered)
+        if self.interest.no_local and inbound.sender == self._facts.sender:
+            receiver.accept(delivery, None)
+        elif is_expired(inbound.envelope):
+            self._expire(delivery)
+        else:
+            count = 2 if inbound.redelivered else 1
+            self._gate.held.append(Arrival(delivery, inbound.envelope, inbound.redelivered, count))
+            self._gate.hand_up()
+
+    def _accept(self, delivery: Delivery) -> None:
+        delivery.receiver.accept(delivery, None)
+
+    def _expire(self, delivery: Delivery) -> None:
+        """Move or drop an expired message instead of handing it over."""
+        if self.interest.expired:
+            self._dead_letters.expire(delivery, self.interest.expired)
+        else:
+            self._accept(delivery)
+
+    # -- outcomes
+
+    def _settle(self, tokens: Sequence[Delivery], outcome: Outcome, ticket: Ticket | None, failures: int) -> None:
+        if outcome is Outcome.REJECTED:
+            self._dead_letters.reject(tokens, failures, ticket)
+        elif outcome is Outcome.ACCEPTED:
+            answered = None if ticket is None else _Answers(ticket, len(tokens), self._life.broker)
+            for token in tokens:
+                if not token.receiver.accept(token, answered) and answered is not None:
+                    answered(None)  # it has expired, or was returned, and comes again
+            self._look_returned()
+        else:
+            for token in tokens:
+                self._keep_returned(token)
+            self._look_returned()
+            if ticket is not None:
+                ticket.succeed()
+
+    def _give_back(self, delivery: Delivery) -> None:
+        self._keep_returned(delivery)
+        self._facts.sockets.batch(self._look_returned)
+
+    def _keep_returned(self, delivery: Delivery) -> None:
+        receiver = delivery.receiver
+        if delivery in receiver.deliveries:
+            receiver.returned.add(delivery)
+
+    def _look_returned(self) -> None:
+        """Return what is to return, if the application holds nothing else; subscribe again for its credit."""
+        receiver = self._receiver
+        if receiver is None or not receiver.returned or self._attaching or self._error is not None:
+            return
+        address = self.interest.address
+        if (address.topic and not self.interest.durable) or not self._holds_only_returned(receiver):
+            return
+        self._gate.held.clear()
+        self._receiver = None
+        self._attaching = True
+
+        def returned() -> None:
+            self._attaching = False
+            if self._error is None and self._gate.credit > 0:
+                self._attach(self._attached_later)
+            self._still()
+
+        receiver.unsubscribe(returned)
+
+    def _holds_only_returned(self, receiver: Receiver) -> bool:
+        return len(receiver.deliveries) == len(receiver.returned) + len(self._gate.held)
+
+    # -- ends
+
+    def finish(self, done: Done) -> None:
+        """Return what is unsettled, and unsubscribe."""
+        if self._life.is_over:
+            done(None, None)
+        else:
+            self._dead_letters.when_idle(lambda: self._finish(done))
+
+    def _finish(self, done: Done) -> None:
+        if self._attaching:
+            self._when_still.append(lambda: self._finish(done))
+            return
+        receiver, self._receiver = self._receiver, None
+        socket, self._socket = self._socket, None
+        self._lose(ChannelLost("the consumer was closed"))
+
+        def ended() -> None:
+            self._sink.drop(self)
+            done(None, None)
+
+        def unsubscribed() -> None:
+            if socket is None:
+                ended()
+            else:
+                socket.close(ended)
+
+        if receiver is None:
+            unsubscribed()
+        else:
+            receiver.unsubscribe(unsubscribed)
+
+    def _socket_ended(self, refusal: Refusal) -> None:
+        """The broker refused a frame and ended this subscription's own socket."""
+        socket, self._socket = self._socket, None
+        if socket is None:
+            return
+        self._receiver = None
+        text = f"{self._life.broker} ended the consumer of {self.interest.address} ({refusal})"
+        socket.answer_open(lambda doubt: ChannelLost(text, in_doubt=doubt))
+        if self._attaching:
+            self._attached(refused(refusal, f"consuming {self.interest.address}", self._life.broker, BackendError))
+        elif self._error is None:
+            error = refused(refusal, text, self._life.broker, BackendError)
+            self._lose(error)
+            self._facts.events.subscription_lost(self, error)
+
+    def _lose(self, error: BackendError) -> None:
+        self._error = self._error or error
+        self._gate.held.clear()
+        self._gate.credit = 0
+
+    def end(self, error: BackendError) -> None:
+        """The channel or the link is lost."""
+        self._lose(error)
+        self._commands.refuse_all()
+        if self._attaching:
+            self._attached(error)
+
+
+class _Answers:
+    """Answers a ticket when so many receipts have come."""
+
+    def __init__(self, ticket: Ticket, count: int, broker: str) -> None:
+        self._ticket = ticket
+        self._left = count
+        self._broker = broker
+        self._error: BackendError | None = None
+        if not count:
+            ticket.succeed()
+
+    def __call__(self, error: Refusal | BackendError | None) -> None:
+        if isinstance(error, Refusal):
+            error = BackendError(f"{self._broker} refused an acknowledgement ({error})")
+        self._error = self._error or error
+        self._left -= 1
+        if self._left:
+            return
+        if self._error is None:
+            self._ticket.succeed()
+        else:
+            self._ticket.fail(self._error)

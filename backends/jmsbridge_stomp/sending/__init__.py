@@ -1,0 +1,3 @@
+"""The way of a message to the broker."""
+
+__all__: list[str] = []

@@ -1,0 +1,85 @@
+"""Sends copies of received messages, over a socket of its own. For the I/O thread."""
+
+from collections import deque
+from collections.abc import Callable
+
+from jmsbridge.spi import BackendError, Envelope, Ticket
+from jmsbridge.transport.deliveries.expiry import now_ms
+from jmsbridge.transport.network.link_life import DEADLINE
+from jmsbridge.transport.tickets import CallbackTicket
+from jmsbridge_stomp.facts import LinkFacts
+from jmsbridge_stomp.sending.outgoing import Outgoing
+from jmsbridge_stomp.sending.sender import Sender
+
+__all__ = ["Copier"]
+
+
+class Copier:
+    """One per link; its socket is connected for the first copy."""
+
+    def __init__(self, facts: LinkFacts) -> None:
+        self._facts = facts
+        self._life = facts.sockets.life
+        self._waiting: deque[Outgoing] = deque()
+        self._sender = self._new_sender()
+
+    def _new_sender(self) -> Sender:
+        return Sender(self._facts, self._work, self._lost)
+
+    def send(self, envelope: Envelope, ticket: Ticket) -> None:
+        """Send a message; without an answer within ``DEADLINE`` the ticket fails, and what was not written is dropped.
+
+        An answer that comes later is ignored.
+        """
+        is_answered = False
+
+        def answered(error: BackendError | None) -> None:
+            nonlocal is_answered
+            if is_answered:
+                return
+            is_answered = True
+            self._life.thread.cancel(timer)
+            if error is None:
+                ticket.succeed()
+            else:
+                ticket.fail(error)
+
+        def too_late() -> None:
+            in_doubt = outgoing not in self._waiting
+            if not in_doubt:
+                self._waiting.remove(outgoing)
+            text = f"{envelope.address}: no answer from {self._life.broker} within {DEADLINE:.3g} s"
+            answered(BackendError(text, in_doubt=in_doubt))
+
+        timer = self._life.thread.call_later(DEADLINE, too_late)
+        try:
+            data = self._facts.encoder.encode(envelope, now_ms())
+        except (BackendError, ValueError) as error:
+            answered(error if isinstance(error, BackendError) else BackendError(f"{envelope.address}: {error}"))
+            return
+        outgoing = Outgoing(f"a copy to {envelope.address}", data, CallbackTicket(answered))
+        self._waiting.append(outgoing)
+        self._work()
+
+    def _work(self) -> None:
+        while self._waiting and self._sender.socket is not None:
+            self._sender.write(self._waiting.popleft())
+
+    def _lost(self, error: BackendError) -> None:
+        self._sender.end(lambda _: error)
+        self._sender = self._new_sender()
+        self._fail_waiting(error)
+
+    def _fail_waiting(self, error: BackendError) -> None:
+        waiting, self._waiting = self._waiting, deque()
+        for outgoing in waiting:
+            outgoing.fail(error)
+
+    def close(self, done: Callable[[], None]) -> None:
+        """Disconnect."""
+        self._sender.close(done)
+
+    def end(self) -> None:
+        """The link is lost."""
+        self._sender.end(lambda doubt: self._life.lost_late() if doubt else self._life.lost_early())
+        self._fail_waiting(self._life.lost_early())

@@ -1,0 +1,157 @@
+"""Writes messages over a socket of its own, which is connected for the first of them. For the I/O thread.
+
+So a refused message, which ends the socket on Artemis, costs no other channel anything, and a broker that reads no
+messages for a while still reads acknowledgements.
+"""
+
+import time
+from collections.abc import Callable
+
+from jmsbridge.spi import BackendError, ChannelLost, SendRefused
+from jmsbridge_stomp.connection.errors import Refusal, connect_error, refused
+from jmsbridge_stomp.connection.stomp_socket import Answered, StompSocket
+from jmsbridge_stomp.facts import LinkFacts
+from jmsbridge_stomp.sending.outgoing import Outgoing
+
+__all__ = ["Sender"]
+
+_MOST = 10_000  # unanswered messages
+
+
+class Sender:
+    """``ready`` is called when more can be written; ``lost`` gets the error if messages without an answer were lost."""
+
+    def __init__(self, facts: LinkFacts, ready: Callable[[], None], lost: Callable[[BackendError], None]) -> None:
+        self.refusal: Refusal | None = None
+        """With what the broker ended the socket since this was last set to None."""
+        self._facts = facts
+        self._life = facts.sockets.life
+        self._ready = ready
+        self._lost = lost
+        self._socket: StompSocket | None = None
+        self._when_idle: list[Callable[[], None]] = []
+        self._ended = False
+
+    @property
+    def socket(self) -> StompSocket | None:
+        """The socket, if it can take a message now; else ``ready`` is called later. Connects at first."""
+        socket = self._socket
+        if socket is None:
+            if not self._ended:
+                self._connect()
+            return None
+        if not socket.is_open or socket.owed >= _MOST or not socket.has_room:
+            return None
+        return socket
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a socket to the broker."""
+        return self._socket is not None and self._socket.is_open
+
+    def _connect(self) -> None:
+        socket = self._socket = self._facts.new_socket(self._socket_ended)
+        socket.when_emptied.append(self._ready)
+
+        def opened(headers: object, error: BaseException | None) -> None:
+            if self._socket is not socket:
+                socket.drop()
+            elif error is None:
+                self._ready()
+            else:
+                self._socket = None
+                if isinstance(error, Refusal):
+                    self._lost(_as_lost(connect_error(error, self._life.endpoint)))
+                else:
+                    self._life.die(error)
+
+        socket.connect(None, time.monotonic() + self._life.endpoint.connect_timeout, opened)
+
+    def write(self, outgoing: Outgoing) -> None:
+        """Write a message, now that there is a socket."""
+        assert self._socket is not None
+        ticket = outgoing.ticket
+        if ticket is None:
+            self._socket.send(outgoing.data, None)
+            return
+
+        def answered(error: Refusal | BackendError | None) -> None:
+            if error is None:
+                ticket.succeed()
+            elif isinstance(error, Refusal):
+                ticket.fail(refused(error, outgoing.what, self._life.broker, SendRefused))
+            else:
+                ticket.fail(error)
+            self._look()
+
+        self._socket.send(outgoing.data, answered)
+
+    def ask(self, command: str, transaction: str, answered: Answered) -> None:
+        """Write a frame about a transaction."""
+        assert self._socket is not None
+
+        def heard(error: Refusal | BackendError | None) -> None:
+            answered(error)
+            self._look()
+
+        self._socket.ask(command, [("transaction", transaction)], heard)
+
+    def _look(self) -> None:
+        """An answer has come: there may be room, or nothing left to wait for."""
+        socket = self._socket
+        if socket is not None and socket.owed == _MOST - 1:
+            self._life.thread.post(self._ready)
+        if self.is_idle:
+            waiting, self._when_idle = self._when_idle, []
+            for task in waiting:
+                task()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether every message was answered."""
+        return self._socket is None or not self._socket.owed
+
+    def when_idle(self, task: Callable[[], None]) -> None:
+        """Call this once every message was answered."""
+        if self.is_idle:
+            task()
+        else:
+            self._when_idle.append(task)
+
+    # -- ends
+
+    def _socket_ended(self, refusal: Refusal) -> None:
+        """The broker refused a frame and ended the socket: what has no answer is in doubt."""
+        socket, self._socket = self._socket, None
+        self.refusal = refusal
+        text = f"{self._life.broker} ended a socket, because it refused a message ({refusal})"
+        if socket is not None and socket.owed:
+            socket.answer_open(lambda doubt: ChannelLost(text, in_doubt=doubt))
+            self._lost(ChannelLost(text))
+        else:
+            self._ready()
+        self._look()
+
+    def end(self, error: Callable[[bool], BackendError]) -> None:
+        """Answer everything: the channel or the link is lost; ``error`` is told whether the message was written."""
+        self._ended = True
+        socket, self._socket = self._socket, None
+        if socket is not None:
+            socket.answer_open(error)
+            socket.drop()
+        self._look()
+
+    def close(self, done: Callable[[], None]) -> None:
+        """Disconnect."""
+        self._ended = True
+        socket, self._socket = self._socket, None
+        if socket is None:
+            done()
+        else:
+            socket.close(done)
+
+
+def _as_lost(error: BackendError) -> ChannelLost:
+    made = ChannelLost(str(error))
+    made.__cause__ = error
+    return made
