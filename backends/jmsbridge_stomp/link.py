@@ -20,14 +20,14 @@ from jmsbridge.spi import (
 )
 from jmsbridge.transport.network.link_life import Done
 from jmsbridge_stomp.channel import Channel
-from jmsbridge_stomp.connection.errors import Refusal, connect_error, refused
+from jmsbridge_stomp.connection.errors import Refusal, connect_error
 from jmsbridge_stomp.connection.options import StompOptions
 from jmsbridge_stomp.connection.products import product_of
 from jmsbridge_stomp.connection.sockets import Sockets
 from jmsbridge_stomp.connection.stomp_socket import StompSocket
 from jmsbridge_stomp.facts import LinkFacts
 from jmsbridge_stomp.messages.wire import Encoder
-from jmsbridge_stomp.receiving.receiver import name_of
+from jmsbridge_stomp.receiving.unsubscribing import unsubscribe
 from jmsbridge_stomp.sending.copier import Copier
 
 __all__ = ["Link", "open_link"]
@@ -152,39 +152,8 @@ class Link:
             raise SubscriptionUnknown(f"{self.broker} has no durable subscription without a client id: {key!r}")
         if key in self._facts.active:
             raise SubscriptionRefused(f"durable subscription {key!r} has a consumer; close that one first")
-        self._life.wait(lambda done: self._unsubscribe(key, done), f"unsubscribing {key!r}")
-
-    def _unsubscribe(self, key: str, done: Done) -> None:
-        """Ask on a socket that nobody else needs where a refusal ends it."""
-        assert self._facts is not None
-        product = self._facts.product
-        headers = [(name_of(product), key)]
-
-        def answered(error: Refusal | BackendError | None) -> None:
-            if isinstance(error, Refusal):
-                error = refused(error, f"unsubscribing {key!r}", self.broker, SubscriptionUnknown)
-            done(None, error)
-
-        if product.shares_socket:
-            self._main.ask("UNSUBSCRIBE", [("id", f"gone-{key}"), *headers], answered)
-            return
-        socket = self._new_socket(lambda _: None)
-
-        def opened(_: object, error: BaseException | None) -> None:
-            if isinstance(error, Refusal):
-                done(None, connect_error(error, self.endpoint))
-                return
-            if error is not None:
-                self._life.die(error)
-                return
-
-            def closing(error: Refusal | BackendError | None) -> None:
-                socket.close(lambda: None)
-                answered(error)
-
-            socket.ask("UNSUBSCRIBE", headers, closing)
-
-        socket.connect(self.endpoint.client_id, time.monotonic() + self.endpoint.connect_timeout, opened)
+        facts = self._facts
+        self._life.wait(lambda done: unsubscribe(facts, key, done), f"unsubscribing {key!r}")
 
     def close(self) -> None:
         """Close every socket; idempotent."""

@@ -1,5 +1,6 @@
 """ERROR frames and failed connections as errors of the SPI; each names the broker and a remedy."""
 
+import re
 from typing import Final
 
 from jmsbridge.spi import (
@@ -20,6 +21,7 @@ from jmsbridge_stomp.protocol.parsing import Malformed
 
 __all__ = ["Refusal", "connect_error", "loss", "refused"]
 
+_CONTENT: Final = re.compile(r"\bCoreMessage\[.*", re.DOTALL)
 _TLS_PORT: Final = 61612
 _NOT_ALLOWED: Final = ("not authorized", "does not have permission", "amq229213", "amq229032", "securityexception")
 _BAD_LOGIN: Final = ("user name [", "password is invalid", "amq229031", "authentication", "login", "unable to validate")
@@ -33,6 +35,7 @@ class Refusal(Exception):
         lines = frame.body.decode("utf-8", "replace").strip().splitlines()
         first = lines[0].strip() if lines else ""
         text = said if not first or first in said else f"{said}: {first}" if said else first
+        text = _CONTENT.sub("", text).strip()  # Artemis repeats the whole message
         super().__init__(text[:500] or "the broker gave no reason")
         self.receipt = frame.headers.get("receipt-id")
 

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from jmsbridge.spi import BackendError, Envelope, Interest
 from jmsbridge_stomp.connection.errors import Refusal
@@ -11,9 +12,10 @@ from jmsbridge_stomp.protocol.frames import Frame, header
 
 __all__ = ["Delivery", "Receiver", "name_of"]
 
-_BYTES: int = 2048  # of Artemis's window for each message of ours
-_LARGE: int = 1 << 26  # bytes of its window if settlements come late
-_MANY: int = 32_766  # messages of Classic's prefetch if settlements come late
+_BYTES: Final = 640  # of Artemis's window for each message; one of ours has at least so many there
+_FEW: Final = 16  # up to so many messages are taken one at a time
+_LARGE: Final = 1 << 26  # bytes of its window if settlements come late
+_MANY: Final = 32_766  # messages of Classic's prefetch if settlements come late
 _numbers = itertools.count(1)
 
 
@@ -55,12 +57,13 @@ class Receiver:
         yield "ack", "client-individual"
         if routing:
             yield "subscription-type", routing
-            window = _LARGE if interest.deferred else max(1, interest.window * _BYTES)
-            yield "consumer-window-size", str(window)
+            yield "consumer-window-size", str(_window(interest))
         else:
             yield "activemq.prefetchSize", str(_MANY if interest.deferred else max(1, interest.window))
         if interest.key is not None:
             yield name_of(self._product), interest.key
+            if not routing and (interest.selector or interest.no_local):
+                yield "selector", _definition(interest)
 
     def delivered(self, frame: Frame, envelope: Envelope, is_redelivered: bool) -> Delivery:
         """Note a message."""
@@ -81,6 +84,22 @@ class Receiver:
         self.deliveries.clear()
         self.returned.clear()
         self.socket.ask("UNSUBSCRIBE", [("id", self._id)], lambda _: done())
+
+
+def _window(interest: Interest) -> int:
+    """Bytes of Artemis's window: 1 for one message at a time, which keeps a small prefetch exactly."""
+    if interest.deferred:
+        return _LARGE
+    return 1 if interest.window <= _FEW else interest.window * _BYTES
+
+
+def _definition(interest: Interest) -> str:
+    """A selector that every message matches, since none has that property.
+
+    ActiveMQ Classic begins a durable subscription afresh when its selector changes; the client evaluates the real one.
+    """
+    wanted = f"{int(interest.no_local)} {interest.selector or ''}".replace("'", "''")
+    return f"jb_definition IS NULL OR jb_definition = '{wanted}'"
 
 
 def name_of(product: Product) -> str:

@@ -24,6 +24,8 @@ from jmsbridge_stomp.sending.copier import Copier
 
 __all__ = ["Sink", "Subscription"]
 
+_FRESH = 0.05  # seconds after SUBSCRIBE in which its first messages may still come
+
 
 class Sink(Protocol):
     """What a subscription needs of its channel."""
@@ -51,6 +53,8 @@ class Subscription:
         self._receiver: Receiver | None = None
         self._socket: StompSocket | None = None  # its own
         self._attaching = False
+        self._fresh_until = 0.0
+        self._draining: list[Ticket] = []
         self._when_attached: list[Done] = []
         self._when_still: list[Callable[[], None]] = []  # what waits for an attempt to subscribe to end
         self._error: BackendError | None = None
@@ -132,6 +136,7 @@ class Subscription:
 
     def _attached(self, error: BackendError | None) -> None:
         self._attaching = False
+        self._fresh_until = time.monotonic() + _FRESH
         waiting, self._when_attached = self._when_attached, []
         for done in waiting:
             done(None, error)
@@ -157,7 +162,26 @@ class Subscription:
                 self._facts.events.subscription_lost(self, error)
 
     def _drain(self, ticket: Ticket) -> None:
+        """A new subscription first gets a moment for what is there: its receipt comes before the messages."""
+        rest = self._fresh_until - time.monotonic()
+        if self._error is not None:
+            ticket.fail(self._error)
+        elif self._attaching:
+            self._when_still.append(lambda: self._drain(ticket))
+        elif rest > 0 and self._gate.credit > 0:
+            self._draining.append(ticket)
+            self._life.thread.call_later(rest, lambda: self._drain_late(ticket))
+        else:
+            self._end_credit(ticket)
+
+    def _drain_late(self, ticket: Ticket) -> None:
+        if ticket in self._draining:
+            self._draining.remove(ticket)
+            self._end_credit(ticket)
+
+    def _end_credit(self, ticket: Ticket) -> None:
         self._gate.credit = 0
+        self._look_returned()
         ticket.succeed()
 
     # -- arrivals
@@ -212,13 +236,15 @@ class Subscription:
             receiver.returned.add(delivery)
 
     def _look_returned(self) -> None:
-        """Return what is to return, if the application holds nothing else; subscribe again for its credit."""
+        """Return what is to return, if the application holds nothing else; the next credit subscribes again."""
         receiver = self._receiver
-        if receiver is None or not receiver.returned or self._attaching or self._error is not None:
+        if receiver is None or self._attaching or self._error is not None:
             return
         address = self.interest.address
         if (address.topic and not self.interest.durable) or not self._holds_only_returned(receiver):
             return
+        if not receiver.returned and (self.interest.window or self._gate.credit > 0):
+            return  # with a window of 0, nothing is kept that was not asked for
         self._gate.held.clear()
         self._receiver = None
         self._attaching = True
@@ -285,6 +311,9 @@ class Subscription:
         self._error = self._error or error
         self._gate.held.clear()
         self._gate.credit = 0
+        draining, self._draining = self._draining, []
+        for ticket in draining:
+            ticket.fail(self._error)
 
     def end(self, error: BackendError) -> None:
         """The channel or the link is lost."""
