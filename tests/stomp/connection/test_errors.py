@@ -34,7 +34,7 @@ def _refusal(said: str, body: str = "") -> Refusal:
 @pytest.mark.parametrize(
     ("server", "dialect", "name"),
     [
-        ("ActiveMQ-Artemis/2.56.0 ActiveMQ Artemis Messaging Engine", ARTEMIS, "Artemis 2.56.0"),
+        ("ActiveMQ-Artemis/2.56.0 and more words", ARTEMIS, "Artemis 2.56.0"),
         ("ActiveMQ/6.3.1", CLASSIC, "ActiveMQ Classic 6.3.1"),
         ("ActiveMQ/6.1.3", OLD_CLASSIC, "ActiveMQ Classic 6.1.3"),
         ("ActiveMQ/5.19.0", CLASSIC, "ActiveMQ Classic 5.19.0"),

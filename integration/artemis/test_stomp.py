@@ -1,0 +1,62 @@
+"""What a refused frame costs over STOMP: Artemis ends the socket with every ERROR."""
+
+import pytest
+
+from integration.lab.broker import Broker
+from integration.stomp.opening import check_tls, new_queue, open_link
+from jmsbridge.spi import Address, ConnectFailed, Outcome, SendRefused
+from jmsbridge.testing.harness import LinkLog
+from jmsbridge.testing.suite.contract.support import Answer, envelope, send, send_texts_to, settle, subscribe
+
+pytestmark = pytest.mark.broker("artemis")
+
+GUARDED = Address("activemq.management")
+"""What a guest may not send to."""
+
+
+def test_a_refused_send_costs_no_other_session_anything(artemis: Broker) -> None:
+    """The channel connects another socket, and all else goes on."""
+    log, name = LinkLog(), new_queue()
+    link = open_link(artemis, log)
+    send_texts_to(link, name, "held")
+    channel, other = link.channel(False), link.channel(False)
+    subscription, box = subscribe(other, name, 5)
+    box.wait(1)
+    for text in ("first", "second"):
+        answer = Answer()
+        channel.send(envelope(GUARDED), answer)
+        error = answer.outcome()
+        assert type(error) is SendRefused  # the broker does not say that a right is missing
+        assert not error.in_doubt
+        assert "CoreMessage" not in str(error)  # the content of the message, which the broker repeats
+        send(channel, envelope(name, text))
+        send(other, envelope(name, text))
+    box.wait(5)
+    settle(subscription, box.tokens, Outcome.ACCEPTED)
+    assert (log.losses, log.channels, log.subscriptions) == ([], [], [])
+    link.close()
+
+
+def test_a_refused_send_rolls_its_transaction_back(artemis: Broker) -> None:
+    name = new_queue()
+    link = open_link(artemis, LinkLog())
+    channel = link.channel(True)
+    send(channel, envelope(name, "with"), envelope(GUARDED))
+    answer = Answer()
+    channel.commit(answer)
+    error = answer.outcome()
+    assert error is not None
+    assert not error.in_doubt
+    _, box = subscribe(link.channel(False), name, 5)
+    send_texts_to(link, name, "after")
+    assert box.wait(1)[0].envelope.body == "after"
+    link.close()
+
+
+def test_a_message_over_tls(artemis: Broker) -> None:
+    check_tls(artemis)
+
+
+def test_a_port_that_expects_tls_is_not_waited_for_longer_than_asked(artemis: Broker) -> None:
+    with pytest.raises(ConnectFailed):
+        open_link(artemis, LinkLog(), "stomps", connect_timeout=3.0)
