@@ -121,7 +121,9 @@ class Link:
         self._copier = Copier(self._facts)
 
     def _new_socket(self, ended: Callable[[Refusal], None]) -> StompSocket:
-        return StompSocket(self._sockets, self._options, ended)
+        made = StompSocket(self._sockets, self._options, ended)
+        made.ends_with_errors = self._facts is not None and not self._facts.product.shares_socket
+        return made
 
     # -- verbs
 

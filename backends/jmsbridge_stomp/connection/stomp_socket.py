@@ -42,6 +42,8 @@ class StompSocket:
         self.when_emptied: list[Callable[[], None]] = []
         """Called when a full socket takes bytes again."""
         self.is_open = False
+        self.ends_with_errors = False
+        """Whether the broker ends the socket with every ERROR, so that nothing more is to be written after one."""
         self._sockets = sockets
         self._life = sockets.life
         self._options = options
@@ -227,8 +229,22 @@ class StompSocket:
             self._fail(refusal)
             return
         self._refusal, self._refused = refusal, time.monotonic()
+        if self.ends_with_errors:
+            self._life.thread.call_later(_ENDS, self._end_refused)
         if refusal.receipt is None or not self._answer(refusal.receipt, refusal):
             log.warning("%s: the broker reports an error: %s", self._life.endpoint, refusal)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the broker is about to end it."""
+        return self.ends_with_errors and self._refusal is not None
+
+    def _end_refused(self) -> None:
+        """The broker should have ended the socket by now."""
+        refusal = self._refusal
+        if self.is_open and self._closed is None and refusal is not None:
+            self.drop()
+            self._ended(refusal)
 
     def _answer(self, receipt: str, answer: Refusal | None) -> bool:
         found = self._answers.pop(receipt, None)

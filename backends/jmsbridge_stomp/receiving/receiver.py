@@ -12,8 +12,7 @@ from jmsbridge_stomp.protocol.frames import Frame, header
 
 __all__ = ["Delivery", "Receiver", "name_of"]
 
-_BYTES: Final = 640  # of Artemis's window for each message; one of ours has at least so many there
-_FEW: Final = 16  # up to so many messages are taken one at a time
+_BYTES: Final = 2048  # of Artemis's window for each message
 _LARGE: Final = 1 << 26  # bytes of its window if settlements come late
 _MANY: Final = 32_766  # messages of Classic's prefetch if settlements come late
 _numbers = itertools.count(1)
@@ -32,14 +31,18 @@ class Delivery:
 
 
 class Receiver:
-    """``deliveries`` are the unsettled messages, in order; ``returned`` those of them that go back to the broker."""
+    """``deliveries`` are the unsettled messages, in order; ``returned`` those of them that go back to the broker.
 
-    def __init__(self, socket: StompSocket, product: Product, interest: Interest) -> None:
+    ``credit`` is what was granted so far, which is served even if it is more than the window.
+    """
+
+    def __init__(self, socket: StompSocket, product: Product, interest: Interest, credit: int) -> None:
         self.socket = socket
         self.deliveries: dict[Delivery, None] = {}
         self.returned: set[Delivery] = set()
         self._product = product
         self._interest = interest
+        self._most = max(interest.window, credit) if interest.window else 0
         self._id = f"jb{next(_numbers)}"
 
     def subscribe(
@@ -57,9 +60,9 @@ class Receiver:
         yield "ack", "client-individual"
         if routing:
             yield "subscription-type", routing
-            yield "consumer-window-size", str(_window(interest))
+            yield "consumer-window-size", str(_LARGE if interest.deferred else self._most * _BYTES if self._most else 1)
         else:
-            yield "activemq.prefetchSize", str(_MANY if interest.deferred else max(1, interest.window))
+            yield "activemq.prefetchSize", str(_MANY if interest.deferred else max(1, self._most))
         if interest.key is not None:
             yield name_of(self._product), interest.key
             if not routing and (interest.selector or interest.no_local):
@@ -84,13 +87,6 @@ class Receiver:
         self.deliveries.clear()
         self.returned.clear()
         self.socket.ask("UNSUBSCRIBE", [("id", self._id)], lambda _: done())
-
-
-def _window(interest: Interest) -> int:
-    """Bytes of Artemis's window: 1 for one message at a time, which keeps a small prefetch exactly."""
-    if interest.deferred:
-        return _LARGE
-    return 1 if interest.window <= _FEW else interest.window * _BYTES
 
 
 def _definition(interest: Interest) -> str:

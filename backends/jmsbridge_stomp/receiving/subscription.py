@@ -122,7 +122,7 @@ class Subscription:
         socket.connect(client_id, time.monotonic() + self._life.endpoint.connect_timeout, opened)
 
     def _subscribe(self, socket: StompSocket) -> None:
-        receiver = self._receiver = Receiver(socket, self._facts.product, self.interest)
+        receiver = self._receiver = Receiver(socket, self._facts.product, self.interest, self._gate.credit)
 
         def answered(error: Refusal | BackendError | None) -> None:
             if error is not None:

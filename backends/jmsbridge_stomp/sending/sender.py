@@ -40,14 +40,14 @@ class Sender:
             if not self._ended:
                 self._connect()
             return None
-        if not socket.is_open or socket.owed >= _MOST or not socket.has_room:
+        if not socket.is_open or socket.is_refused or socket.owed >= _MOST or not socket.has_room:
             return None
         return socket
 
     @property
     def is_connected(self) -> bool:
         """Whether there is a socket to the broker."""
-        return self._socket is not None and self._socket.is_open
+        return self._socket is not None and self._socket.is_open and not self._socket.is_refused
 
     def _connect(self) -> None:
         socket = self._socket = self._facts.new_socket(self._socket_ended)
