@@ -62,6 +62,8 @@ _IDS = Miss("the broker gives a message without id one that its sender does not 
 _LATE = Miss("the broker publishes a delayed message on its topic when it is due, for Qpid JMS, too")
 _COMMIT = Miss("the broker counts the delay of a message in a transaction from the commit, for Qpid JMS, too")
 _EXPIRES = Miss("the broker moves what expires to its own queue, not to the consumer's")
+_AHEAD = Miss("over STOMP, a prefetch is bytes on Artemis, and not kept where settlements come late")
+_SAME = Miss("over STOMP, the broker keeps the selector and topic with which a durable subscription began")
 
 TARGETS = (
     Target(
@@ -104,8 +106,27 @@ TARGETS = (
         },
         long=True,
     ),
-    Target("activemq-stomp", "activemq", scheme="stomp"),
-    Target("artemis-stomp", "artemis", scheme="stomp"),
+    Target(
+        "activemq-stomp",
+        "activemq",
+        scheme="stomp",
+        misses={
+            "test_modes_delivery_mode_default_and_header": _APART,
+            "test_order_persistent_overtakes_nothing": _APART,
+            "test_recv_prefetch_bounds_what_a_consumer_holds": _AHEAD,
+        },
+    ),
+    Target(
+        "artemis-stomp",
+        "artemis",
+        scheme="stomp",
+        misses={
+            "test_ack_prefetch_bounds_one_consumer": _AHEAD,
+            "test_dur_change_while_inactive_starts_afresh": _SAME,
+            "test_dur_wider_selector_brings_nothing_back": _SAME,
+            "test_recv_prefetch_bounds_what_a_consumer_holds": _AHEAD,
+        },
+    ),
     Target("rabbitmq", "rabbitmq"),
     Target("rabbitmq-amqp", "rabbitmq", scheme="amqp", module="proton", long=True),
     Target("rabbitmq-quorum", "rabbitmq", {"queue_type": "quorum"}, long=True),

@@ -24,7 +24,7 @@ from jmsbridge_stomp.sending.copier import Copier
 
 __all__ = ["Sink", "Subscription"]
 
-_FRESH = 0.05  # seconds after SUBSCRIBE in which its first messages may still come
+_FRESH = 0.05  # seconds after SUBSCRIBE, or a message, in which the next one may still come
 
 
 class Sink(Protocol):
@@ -162,7 +162,7 @@ class Subscription:
                 self._facts.events.subscription_lost(self, error)
 
     def _drain(self, ticket: Ticket) -> None:
-        """A new subscription first gets a moment for what is there: its receipt comes before the messages."""
+        """What is there first gets a moment to arrive: a receipt of the broker comes before messages that are there."""
         rest = self._fresh_until - time.monotonic()
         if self._error is not None:
             ticket.fail(self._error)
@@ -177,7 +177,7 @@ class Subscription:
     def _drain_late(self, ticket: Ticket) -> None:
         if ticket in self._draining:
             self._draining.remove(ticket)
-            self._end_credit(ticket)
+            self._drain(ticket)
 
     def _end_credit(self, ticket: Ticket) -> None:
         self._gate.credit = 0
@@ -188,6 +188,7 @@ class Subscription:
 
     def _arrived(self, receiver: Receiver, frame: Frame) -> None:
         inbound = self._decoder.decode(frame)
+        self._fresh_until = time.monotonic() + _FRESH
         delivery = receiver.delivered(frame, inbound.envelope, inbound.redelivered)
         if self.interest.no_local and inbound.sender == self._facts.sender:
             receiver.accept(delivery, None)
