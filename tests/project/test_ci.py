@@ -50,12 +50,12 @@ def test_brokers_are_fetched_beside_the_check_and_before_the_tests(tmp_path: Pat
     assert log[:2] == ["venv", "end of venv"]
     assert sorted(log[2:4]) == ["brokers", "check"]
     assert log[4:7] == ["end of check", "end of brokers", "test-pythons"]
-    assert [each for each in log[7:] if not each.startswith("end")] == ["test", "test-brokers"]
+    assert [each for each in log[7:] if not each.startswith("end")] == ["test", "test-brokers", "test-spark"]
     assert ran.stdout.count("output of brokers") == 1
-    assert ran.stdout.splitlines()[-1] == "output of test-brokers"
+    assert ran.stdout.splitlines()[-1] == "output of test-spark"
 
 
-@pytest.mark.parametrize("failing", ["venv", "check", "brokers", "test-pythons", "test", "test-brokers"])
+@pytest.mark.parametrize("failing", ["venv", "check", "brokers", "test-pythons", "test", "test-brokers", "test-spark"])
 def test_a_target_that_fails_is_shown_and_ends_the_run(tmp_path: Path, failing: str) -> None:
     ran, log = run(tmp_path, failing)
     assert ran.returncode != 0
