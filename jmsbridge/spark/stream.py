@@ -74,21 +74,22 @@ class JmsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._wait_available(drain, lanes)
         else:
             drain.wait_news(lanes, time.monotonic() + self._options.receive_timeout)
+        written = {lane.number: lane.end for lane in journal.lanes}
         end = self._admitted(journal, lanes, limit)
-        if end == lanes or self._waits_for_more(lanes, end):
+        if end == lanes or self._waits_for_more(lanes, end, written):
             return begin
         self._batched = time.monotonic()
         drain.advance(end)
         return self._offset(end)
 
-    def _waits_for_more(self, start: dict[int, int], end: dict[int, int]) -> bool:
+    def _waits_for_more(self, start: dict[int, int], end: dict[int, int], written: dict[int, int]) -> bool:
         """Whether a batch is smaller than ``minMessagesPerTrigger``, but neither cut by a limit nor late."""
         if self._batched is None:
             self._batched = time.monotonic()
         options = self._options
         if self._available_now or sum(end.values()) - sum(start.values()) >= options.min_messages_per_trigger:
             return False
-        is_cut = any(lane.end > end[lane.number] for lane in self._journal().lanes)
+        is_cut = any(last > end[number] for number, last in written.items())
         return not is_cut and time.monotonic() - self._batched < options.max_trigger_delay
 
     def _wait_available(self, drain: Drain, lanes: dict[int, int]) -> None:

@@ -11,11 +11,11 @@ from jmsbridge_rabbitmq.broker.capabilities import NATIVE
 from tests.suites.layered.harness import EmbeddedHarness
 from tests.suites.masked.masked import LATE, LEAST, ORDERED, MaskedBackend
 
-_MASKS: Final = {"masked": NATIVE, "barest": LEAST, "late": LATE, "ordered": ORDERED}
+_MASKS: Final = {"masked": NATIVE, "barest": LEAST, "late": LATE, "sendtx": ORDERED}
 """What is left: of RabbitMQ; the fewest possible; all but FAIL; all but FAIL, with transactions of sends only."""
 
 _SUBJECTS: Final = {"late": {"contract", "receiving", "closing", "faults", "transactions"}}
-_SUBJECTS["ordered"] = {"contract", "faults", "transactions", "sending"}
+_SUBJECTS["sendtx"] = {"contract", "faults", "transactions", "sending"}
 """The subjects that run not only in long runs; all of them, if not named."""
 
 for _name, _native in _MASKS.items():
