@@ -13,7 +13,7 @@ from tests.rabbitmq.messages.losses import listed_losses
 Connect = Callable[..., jmsbridge.Connection]
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row.broker == "rabbitmq"], ids=lambda row: row.name)
+@pytest.mark.parametrize("row", [row for row in ROWS if row.python == "rabbitmq"], ids=lambda row: row.name)
 def test_each_loss_between_the_languages_is_met_by_a_message_of_the_matrix(row: Row) -> None:
     losses = listed_losses(row.options["dialect"])
     listed = {difference.reason for difference in row.differences}
