@@ -11,6 +11,7 @@ from jmsbridge.testing.suite.contract.support import (
     drain,
     envelope,
     fetch,
+    hold,
     peek,
     send,
     send_texts_to,
@@ -322,9 +323,7 @@ def test_contract_receive_presettled(harness: Harness) -> None:
     link = harness.open_link()
     send_texts_to(link, address, "a", "b")
     channel = link.channel(False)
-    subscription, box = subscribe(channel, address, 2, presettled=True)
-    box.wait(2)
-    drain(subscription)
+    subscription, _ = hold(channel, address, 2, presettled=True)
     subscription.close()
     channel.close()
     assert peek(link, address) == []

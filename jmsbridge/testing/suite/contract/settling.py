@@ -11,6 +11,7 @@ from jmsbridge.testing.suite.contract.support import (
     Answer,
     drain,
     fetch,
+    hold,
     peek,
     release_surplus,
     send_texts_to,
@@ -109,9 +110,7 @@ def test_contract_settle_released_is_unmarked(harness: Harness) -> None:
     link = harness.open_link()
     send_texts_to(link, address, "a", "b", "c")
     channel = link.channel(False)
-    subscription, box = subscribe(channel, address, 2)
-    box.wait(2)
-    drain(subscription)
+    subscription, box = hold(channel, address, 2)
     settle(subscription, box.tokens, Outcome.RELEASED)
     subscription.close()
     _, again = subscribe(channel, address, 3)
@@ -144,9 +143,7 @@ def test_contract_settle_failed_goes_to_others_at_once(harness: Harness) -> None
     link = harness.open_link()
     send_texts_to(link, address, "a", "b")
     channel = link.channel(False)
-    subscription, box = subscribe(channel, address, 2)
-    box.wait(2)
-    drain(subscription)
+    subscription, box = hold(channel, address, 2)
     _, other = subscribe(harness.open_link().channel(False), address, 1)
     settle(subscription, box.tokens[:1], Outcome.FAILED)
     arrival = other.wait(1)[0]
@@ -164,9 +161,7 @@ def test_contract_settle_returned_comes_back_after_close(harness: Harness, outco
     link = harness.open_link()
     send_texts_to(link, address, "a", "b", "c")
     channel = link.channel(False)
-    subscription, box = subscribe(channel, address, 2)
-    box.wait(2)
-    drain(subscription)
+    subscription, box = hold(channel, address, 2)
     settle(subscription, box.tokens[:1], outcome)
     settle(subscription, box.tokens[1:], Outcome.ACCEPTED)
     subscription.close()
@@ -234,9 +229,7 @@ def test_contract_settle_several_is_one_step(harness: Harness) -> None:
     link = harness.open_link()
     send_texts_to(link, address, *"abcdef")
     channel = link.channel(False)
-    subscription, box = subscribe(channel, address, 4)
-    box.wait(4)
-    drain(subscription)
+    subscription, box = hold(channel, address, 4)
     settle(subscription, box.tokens[1:], Outcome.RELEASED)
     settle(subscription, box.tokens[:1], Outcome.ACCEPTED)
     subscription.close()
@@ -251,9 +244,7 @@ def test_contract_settle_several_reach_a_waiting_consumer_in_order(harness: Harn
     address = harness.address()
     link = harness.open_link()
     send_texts_to(link, address, *"abcd")
-    subscription, box = subscribe(link.channel(False), address, 4)
-    box.wait(4)
-    drain(subscription)
+    subscription, box = hold(link.channel(False), address, 4)
     _, other = subscribe(link.channel(False), address, 4)
     settle(subscription, box.tokens, Outcome.RELEASED)
     subscription.close()
@@ -283,9 +274,7 @@ def test_contract_settle_channel_close_requeues(harness: Harness) -> None:
     link = harness.open_link()
     send_texts_to(link, address, "a")
     channel = link.channel(False)
-    subscription, box = subscribe(channel, address, 1)
-    box.wait(1)
-    drain(subscription)
+    hold(channel, address, 1)
     channel.close()
     assert fetch(link, address, 1) == ["a"]
 
@@ -298,9 +287,7 @@ def test_contract_settle_channel_close_marks(harness: Harness) -> None:
     link = harness.open_link()
     send_texts_to(link, address, "a")
     channel = link.channel(False)
-    subscription, box = subscribe(channel, address, 1)
-    box.wait(1)
-    drain(subscription)
+    hold(channel, address, 1)
     channel.close()
     _, again = subscribe(link.channel(False), address, 1)
     arrival = again.wait(1)[0]

@@ -20,6 +20,7 @@ __all__ = [
     "drain",
     "envelope",
     "fetch",
+    "hold",
     "left",
     "peek",
     "release_surplus",
@@ -159,6 +160,14 @@ def drain(subscription: Subscription) -> None:
     answer = Answer()
     subscription.drain(answer)
     answer.wait()
+
+
+def hold(channel: Channel, address: Address, count: int, **interest: Any) -> tuple[Subscription, Box]:
+    """Take ``count`` messages without settling them; the credit is used up."""
+    subscription, box = subscribe(channel, address, count, **interest)
+    box.wait(count)
+    drain(subscription)
+    return subscription, box
 
 
 def settle(subscription: Subscription, tokens: list[Any], outcome: Outcome, failures: int = 1) -> None:

@@ -11,6 +11,7 @@ from jmsbridge.testing.suite.contract.support import (
     drain,
     envelope,
     fetch,
+    hold,
     peek,
     send,
     send_texts_to,
@@ -88,9 +89,7 @@ def test_contract_tx_accepted_joins_only_with_transactions(harness: Harness) -> 
     link = harness.open_link()
     send_texts_to(link, address, "a")
     channel = link.channel(True)
-    subscription, box = subscribe(channel, address, 1, deferred=True)
-    box.wait(1)
-    drain(subscription)
+    subscription, box = hold(channel, address, 1, deferred=True)
     send(channel, envelope(replies, "re: a"))
     settle(subscription, box.tokens, Outcome.ACCEPTED)
     _rollback(channel)
@@ -130,9 +129,7 @@ def test_contract_tx_accepted_joins(harness: Harness) -> None:
     link = harness.open_link()
     send_texts_to(link, address, "a", "b")
     channel = link.channel(True)
-    subscription, box = subscribe(channel, address, 2, deferred=True)
-    box.wait(2)
-    drain(subscription)
+    subscription, box = hold(channel, address, 2, deferred=True)
     send(channel, envelope(replies, "re: a"))
     settle(subscription, box.tokens, Outcome.ACCEPTED)
     assert peek(link, replies) == []
@@ -151,9 +148,7 @@ def test_contract_tx_rollback_leaves_tokens_unsettled(harness: Harness) -> None:
     link = harness.open_link()
     send_texts_to(link, address, "a", "b")
     channel = link.channel(True)
-    subscription, box = subscribe(channel, address, 2, deferred=True)
-    box.wait(2)
-    drain(subscription)
+    subscription, box = hold(channel, address, 2, deferred=True)
     settle(subscription, box.tokens, Outcome.ACCEPTED)
     _rollback(channel)
     settle(subscription, box.tokens[:1], Outcome.ACCEPTED)
@@ -178,9 +173,7 @@ def test_contract_tx_refused_commit_leaves_tokens_unsettled(harness: Harness) ->
     gone = link.declare(Address(harness.name("temp"), temporary=True))
     send_texts_to(link, address, "a", "b")
     channel = link.channel(True)
-    subscription, box = subscribe(channel, address, 2, deferred=True)
-    box.wait(2)
-    drain(subscription)
+    subscription, box = hold(channel, address, 2, deferred=True)
     settle(subscription, box.tokens, Outcome.ACCEPTED)
     send(channel, envelope(replies, "re: a"), envelope(gone, "nowhere to go"))
     link.delete(gone)
@@ -212,9 +205,7 @@ def test_contract_tx_other_outcomes_take_effect_at_once(harness: Harness) -> Non
     link = harness.open_link()
     send_texts_to(link, address, "a")
     channel = link.channel(True)
-    subscription, box = subscribe(channel, address, 1, deferred=True)
-    box.wait(1)
-    drain(subscription)
+    subscription, box = hold(channel, address, 1, deferred=True)
     settle(subscription, box.tokens, Outcome.RELEASED)
     assert fetch(link, address, 1) == ["a"]
 
