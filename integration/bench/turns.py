@@ -6,6 +6,7 @@ import os
 import statistics
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -23,6 +24,7 @@ WINDOWS = 5
 _Way = Callable[[str], str]
 """From a URL to the one that is used: itself, or one through a proxy."""
 _PIECES = 4  # part of a window; only without delay, because each part would wait for the round trip again
+_PATIENCE = 180.0  # seconds for one part of a window; a connection may have stalled
 _ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -76,11 +78,14 @@ class _Program:
 
     def _line(self) -> str:
         assert self._process.stdout is not None
+        late = threading.Timer(_PATIENCE, self._process.kill)
+        late.start()
         line = self._process.stdout.readline().strip()
+        late.cancel()
         if not line:
             self.close()
             tail = self._output.read_text(errors="replace").strip()[-1500:]
-            raise RuntimeError(f"{self._name} has ended: {tail}")
+            raise RuntimeError(f"{self._name} has ended, or was silent for {_PATIENCE:.0f} s: {tail}")
         return line
 
     def close(self) -> None:
