@@ -49,6 +49,7 @@ class ByteStream:
         self._opened: Callable[[BaseException | None], None] | None = None
         self._tls: _Tls | None = None
         self._unwritten = bytearray()
+        self._room = memoryview(bytearray(_CHUNK))
         self._sent = 0  # bytes that the kernel has taken; with TLS those of its records
         self._watched = 0
 
@@ -210,7 +211,7 @@ class ByteStream:
         if connected is None:
             return
         try:
-            data = connected.recv(_CHUNK)
+            data = bytes(self._room[: connected.recv_into(self._room)])  # recv(_CHUNK) maps memory for each read
             if _QUICKACK is not None:  # some brokers write an answer in two parts and wait for our ACK in between
                 connected.setsockopt(socket.IPPROTO_TCP, _QUICKACK, 1)
         except BlockingIOError:
