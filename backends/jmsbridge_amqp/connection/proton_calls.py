@@ -56,8 +56,11 @@ class Calls(Protocol):
     def pump(self, collector: Any, links: Mapping[Hashable, Listener], control: Callable[[Any], None]) -> None:
         """Handle all events; those of opening and closing go to ``control`` as proton's objects."""
 
-    def send(self, link: Any, tag: bytes, data: bytes, txn: bytes | None, *, settled: bool) -> Hashable:
-        """Write one message, in a transaction if ``txn`` is given, and return its delivery."""
+    def send(self, link: Any, number: int, data: bytes, txn: bytes | None, *, settled: bool) -> Hashable:
+        """Write one message, in a transaction if ``txn`` is given, and return its delivery.
+
+        ``number`` is its tag: different for each unsettled delivery of the link.
+        """
 
     def outcome(self, delivery: Any) -> int:
         """The state that the broker gave a delivery; in a transaction the outcome in that state. 0 if none."""
@@ -107,6 +110,8 @@ class FastCalls:
         for name in _NAMES:
             getattr(self._lib, name)
         self._room = self._ffi.new("char[]", _ROOM)
+        self._number = self._ffi.new("uint64_t[1]")
+        self._tag = self._ffi.new("pn_bytes_t *", (8, self._ffi.cast("char *", self._number)))[0]
         self._sends = _Template(self._ffi, self._lib, accept=False)
         self._accepts = _Template(self._ffi, self._lib, accept=True)
 
@@ -138,14 +143,15 @@ class FastCalls:
                 control(collector.peek())
             pop(events)
 
-    def send(self, link: Any, tag: bytes, data: bytes, txn: bytes | None, *, settled: bool) -> Hashable:
+    def send(self, link: Any, number: int, data: bytes, txn: bytes | None, *, settled: bool) -> Hashable:
         """Write one message."""
-        lib, from_buffer = self._lib, self._ffi.from_buffer
-        made: Hashable = lib.pn_delivery(link, (len(tag), from_buffer(tag)))
+        lib = self._lib
+        self._number[0] = number
+        made: Hashable = lib.pn_delivery(link, self._tag)  # copies the tag
         if txn is not None:
             self._sends.put(made, txn)
             lib.pn_delivery_update(made, states.TRANSACTIONAL)
-        lib.pn_link_send(link, from_buffer(data), len(data))
+        lib.pn_link_send(link, data, len(data))
         lib.pn_link_advance(link)
         if settled:
             lib.pn_delivery_settle(made)
@@ -288,9 +294,9 @@ class PublicCalls:
                 control(event)
             collector.pop()
 
-    def send(self, link: Any, tag: bytes, data: bytes, txn: bytes | None, *, settled: bool) -> Hashable:
+    def send(self, link: Any, number: int, data: bytes, txn: bytes | None, *, settled: bool) -> Hashable:
         """Write one message."""
-        made: Hashable = link.delivery(tag)
+        made: Hashable = link.delivery(number.to_bytes(8, "big"))
         if txn is not None:
             _update_in(made, [txn])
         link.stream(data)

@@ -46,13 +46,13 @@ class Management:
         self._receiver: AmqpLink | None = None
         self._waiting: deque[bytes] = deque()
         self._unanswered: dict[str, Answered] = {}
-        self._tags = itertools.count(1)
+        self._numbers = itertools.count(1)
         self._splitter = Splitter()
         driver.when_lost.append(self._lost)
 
     def ask(self, method: str, path: str, body: dict[str, Any] | None, answered: Answered) -> None:
         """Send a request."""
-        request = str(next(self._tags))
+        request = str(next(self._numbers))
         fields = {_ID: string(request), _TO: string(path), _SUBJECT: string(method)}
         self._waiting.append(properties(fields | {_REPLY_TO: string("$me")}) + b"\x00\x53\x77" + encode(body))
         self._unanswered[request] = answered
@@ -89,8 +89,7 @@ class Management:
         """Write what waits for credit."""
         calls, sender = self._driver.calls, self._sender
         while self._waiting and sender is not None and sender.handle is not None and calls.credit(sender.handle) > 0:
-            tag = next(self._tags).to_bytes(8, "big")
-            calls.send(sender.handle, tag, self._waiting.popleft(), None, settled=True)
+            calls.send(sender.handle, next(self._numbers), self._waiting.popleft(), None, settled=True)
             self._driver.expect()
 
     def on_delivery(self, delivery: Any) -> None:

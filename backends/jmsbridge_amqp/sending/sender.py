@@ -42,7 +42,7 @@ class Sender:
         self._credit = 0
         self._seen = 0  # the input in which credit was last looked for before its outcomes
         self._link: AmqpLink | None = None
-        self._tags = itertools.count(1)
+        self._numbers = itertools.count(1)
         self._limit = 0
         self._when_idle: list[Callable[[], None]] = []
 
@@ -76,9 +76,8 @@ class Sender:
         driver, unit = self._driver, outgoing.unit
         outgoing.begins = driver.produced
         settled = outgoing.ticket is None and unit is None
-        tag = next(self._tags).to_bytes(8, "big")
         delivery = self._calls.send(
-            self._link.handle, tag, data, None if unit is None else unit.txn, settled=settled
+            self._link.handle, next(self._numbers), data, None if unit is None else unit.txn, settled=settled
         )  # fmt: skip
         self._credit -= 1
         driver.unflushed += len(data)

@@ -44,7 +44,7 @@ class Coordinator:
         self._calls = driver.calls
         self._waiting: deque[_Request] = deque()
         self._unanswered: dict[Hashable, _Request] = {}
-        self._tags = itertools.count(1)
+        self._numbers = itertools.count(1)
         self.capabilities: frozenset[str] = frozenset()
         made = session.proton.sender(link_name())
         made.source.address = made.name
@@ -105,8 +105,7 @@ class Coordinator:
         while handle is not None and self._waiting and self._calls.credit(handle) > 0:
             request = self._waiting.popleft()
             request.begins = self._driver.produced
-            tag = next(self._tags).to_bytes(8, "big")
-            delivery = self._calls.send(handle, tag, request.data, None, settled=False)
+            delivery = self._calls.send(handle, next(self._numbers), request.data, None, settled=False)
             self._unanswered[delivery] = request
             self._driver.expect()
 
