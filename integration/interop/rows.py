@@ -46,6 +46,8 @@ class Row:
     """Whether one language answers the other at a temporary topic."""
     java_temporary: tuple[str, ...] = ("queue", "topic")
     """The kinds of temporary destinations at which Java's client gets answers of Python on this broker."""
+    misses_delayed: bool = False
+    """Whether the broker may leave a message whose delay has ended to the next consumer, though one waits."""
     queue_address: str = ""
     """What AMQP 1.0 writes before the name of a queue, where the broker does not say so itself."""
     subscriptions: Literal["none", "own", "durable", "shared"] = "durable"
@@ -154,6 +156,7 @@ ROWS = (
         {"topic_prefix": "amq.topic/", **_GROUPS, **_DELAYS},
         (*QPID, *brokerj.QPID),
         module="proton",
+        misses_delayed=True,
         java_temporary=("queue",),
         subscriptions="shared",
     ),
