@@ -10,6 +10,7 @@ from jmsbridge.spi import (
     Inbox,
     Interest,
     Mode,
+    Native,
     NotSupported,
     SendCancelled,
     SendRefused,
@@ -103,7 +104,7 @@ class Channel:
     def _check_interest(self, interest: Interest) -> None:
         broker = self._life.broker
         self._facts.product.dialect.check(interest.address)
-        if interest.mode is Mode.BROWSE:
+        if interest.mode is Mode.BROWSE and Native.BROWSE not in self._facts.native:
             raise NotSupported(f"{broker} cannot be browsed over STOMP ({interest.address})")
         if interest.shared or (interest.key is not None and not interest.durable):
             raise NotSupported(f"{broker} has no shared subscriptions over STOMP ({interest.key!r})")

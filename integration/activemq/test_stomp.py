@@ -1,12 +1,12 @@
-"""What closes the connection to ActiveMQ Classic without a word over STOMP is not sent."""
+"""What ActiveMQ Classic does of its own way over STOMP: what closes the connection is not sent; browsers and drains."""
 
 import pytest
 
 from integration.lab.broker import Broker
 from integration.stomp.opening import check_tls, new_queue, open_link
-from jmsbridge.spi import Address, AddressRefused
+from jmsbridge.spi import Address, AddressRefused, Mode
 from jmsbridge.testing.harness import LinkLog
-from jmsbridge.testing.suite.contract.support import Answer, envelope, send, subscribe
+from jmsbridge.testing.suite.contract.support import Answer, drain, envelope, send, send_texts_to, subscribe
 
 pytestmark = pytest.mark.broker("activemq")
 
@@ -33,3 +33,32 @@ def test_more_than_a_header_takes_is_carried_all_the_same(activemq: Broker) -> N
 
 def test_a_message_over_tls(activemq: Broker) -> None:
     check_tls(activemq)
+
+
+def test_a_browser_shows_at_most_400_messages(activemq: Broker) -> None:
+    """``maxBrowsePageSize`` of the broker; its own clients see no more, either."""
+    link, name = open_link(activemq, LinkLog()), new_queue()
+    texts = [str(number) for number in range(420)]
+    send_texts_to(link, name, *texts)
+    subscription, box = subscribe(link.channel(False), name, 100, mode=Mode.BROWSE)
+    for _ in range(5):
+        drain(subscription)
+        subscription.grant(100)
+    assert box.bodies == texts[:400]
+    link.close()
+
+
+@pytest.mark.parametrize("window", [500, 1000])
+def test_a_drain_brings_more_than_the_broker_reads_at_a_time(activemq: Broker, window: int) -> None:
+    """The broker reads 200 messages from its store, then gives them to consumers, then reads on."""
+    link, name = open_link(activemq, LinkLog()), new_queue()
+    texts = [str(number) for number in range(450)]
+    send_texts_to(link, name, *texts)
+    for _ in range(3):
+        channel = link.channel(False)
+        subscription, box = subscribe(channel, name, window)
+        drain(subscription)
+        assert box.bodies == texts
+        subscription.close()
+        channel.close()
+    link.close()

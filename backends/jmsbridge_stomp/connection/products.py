@@ -40,7 +40,7 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
 
 _CLASSIC: Final = Product(
     dialect=CLASSIC,
-    native=_BOTH | Native.CLIENT_ID | Native.EXCLUSIVE_DURABLE,
+    native=_BOTH | Native.CLIENT_ID | Native.EXCLUSIVE_DURABLE | Native.BROWSE | Native.DRAIN,
     dead_letters="ActiveMQ.DLQ",
     shares_socket=True,
 )

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from jmsbridge.spi import BackendError, Envelope, Interest
+from jmsbridge.spi import BackendError, Envelope, Interest, Mode
 from jmsbridge_stomp.connection.errors import Refusal
 from jmsbridge_stomp.connection.products import Product
 from jmsbridge_stomp.connection.stomp_socket import StompSocket
@@ -33,7 +33,8 @@ class Delivery:
 class Receiver:
     """``deliveries`` are the unsettled messages, in order; ``returned`` those of them that go back to the broker.
 
-    ``credit`` is what was granted so far, which is served even if it is more than the window.
+    ``credit`` is what was granted so far, which is served even if it is more than the window. A browser has nothing to
+    settle: its messages remain in the queue.
     """
 
     def __init__(self, socket: StompSocket, product: Product, interest: Interest, credit: int) -> None:
@@ -42,6 +43,7 @@ class Receiver:
         self.returned: set[Delivery] = set()
         self._product = product
         self._interest = interest
+        self._browses = interest.mode is Mode.BROWSE
         self._most = max(interest.window, credit) if interest.window else 0
         self._id = f"jb{next(_numbers)}"
 
@@ -57,8 +59,10 @@ class Receiver:
         name, routing = dialect.destination(interest.address)
         yield "id", self._id
         yield "destination", name
-        yield "ack", "client-individual"
-        if routing:
+        yield "ack", "auto" if self._browses else "client-individual"
+        if self._browses:
+            yield "browser", "true"
+        elif routing:
             yield "subscription-type", routing
             yield "consumer-window-size", str(_LARGE if interest.deferred else self._most * _BYTES if self._most else 1)
         else:
@@ -71,8 +75,13 @@ class Receiver:
     def delivered(self, frame: Frame, envelope: Envelope, is_redelivered: bool) -> Delivery:
         """Note a message."""
         made = Delivery(self, header("id", frame.headers.get("ack", "")), envelope, is_redelivered)
-        self.deliveries[made] = None
+        if not self._browses:
+            self.deliveries[made] = None
         return made
+
+    def is_end(self, frame: Frame) -> bool:
+        """Whether this is no message, but says that a browser has shown all."""
+        return self._browses and frame.headers.get("browser") == "end"
 
     def accept(self, delivery: Delivery, answered: Callable[[Refusal | BackendError | None], None] | None) -> bool:
         """Acknowledge a message; false if it is settled already."""
