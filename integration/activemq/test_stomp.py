@@ -4,9 +4,19 @@ import pytest
 
 from integration.lab.broker import Broker
 from integration.stomp.opening import check_tls, new_queue, open_link
-from jmsbridge.spi import Address, AddressRefused, Mode
+from jmsbridge.spi import Address, AddressRefused, Channel, Mode, Outcome
 from jmsbridge.testing.harness import LinkLog
-from jmsbridge.testing.suite.contract.support import Answer, drain, envelope, send, send_texts_to, subscribe
+from jmsbridge.testing.suite.contract.support import (
+    Answer,
+    drain,
+    envelope,
+    fetch,
+    peek,
+    send,
+    send_texts_to,
+    settle,
+    subscribe,
+)
 
 pytestmark = pytest.mark.broker("activemq")
 
@@ -61,4 +71,54 @@ def test_a_drain_brings_more_than_the_broker_reads_at_a_time(activemq: Broker, w
         assert box.bodies == texts
         subscription.close()
         channel.close()
+    link.close()
+
+
+def _commit(channel: Channel) -> None:
+    answer = Answer()
+    channel.commit(answer)
+    answer.wait()
+
+
+def test_a_transaction_with_a_durable_subscription(activemq: Broker) -> None:
+    """It is on the socket that has the client id, with those of other channels, which it does not affect."""
+    topic, replies = Address(new_queue().name, topic=True), new_queue()
+    link = open_link(activemq, LinkLog(), client_id=f"client-{replies.name}")
+    one, other = link.channel(True), link.channel(True)
+    subscription, box = subscribe(one, topic, 2, key="kept", durable=True, deferred=True)
+    send_texts_to(link, topic, "a", "b")
+    box.wait(2)
+    drain(subscription)
+    send(other, envelope(replies, "of the other"))
+    send(one, envelope(replies, "re: a"))
+    settle(subscription, box.tokens[:1], Outcome.ACCEPTED)
+    _commit(one)
+    assert fetch(link, replies, 1) == ["re: a"]
+    settle(subscription, box.tokens[1:], Outcome.ACCEPTED)
+    one.close()
+    assert peek(link, replies) == []
+    _commit(other)
+    assert fetch(link, replies, 1) == ["of the other"]
+    again, box = subscribe(link.channel(False), topic, 2, key="kept", durable=True)
+    assert box.wait(1)[0].envelope.body == "b"
+    settle(again, box.tokens, Outcome.ACCEPTED)
+    again.close()
+    link.unsubscribe("kept", topic)
+    link.close()
+
+
+def test_more_acknowledgements_in_a_transaction_than_the_broker_reads_at_a_time(activemq: Broker) -> None:
+    """Messages come although none of those before is acknowledged, and one commit acknowledges all."""
+    link, name = open_link(activemq, LinkLog()), new_queue()
+    send_texts_to(link, name, *(str(number) for number in range(600)))
+    channel = link.channel(True)
+    subscription, box = subscribe(channel, name, 600, deferred=True)
+    box.wait(600)
+    drain(subscription)
+    settle(subscription, box.tokens, Outcome.ACCEPTED)
+    answer = Answer()
+    channel.commit(answer)
+    answer.wait(30)
+    channel.close()
+    assert peek(link, name) == []
     link.close()

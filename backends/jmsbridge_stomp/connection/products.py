@@ -40,7 +40,7 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
 
 _CLASSIC: Final = Product(
     dialect=CLASSIC,
-    native=_BOTH | Native.CLIENT_ID | Native.EXCLUSIVE_DURABLE | Native.BROWSE | Native.DRAIN,
+    native=_BOTH | Native.CLIENT_ID | Native.EXCLUSIVE_DURABLE | Native.BROWSE | Native.DRAIN | Native.TRANSACTIONS,
     dead_letters="ActiveMQ.DLQ",
     shares_socket=True,
 )
@@ -69,6 +69,9 @@ def product_of(server: str | None, where: object) -> tuple[Product, str]:
     text = ".".join(map(str, version))
     if found[1] == "ActiveMQ-Artemis":
         return _ARTEMIS, f"Artemis {text}"
-    old = version < (5, 18, 6) or (6, 0, 0) <= version < (6, 1, 4)
-    row = msgspec.structs.replace(_CLASSIC, dialect=OLD_CLASSIC) if old else _CLASSIC
+    row = _CLASSIC
+    if version < (5, 18, 6) or (6, 0, 0) <= version < (6, 1, 4):
+        row = msgspec.structs.replace(row, dialect=OLD_CLASSIC)
+    if version < (6, 0, 0):  # delivery stops at 200 to 400 messages that are not acknowledged
+        row = msgspec.structs.replace(row, native=row.native & ~Native.TRANSACTIONS)
     return row, f"ActiveMQ Classic {text}"

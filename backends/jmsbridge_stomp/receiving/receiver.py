@@ -1,7 +1,7 @@
 """One subscription of STOMP, from SUBSCRIBE to UNSUBSCRIBE, and what it has delivered. For the I/O thread."""
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from jmsbridge.spi import BackendError, Envelope, Interest, Mode
@@ -33,6 +33,8 @@ class Delivery:
 class Receiver:
     """``deliveries`` are the unsettled messages, in order; ``returned`` those of them that go back to the broker.
 
+    ``joined`` are those that were accepted in a transaction that has not ended.
+
     ``credit`` is what was granted so far, which is served even if it is more than the window. A browser has nothing to
     settle: its messages remain in the queue.
     """
@@ -41,6 +43,7 @@ class Receiver:
         self.socket = socket
         self.deliveries: dict[Delivery, None] = {}
         self.returned: set[Delivery] = set()
+        self.joined: list[Delivery] = []
         self._product = product
         self._interest = interest
         self._browses = interest.mode is Mode.BROWSE
@@ -90,11 +93,26 @@ class Receiver:
         self.socket.acknowledge(delivery.ack, answered)
         return True
 
+    def join(self, deliveries: Iterable[Delivery]) -> list[Delivery]:
+        """Those of the messages that are not settled, which are now accepted in the open transaction."""
+        found = [one for one in deliveries if one in self.deliveries and one not in self.returned]
+        for one in found:
+            del self.deliveries[one]
+        self.joined += found
+        return found
+
+    def end_joined(self, *, committed: bool) -> None:
+        """The transaction has ended; if it was rolled back, the messages are unsettled again."""
+        joined, self.joined = self.joined, []
+        if not committed:
+            self.deliveries.update(dict.fromkeys(joined))
+
     def unsubscribe(self, done: Callable[[], None]) -> None:
         """End; what is unsettled returns to the broker. What arrives from now on is ignored, and returns as well."""
         self.socket.subscriptions.pop(self._id, None)
         self.deliveries.clear()
         self.returned.clear()
+        self.joined.clear()
         self.socket.ask("UNSUBSCRIBE", [("id", self._id)], lambda _: done())
 
 

@@ -22,6 +22,7 @@ from jmsbridge_stomp.receiving.dead_letters import SubscriptionDeadLetters
 from jmsbridge_stomp.receiving.probing import probe
 from jmsbridge_stomp.receiving.receiver import Delivery, Receiver
 from jmsbridge_stomp.sending.copier import Copier
+from jmsbridge_stomp.sending.transaction import Transaction
 
 __all__ = ["Sink", "Subscription"]
 
@@ -34,20 +35,35 @@ class Sink(Protocol):
     def check(self) -> None:
         """Raise if the channel is lost; any thread."""
 
+    def put(self, ticket: Ticket | None, run: Callable[[], None]) -> None:
+        """Run this on the I/O thread, in call order with sends and commits."""
+
     def drop(self, subscription: "Subscription") -> None:
         """Forget a subscription that has ended; I/O thread."""
 
 
 class Subscription:
-    """Made by the channel. All but the verbs belongs to the I/O thread."""
+    """Made by the channel. All but the verbs belongs to the I/O thread.
 
-    def __init__(self, facts: LinkFacts, copier: Copier, sink: Sink, interest: Interest, inbox: Inbox) -> None:
+    ``transaction`` is given if acknowledgements belong to it.
+    """
+
+    def __init__(
+        self,
+        facts: LinkFacts,
+        copier: Copier,
+        sink: Sink,
+        interest: Interest,
+        inbox: Inbox,
+        transaction: Transaction | None,
+    ) -> None:
         self.native: Native = facts.native | (Native.REJECT if interest.dead_letters else Native.NONE)
         if interest.address.topic:
             self.native &= ~Native.DRAIN
         self._facts = facts
         self._life = facts.sockets.life
         self._sink = sink
+        self._transaction = transaction
         self.interest = interest
         self._decoder = Decoder(facts.product.dialect, interest.address)
         self._commands = Commands(self._life, lambda: self._error)
@@ -77,7 +93,11 @@ class Subscription:
         """Settle; the ticket of an acceptance is answered by the broker."""
         if ticket is None:
             self._sink.check()
-        self._commands.put(ticket, lambda: self._settle(tokens, outcome, ticket, failures))
+        if outcome is Outcome.ACCEPTED and self._transaction is not None:
+            transaction = self._transaction
+            self._sink.put(ticket, lambda: self._join(transaction, tokens, ticket))
+        else:
+            self._commands.put(ticket, lambda: self._settle(tokens, outcome, ticket, failures))
 
     def drain(self, ticket: Ticket) -> None:
         """Take the credit to zero; what the broker has sent beyond it is held."""
@@ -104,12 +124,21 @@ class Subscription:
         if self._attaching:
             return
         self._attaching = True
-        if self._facts.product.shares_socket:
+        if self._transaction is not None:
+            self._transaction.when_connected(self._placed)
+        elif self._facts.product.shares_socket:
             self._subscribe(self._facts.main)
         elif self._socket is not None:
             self._subscribe(self._socket)
         else:
             self._connect()
+
+    def _placed(self, socket: StompSocket | None, error: BackendError | None) -> None:
+        """The transaction's socket is there, or was refused."""
+        if socket is not None and error is None:
+            self._subscribe(socket)
+        else:
+            self._attached(error)
 
     def _connect(self) -> None:
         socket = self._socket = self._facts.new_socket(self._socket_ended)
@@ -210,7 +239,11 @@ class Subscription:
                 else:
                     self._end_credit(ticket)
 
-        probe(self._facts.main, self._facts.product.dialect.destination(self.interest.address)[0], answered)
+        receiver = self._receiver
+        if receiver is None:
+            answered(None)
+            return
+        probe(receiver.socket, self._facts.product.dialect.destination(self.interest.address)[0], answered)
 
     def _look_shown(self) -> None:
         """Answer a browser's drains once all messages are here."""
@@ -274,6 +307,24 @@ class Subscription:
             if ticket is not None:
                 ticket.succeed()
 
+    def _join(self, transaction: Transaction, tokens: Sequence[Delivery], ticket: Ticket | None) -> None:
+        """Accept in the transaction."""
+        receiver = self._receiver
+        if receiver is None or self._error is not None:
+            if ticket is not None:
+                ticket.fail(self._error or ChannelLost("the consumer holds none of these messages"))
+            return
+
+        def over(committed: bool) -> None:
+            receiver.end_joined(committed=committed)
+            self._look_returned()
+
+        joined = receiver.join(tokens)
+        if joined:
+            transaction.accept([one.ack for one in joined], over)
+        if ticket is not None:
+            ticket.succeed()
+
     def _give_back(self, delivery: Delivery) -> None:
         self._keep_returned(delivery)
         self._facts.sockets.batch(self._look_returned)
@@ -306,7 +357,7 @@ class Subscription:
         receiver.unsubscribe(returned)
 
     def _holds_only_returned(self, receiver: Receiver) -> bool:
-        return len(receiver.deliveries) == len(receiver.returned) + len(self._gate.held)
+        return not receiver.joined and len(receiver.deliveries) == len(receiver.returned) + len(self._gate.held)
 
     # -- ends
 
@@ -335,7 +386,7 @@ class Subscription:
             else:
                 socket.close(ended)
 
-        if receiver is None:
+        if receiver is None or not receiver.socket.is_open:
             unsubscribed()
         else:
             receiver.unsubscribe(unsubscribed)
