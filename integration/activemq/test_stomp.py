@@ -3,8 +3,10 @@
 import pytest
 
 from integration.lab.broker import Broker
+from integration.lab.fixtures import StartBroker
+from integration.lab.table import NO_SCHEDULER
 from integration.stomp.opening import check_tls, new_queue, open_link
-from jmsbridge.spi import Address, AddressRefused, Channel, Mode, Outcome
+from jmsbridge.spi import Address, AddressRefused, Channel, Mode, Native, Outcome
 from jmsbridge.testing.harness import LinkLog
 from jmsbridge.testing.suite.contract.support import (
     Answer,
@@ -17,6 +19,7 @@ from jmsbridge.testing.suite.contract.support import (
     settle,
     subscribe,
 )
+from jmsbridge.testing.suite.support import eventually
 
 pytestmark = pytest.mark.broker("activemq")
 
@@ -121,4 +124,41 @@ def test_more_acknowledgements_in_a_transaction_than_the_broker_reads_at_a_time(
     answer.wait(30)
     channel.close()
     assert peek(link, name) == []
+    link.close()
+
+
+def test_delays_without_scheduler_are_not_claimed(own_broker: StartBroker) -> None:
+    """The broker would deliver a delayed message at once."""
+    link = open_link(own_broker("activemq", NO_SCHEDULER), LinkLog())
+    assert Native.DELAY not in link.native
+    name = new_queue()
+    send(link.channel(False), envelope(name, "now"))
+    assert fetch(link, name, 1) == ["now"]
+    link.close()
+
+
+def test_delays_with_scheduler_are_claimed(activemq: Broker) -> None:
+    link = open_link(activemq, LinkLog(), client_id=f"client-{new_queue().name}")
+    assert Native.DELAY in link.native
+    link.close()
+
+
+def test_the_groups_of_a_closed_consumer_go_to_another(activemq: Broker) -> None:
+    """The broker does not show JMSXGroupID and JMSXGroupSeq over STOMP, but they arrive."""
+    link, name = open_link(activemq, LinkLog()), new_queue()
+    sender, first, second = (link.channel(False) for _ in range(3))
+    one, box = subscribe(first, name, 10)
+    _, other = subscribe(second, name, 10)
+    group = {"JMSXGroupID": "g", "JMSXGroupSeq": 7}
+    send(sender, *(envelope(name, str(number), properties=group) for number in range(4)))
+    eventually(lambda: len(box.arrivals) + len(other.arrivals) == 4)
+    keeps, gets = (box, other) if box.arrivals else (other, box)
+    assert (len(keeps.arrivals), gets.arrivals) == (4, [])
+    assert [arrival.envelope.properties for arrival in keeps.arrivals] == [group] * 4
+    if keeps is box:
+        settle(one, box.tokens, Outcome.ACCEPTED)
+        one.close()
+        first.close()
+        send(sender, envelope(name, "after", properties=group))
+        assert other.wait(1)[0].envelope.body == "after"
     link.close()

@@ -23,6 +23,7 @@ _BOTH: Final = (
     | Native.REJECT
     | Native.NO_LOCAL
     | Native.UNLIMITED_REQUEUE
+    | Native.GROUPS
 )
 
 
@@ -33,6 +34,8 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
     native: Native
     dead_letters: str
     """Its own dead-letter queue."""
+    has_scheduler: bool
+    """It keeps delayed messages if its scheduler is on, which must be asked."""
     shares_socket: bool
     """All subscriptions of a link have one socket, because a client id belongs to one connection and a refused frame
     does not end it. Otherwise each has its own, because every ERROR ends its socket."""
@@ -42,12 +45,14 @@ _CLASSIC: Final = Product(
     dialect=CLASSIC,
     native=_BOTH | Native.CLIENT_ID | Native.EXCLUSIVE_DURABLE | Native.BROWSE | Native.DRAIN | Native.TRANSACTIONS,
     dead_letters="ActiveMQ.DLQ",
+    has_scheduler=True,
     shares_socket=True,
 )
 _ARTEMIS: Final = Product(
     dialect=ARTEMIS,
-    native=_BOTH | Native.GROUPS | Native.DELAY | Native.DUPLICATE_DETECTION,
+    native=_BOTH | Native.DELAY | Native.DUPLICATE_DETECTION,
     dead_letters="DLQ",
+    has_scheduler=False,
     shares_socket=False,
 )
 NATIVE: Final = _CLASSIC.native | _ARTEMIS.native
