@@ -5,7 +5,7 @@ import pytest
 from integration.lab.broker import Broker
 from integration.lab.fixtures import StartBroker
 from integration.lab.table import NO_SCHEDULER
-from integration.stomp.opening import check_tls, new_queue, open_link
+from integration.stomp.opening import check_large_bytes, check_long_listener, check_tls, new_queue, open_link
 from jmsbridge.spi import Address, AddressRefused, Channel, Mode, Native, Outcome
 from jmsbridge.testing.harness import LinkLog
 from jmsbridge.testing.suite.contract.support import (
@@ -46,6 +46,14 @@ def test_more_than_a_header_takes_is_carried_all_the_same(activemq: Broker) -> N
 
 def test_a_message_over_tls(activemq: Broker) -> None:
     check_tls(activemq)
+
+
+def test_large_bytes(activemq: Broker) -> None:
+    check_large_bytes(activemq)
+
+
+def test_a_long_listener(activemq: Broker) -> None:
+    check_long_listener(activemq)
 
 
 def test_a_browser_shows_at_most_400_messages(activemq: Broker) -> None:
