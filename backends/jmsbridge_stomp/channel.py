@@ -10,6 +10,7 @@ from jmsbridge.spi import (
     Inbox,
     Interest,
     Mode,
+    Native,
     NotSupported,
     SendCancelled,
     SendRefused,
@@ -19,6 +20,7 @@ from jmsbridge.spi import (
 from jmsbridge.transport.deliveries.expiry import now_ms
 from jmsbridge.transport.network.io_thread import Mailbox
 from jmsbridge.transport.network.link_life import Done
+from jmsbridge.transport.tickets import CallbackTicket
 from jmsbridge_stomp.facts import LinkFacts
 from jmsbridge_stomp.receiving.subscription import Subscription
 from jmsbridge_stomp.sending.copier import Copier
@@ -40,7 +42,11 @@ class Channel:
         self._life = facts.sockets.life
         self._forget = forget
         self._box: Mailbox[Work] = Mailbox(self._life.thread, self._serve, self._refuse)
-        self._sender = Sender(facts, self._go_on, self.lose)
+        self._joins = (
+            transacted and Native.TRANSACTIONS in facts.native
+        )  # acknowledgements, on the transaction's socket
+        shared = facts.main if self._joins and facts.client_id is not None else None  # for durable subscriptions
+        self._sender = Sender(facts, self._go_on, self.lose, shared)
         self._transaction = Transaction(self._sender, lambda: self._life.broker, self._go_on) if transacted else None
         self._subscriptions: list[Subscription] = []
         self._lost: BackendError | None = None
@@ -69,6 +75,10 @@ class Channel:
             return
         self._put(Outgoing(f"a message to {envelope.address}", data, ticket))
 
+    def put(self, ticket: Ticket | None, run: Callable[[], None]) -> None:
+        """Run this on the I/O thread, in call order with sends and commits."""
+        self._put(Command(ticket, run))
+
     def _put(self, item: Work) -> None:
         self._box.put(item)
         if self._lost is not None:  # the link, which may end at this moment, need not know the channel any more
@@ -79,7 +89,8 @@ class Channel:
         self.check()
         self._check_interest(interest)
         key = interest.key
-        made = Subscription(self._facts, self._copier, self, interest, inbox)
+        transaction = self._transaction if self._joins else None
+        made = Subscription(self._facts, self._copier, self, interest, inbox, transaction)
 
         def open_it(done: Done) -> None:
             if key is not None and key in self._facts.active:
@@ -103,7 +114,7 @@ class Channel:
     def _check_interest(self, interest: Interest) -> None:
         broker = self._life.broker
         self._facts.product.dialect.check(interest.address)
-        if interest.mode is Mode.BROWSE:
+        if interest.mode is Mode.BROWSE and Native.BROWSE not in self._facts.native:
             raise NotSupported(f"{broker} cannot be browsed over STOMP ({interest.address})")
         if interest.shared or (interest.key is not None and not interest.durable):
             raise NotSupported(f"{broker} has no shared subscriptions over STOMP ({interest.key!r})")
@@ -140,7 +151,7 @@ class Channel:
             ticket.fail(NotSupported("this channel has no transactions"))
         else:
             transaction = self._transaction
-            self._put(Command(ticket, lambda: transaction.commit(ticket)))
+            self.put(ticket, lambda: transaction.commit(ticket))
 
     def rollback(self, ticket: Ticket) -> None:
         """Forget the sends of the transaction."""
@@ -148,7 +159,7 @@ class Channel:
             ticket.fail(NotSupported("this channel has no transactions"))
         else:
             transaction = self._transaction
-            self._put(Command(ticket, lambda: transaction.rollback(ticket)))
+            self.put(ticket, lambda: transaction.rollback(ticket))
 
     def close(self) -> None:
         """Roll back, return unsettled messages, close the sockets."""
@@ -219,12 +230,15 @@ class Channel:
             nonlocal left
             left -= 1
             if not left:
-                self._forget(self)
-                done()
+                self._sender.close(closed)
+
+        def closed() -> None:
+            self._forget(self)
+            done()
 
         for subscription in list(self._subscriptions):
             subscription.finish(ended)
-        self._sender.close(ended)
+        ended()
 
     def finish(self, done: Done) -> None:
         """Close: write what waits, roll back, then close the sockets; I/O thread."""
@@ -240,6 +254,9 @@ class Channel:
     def _finish(self, done: Done) -> None:
         if self._is_over:
             done(None, None)
+            return
+        if self._transaction is not None and self._transaction.is_open:
+            self._transaction.rollback(CallbackTicket(lambda _: self._finish(done)))
             return
         self._lost = ChannelLost("the channel is closed")
         self._finish_all(lambda: done(None, None))

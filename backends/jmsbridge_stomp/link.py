@@ -6,6 +6,8 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from jmsbridge.spi import (
     Address,
     BackendError,
@@ -22,7 +24,8 @@ from jmsbridge.transport.network.link_life import Done
 from jmsbridge_stomp.channel import Channel
 from jmsbridge_stomp.connection.errors import Refusal, connect_error
 from jmsbridge_stomp.connection.options import StompOptions
-from jmsbridge_stomp.connection.products import product_of
+from jmsbridge_stomp.connection.products import Product, product_of
+from jmsbridge_stomp.connection.scheduling import ask_scheduler
 from jmsbridge_stomp.connection.sockets import Sockets
 from jmsbridge_stomp.connection.stomp_socket import StompSocket
 from jmsbridge_stomp.facts import LinkFacts
@@ -76,25 +79,37 @@ class Link:
         self._life.check()
 
     def _connect(self, deadline: float, done: Done) -> None:
-        def opened(headers: dict[str, str] | None, error: BaseException | None) -> None:
-            try:
-                if error is None and headers is not None:
-                    self._learn(headers)
-            except ConnectFailed as unknown:
-                error = unknown
-                self._main.drop()
-            if error is None:
-                self._sockets.beat()
-                done(None, None)
-            elif not self._life.is_over:
+        def refused(error: BaseException) -> None:
+            if not self._life.is_over:
                 made = error if isinstance(error, BackendError) else connect_error(error, self.endpoint)
                 self._life.refuse(made, done)
 
+        def opened(headers: dict[str, str] | None, error: BaseException | None) -> None:
+            if headers is None or error is not None:
+                refused(error or ConnectionError("no answer"))
+                return
+            try:
+                product, self.broker = product_of(headers.get("server"), self.endpoint)
+            except ConnectFailed as unknown:
+                self._main.drop()
+                refused(unknown)
+                return
+            self._life.broker = self.broker
+            self._sockets.beat()
+            if product.has_scheduler:
+                ask_scheduler(self._main, self._life.thread, lambda is_on: learned(product, is_on))
+            else:
+                learned(product, False)
+
+        def learned(product: Product, schedules: bool) -> None:
+            if schedules:
+                product = msgspec.structs.replace(product, native=product.native | Native.DELAY)
+            self._learn(product)
+            done(None, None)
+
         self._main.connect(self.endpoint.client_id, deadline, opened)
 
-    def _learn(self, headers: dict[str, str]) -> None:
-        product, self.broker = product_of(headers.get("server"), self.endpoint)
-        self._life.broker = self.broker
+    def _learn(self, product: Product) -> None:
         chosen = self._options.dead_letter_queue
         dead_letters = product.dead_letters if chosen is None else chosen
         self.native = product.native if dead_letters else product.native & ~Native.REJECT

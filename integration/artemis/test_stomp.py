@@ -3,7 +3,7 @@
 import pytest
 
 from integration.lab.broker import Broker
-from integration.stomp.opening import check_tls, new_queue, open_link
+from integration.stomp.opening import check_large_bytes, check_long_listener, check_tls, new_queue, open_link
 from jmsbridge.spi import Address, ConnectFailed, Outcome, SendRefused
 from jmsbridge.testing.harness import LinkLog
 from jmsbridge.testing.suite.contract.support import Answer, envelope, send, send_texts_to, settle, subscribe
@@ -55,6 +55,14 @@ def test_a_refused_send_rolls_its_transaction_back(artemis: Broker) -> None:
 
 def test_a_message_over_tls(artemis: Broker) -> None:
     check_tls(artemis)
+
+
+def test_large_bytes(artemis: Broker) -> None:
+    check_large_bytes(artemis)
+
+
+def test_a_long_listener(artemis: Broker) -> None:
+    check_long_listener(artemis)
 
 
 def test_a_port_that_expects_tls_is_not_waited_for_longer_than_asked(artemis: Broker) -> None:

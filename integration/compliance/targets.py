@@ -113,6 +113,8 @@ TARGETS = (
         misses={
             "test_modes_delivery_mode_default_and_header": _APART,
             "test_order_persistent_overtakes_nothing": _APART,
+            "test_timing_delay_on_topic_goes_to_present_subscribers": _LATE,
+            "test_tx_delay_counts_from_send": _COMMIT,
             "test_recv_prefetch_bounds_what_a_consumer_holds": _AHEAD,
         },
     ),

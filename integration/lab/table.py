@@ -10,6 +10,7 @@ __all__ = [
     "LOGINS",
     "MEASURING",
     "NO_FILTER",
+    "NO_SCHEDULER",
     "NO_XSTREAM",
     "PASSWORD",
     "USER",
@@ -57,6 +58,7 @@ CLIENT_CERTIFICATES = "client-certificates"
 LOGINS = "logins"
 MEASURING = "measuring"
 NO_FILTER = "no-filter"
+NO_SCHEDULER = "no-scheduler"
 NO_XSTREAM = "no-xstream"
 
 _EVERYWHERE = {MEASURING: "with more memory and disk, for measurements of speed"}
@@ -102,6 +104,7 @@ KINDS: dict[str, Kind] = {
             {**_AMQP_STOMP, "tcp": "openwire", "http": "admin"},
             options={
                 **_CERTIFICATES,
+                NO_SCHEDULER: "without the scheduler for delayed messages, as it is distributed",
                 NO_XSTREAM: "without the libraries that convert maps and objects for STOMP, as Debian packages it",
             },
         ),

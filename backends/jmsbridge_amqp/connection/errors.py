@@ -16,7 +16,7 @@ from jmsbridge.spi import (
     SendRefused,
     SubscriptionRefused,
 )
-from jmsbridge.transport.network.diagnosis import causes, describe, unreachable
+from jmsbridge.transport.network.diagnosis import link_lost, not_connected
 
 __all__ = [
     "CLOSE_FIRST",
@@ -73,18 +73,15 @@ def failure_of(condition: Any) -> Failure:
 
 def loss(error: BaseException | None, where: str) -> LinkLost:
     """The error for a lost connection."""
+    said = None
     if isinstance(error, Failure):
         if "idle-timeout" in error.description:
-            reason = f"the broker was silent for longer than the heart-beat time-out (option heartbeat): {error}"
+            said = f"the broker was silent for longer than the heart-beat time-out (option heartbeat): {error}"
         elif error.name == "amqp:connection:forced":
-            reason = f"the broker closed it ({error}): it is shutting down, or an operator closed the connection"
+            said = f"the broker closed it ({error}): it is shutting down, or an operator closed the connection"
         else:
-            reason = f"the broker closed it ({error})"
-    else:
-        reason = f"the connection broke ({describe(error)})"
-    lost = LinkLost(f"the link to {where} is lost: {reason}")
-    lost.__cause__ = error
-    return lost
+            said = f"the broker closed it ({error})"
+    return link_lost(error, where, said)
 
 
 def connect_error(error: BaseException, endpoint: Endpoint) -> BackendError:
@@ -92,13 +89,8 @@ def connect_error(error: BaseException, endpoint: Endpoint) -> BackendError:
     made: BackendError
     if isinstance(error, Failure):
         made = open_refused(error, endpoint)
-    elif isinstance(error, ConnectionResetError) and "closed" in str(error):
-        made = ConnectFailed(
-            f"{endpoint}: the connection broke during login; is the broker starting or stopping, "
-            "or does that port expect TLS or another protocol?"
-        )
     else:
-        made = ConnectFailed(f"{endpoint}: {unreachable(causes(error), 'an AMQP 1.0 broker', _TLS_PORT)}")
+        made = not_connected(error, endpoint, "an AMQP 1.0 broker", _TLS_PORT)
     made.__cause__ = error
     return made
 

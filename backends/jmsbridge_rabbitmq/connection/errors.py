@@ -3,7 +3,7 @@
 from pika import exceptions as pika_errors
 
 from jmsbridge.spi import AccessDenied, AuthenticationFailed, BackendError, ConnectFailed, Endpoint, LinkLost
-from jmsbridge.transport.network.diagnosis import causes, describe, unreachable
+from jmsbridge.transport.network.diagnosis import causes, link_lost, unreachable
 from jmsbridge_rabbitmq.connection.parameters import PORT, TLS_PORT
 
 __all__ = ["connect_error", "loss"]
@@ -12,21 +12,18 @@ __all__ = ["connect_error", "loss"]
 def loss(error: BaseException | None, where: str) -> LinkLost:
     """The error for a lost connection."""
     code, text = getattr(error, "reply_code", None), getattr(error, "reply_text", "")
+    said = None
     if code == 320:
-        reason = f"the broker closed it ({code} {text}): it is shutting down, or an operator closed the connection"
+        said = f"the broker closed it ({code} {text}): it is shutting down, or an operator closed the connection"
     elif code in (501, 502, 503, 504, 505):
-        reason = f"the broker reports a protocol error ({code} {text}); does a proxy alter the stream?"
+        said = f"the broker reports a protocol error ({code} {text}); does a proxy alter the stream?"
     elif code == 541:
-        reason = f"the broker failed ({code} {text}); see its log"
+        said = f"the broker failed ({code} {text}); see its log"
     elif code is not None:
-        reason = f"the broker closed it ({code} {text})"
+        said = f"the broker closed it ({code} {text})"
     elif isinstance(error, pika_errors.AMQPHeartbeatTimeout):
-        reason = "the broker was silent for longer than the heart-beat time-out (option heartbeat)"
-    else:
-        reason = f"the connection broke ({describe(error)})"
-    lost = LinkLost(f"the link to {where} is lost: {reason}")
-    lost.__cause__ = error
-    return lost
+        said = "the broker was silent for longer than the heart-beat time-out (option heartbeat)"
+    return link_lost(error, where, said)
 
 
 def connect_error(error: BaseException, endpoint: Endpoint, login: str) -> BackendError:

@@ -15,7 +15,7 @@ from jmsbridge.spi import (
     SelectorRefused,
     SubscriptionRefused,
 )
-from jmsbridge.transport.network.diagnosis import causes, describe, unreachable
+from jmsbridge.transport.network.diagnosis import link_lost, not_connected
 from jmsbridge_stomp.protocol.frames import Frame, Unencodable
 from jmsbridge_stomp.protocol.parsing import Malformed
 
@@ -42,15 +42,12 @@ class Refusal(Exception):
 
 def loss(error: BaseException, where: str) -> LinkLost:
     """The error for a lost connection."""
+    said = None
     if isinstance(error, Refusal):
-        reason = f"the broker closed it ({error})"
+        said = f"the broker closed it ({error})"
     elif isinstance(error, Malformed):
-        reason = f"the broker sent what is not STOMP ({error})"
-    else:
-        reason = f"the connection broke ({describe(error)})"
-    lost = LinkLost(f"the link to {where} is lost: {reason}")
-    lost.__cause__ = error
-    return lost
+        said = f"the broker sent what is not STOMP ({error})"
+    return link_lost(error, where, said)
 
 
 def connect_error(error: BaseException, endpoint: Endpoint) -> BackendError:
@@ -65,13 +62,8 @@ def connect_error(error: BaseException, endpoint: Endpoint) -> BackendError:
             f"{endpoint}: it does not speak STOMP ({error}); is it another protocol's port, or one that expects TLS "
             "(stomp+ssl://)?"
         )
-    elif isinstance(error, ConnectionResetError) and "closed" in str(error):
-        made = ConnectFailed(
-            f"{endpoint}: the connection broke during login; is the broker starting or stopping, or does that port "
-            "expect TLS or another protocol?"
-        )
     else:
-        made = ConnectFailed(f"{endpoint}: {unreachable(causes(error), 'a broker with STOMP', _TLS_PORT)}")
+        made = not_connected(error, endpoint, "a broker with STOMP", _TLS_PORT)
     made.__cause__ = error
     return made
 

@@ -23,6 +23,7 @@ _BOTH: Final = (
     | Native.REJECT
     | Native.NO_LOCAL
     | Native.UNLIMITED_REQUEUE
+    | Native.GROUPS
 )
 
 
@@ -33,6 +34,8 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
     native: Native
     dead_letters: str
     """Its own dead-letter queue."""
+    has_scheduler: bool
+    """It keeps delayed messages if its scheduler is on, which must be asked."""
     shares_socket: bool
     """All subscriptions of a link have one socket, because a client id belongs to one connection and a refused frame
     does not end it. Otherwise each has its own, because every ERROR ends its socket."""
@@ -40,14 +43,16 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
 
 _CLASSIC: Final = Product(
     dialect=CLASSIC,
-    native=_BOTH | Native.CLIENT_ID | Native.EXCLUSIVE_DURABLE,
+    native=_BOTH | Native.CLIENT_ID | Native.EXCLUSIVE_DURABLE | Native.BROWSE | Native.DRAIN | Native.TRANSACTIONS,
     dead_letters="ActiveMQ.DLQ",
+    has_scheduler=True,
     shares_socket=True,
 )
 _ARTEMIS: Final = Product(
     dialect=ARTEMIS,
-    native=_BOTH | Native.GROUPS | Native.DELAY | Native.DUPLICATE_DETECTION,
+    native=_BOTH | Native.DELAY | Native.DUPLICATE_DETECTION,
     dead_letters="DLQ",
+    has_scheduler=False,
     shares_socket=False,
 )
 NATIVE: Final = _CLASSIC.native | _ARTEMIS.native
@@ -69,6 +74,9 @@ def product_of(server: str | None, where: object) -> tuple[Product, str]:
     text = ".".join(map(str, version))
     if found[1] == "ActiveMQ-Artemis":
         return _ARTEMIS, f"Artemis {text}"
-    old = version < (5, 18, 6) or (6, 0, 0) <= version < (6, 1, 4)
-    row = msgspec.structs.replace(_CLASSIC, dialect=OLD_CLASSIC) if old else _CLASSIC
+    row = _CLASSIC
+    if version < (5, 18, 6) or (6, 0, 0) <= version < (6, 1, 4):
+        row = msgspec.structs.replace(row, dialect=OLD_CLASSIC)
+    if version < (6, 0, 0):  # delivery stops at 200 to 400 messages that are not acknowledged
+        row = msgspec.structs.replace(row, native=row.native & ~Native.TRANSACTIONS)
     return row, f"ActiveMQ Classic {text}"

@@ -1,10 +1,10 @@
 """One subscription of STOMP, from SUBSCRIBE to UNSUBSCRIBE, and what it has delivered. For the I/O thread."""
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from jmsbridge.spi import BackendError, Envelope, Interest
+from jmsbridge.spi import BackendError, Envelope, Interest, Mode
 from jmsbridge_stomp.connection.errors import Refusal
 from jmsbridge_stomp.connection.products import Product
 from jmsbridge_stomp.connection.stomp_socket import StompSocket
@@ -33,15 +33,20 @@ class Delivery:
 class Receiver:
     """``deliveries`` are the unsettled messages, in order; ``returned`` those of them that go back to the broker.
 
-    ``credit`` is what was granted so far, which is served even if it is more than the window.
+    ``joined`` are those that were accepted in a transaction that has not ended.
+
+    ``credit`` is what was granted so far, which is served even if it is more than the window. A browser has nothing to
+    settle: its messages remain in the queue.
     """
 
     def __init__(self, socket: StompSocket, product: Product, interest: Interest, credit: int) -> None:
         self.socket = socket
         self.deliveries: dict[Delivery, None] = {}
         self.returned: set[Delivery] = set()
+        self.joined: list[Delivery] = []
         self._product = product
         self._interest = interest
+        self._browses = interest.mode is Mode.BROWSE
         self._most = max(interest.window, credit) if interest.window else 0
         self._id = f"jb{next(_numbers)}"
 
@@ -57,8 +62,10 @@ class Receiver:
         name, routing = dialect.destination(interest.address)
         yield "id", self._id
         yield "destination", name
-        yield "ack", "client-individual"
-        if routing:
+        yield "ack", "auto" if self._browses else "client-individual"
+        if self._browses:
+            yield "browser", "true"
+        elif routing:
             yield "subscription-type", routing
             yield "consumer-window-size", str(_LARGE if interest.deferred else self._most * _BYTES if self._most else 1)
         else:
@@ -71,8 +78,13 @@ class Receiver:
     def delivered(self, frame: Frame, envelope: Envelope, is_redelivered: bool) -> Delivery:
         """Note a message."""
         made = Delivery(self, header("id", frame.headers.get("ack", "")), envelope, is_redelivered)
-        self.deliveries[made] = None
+        if not self._browses:
+            self.deliveries[made] = None
         return made
+
+    def is_end(self, frame: Frame) -> bool:
+        """Whether this is no message, but says that a browser has shown all."""
+        return self._browses and frame.headers.get("browser") == "end"
 
     def accept(self, delivery: Delivery, answered: Callable[[Refusal | BackendError | None], None] | None) -> bool:
         """Acknowledge a message; false if it is settled already."""
@@ -81,11 +93,26 @@ class Receiver:
         self.socket.acknowledge(delivery.ack, answered)
         return True
 
+    def join(self, deliveries: Iterable[Delivery]) -> list[Delivery]:
+        """Those of the messages that are not settled, which are now accepted in the open transaction."""
+        found = [one for one in deliveries if one in self.deliveries and one not in self.returned]
+        for one in found:
+            del self.deliveries[one]
+        self.joined += found
+        return found
+
+    def end_joined(self, *, committed: bool) -> None:
+        """The transaction has ended; if it was rolled back, the messages are unsettled again."""
+        joined, self.joined = self.joined, []
+        if not committed:
+            self.deliveries.update(dict.fromkeys(joined))
+
     def unsubscribe(self, done: Callable[[], None]) -> None:
         """End; what is unsettled returns to the broker. What arrives from now on is ignored, and returns as well."""
         self.socket.subscriptions.pop(self._id, None)
         self.deliveries.clear()
         self.returned.clear()
+        self.joined.clear()
         self.socket.ask("UNSUBSCRIBE", [("id", self._id)], lambda _: done())
 
 

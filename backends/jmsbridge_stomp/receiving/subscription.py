@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from jmsbridge.spi import Arrival, BackendError, ChannelLost, Inbox, Interest, Native, Outcome, Ticket
+from jmsbridge.spi import Arrival, BackendError, ChannelLost, Inbox, Interest, Mode, Native, Outcome, Ticket
 from jmsbridge.transport.deliveries.commands import Commands
 from jmsbridge.transport.deliveries.credit import CreditGate
 from jmsbridge.transport.deliveries.expiry import is_expired
@@ -19,8 +19,10 @@ from jmsbridge_stomp.facts import LinkFacts
 from jmsbridge_stomp.messages.wire import Decoder
 from jmsbridge_stomp.protocol.frames import Frame
 from jmsbridge_stomp.receiving.dead_letters import SubscriptionDeadLetters
+from jmsbridge_stomp.receiving.probing import probe
 from jmsbridge_stomp.receiving.receiver import Delivery, Receiver
 from jmsbridge_stomp.sending.copier import Copier
+from jmsbridge_stomp.sending.transaction import Transaction
 
 __all__ = ["Sink", "Subscription"]
 
@@ -33,18 +35,35 @@ class Sink(Protocol):
     def check(self) -> None:
         """Raise if the channel is lost; any thread."""
 
+    def put(self, ticket: Ticket | None, run: Callable[[], None]) -> None:
+        """Run this on the I/O thread, in call order with sends and commits."""
+
     def drop(self, subscription: "Subscription") -> None:
         """Forget a subscription that has ended; I/O thread."""
 
 
 class Subscription:
-    """Made by the channel. All but the verbs belongs to the I/O thread."""
+    """Made by the channel. All but the verbs belongs to the I/O thread.
 
-    def __init__(self, facts: LinkFacts, copier: Copier, sink: Sink, interest: Interest, inbox: Inbox) -> None:
+    ``transaction`` is given if acknowledgements belong to it.
+    """
+
+    def __init__(
+        self,
+        facts: LinkFacts,
+        copier: Copier,
+        sink: Sink,
+        interest: Interest,
+        inbox: Inbox,
+        transaction: Transaction | None,
+    ) -> None:
         self.native: Native = facts.native | (Native.REJECT if interest.dead_letters else Native.NONE)
+        if interest.address.topic:
+            self.native &= ~Native.DRAIN
         self._facts = facts
         self._life = facts.sockets.life
         self._sink = sink
+        self._transaction = transaction
         self.interest = interest
         self._decoder = Decoder(facts.product.dialect, interest.address)
         self._commands = Commands(self._life, lambda: self._error)
@@ -53,6 +72,9 @@ class Subscription:
         self._receiver: Receiver | None = None
         self._socket: StompSocket | None = None  # its own
         self._attaching = False
+        self._browses = interest.mode is Mode.BROWSE
+        self._has_shown_all = False  # a browser
+        self._came = 0
         self._fresh_until = 0.0
         self._draining: list[Ticket] = []
         self._when_attached: list[Done] = []
@@ -71,7 +93,11 @@ class Subscription:
         """Settle; the ticket of an acceptance is answered by the broker."""
         if ticket is None:
             self._sink.check()
-        self._commands.put(ticket, lambda: self._settle(tokens, outcome, ticket, failures))
+        if outcome is Outcome.ACCEPTED and self._transaction is not None:
+            transaction = self._transaction
+            self._sink.put(ticket, lambda: self._join(transaction, tokens, ticket))
+        else:
+            self._commands.put(ticket, lambda: self._settle(tokens, outcome, ticket, failures))
 
     def drain(self, ticket: Ticket) -> None:
         """Take the credit to zero; what the broker has sent beyond it is held."""
@@ -98,12 +124,21 @@ class Subscription:
         if self._attaching:
             return
         self._attaching = True
-        if self._facts.product.shares_socket:
+        if self._transaction is not None:
+            self._transaction.when_connected(self._placed)
+        elif self._facts.product.shares_socket:
             self._subscribe(self._facts.main)
         elif self._socket is not None:
             self._subscribe(self._socket)
         else:
             self._connect()
+
+    def _placed(self, socket: StompSocket | None, error: BackendError | None) -> None:
+        """The transaction's socket is there, or was refused."""
+        if socket is not None and error is None:
+            self._subscribe(socket)
+        else:
+            self._attached(error)
 
     def _connect(self) -> None:
         socket = self._socket = self._facts.new_socket(self._socket_ended)
@@ -162,13 +197,22 @@ class Subscription:
                 self._facts.events.subscription_lost(self, error)
 
     def _drain(self, ticket: Ticket) -> None:
-        """What is there first gets a moment to arrive: a receipt of the broker comes before messages that are there."""
+        """What is there arrives first. Where the broker does not tell, it gets a moment for that."""
         rest = self._fresh_until - time.monotonic()
         if self._error is not None:
             ticket.fail(self._error)
         elif self._attaching:
             self._when_still.append(lambda: self._drain(ticket))
-        elif rest > 0 and self._gate.credit > 0:
+        elif self._gate.credit == 0:
+            self._end_credit(ticket)
+        elif self._browses:
+            self._draining.append(ticket)
+            self._look_shown()
+        elif Native.DRAIN in self.native:
+            self._draining.append(ticket)
+            if len(self._draining) == 1:
+                self._probe()
+        elif rest > 0:
             self._draining.append(ticket)
             self._life.thread.call_later(rest, lambda: self._drain_late(ticket))
         else:
@@ -179,6 +223,35 @@ class Subscription:
             self._draining.remove(ticket)
             self._drain(ticket)
 
+    def _probe(self) -> None:
+        """Ask the broker whether there is more, until nothing came meanwhile."""
+        came = self._came
+
+        def answered(error: Refusal | BackendError | None) -> None:
+            if isinstance(error, Refusal):
+                error = refused(error, f"a drain of {self.interest.address}", self._life.broker, BackendError)
+            draining, self._draining = self._draining, []
+            for ticket in draining:
+                if error is not None:
+                    ticket.fail(error)
+                elif self._came != came:
+                    self._drain(ticket)
+                else:
+                    self._end_credit(ticket)
+
+        receiver = self._receiver
+        if receiver is None:
+            answered(None)
+            return
+        probe(receiver.socket, self._facts.product.dialect.destination(self.interest.address)[0], answered)
+
+    def _look_shown(self) -> None:
+        """Answer a browser's drains once all messages are here."""
+        if self._has_shown_all:
+            draining, self._draining = self._draining, []
+            for ticket in draining:
+                self._end_credit(ticket)
+
     def _end_credit(self, ticket: Ticket) -> None:
         self._gate.credit = 0
         self._look_returned()
@@ -187,7 +260,12 @@ class Subscription:
     # -- arrivals
 
     def _arrived(self, receiver: Receiver, frame: Frame) -> None:
+        if receiver.is_end(frame):
+            self._has_shown_all = True
+            self._look_shown()
+            return
         inbound = self._decoder.decode(frame)
+        self._came += 1
         self._fresh_until = time.monotonic() + _FRESH
         delivery = receiver.delivered(frame, inbound.envelope, inbound.redelivered)
         if self.interest.no_local and inbound.sender == self._facts.sender:
@@ -204,6 +282,8 @@ class Subscription:
 
     def _expire(self, delivery: Delivery) -> None:
         """Move or drop an expired message instead of handing it over."""
+        if self._browses:
+            return
         if self.interest.expired:
             self._dead_letters.expire(delivery, self.interest.expired)
         else:
@@ -227,6 +307,24 @@ class Subscription:
             if ticket is not None:
                 ticket.succeed()
 
+    def _join(self, transaction: Transaction, tokens: Sequence[Delivery], ticket: Ticket | None) -> None:
+        """Accept in the transaction."""
+        receiver = self._receiver
+        if receiver is None or self._error is not None:
+            if ticket is not None:
+                ticket.fail(self._error or ChannelLost("the consumer holds none of these messages"))
+            return
+
+        def over(committed: bool) -> None:
+            receiver.end_joined(committed=committed)
+            self._look_returned()
+
+        joined = receiver.join(tokens)
+        if joined:
+            transaction.accept([one.ack for one in joined], over)
+        if ticket is not None:
+            ticket.succeed()
+
     def _give_back(self, delivery: Delivery) -> None:
         self._keep_returned(delivery)
         self._facts.sockets.batch(self._look_returned)
@@ -239,7 +337,7 @@ class Subscription:
     def _look_returned(self) -> None:
         """Return what is to return, if the application holds nothing else; the next credit subscribes again."""
         receiver = self._receiver
-        if receiver is None or self._attaching or self._error is not None:
+        if receiver is None or self._attaching or self._error is not None or self._browses:
             return
         address = self.interest.address
         if (address.topic and not self.interest.durable) or not self._holds_only_returned(receiver):
@@ -259,7 +357,7 @@ class Subscription:
         receiver.unsubscribe(returned)
 
     def _holds_only_returned(self, receiver: Receiver) -> bool:
-        return len(receiver.deliveries) == len(receiver.returned) + len(self._gate.held)
+        return not receiver.joined and len(receiver.deliveries) == len(receiver.returned) + len(self._gate.held)
 
     # -- ends
 
@@ -288,7 +386,7 @@ class Subscription:
             else:
                 socket.close(ended)
 
-        if receiver is None:
+        if receiver is None or not receiver.socket.is_open:
             unsubscribed()
         else:
             receiver.unsubscribe(unsubscribed)

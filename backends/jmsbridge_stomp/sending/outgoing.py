@@ -24,17 +24,18 @@ class Outgoing:
 
 
 class Command:
-    """A verb to run, and its ticket."""
+    """A verb to run, and its ticket, if the caller waits for it."""
 
     __slots__ = ("run", "ticket")
 
-    def __init__(self, ticket: Ticket, run: Callable[[], None]) -> None:
+    def __init__(self, ticket: Ticket | None, run: Callable[[], None]) -> None:
         self.ticket = ticket
         self.run = run
 
     def fail(self, error: BackendError) -> None:
         """It cannot be run any more."""
-        self.ticket.fail(error)
+        if self.ticket is not None:
+            self.ticket.fail(error)
 
 
 Work = Outgoing | Command

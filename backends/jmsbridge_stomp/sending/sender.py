@@ -1,7 +1,8 @@
 """Writes messages over a socket of its own, which is connected for the first of them. For the I/O thread.
 
-So a refused message, which ends the socket on Artemis, costs no other channel anything, and a broker that reads no
-messages for a while still reads acknowledgements.
+Where acknowledgements belong to transactions, the channel's subscriptions are on this socket as well. So a refused
+message, which ends the socket on Artemis, costs no other channel anything, and a broker that reads no messages for a
+while still reads acknowledgements.
 """
 
 import time
@@ -13,22 +14,39 @@ from jmsbridge_stomp.connection.stomp_socket import Answered, StompSocket
 from jmsbridge_stomp.facts import LinkFacts
 from jmsbridge_stomp.sending.outgoing import Outgoing
 
-__all__ = ["Sender"]
+__all__ = ["Connected", "Sender"]
 
 _MOST = 10_000  # unanswered messages
 
+Connected = Callable[[StompSocket | None, BackendError | None], None]
+"""Gets the socket, or the error."""
+
 
 class Sender:
-    """``ready`` is called when more can be written; ``lost`` gets the error if messages without an answer were lost."""
+    """``ready`` is called when more can be written; ``lost`` gets the error if messages without an answer were lost.
 
-    def __init__(self, facts: LinkFacts, ready: Callable[[], None], lost: Callable[[BackendError], None]) -> None:
+    ``shared`` is a socket to use instead of its own.
+    """
+
+    def __init__(
+        self,
+        facts: LinkFacts,
+        ready: Callable[[], None],
+        lost: Callable[[BackendError], None],
+        shared: StompSocket | None = None,
+    ) -> None:
         self.refusal: Refusal | None = None
         """With what the broker ended the socket since this was last set to None."""
         self._facts = facts
         self._life = facts.sockets.life
         self._ready = ready
         self._lost = lost
-        self._socket: StompSocket | None = None
+        self._shared = shared
+        self._socket = shared
+        if shared is not None:
+            shared.when_emptied.append(ready)
+        self._unanswered = 0
+        self._when_connected: list[Connected] = []
         self._when_idle: list[Callable[[], None]] = []
         self._ended = False
 
@@ -40,7 +58,7 @@ class Sender:
             if not self._ended:
                 self._connect()
             return None
-        if not socket.is_open or socket.is_refused or socket.owed >= _MOST or not socket.has_room:
+        if not socket.is_open or socket.is_refused or self._unanswered >= _MOST or not socket.has_room:
             return None
         return socket
 
@@ -48,6 +66,22 @@ class Sender:
     def is_connected(self) -> bool:
         """Whether there is a socket to the broker."""
         return self._socket is not None and self._socket.is_open and not self._socket.is_refused
+
+    def when_connected(self, task: Connected) -> None:
+        """Call this with the socket once it is connected, or with the error. Connects at first."""
+        if self._socket is not None and self._socket.is_open:
+            task(self._socket, None)
+        elif self._ended:
+            task(None, ChannelLost("the channel is closed"))
+        else:
+            self._when_connected.append(task)
+            if self._socket is None:
+                self._connect()
+
+    def _connected(self, error: BackendError | None) -> None:
+        tasks, self._when_connected = self._when_connected, []
+        for task in tasks:
+            task(self._socket, error)
 
     def _connect(self) -> None:
         socket = self._socket = self._facts.new_socket(self._socket_ended)
@@ -57,11 +91,14 @@ class Sender:
             if self._socket is not socket:
                 socket.drop()
             elif error is None:
+                self._connected(None)
                 self._ready()
             else:
                 self._socket = None
                 if isinstance(error, Refusal):
-                    self._lost(_as_lost(connect_error(error, self._life.endpoint)))
+                    lost = _as_lost(connect_error(error, self._life.endpoint))
+                    self._connected(lost)
+                    self._lost(lost)
                 else:
                     self._life.die(error)
 
@@ -82,24 +119,32 @@ class Sender:
                 ticket.fail(refused(error, outgoing.what, self._life.broker, SendRefused))
             else:
                 ticket.fail(error)
-            self._look()
 
-        self._socket.send(outgoing.data, answered)
+        self._socket.send(outgoing.data, self._counted(answered))
 
     def ask(self, command: str, transaction: str, answered: Answered) -> None:
         """Write a frame about a transaction."""
         assert self._socket is not None
+        self._socket.ask(command, [("transaction", transaction)], self._counted(answered))
+
+    def acknowledge(self, headers: bytes, answered: Answered) -> None:
+        """Write ACK with these header lines."""
+        assert self._socket is not None
+        self._socket.acknowledge(headers, self._counted(answered))
+
+    def _counted(self, answered: Answered) -> Answered:
+        self._unanswered += 1
 
         def heard(error: Refusal | BackendError | None) -> None:
+            self._unanswered -= 1
             answered(error)
             self._look()
 
-        self._socket.ask(command, [("transaction", transaction)], heard)
+        return heard
 
     def _look(self) -> None:
         """An answer has come: there may be room, or nothing left to wait for."""
-        socket = self._socket
-        if socket is not None and socket.owed == _MOST - 1:
+        if self._unanswered == _MOST - 1:
             self._life.thread.post(self._ready)
         if self.is_idle:
             waiting, self._when_idle = self._when_idle, []
@@ -109,7 +154,7 @@ class Sender:
     @property
     def is_idle(self) -> bool:
         """Whether every message was answered."""
-        return self._socket is None or not self._socket.owed
+        return not self._unanswered
 
     def when_idle(self, task: Callable[[], None]) -> None:
         """Call this once every message was answered."""
@@ -125,7 +170,7 @@ class Sender:
         socket, self._socket = self._socket, None
         self.refusal = refusal
         text = f"{self._life.broker} ended a socket, because it refused a message ({refusal})"
-        if socket is not None and socket.owed:
+        if socket is not None and (socket.owed or socket.subscriptions):
             socket.answer_open(lambda doubt: ChannelLost(text, in_doubt=doubt))
             self._lost(ChannelLost(text))
         else:
@@ -135,16 +180,25 @@ class Sender:
     def end(self, error: Callable[[bool], BackendError]) -> None:
         """Answer everything: the channel or the link is lost; ``error`` is told whether the message was written."""
         self._ended = True
-        socket, self._socket = self._socket, None
+        socket = self._take()
         if socket is not None:
             socket.answer_open(error)
             socket.drop()
+        self._connected(error(False))
         self._look()
+
+    def _take(self) -> StompSocket | None:
+        """Its own socket, which is not used any more."""
+        socket, self._socket = self._socket, None
+        if socket is None or socket is not self._shared:
+            return socket
+        socket.when_emptied.remove(self._ready)
+        return None
 
     def close(self, done: Callable[[], None]) -> None:
         """Disconnect."""
         self._ended = True
-        socket, self._socket = self._socket, None
+        socket = self._take()
         if socket is None:
             done()
         else:

@@ -1,10 +1,10 @@
-"""The transaction of a channel: its sends take effect together. For the I/O thread.
+"""The transaction of a channel: its sends, on ActiveMQ Classic with its acknowledgements. For the I/O thread.
 
-Acknowledgements do not belong to it: on Artemis they take effect at once in any case. Each send asks for a receipt, and
-COMMIT is written when all have come, because a transaction with a refused message would otherwise commit without it.
+On Artemis acknowledgements take effect at once in any case. Each frame asks for a receipt, and COMMIT is written when
+all have come, because a transaction with a refused message would otherwise commit without it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import count
 
 from jmsbridge.spi import BackendError, ChannelLost, Ticket, TransactionRolledBack
@@ -15,6 +15,8 @@ from jmsbridge_stomp.sending.sender import Sender
 
 __all__ = ["Transaction"]
 
+_numbers = count(1)  # several channels may share a socket
+
 
 class Transaction:
     """One at a time. ``ended`` is called when the next one may begin."""
@@ -24,7 +26,8 @@ class Transaction:
         self._sender = sender
         self._broker = broker
         self._ended = ended
-        self._numbers = count(1)
+        self._when_over: list[Callable[[bool], None]] = []
+        self.when_connected = sender.when_connected
         self._id: str | None = None
         self._error: BackendError | None = None
 
@@ -40,12 +43,22 @@ class Transaction:
         if ticket is not None:
             ticket.succeed()
 
-    def _begin(self) -> None:
-        self._id = f"jb{next(self._numbers)}"
-        self._sender.refusal = None
-        self._sender.ask("BEGIN", self._id, self._begun)
+    def accept(self, acks: Iterable[bytes], over: Callable[[bool], None]) -> None:
+        """Acknowledge messages that came over its socket; ``over`` is told whether it was committed."""
+        if self._id is None:
+            self._begin()
+        self._when_over.append(over)
+        if self._error is None:
+            line = f"transaction:{self._id}\n".encode()
+            for ack in acks:
+                self._sender.acknowledge(ack + line, self._answered)
 
-    def _begun(self, error: Refusal | BackendError | None) -> None:
+    def _begin(self) -> None:
+        self._id = f"jb{next(_numbers)}"
+        self._sender.refusal = None
+        self._sender.ask("BEGIN", self._id, self._answered)
+
+    def _answered(self, error: Refusal | BackendError | None) -> None:
         if error is not None:
             self._sent(error if isinstance(error, BackendError) else BackendError(str(error)))
 
@@ -69,7 +82,7 @@ class Transaction:
             return
 
         def answered(error: Refusal | BackendError | None) -> None:
-            self._over()
+            self._over(committed=error is None)
             if error is None:
                 ticket.succeed()
             elif isinstance(error, Refusal):
@@ -102,7 +115,7 @@ class Transaction:
         name = self._id
 
         def aborted(error: object = None) -> None:
-            self._over()
+            self._over(committed=False)
             then()
             self._ended()
 
@@ -111,10 +124,18 @@ class Transaction:
         else:
             self._sender.ask("ABORT", name, aborted)
 
-    def _over(self) -> None:
+    def _over(self, *, committed: bool) -> None:
         self._id = self._error = None
         self._sender.refusal = None
         self.is_ending = False
+        tasks, self._when_over = self._when_over, []
+        for task in tasks:
+            task(committed)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has begun."""
+        return self._id is not None
 
     def end(self, error: ChannelLost | BackendError) -> None:
         """The channel is lost, and with it the transaction."""

@@ -10,7 +10,17 @@ from integration.lab.fetching.install import Say, install
 from integration.lab.fetching.java import check_java, machine
 from integration.lab.running import probes
 from integration.lab.servers.server import Run, Server, render
-from integration.lab.table import CLIENT_CERTIFICATES, HOST, KINDS, MEASURING, NO_XSTREAM, PASSWORD, USER, Kind
+from integration.lab.table import (
+    CLIENT_CERTIFICATES,
+    HOST,
+    KINDS,
+    MEASURING,
+    NO_SCHEDULER,
+    NO_XSTREAM,
+    PASSWORD,
+    USER,
+    Kind,
+)
 
 __all__ = ["ActiveMQ"]
 
@@ -60,7 +70,13 @@ class ActiveMQ(Server):
         room = _MUCH_ROOM if measures else _LITTLE_ROOM
         # A blocking client sends no heart-beats while the others are measured.
         idle_timeout = "0" if measures else "30000"
-        settings = {"strategy": "always" if run.sync else "never", "idle_timeout": idle_timeout, **room}
+        scheduler = "false" if NO_SCHEDULER in run.options else "true"
+        settings = {
+            "scheduler": scheduler,
+            "strategy": "always" if run.sync else "never",
+            "idle_timeout": idle_timeout,
+            **room,
+        }
         if CLIENT_CERTIFICATES not in run.options:
             return render("activemq", run, login=_BY_PASSWORD, clients="wantClientAuth", **settings)
         made = render("activemq", run, login=_BY_CERTIFICATE, clients="needClientAuth", **settings)

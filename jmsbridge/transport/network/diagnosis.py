@@ -2,11 +2,32 @@
 
 import ssl
 
-__all__ = ["SILENT", "causes", "describe", "unreachable"]
+from jmsbridge.spi import ConnectFailed, Endpoint, LinkLost
+
+__all__ = ["SILENT", "causes", "describe", "link_lost", "not_connected", "unreachable"]
 
 SILENT = "is that another protocol's port, or one that expects TLS? Such a port may take the connection and stay silent"
 """What to check if a server takes the connection and then says nothing."""
 _MOST = 20
+
+
+def link_lost(error: BaseException | None, where: str, said: str | None = None) -> LinkLost:
+    """The error for a lost link; ``said`` is what is known of the reason, if the connection did not just break."""
+    made = LinkLost(f"the link to {where} is lost: {said or f'the connection broke ({describe(error)})'}")
+    made.__cause__ = error
+    return made
+
+
+def not_connected(error: BaseException, endpoint: Endpoint, product: str, tls_port: int) -> ConnectFailed:
+    """The error for a connection that could not be opened, if the broker gave no reason."""
+    if isinstance(error, ConnectionResetError) and "closed" in str(error):
+        reason = (
+            "the connection broke during login; is the broker starting or stopping, or does that port expect TLS or "
+            "another protocol?"
+        )
+    else:
+        reason = unreachable(causes(error), product, tls_port)
+    return ConnectFailed(f"{endpoint}: {reason}")
 
 
 def unreachable(chain: list[BaseException], product: str, tls_port: int) -> str:

@@ -46,7 +46,8 @@ def test_the_broker_says_what_it_is(server: str, dialect: Dialect, name: str) ->
     product, said = product_of(server, WHERE)
     assert (product.dialect, said) == (dialect, name)
     assert LOSSES[dialect.name]
-    assert Native.TRANSACTIONS not in product.native  # acknowledgements never belong to them
+    assert Native.SEND_TRANSACTIONS in product.native
+    assert (Native.TRANSACTIONS in product.native) is said.startswith("ActiveMQ Classic 6")  # with acknowledgements
 
 
 @pytest.mark.parametrize("server", ["RabbitMQ/4.0.5", "", None, "apache-apollo/1.7"])

@@ -1,0 +1,196 @@
+"""What a broker may do on a socket: refuse, cut frames anywhere, stop reading, and say nothing (issue 16)."""
+
+import threading
+import time
+
+import pytest
+
+from jmsbridge.spi import Address, BackendError, BodyKind, Channel, ConnectFailed, Outcome, SendRefused
+from jmsbridge.testing.harness import LinkLog
+from jmsbridge.testing.suite.contract.support import Answer, envelope, send, settle, subscribe
+from jmsbridge.testing.suite.support import eventually
+from jmsbridge_stomp.protocol.frames import Frame
+from tests.stomp.faults.conftest import Connect, Start
+from tests.stomp.faults.peer import ARTEMIS, CLASSIC, Line, answer
+
+QUEUE = Address("queue")
+
+
+def _deliver(line: Line, frame: Frame, *bodies: bytes) -> None:
+    """Messages for the subscription that this frame makes."""
+    for number, body in enumerate(bodies, 1):
+        headers = {"subscription": frame.headers["id"], "message-id": f"1,{number}", "ack": str(number)}
+        line.write("MESSAGE", {**headers, "content-length": str(len(body))}, body)
+
+
+def _has_messages(line: Line, frame: Frame) -> None:
+    answer(line, frame)
+    if frame.command == "SUBSCRIBE" and frame.headers["destination"].endswith("queue"):
+        _deliver(line, frame, b"one", b"\0\xff\n\n")
+
+
+@pytest.mark.parametrize("server", [ARTEMIS, CLASSIC])
+def test_frames_split_at_every_byte(start: Start, connect: Connect, server: str) -> None:
+    link = connect(start(_has_messages, server, splits=True))
+    send(link.channel(False), envelope(QUEUE, "text"))
+    _, box = subscribe(link.channel(False), QUEUE, 2)
+    assert len(box.wait(2)) == 2
+
+
+def test_50_mb_with_nul_and_0xff_both_ways(start: Start, connect: Connect) -> None:
+    body = b"\0\xff\n\0" * 12_500_000
+
+    def echo(line: Line, frame: Frame) -> None:
+        answer(line, frame)
+        if frame.command == "SUBSCRIBE":
+            _deliver(line, frame, peer.sent()[0].body)
+
+    peer = start(echo)
+    link = connect(peer)
+    ticket = Answer()
+    link.channel(False).send(envelope(QUEUE, body, BodyKind.BYTES), ticket)
+    assert ticket.outcome(30) is None
+    assert peer.sent()[0].body == body
+    _, box = subscribe(link.channel(False), QUEUE, 1)
+    assert box.wait(1, 30)[0].envelope.body == body
+
+
+def _send(channel: Channel, *texts: str) -> list[Answer]:
+    answers = [Answer() for _ in texts]
+    for text, ticket in zip(texts, answers, strict=True):
+        channel.send(envelope(QUEUE, text), ticket)
+    return answers
+
+
+@pytest.mark.parametrize(("server", "ends"), [(ARTEMIS, True), (CLASSIC, False)])
+def test_an_error_that_names_its_frame(start: Start, connect: Connect, server: str, ends: bool) -> None:
+    """Frames behind it were carried out all the same; the channel goes on, on another socket if this one ended."""
+
+    def refuse_bad(line: Line, frame: Frame) -> None:
+        if b"bad" not in frame.body:
+            answer(line, frame)
+            if ends and b"last" in frame.body:
+                line.cut()
+        else:
+            line.write("ERROR", {"receipt-id": frame.headers["receipt"], "message": "no"}, b"a reason\nat Broker.java")
+
+    log = LinkLog()
+    channel = connect(start(refuse_bad, server), log).channel(False)
+    outcomes = [ticket.outcome() for ticket in _send(channel, "first", "bad", "last")]
+    assert [type(error) for error in outcomes] == [type(None), SendRefused, type(None)]
+    assert isinstance(outcomes[1], BackendError)
+    assert not outcomes[1].in_doubt
+    assert "a reason" in str(outcomes[1])
+    assert "Broker.java" not in str(outcomes[1])
+    assert [ticket.outcome() for ticket in _send(channel, "after")] == [None]
+    assert (log.losses, log.channels) == ([], [])
+
+
+def test_an_error_that_names_no_frame_leaves_sends_in_doubt(start: Start, connect: Connect) -> None:
+    """Artemis ends the socket then: only its channel is lost, and what has no receipt may have been carried out."""
+
+    def refuse_bad(line: Line, frame: Frame) -> None:
+        if b"bad" in frame.body:
+            line.write("ERROR", {"message": "no"})
+            line.cut()
+        else:
+            answer(line, frame)
+
+    log = LinkLog()
+    link = connect(start(refuse_bad), log)
+    channel = link.channel(False)
+    first, bad, last = [ticket.outcome() for ticket in _send(channel, "first", "bad", "last")]
+    assert first is None
+    for error in (bad, last):
+        assert isinstance(error, BackendError)
+        assert error.in_doubt
+    eventually(lambda: log.channels)
+    assert log.losses == []
+    send(link.channel(False), envelope(QUEUE, "on another channel"))
+
+
+def test_a_broker_that_reads_no_messages_still_gets_acknowledgements(start: Start, connect: Connect) -> None:
+    """What it does not take waits in the channel, which still closes in time."""
+
+    def stop_reading(line: Line, frame: Frame) -> None:
+        if frame.command == "SEND":
+            line.reading.clear()
+        else:
+            _has_messages(line, frame)
+
+    peer = start(stop_reading)
+    log = LinkLog()
+    link = connect(peer, log, close_timeout=1.0)
+    sender, receiver = link.channel(False), link.channel(False)
+    for _ in range(1500):
+        sender.send(envelope(QUEUE, "x" * 20_000), Answer())
+    subscription, box = subscribe(receiver, QUEUE, 2)
+    box.wait(2)
+    settle(subscription, box.tokens, Outcome.ACCEPTED)
+    assert log.losses == []
+    began = time.monotonic()
+    link.close()
+    assert time.monotonic() - began < 8
+
+
+def test_a_broker_that_never_answers_connect(start: Start, connect: Connect) -> None:
+    peer = start(lambda line, frame: None)
+    began = time.monotonic()
+    with pytest.raises(ConnectFailed):
+        connect(peer, connect_timeout=1.0)
+    assert time.monotonic() - began < 4
+
+
+@pytest.mark.parametrize("server", [ARTEMIS, CLASSIC])
+def test_a_broker_that_answers_connect_and_nothing_else(start: Start, connect: Connect, server: str) -> None:
+    """It is given up after the silence that the option ``heartbeat`` allows, and what was sent is in doubt."""
+
+    def only_connected(line: Line, frame: Frame) -> None:
+        if frame.command == "CONNECT":
+            answer(line, frame)
+
+    log = LinkLog()
+    link = connect(start(only_connected, server), log, heartbeat=4)
+    (ticket,) = _send(link.channel(False), "text")
+    error = ticket.outcome(12)
+    assert error is not None
+    eventually(lambda: log.losses, 12)
+    assert "heartbeat" in str(log.losses[0])
+
+
+def test_heart_beats_in_any_grouping_keep_the_link(start: Start, connect: Connect) -> None:
+    """Several in one read as well; and the peer gets some, while nothing else is written."""
+    log = LinkLog()
+    peer = start()
+    link = connect(peer, log, heartbeat=2)
+    never = threading.Event()
+    for _ in range(7):
+        peer.lines[0].raw(b"\n\n\n")
+        never.wait(0.7)
+    assert log.losses == []
+    assert peer.lines[0].beats >= 3
+    send(link.channel(False), envelope(QUEUE, "text"))
+
+
+def test_bytes_that_are_no_frames_end_the_link_with_a_reason(start: Start, connect: Connect) -> None:
+    log = LinkLog()
+    peer = start()
+    connect(peer, log)
+    peer.lines[0].raw(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+    eventually(lambda: log.losses)
+    assert "not STOMP" in str(log.losses[0])
+
+
+@pytest.mark.parametrize("server", [ARTEMIS, CLASSIC])
+def test_no_nack_is_ever_written(start: Start, connect: Connect, server: str) -> None:
+    """Artemis drops the message then, and Classic moves it to the dead-letter queue at once."""
+    peer = start(_has_messages, server)
+    link = connect(peer)
+    subscription, box = subscribe(link.channel(False), QUEUE, 2)
+    box.wait(2)
+    settle(subscription, box.tokens[:1], Outcome.FAILED)
+    settle(subscription, box.tokens[1:], Outcome.RELEASED)
+    subscription.close()
+    commands = {frame.command for line in peer.lines for frame in line.frames}
+    assert "UNSUBSCRIBE" in commands
+    assert not commands & {"NACK", "ACK"}
