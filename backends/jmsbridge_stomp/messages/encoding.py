@@ -6,6 +6,7 @@ header, is described in two headers of JSON, which only jmsbridge reads.
 
 import json
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -22,6 +23,7 @@ __all__ = ["Encoder", "Side"]
 _LONGEST: Final = 2000  # characters of a header's value: at most 8000 bytes
 _PIECE: Final = 4000  # characters of one header of JSON, which escapes may double
 _PIECES: Final = 200
+_KNOWN: Final = 128  # kinds of messages whose types are cached
 _MOST: Final = 400  # properties in headers of their own
 _STRUCTURES: Final[dict[BodyKind, Callable[[Any], bytes]]] = {
     BodyKind.MAP: encode_map,
@@ -168,7 +170,7 @@ def _fits(text: str) -> bool:
 def _properties(properties: dict[str, Any], side: Side, lines: list[bytes]) -> None:
     texts, types = encode_properties(properties)
     if types:
-        lines += _json_lines(TYPES, types)
+        lines += _types_lines(types) if len(types) <= _PIECE else _json_lines(TYPES, types)
     more: dict[str, str] = {}
     for count, (name, text) in enumerate(texts.items()):
         if count < _MOST and properties[name] is not None and is_plain_name(name) and _fits(name) and _fits(text):
@@ -192,6 +194,11 @@ def _json(side: Side) -> str:
     except UnicodeEncodeError:  # lone surrogates, which JSON has escapes for
         pass
     return json.dumps(msgspec.structs.asdict(side))
+
+
+@lru_cache(_KNOWN)
+def _types_lines(types: str) -> list[bytes]:
+    return _json_lines(TYPES, types)
 
 
 def _json_lines(name: str, text: str) -> list[bytes]:
