@@ -19,6 +19,7 @@ from jmsbridge.spi import (
     SubscriptionUnknown,
 )
 from jmsbridge.transport.network.link_life import Done
+from jmsbridge_stomp.administration.admin import StompAdmin
 from jmsbridge_stomp.channel import Channel
 from jmsbridge_stomp.connection.errors import Refusal, connect_error
 from jmsbridge_stomp.connection.options import StompOptions
@@ -42,7 +43,7 @@ def open_link(endpoint: Endpoint, options: StompOptions, events: LinkEvents) -> 
     return link
 
 
-class Link:
+class Link(StompAdmin):
     """Its methods are for any thread."""
 
     def __init__(self, endpoint: Endpoint, options: StompOptions, events: LinkEvents) -> None:
@@ -150,12 +151,12 @@ class Link:
         """Delete a durable subscription."""
         self._life.check()
         assert self._facts is not None
-        if self.endpoint.client_id is None:
+        if self.endpoint.client_id is None and not self._facts.product.managed:
             raise SubscriptionUnknown(f"{self.broker} has no durable subscription without a client id: {key!r}")
         if key in self._facts.active:
             raise SubscriptionRefused(f"durable subscription {key!r} has a consumer; close that one first")
         facts = self._facts
-        self._life.wait(lambda done: unsubscribe(facts, key, done), f"unsubscribing {key!r}")
+        self._life.wait(lambda done: unsubscribe(facts, key, address, done), f"unsubscribing {key!r}")
 
     def close(self) -> None:
         """Close every socket; idempotent."""

@@ -23,6 +23,7 @@ _BOTH: Final = (
     | Native.REJECT
     | Native.NO_LOCAL
     | Native.UNLIMITED_REQUEUE
+    | Native.QUEUE_SELECTORS
 )
 
 
@@ -36,6 +37,8 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
     shares_socket: bool
     """All subscriptions of a link have one socket, because a client id belongs to one connection and a refused frame
     does not end it. Otherwise each has its own, because every ERROR ends its socket."""
+    managed: bool
+    """It is administered by messages."""
 
 
 _CLASSIC: Final = Product(
@@ -43,12 +46,14 @@ _CLASSIC: Final = Product(
     native=_BOTH | Native.CLIENT_ID | Native.EXCLUSIVE_DURABLE,
     dead_letters="ActiveMQ.DLQ",
     shares_socket=True,
+    managed=False,
 )
 _ARTEMIS: Final = Product(
     dialect=ARTEMIS,
-    native=_BOTH | Native.GROUPS | Native.DELAY | Native.DUPLICATE_DETECTION,
+    native=_BOTH | Native.GROUPS | Native.DELAY | Native.DUPLICATE_DETECTION | Native.SHARED | Native.SHARED_DURABLE,
     dead_letters="DLQ",
     shares_socket=False,
+    managed=True,
 )
 NATIVE: Final = _CLASSIC.native | _ARTEMIS.native
 """All that this backend can use, on any broker."""
