@@ -26,7 +26,7 @@ from jmsbridge_stomp.connection.options import StompOptions
 from jmsbridge_stomp.connection.products import product_of
 from jmsbridge_stomp.connection.sockets import Sockets
 from jmsbridge_stomp.connection.stomp_socket import StompSocket
-from jmsbridge_stomp.facts import LinkFacts
+from jmsbridge_stomp.facts import LinkFacts, NewSocket
 from jmsbridge_stomp.messages.wire import Encoder
 from jmsbridge_stomp.receiving.unsubscribing import unsubscribe
 from jmsbridge_stomp.sending.copier import Copier
@@ -104,7 +104,7 @@ class Link(StompAdmin):
         self._facts = LinkFacts(
             sockets=self._sockets,
             main=self._main,
-            new_socket=self._new_socket,
+            new_socket=_maker_of_sockets(self._sockets, self._options, ends=not product.shares_socket),
             product=product,
             native=native,
             encoder=Encoder(
@@ -120,11 +120,6 @@ class Link(StompAdmin):
             events=self._events,
         )
         self._copier = Copier(self._facts)
-
-    def _new_socket(self, ended: Callable[[Refusal], None]) -> StompSocket:
-        made = StompSocket(self._sockets, self._options, ended)
-        made.ends_with_errors = self._facts is not None and not self._facts.product.shares_socket
-        return made
 
     # -- verbs
 
@@ -190,3 +185,14 @@ class Link(StompAdmin):
             channel.end()
         if self._copier is not None:
             self._copier.end()
+
+
+def _maker_of_sockets(sockets: Sockets, options: StompOptions, *, ends: bool) -> NewSocket:
+    """``ends`` says that the broker ends each with an error. Not of the link, which messages in use must not keep."""
+
+    def new_socket(ended: Callable[[Refusal], None]) -> StompSocket:
+        made = StompSocket(sockets, options, ended)
+        made.ends_with_errors = ends
+        return made
+
+    return new_socket
