@@ -46,6 +46,7 @@ _TEXTS: Final = {
 }
 _MODES: Final = {"PERSISTENT": "DURABLE", "NON_PERSISTENT": "NON_DURABLE"}
 _MESSAGE_ID: Final = "JMSMessageID"
+_TIMESTAMP: Final = "JMSTimestamp"
 _MIRRORED: Final = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _OPPOSITE: Final = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _SIMPLE: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
@@ -160,7 +161,8 @@ class _Rewriter:
 
     def _number(self, name: str, operator: str, value: float) -> Node:
         if name in self._numbers:
-            return _ordered(Identifier(self._numbers[name]), operator, value)
+            header = _ordered(Identifier(self._numbers[name]), operator, value)
+            return _at(header, operator, value) if self._routes and name == _TIMESTAMP else header
         if not is_plain_name(name):
             return _NO if self._is_header(name) else self._hidden(name).true
         found = self._named(name)
@@ -259,6 +261,15 @@ def _has_type(name: str, kind: str = "") -> Node:
     """Whether it is a property of ours that is no text; of this type, if one is given."""
     text = json.dumps({name: kind})[1:-1] if kind else json.dumps({name: ""})[1:-2]
     return Like(Identifier(TYPES), f"%{_escaped(text)}%", "!")
+
+
+def _at(header: Node, operator: str, value: float) -> Node:
+    """Artemis has the time at the broker; that of the sender is in our own header, where it can only be found."""
+    if operator not in ("=", "<>"):
+        return header
+    side = Identifier(SIDE)
+    found: Node = Or(tuple(Like(side, f'%"timestamp":{value:.0f}{end}%') for end in ",}"))
+    return Or((And((IsNull(side), header)), found if operator == "=" else Not(found)))
 
 
 def _escaped(text: str) -> str:

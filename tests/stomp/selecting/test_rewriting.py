@@ -34,6 +34,7 @@ def for_artemis(selector: str) -> str:
         ("JMSDeliveryMode = 'PERSISTENT'", ["AMQDurable = 'DURABLE'"]),
         ("JMSMessageID = 'ID:x_1'", ["""jb_message LIKE '{"id":"ID:x!_1"%' ESCAPE '!'"""]),
         ("JMSCorrelationID = 'c'", ["JMSCorrelationID = 'c'"]),
+        ("JMSTimestamp = 1800000000000", ["""jb_message LIKE '%"timestamp":1800000000000}%'"""]),
         ("x IS NULL", ["x IS NULL"]),
         ("1 > 2 OR s LIKE 'a%'", ["FALSE OR", "s LIKE 'a%'"]),
     ],
