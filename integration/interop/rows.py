@@ -193,6 +193,7 @@ ROWS = (
         {},
         stomp.CORE,
         stomp.CORE_LOSSES,
+        subscriptions="shared",
     ),
     Row(
         "artemis-openwire-stomp",
