@@ -156,11 +156,14 @@ def encode_properties(properties: Mapping[str, Any]) -> tuple[dict[str, str], st
     texts: dict[str, str] = {}
     types: dict[str, str] = {}
     for name, value in properties.items():
-        form = _TO_TEXT.get(type(value))
-        if form is None:
+        if type(value) is str:
             texts[name] = value
         else:
-            types[name], texts[name] = form[0], form[1](value)
+            form = _TO_TEXT.get(type(value))
+            if form is None:
+                texts[name] = value
+            else:
+                types[name], texts[name] = form[0], form[1](value)
     if not types:
         return texts, ""
     return texts, _types_text(tuple(types.items())) if len(types) <= _FEW else json.dumps(types)

@@ -167,20 +167,28 @@ def _fits(text: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
+@lru_cache(_KNOWN)
+def _line_begin(name: str) -> bytes:
+    """How the header of a property begins; empty if it has none of its own."""
+    return f"{name}:".encode() if is_plain_name(name) and _fits(name) else b""
+
+
 def _properties(properties: dict[str, Any], side: Side, lines: list[bytes]) -> None:
     texts, types = encode_properties(properties)
     if types:
         lines += _types_lines(types) if len(types) <= _PIECE else _json_lines(TYPES, types)
     more: dict[str, str] = {}
-    for count, (name, text) in enumerate(texts.items()):
-        if count < _MOST and properties[name] is not None and is_plain_name(name) and _fits(name) and _fits(text):
-            line = f"{name}:{text}\n".encode() if ":" not in text and "\\" not in text and text.isprintable() else b""
-            lines.append(line or header(name, text))
+    for name, text in texts.items():
+        begin = _line_begin(name)
+        if begin and properties[name] is not None and len(lines) < _MOST and _fits(text):
+            plain = ":" not in text and "\\" not in text and text.isprintable()
+            lines.append(begin + text.encode() + b"\n" if plain else header(name, text))
         else:
             more[name] = text
     side.properties = more
-    group, sequence = properties.get("JMSXGroupID"), properties.get("JMSXGroupSeq")
+    group = properties.get("JMSXGroupID")
     if isinstance(group, str) and group and _fits(group):
+        sequence = properties.get("JMSXGroupSeq")
         lines.append(header("JMSXGroupID", group))
         if type(sequence) is int and sequence in _SEQUENCES:
             lines.append(b"JMSXGroupSeq:%d\n" % sequence)

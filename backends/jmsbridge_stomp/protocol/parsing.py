@@ -161,8 +161,11 @@ def _read_lines(head: bytes, version: Version) -> tuple[str, dict[str, str]]:
         name, colon, value = line.partition(":")
         if not colon:
             raise Malformed(f"a header line without a colon: {line[:40]!r}")
-        if unescapes and "\\" in line:
-            name, value = _unescaped(name, reads), _unescaped(value, reads)
+        if unescapes:
+            if "\\" in value:
+                value = _unescaped(value, reads)
+            if "\\" in name:
+                name = _unescaped(name, reads)
         if name not in headers:
             headers[name] = value
     return command, headers
@@ -170,7 +173,9 @@ def _read_lines(head: bytes, version: Version) -> tuple[str, dict[str, str]]:
 
 def _unescaped(text: str, version: Version) -> str:
     if version is V12 and "\\\\" not in text:
-        plain = text.replace("\\c", ":").replace("\\n", "\n").replace("\\r", "\r")
+        plain = text.replace("\\c", ":")
+        if "\\" in plain:
+            plain = plain.replace("\\n", "\n").replace("\\r", "\r")
         if "\\" not in plain:
             return plain
     known = {escape[1]: character for character, escape in version.escapes.items()}
