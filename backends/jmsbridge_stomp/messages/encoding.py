@@ -30,6 +30,7 @@ _STRUCTURES: Final[dict[BodyKind, Callable[[Any], bytes]]] = {
     BodyKind.STREAM: encode_stream,
 }
 _SEQUENCES: Final = range(1, 1 << 31)
+_SIDE_BEGIN: Final = f"{SIDE}:".encode()
 _encode_json: Final = msgspec.json.Encoder().encode
 
 
@@ -83,7 +84,7 @@ class Encoder:
         if envelope.properties:
             _properties(envelope.properties, side, lines)
         body = self._body(envelope.kind, envelope.body, side, lines)
-        lines += _json_lines(SIDE, _json(side))
+        lines += _side_lines(side)
         return b"".join((*lines, b"\n", body, b"\0"))
 
     def _destination(self, address: Address) -> bytes:
@@ -194,14 +195,16 @@ def _properties(properties: dict[str, Any], side: Side, lines: list[bytes]) -> N
             lines.append(b"JMSXGroupSeq:%d\n" % sequence)
 
 
-def _json(side: Side) -> str:
+def _side_lines(side: Side) -> list[bytes]:
     try:
         data = _encode_json(side)
-        if data.isascii():
-            return data.decode()
     except UnicodeEncodeError:  # lone surrogates, which JSON has escapes for
-        pass
-    return json.dumps(msgspec.structs.asdict(side))
+        data = b""
+    if data and data.isascii():
+        if len(data) <= _PIECE:
+            return [_SIDE_BEGIN + data.replace(b"\\", b"\\\\").replace(b":", b"\\c") + b"\n"]
+        return _json_lines(SIDE, data.decode())
+    return _json_lines(SIDE, json.dumps(msgspec.structs.asdict(side)))
 
 
 @lru_cache(_KNOWN)
