@@ -6,7 +6,16 @@ subscription of a client id by UNSUBSCRIBE, and does not learn whether there was
 
 import time
 
-from jmsbridge.spi import Address, AddressInUse, BackendError, LinkLost, SubscriptionRefused, SubscriptionUnknown
+from jmsbridge.spi import (
+    AccessDenied,
+    Address,
+    AddressInUse,
+    BackendError,
+    LinkLost,
+    SendRefused,
+    SubscriptionRefused,
+    SubscriptionUnknown,
+)
 from jmsbridge.transport.artemis import operations
 from jmsbridge.transport.artemis.operations import Reply
 from jmsbridge.transport.network.link_life import DEADLINE, Done
@@ -45,6 +54,9 @@ def _delete_queue(facts: LinkFacts, key: str, address: Address | None, answered:
                 answered(other)
             else:
                 destroy(queues)
+        elif isinstance(error, SendRefused) and facts.client_id is None:
+            needed = f"the user needs the permission 'manage' for {operations.ADDRESS} (broker.xml)"
+            answered(AccessDenied(f"unsubscribing {key!r}, a subscription without a client id: {needed} ({error})"))
         elif isinstance(error, LinkLost) or facts.client_id is None:
             answered(error if isinstance(error, BackendError) else BackendError(str(error)))
         else:
