@@ -71,9 +71,11 @@ class QueueBrowser(Closing, Strict):
 
     def _browse(self) -> Iterator[Message]:
         plan = self._core.plan()
-        shown = self._browse_natively() if plan.require(Native.BROWSE) == "native" else self._browse_copies()
+        is_native = plan.require(Native.BROWSE) == "native"
+        shown = self._browse_natively() if is_native else self._browse_copies()
         now = self._core.connection.clock.now_ms
-        selector = None if Native.QUEUE_SELECTORS in plan.native else optional_selector(self._selector)
+        selects = is_native and Native.QUEUE_SELECTORS in plan.native
+        selector = None if selects else optional_selector(self._selector)
         with contextlib.closing(shown):
             for arrival in shown:
                 envelope = arrival.envelope

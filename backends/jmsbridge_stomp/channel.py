@@ -12,6 +12,7 @@ from jmsbridge.spi import (
     Mode,
     Native,
     NotSupported,
+    SelectorRefused,
     SendCancelled,
     SendRefused,
     SubscriptionRefused,
@@ -22,6 +23,8 @@ from jmsbridge.transport.network.io_thread import Mailbox
 from jmsbridge.transport.network.link_life import Done
 from jmsbridge.transport.tickets import CallbackTicket
 from jmsbridge_stomp.facts import LinkFacts
+from jmsbridge_stomp.protocol.frames import Unencodable, header
+from jmsbridge_stomp.receiving.receiver import selector_of
 from jmsbridge_stomp.receiving.subscription import Subscription
 from jmsbridge_stomp.sending.copier import Copier
 from jmsbridge_stomp.sending.outgoing import Command, Outgoing, Work
@@ -88,7 +91,7 @@ class Channel:
         """Subscribe without credit."""
         self.check()
         self._check_interest(interest)
-        key = interest.key
+        key = None if interest.shared else interest.key
         transaction = self._transaction if self._joins else None
         made = Subscription(self._facts, self._copier, self, interest, inbox, transaction)
 
@@ -116,19 +119,23 @@ class Channel:
         self._facts.product.dialect.check(interest.address)
         if interest.mode is Mode.BROWSE and Native.BROWSE not in self._facts.native:
             raise NotSupported(f"{broker} cannot be browsed over STOMP ({interest.address})")
-        if interest.shared or (interest.key is not None and not interest.durable):
+        if interest.shared and Native.SHARED not in self._facts.native:
             raise NotSupported(f"{broker} has no shared subscriptions over STOMP ({interest.key!r})")
-        if interest.durable and self._facts.client_id is None:
+        if interest.durable and not interest.shared and self._facts.client_id is None:
             raise NotSupported(
                 f"{broker} has durable subscriptions over STOMP only with a client id ({interest.key!r})"
             )
+        try:
+            header("selector", selector_of(interest, self._facts.product.dialect))
+        except Unencodable as error:
+            raise SelectorRefused(f"{interest.address}: the selector is too long for {broker} over STOMP") from error
 
     def drop(self, subscription: Subscription) -> None:
         """Forget a subscription that has ended; I/O thread."""
         if subscription in self._subscriptions:
             self._subscriptions.remove(subscription)
             key = subscription.interest.key
-            if key is not None:
+            if key is not None and not subscription.interest.shared:
                 self._facts.active.discard(key)
 
     def cancel(self, tickets: Sequence[Ticket]) -> None:

@@ -21,6 +21,7 @@ from jmsbridge.spi import (
     SubscriptionUnknown,
 )
 from jmsbridge.transport.network.link_life import Done
+from jmsbridge_stomp.administration.admin import StompAdmin
 from jmsbridge_stomp.channel import Channel
 from jmsbridge_stomp.connection.errors import Refusal, connect_error
 from jmsbridge_stomp.connection.options import StompOptions
@@ -28,7 +29,7 @@ from jmsbridge_stomp.connection.products import Product, product_of
 from jmsbridge_stomp.connection.scheduling import ask_scheduler
 from jmsbridge_stomp.connection.sockets import Sockets
 from jmsbridge_stomp.connection.stomp_socket import StompSocket
-from jmsbridge_stomp.facts import LinkFacts
+from jmsbridge_stomp.facts import LinkFacts, NewSocket
 from jmsbridge_stomp.messages.wire import Encoder
 from jmsbridge_stomp.receiving.unsubscribing import unsubscribe
 from jmsbridge_stomp.sending.copier import Copier
@@ -45,7 +46,7 @@ def open_link(endpoint: Endpoint, options: StompOptions, events: LinkEvents) -> 
     return link
 
 
-class Link:
+class Link(StompAdmin):
     """Its methods are for any thread."""
 
     def __init__(self, endpoint: Endpoint, options: StompOptions, events: LinkEvents) -> None:
@@ -118,7 +119,7 @@ class Link:
         self._facts = LinkFacts(
             sockets=self._sockets,
             main=self._main,
-            new_socket=self._new_socket,
+            new_socket=_maker_of_sockets(self._sockets, self._options, ends=not product.shares_socket),
             product=product,
             native=native,
             encoder=Encoder(
@@ -134,11 +135,6 @@ class Link:
             events=self._events,
         )
         self._copier = Copier(self._facts)
-
-    def _new_socket(self, ended: Callable[[Refusal], None]) -> StompSocket:
-        made = StompSocket(self._sockets, self._options, ended)
-        made.ends_with_errors = self._facts is not None and not self._facts.product.shares_socket
-        return made
 
     # -- verbs
 
@@ -165,12 +161,12 @@ class Link:
         """Delete a durable subscription."""
         self._life.check()
         assert self._facts is not None
-        if self.endpoint.client_id is None:
+        if self.endpoint.client_id is None and not self._facts.product.managed:
             raise SubscriptionUnknown(f"{self.broker} has no durable subscription without a client id: {key!r}")
         if key in self._facts.active:
             raise SubscriptionRefused(f"durable subscription {key!r} has a consumer; close that one first")
         facts = self._facts
-        self._life.wait(lambda done: unsubscribe(facts, key, done), f"unsubscribing {key!r}")
+        self._life.wait(lambda done: unsubscribe(facts, key, address, done), f"unsubscribing {key!r}")
 
     def close(self) -> None:
         """Close every socket; idempotent."""
@@ -204,3 +200,14 @@ class Link:
             channel.end()
         if self._copier is not None:
             self._copier.end()
+
+
+def _maker_of_sockets(sockets: Sockets, options: StompOptions, *, ends: bool) -> NewSocket:
+    """``ends`` says that the broker ends each with an error. Not of the link, which messages in use must not keep."""
+
+    def new_socket(ended: Callable[[Refusal], None]) -> StompSocket:
+        made = StompSocket(sockets, options, ended)
+        made.ends_with_errors = ends
+        return made
+
+    return new_socket

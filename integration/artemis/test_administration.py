@@ -1,22 +1,38 @@
-"""``Connection.admin`` on Artemis, by management messages over AMQP 1.0."""
+"""``Connection.admin`` on Artemis, by management messages over AMQP 1.0 and over STOMP."""
 
-from collections.abc import Callable
+import importlib.util
+from collections.abc import Callable, Iterator
 
 import pytest
 
 import jmsbridge
 from integration.lab.broker import Broker
 from integration.networked.conftest import name
-from integration.networked.connecting import connect
+from integration.networked.connecting import connections
 from jmsbridge import Connection, IllegalState, InvalidDestination, JMSSecurityException, Queue, Topic
 from jmsbridge.testing.suite.support import eventually, send_texts
 
-__all__ = ["connect", "name"]
+__all__ = ["name"]
 
-pytest.importorskip("proton", reason="python-qpid-proton is not installed: pip install 'jmsbridge[amqp]' builds it")
 pytestmark = pytest.mark.broker("artemis")
 
 Connect = Callable[..., Connection]
+
+
+@pytest.fixture(params=["amqp", "stomp"])
+def scheme(request: pytest.FixtureRequest) -> str:
+    """The scheme of the URLs."""
+    found: str = request.param
+    if found == "amqp" and importlib.util.find_spec("proton") is None:
+        pytest.skip("python-qpid-proton is not installed: pip install 'jmsbridge[amqp]' builds it")
+    return found
+
+
+@pytest.fixture
+def connect(scheme: str) -> Iterator[Connect]:
+    """Opens connections."""
+    with connections(scheme) as begin:
+        yield begin
 
 
 def test_queues_are_created_counted_emptied_and_removed(artemis: Broker, connect: Connect, name: str) -> None:
@@ -76,40 +92,45 @@ def test_what_a_consumer_holds_stays(artemis: Broker, connect: Connect, name: st
     held.acknowledge()
 
 
-def test_topics_with_their_subscriptions(artemis: Broker, connect: Connect, name: str) -> None:
+@pytest.mark.filterwarnings("ignore:.*checked within the process:jmsbridge.EmulationWarning")  # over STOMP
+def test_topics_with_their_subscriptions(artemis: Broker, connect: Connect, scheme: str, name: str) -> None:
     connection = connect(artemis, client_id=f"{name}.client")
     admin, news, session = connection.admin, Topic(name), connection.create_session()
     admin.create(news)
-    admin.create(Queue(name))  # both may have one name
+    # both may have one name, except over STOMP, where the broker takes a subscription for a consumer of the queue then
+    queue = Queue(f"{name}.queue" if scheme == "stomp" else name)
+    admin.create(queue)
     consumer = session.create_durable_consumer(news, "own.one")
     session.create_shared_consumer(news, "many").close()
     other = connect(artemis)
     shared = other.create_session().create_shared_durable_consumer(news, "everybody's")
     send_texts(session, news, "a")
-    listed = [
+    listed = {
         (info.destination, info.depth, info.consumers, info.subscription, info.client_id)
         for info in admin.list()
-        if info.destination.address.name == name
-    ]
-    assert listed == [
-        (Queue(name), 0, 0, None, None),
+        if info.destination.address.name.startswith(name)
+    }
+    assert listed == {
+        (queue, 0, 0, None, None),
         (news, 0, 0, None, None),
         (news, 1, 1, "everybody's", None),
         (news, 1, 1, "own.one", f"{name}.client"),
-    ]
+    }
     with pytest.raises(InvalidDestination):  # the queue of a subscription is none of the user's
         admin.remove(Queue(f"{name}.client.own.one"))
     with pytest.raises(IllegalState, match="close them first"):
         admin.remove(news)
     consumer.close()
     shared.close()
-    admin.remove(Queue(name))
+    admin.remove(queue)
     admin.remove(news)
     assert name not in [info.destination.address.name for info in admin.list()]
 
 
-def test_a_user_without_the_permission_is_told_which_one(artemis: Broker, connect: Connect, name: str) -> None:
-    guest = connect(artemis.url().replace("jb:jbpass@", ""))
+def test_a_user_without_the_permission_is_told_which_one(
+    artemis: Broker, connect: Connect, scheme: str, name: str
+) -> None:
+    guest = connect(artemis.url(scheme, user=None))
     with pytest.raises(JMSSecurityException, match="permission 'manage'"):
         guest.admin.list()
     send_texts(guest.create_session(), Queue(name), "the connection is still there")
@@ -117,9 +138,9 @@ def test_a_user_without_the_permission_is_told_which_one(artemis: Broker, connec
 
 
 @pytest.mark.broker("activemq")
-def test_a_broker_without_administration_over_amqp_says_so(activemq: Broker, connect: Connect, name: str) -> None:
+def test_a_broker_without_administration_says_so(activemq: Broker, connect: Connect, name: str) -> None:
     admin = connect(activemq).admin
     assert admin.dead_letters == Queue("ActiveMQ.DLQ")
     for act in (admin.list, lambda: admin.create(Queue(name)), lambda: admin.purge(Queue(name))):
-        with pytest.raises(jmsbridge.UnsupportedFeature, match=r"Classic .* has no administration over AMQP 1\.0"):
+        with pytest.raises(jmsbridge.UnsupportedFeature, match=r"Classic .* has no administration over (AMQP|STOMP)"):
             act()

@@ -2,9 +2,10 @@
 
 import pytest
 
+from integration.lab.admin.artemis import Management
 from integration.lab.broker import Broker
 from integration.stomp.opening import check_large_bytes, check_long_listener, check_tls, new_queue, open_link
-from jmsbridge.spi import Address, ConnectFailed, Outcome, SendRefused
+from jmsbridge.spi import AccessDenied, Address, ConnectFailed, Outcome, SendRefused
 from jmsbridge.testing.harness import LinkLog
 from jmsbridge.testing.suite.contract.support import Answer, envelope, send, send_texts_to, settle, subscribe
 
@@ -68,3 +69,29 @@ def test_a_long_listener(artemis: Broker) -> None:
 def test_a_port_that_expects_tls_is_not_waited_for_longer_than_asked(artemis: Broker) -> None:
     with pytest.raises(ConnectFailed):
         open_link(artemis, LinkLog(), "stomps", connect_timeout=3.0)
+
+
+def test_shared_subscriptions_of_a_user_who_may_not_manage(artemis: Broker) -> None:
+    """Nothing is compared then, and the queue of one that is not durable is deleted all the same."""
+    log, topic = LinkLog(), Address(f"{new_queue().name}-news", topic=True)
+    link = open_link(artemis, log)
+    for durable in (True, False):
+        key = f"{topic.name}-{durable}"
+        sharing = {"key": key, "shared": True, "durable": durable}
+        one, first = subscribe(link.channel(False), topic, 1, **sharing)
+        two, second = subscribe(link.channel(False), topic, 1, **sharing)
+        send_texts_to(link, topic, "a", "b")
+        bodies = {first.wait(1)[0].envelope.body, second.wait(1)[0].envelope.body}
+        assert bodies == {"a", "b"}
+        settle(one, first.tokens, Outcome.ACCEPTED)
+        settle(two, second.tokens, Outcome.ACCEPTED)
+        one.close()
+        two.close()
+    with Management(artemis.ports["stomp"]) as management:
+        queues = management.names("getQueueNames")
+    assert f"{topic.name}-True" in queues
+    assert f"nonDurable.{topic.name}-False" not in queues
+    with pytest.raises(AccessDenied):
+        link.unsubscribe(f"{topic.name}-True", topic)
+    assert log.losses == []
+    link.close()

@@ -4,13 +4,14 @@ from typing import Any
 
 import msgspec
 
+from integration.bench import over_stomp
 from integration.bench.over_amqp import LOADER, PACKAGES, QPID, QPID_ASYNC, ROWS, text
 from integration.bench.rows import LONG, MIDDLE, OURS, SLOW, Comparison, Rate, Row
 from integration.lab.broker import Broker
 from integration.lab.starting import start
 from integration.lab.table import MEASURING
 
-__all__ = ["ACTIVEMQ"]
+__all__ = ["ACTIVEMQ", "ACTIVEMQ_STOMP"]
 
 _OPENWIRE = "activemq"
 _GROUP = Row("jmsbridge, confirmed in groups", "window of 1000", OURS, "async", LONG, options="send_confirmation=group")
@@ -60,4 +61,28 @@ ACTIVEMQ = Comparison(
     text=text("on ActiveMQ Classic", ", with fsync"),
     packages=PACKAGES,
     java_clients=f"{QPID}, activemq-client",
+)
+
+_JAVA = over_stomp.peers("OpenWire client", _OPENWIRE)
+ACTIVEMQ_STOMP = Comparison(
+    name="activemq-stomp",
+    start=lambda: start("activemq", options=(MEASURING,)),
+    queue_types=("durable",),
+    rows=tuple(map(_paced, (*over_stomp.ROWS, *_JAVA))),
+    loader=over_stomp.GROUP,
+    queues=_ClassicQueues(),
+    peer_url=str,
+    rates=(
+        Rate(over_stomp.ASYNC.name, over_stomp.PIPELINED.name, 1.0),
+        Rate(over_stomp.GROUP.name, over_stomp.PIPELINED.name, 4.0),
+        Rate(over_stomp.GROUP.name, _JAVA[1].name, 4.0),
+        *over_stomp.RATES,
+    ),
+    costs=over_stomp.COSTS,
+    delayed=(),
+    kept=0,
+    page="performance-activemq-stomp.md",
+    text=over_stomp.text("on ActiveMQ Classic", ", with fsync"),
+    packages=over_stomp.PACKAGES,
+    java_clients="activemq-client 6.3.1",
 )

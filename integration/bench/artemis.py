@@ -2,6 +2,7 @@
 
 import msgspec
 
+from integration.bench import over_stomp
 from integration.bench.over_amqp import (
     ASYNC,
     BLOCKING,
@@ -17,13 +18,13 @@ from integration.bench.over_amqp import (
     SEND,
     text,
 )
-from integration.bench.rows import FAST, LONG, Comparison, Rate, Row
+from integration.bench.rows import FAST, LONG, Comparison, Cost, Rate, Row
 from integration.lab.admin.artemis import Management
 from integration.lab.broker import Broker
 from integration.lab.starting import start
 from integration.lab.table import MEASURING
 
-__all__ = ["ARTEMIS"]
+__all__ = ["ARTEMIS", "ARTEMIS_STOMP"]
 
 _CORE = "artemis"
 _CORE_ROWS = (
@@ -76,4 +77,22 @@ ARTEMIS = Comparison(
     text=text("on Artemis", ", without fsync, which would limit every client alike"),
     packages=PACKAGES,
     java_clients=f"{QPID}, Artemis core client",
+)
+
+ARTEMIS_STOMP = Comparison(
+    name="artemis-stomp",
+    start=lambda: start("artemis", sync=False, options=(MEASURING,)),
+    queue_types=("durable",),
+    rows=(*over_stomp.ROWS, *over_stomp.peers("Artemis core client", _CORE)),
+    loader=over_stomp.LOADER,
+    queues=_ArtemisQueues(),
+    peer_url=str,
+    rates=(Rate(over_stomp.ASYNC.name, over_stomp.PIPELINED.name, 1.2), *over_stomp.RATES),
+    costs=(Cost(over_stomp.ASYNC.name, over_stomp.PIPELINED.name, 0.6), *over_stomp.COSTS),
+    delayed=(over_stomp.FAR,),
+    kept=0.85,
+    page="performance-artemis-stomp.md",
+    text=over_stomp.text("on Artemis", ", without fsync, which would limit every client alike"),
+    packages=over_stomp.PACKAGES,
+    java_clients="Artemis core client 2.56.0",
 )

@@ -43,7 +43,7 @@ class Row(msgspec.Struct, frozen=True):
     client: str = ""
     """Of a Java program: which client, as a folder of ``integration.interop`` with its factory."""
     scheme: str = ""
-    """Of a peer: the scheme of its URL, where it is not the broker's first one."""
+    """The scheme of its URL, where it is not the broker's first one."""
     options: str = ""
     """Of jmsbridge: the query of its URL."""
 

@@ -126,7 +126,7 @@ class _Contender:
         self.costs: list[float] = []
         self._pieces: list[tuple[int, float, float]] = []
         loader = comparison.loader
-        loading = _url(comparison, loader, server.url())
+        loading = _url(comparison, loader, server.url(loader.scheme or None))
         self._loader = _Program(loader, loading, self._queue, folder / "loader") if row.receives else None
         self._program = _Program(row, _url(comparison, row, way(server.url(row.scheme or None))), self._queue, folder)
 
@@ -169,10 +169,10 @@ def measure(
     """
     (folder / "loader").mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        ways = {delay: _way(server.url(), delay, stack) for delay in delays}
         contenders: list[tuple[_Contender, float | None]] = []
         for row in rows:
-            for delay, way in ways.items():
+            for delay in delays:
+                way = _way(server.url(row.scheme or None), delay, stack)
                 contender = _Contender(comparison, row, queue_type, server, way, folder)
                 stack.callback(contender.close)
                 contenders.append((contender, delay))

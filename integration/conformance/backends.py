@@ -14,6 +14,8 @@ class Backend:
     """The URL for a backend without a server; ``{folder}`` is shared by all workers of a run."""
     broker: str = ""
     """The broker of ``integration.lab.table``, if it needs one."""
+    scheme: str | None = None
+    """The scheme of its URL, if it is not the broker's first one."""
     options: str = ""
     """Options for the URL of the broker, in the form of a query."""
     every_suite: bool = True
@@ -33,6 +35,8 @@ BACKENDS = {
         Backend("rabbitmq3", broker="rabbitmq3", every_suite=False, long=True),
         Backend("artemis-amqp", broker="artemis", every_suite=False, module="proton"),
         Backend("activemq-amqp", broker="activemq", every_suite=False, module="proton"),
+        Backend("artemis-stomp", broker="artemis", scheme="stomp", every_suite=False),
+        Backend("activemq-stomp", broker="activemq", scheme="stomp", every_suite=False),
         Backend(
             "brokerj-amqp", broker="brokerj", options="topic_prefix=amq.topic/", every_suite=False, module="proton"
         ),

@@ -41,6 +41,9 @@ def main(
     options: Annotated[
         str, typer.Option(help="options of jmsbridge for every process, in the form of a URL's query")
     ] = "",
+    scheme: Annotated[
+        str | None, typer.Option(help="of the URL of a broker that is started; default: its first one")
+    ] = None,
     folder: Annotated[Path | None, typer.Option(help="the folder for ledgers and report.json")] = None,
 ) -> None:
     """Send messages through cuts and kills, and check the result."""
@@ -55,6 +58,7 @@ def main(
         topic,
         options,
         restarts=restarts,
+        scheme=scheme,
     )
     report = _carry_out(plan, folder)
     print(text(report))

@@ -1,36 +1,38 @@
-"""The brokers that a fault run can start: how each is prepared, and the runs of the tests."""
+"""The fault runs of the tests, one row each, and how their brokers are prepared."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-__all__ = ["BROKERS", "DEFAULT", "Row"]
+__all__ = ["RESTART_FIRST", "ROWS", "Row"]
+
+RESTART_FIRST = frozenset({"rabbitmq"})
+"""Brokers that are restarted after the creation of the queue: RabbitMQ 4.0 loses a quorum queue if it is killed within
+seconds of its creation."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One broker of ``integration.lab.table``."""
+    """One kind of queue on one broker, by one scheme."""
 
+    name: str
+    broker: str
+    """Its name in ``integration.lab.table``."""
     scheme: str | None = None
     """The scheme of its URLs; None for the first one of the table."""
-    restart_first: bool = False
-    """Whether to restart it after the creation of the queue, because a kill soon afterwards may lose the queue."""
-    runs: dict[str, str] = field(default_factory=dict)
-    """Kinds of queues with the options that create them."""
-    short: int = 10_000
+    options: str = ""
+    """The options of its URLs."""
+    short: int = 1_000
     """The messages of the short run; the long one of ``make test-long`` has 100,000 everywhere."""
-    topics: tuple[str, ...] = ()
-    """The kinds on which there is a short run with a topic too."""
+    topic: bool = False
+    """Whether there is a short run with a topic too."""
     module: str | None = None
     """The module of its client library, where that may be missing."""
 
 
-DEFAULT = Row()
-BROKERS = {
-    # RabbitMQ 4.0 loses a quorum queue if it is killed within seconds of its creation.
-    "rabbitmq": Row(
-        restart_first=True,
-        runs={"classic": "queue_type=classic", "quorum": "queue_type=quorum"},
-        topics=("classic",),
-    ),
-    "artemis": Row(runs={"amqp": ""}, short=1_000, topics=("amqp",), module="proton"),
-    "activemq": Row(runs={"amqp": ""}, short=1_000, module="proton"),
-}
+ROWS = (
+    Row("rabbitmq-classic", "rabbitmq", options="queue_type=classic", short=10_000, topic=True),
+    Row("rabbitmq-quorum", "rabbitmq", options="queue_type=quorum", short=10_000),
+    Row("artemis-amqp", "artemis", topic=True, module="proton"),
+    Row("activemq-amqp", "activemq", module="proton"),
+    Row("artemis-stomp", "artemis", "stomp"),
+    Row("activemq-stomp", "activemq", "stomp"),
+)

@@ -14,7 +14,7 @@ import msgspec
 
 import jmsbridge
 from integration.faults import disturbances
-from integration.faults.brokers import BROKERS, DEFAULT
+from integration.faults.brokers import RESTART_FIRST
 from integration.faults.ledger import Entry, Reader, Step
 from integration.faults.process import Settings, consume
 from integration.faults.verdict import Disturbance, Verdict, judge
@@ -50,6 +50,8 @@ class Plan(msgspec.Struct, frozen=True):
     """Seconds without any progress after which the run ends unfinished."""
     restarts: int = 0
     """How often all consumers are closed and replaced by others."""
+    scheme: str | None = None
+    """The scheme of the URLs of a broker that the launcher starts; None for its first one."""
 
 
 class Report(msgspec.Struct):
@@ -75,11 +77,10 @@ def run(plan: Plan, folder: Path, say: Callable[[str], None] = lambda text: None
     place = f"faults-{os.getpid()}-{plan.seed}"
     with contextlib.ExitStack() as stack:
         broker = _broker(plan, folder, stack)
-        row = BROKERS.get(plan.broker, DEFAULT)
-        url, proxy = plan.broker if broker is None else broker.url(row.scheme), None
+        url, proxy = plan.broker if broker is None else broker.url(plan.scheme), None
         with jmsbridge.connect(_with_options(url, plan)) as connection:
             consume(connection.create_session(), place, plan.topic)  # so that it exists before the first send
-        if broker is not None and row.restart_first:
+        if broker is not None and plan.broker in RESTART_FIRST:
             broker.restart()
         if urlsplit(url).port is not None:
             proxy = stack.enter_context(FaultProxy.to(url))

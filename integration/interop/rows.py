@@ -9,6 +9,7 @@ from integration.interop.brokerj import differences as brokerj
 from integration.interop.differences import Difference, Loss, Refusal
 from integration.interop.qpid.differences import QPID
 from integration.interop.rabbitmq import differences as rabbitmq
+from integration.interop.stomp import differences as stomp
 
 __all__ = ["ROWS", "Client", "Row"]
 
@@ -185,5 +186,37 @@ ROWS = (
         activemq.OPENWIRE_LOSSES,
         activemq.OPENWIRE_REFUSALS,
         module="proton",
+    ),
+    Row(
+        "artemis-core-stomp",
+        "artemis",
+        _CORE,
+        "tcp",
+        "stomp",
+        {},
+        stomp.CORE,
+        stomp.CORE_LOSSES,
+        subscriptions="shared",
+    ),
+    Row(
+        "artemis-openwire-stomp",
+        "artemis",
+        _OPENWIRE,
+        "tcp",
+        "stomp",
+        {},
+        stomp.OPENWIRE,
+        stomp.OPENWIRE_LOSSES,
+        stomp.NO_DELAY,
+    ),
+    Row(
+        "activemq-openwire-stomp",
+        "activemq",
+        _OPENWIRE,
+        "tcp",
+        "stomp",
+        {**_GROUPS, **_DELAYS},
+        stomp.CLASSIC,
+        refusals=stomp.NO_DELAY,
     ),
 )

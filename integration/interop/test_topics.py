@@ -78,6 +78,7 @@ def test_java_hears_what_python_publishes(way: Way, connect: Connect, name: str)
         assert_equal(way, "to Java", sent, java.rest())
 
 
+@pytest.mark.filterwarnings("ignore:.*checked within the process:jmsbridge.EmulationWarning")
 @pytest.mark.parametrize("way", ways(lambda row: row.subscriptions in ("durable", "shared")), indirect=True)
 def test_a_durable_subscription_of_java_goes_on_in_python(way: Way, connect: Connect, name: str) -> None:
     shared = way.row.subscriptions == "shared"

@@ -1,15 +1,17 @@
 """Where the frames of a conversation end, for each protocol."""
 
+import re
 import struct
 from collections.abc import Callable
 
 from jmsbridge.testing.proxy import Direction
 
-__all__ = ["Boundaries", "FrameEnd", "amqp_0_9_1", "amqp_1_0"]
+__all__ = ["Boundaries", "FrameEnd", "amqp_0_9_1", "amqp_1_0", "stomp"]
 
 _GREETING = 8  # "AMQP" and the version
 _SIZE = struct.Struct(">I")
 _HEAD = struct.Struct(">BHI")
+_LENGTH = re.compile(rb"\ncontent-length:(\d+)\n")
 
 FrameEnd = Callable[[bytes, int, Direction], int | None]
 """The end of the frame that begins at an offset, which may be beyond the data; None while that is not known."""
@@ -30,6 +32,20 @@ def amqp_0_9_1(data: bytes, start: int, direction: Direction) -> int | None:
     if len(data) < start + _HEAD.size:
         return None
     return start + _HEAD.size + int(_HEAD.unpack_from(data, start)[2]) + 1
+
+
+def stomp(data: bytes, start: int, direction: Direction) -> int | None:
+    """STOMP: a NUL ends a frame, whose body may contain others if its length is given; a line end is a heart-beat."""
+    if data.startswith(b"\n", start):
+        return start + 1
+    head = data.find(b"\n\n", start)
+    if head < 0:
+        return None
+    length = _LENGTH.search(data, start, head + 1)
+    if length is not None:
+        return head + 2 + int(length[1]) + 1
+    end = data.find(b"\0", head + 2)
+    return None if end < 0 else end + 1
 
 
 class Boundaries:

@@ -49,10 +49,12 @@ class Scheme:
     """Whether it has durable subscriptions by this protocol."""
     own_for_certificates: bool = False
     """Whether logins with a certificate need a broker that was started for them."""
-    certificate_login: str = "external"
-    """The option login of those: ``anonymous`` where the certificate alone says who the user is."""
+    certificate_options: dict[str, str] = field(default_factory=lambda: {"login": "external"})
+    """Further options of those: another ``login``, or none, where the certificate alone says who the user is."""
     module: str | None = None
     """The module of its client library, where that may be missing."""
+    same_sizes: bool = True
+    """Whether its frames have the same sizes each time that a conversation is repeated."""
 
 
 def _amqp(
@@ -78,6 +80,31 @@ def _amqp(
     )
 
 
+def _stomp(
+    broker: str,
+    sockets: int,
+    remove: Callable[[Broker, str], None],
+    set_password: Callable[[Broker, str, str], None] | None,
+    **more: Any,
+) -> Scheme:
+    return Scheme(
+        f"{broker}-stomp",
+        broker,
+        listener="stomp",
+        plain="stomp",
+        tls="stomp+ssl",
+        package="jmsbridge_stomp",
+        sockets=sockets,
+        heartbeat="heartbeat",
+        frame_end=frames.stomp,
+        set_password=set_password,
+        remove_queue=remove,
+        certificate_options={},
+        same_sizes=False,
+        **more,
+    )
+
+
 SCHEMES = (
     Scheme(
         "rabbitmq",
@@ -94,7 +121,11 @@ SCHEMES = (
     ),
     _amqp("artemis", artemis_administration.remove_queue, artemis_administration.set_password),
     _amqp(
-        "activemq", activemq_administration.remove_queue, None, own_for_certificates=True, certificate_login="anonymous"
+        "activemq",
+        activemq_administration.remove_queue,
+        None,
+        own_for_certificates=True,
+        certificate_options={"login": "anonymous"},
     ),
     _amqp(
         "brokerj",
@@ -111,6 +142,8 @@ SCHEMES = (
         repeats=True,
         durable=False,
     ),
+    _stomp("artemis", 3, artemis_administration.remove_queue, artemis_administration.set_password),
+    _stomp("activemq", 2, activemq_administration.remove_queue, None, repeats=True, own_for_certificates=True),
 )
 
 

@@ -33,6 +33,7 @@ def receive_until(consumer: MessageConsumer, last: str) -> list[str]:
     return list(dict.fromkeys(texts))
 
 
+@pytest.mark.filterwarnings("ignore:.*checked within the process:jmsbridge.EmulationWarning")
 def test_a_failover_list(scheme: Scheme, broker: Broker, connect: Connect, name: str, fault_proxy: Proxies) -> None:
     """The first address is down; then the second fails while the first is up, and the connection continues there."""
     if not scheme.durable:

@@ -86,7 +86,7 @@ def test_a_client_logs_in_with_its_certificate(
         broker = own_broker(scheme.broker, CLIENT_CERTIFICATES)
     files = broker.certificates
     options = {"ca_file": str(files.ca), "certificate": str(files.client), "key": str(files.client_key)}
-    there = connect(broker.url(scheme.tls, user=None), login=scheme.certificate_login, **options)
+    there = connect(broker.url(scheme.tls, user=None), **scheme.certificate_options, **options)
     session = there.create_session()
     session.create_producer(Queue(name)).send("by certificate")
     message = session.create_consumer(Queue(name)).receive(timeout=30)

@@ -52,6 +52,8 @@ def parse_boolean(text: str) -> bool:
 
 def double_text(value: float) -> str:
     """The text of ``Double.toString``: ``1.0``, ``6.02E23``, ``NaN``; the fewest digits that identify the value."""
+    if 1e-3 <= abs(value) < 1e7:  # where both languages write the same digits without an exponent
+        return float.__repr__(value)
     return _java_form(value, float.__repr__(value), f"{value:.1e}")
 
 

@@ -10,6 +10,7 @@ import binascii
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -27,6 +28,9 @@ __all__ = [
 ]
 
 _INT_MIN, _INT_MAX = -(1 << 31), (1 << 31) - 1
+_KNOWN: Final = 128  # kinds of messages whose types are cached, if they are few and short
+_FEW: Final = 30
+_SHORT: Final = 2048
 _encode_json: Final = msgspec.json.Encoder().encode
 _decode_json: Final = msgspec.json.Decoder().decode
 _UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError, binascii.Error)
@@ -152,12 +156,29 @@ def encode_properties(properties: Mapping[str, Any]) -> tuple[dict[str, str], st
     texts: dict[str, str] = {}
     types: dict[str, str] = {}
     for name, value in properties.items():
-        form = _TO_TEXT.get(type(value))
-        if form is None:
+        if type(value) is str:
             texts[name] = value
         else:
-            types[name], texts[name] = form[0], form[1](value)
-    return texts, json.dumps(types) if types else ""
+            form = _TO_TEXT.get(type(value))
+            if form is None:
+                texts[name] = value
+            else:
+                types[name], texts[name] = form[0], form[1](value)
+    if not types:
+        return texts, ""
+    return texts, _types_text(tuple(types.items())) if len(types) <= _FEW else json.dumps(types)
+
+
+@lru_cache(_KNOWN)
+def _types_text(types: tuple[tuple[str, str], ...]) -> str:
+    return json.dumps(dict(types))
+
+
+def _read_types(types: str) -> Mapping[str, Any]:
+    return dict(json.loads(types)) if types else {}
+
+
+_noted: Final = lru_cache(_KNOWN)(_read_types)
 
 
 def decode_properties(texts: Mapping[str, str], types: str) -> dict[str, Any]:
@@ -168,7 +189,7 @@ def decode_properties(texts: Mapping[str, str], types: str) -> dict[str, Any]:
     """
 
     try:
-        noted = dict(json.loads(types)) if types else {}
+        noted = _noted(types) if len(types) <= _SHORT else _read_types(types)
     except _UNREADABLE as error:
         raise ValueError(f"the types of properties cannot be read: {error}") from error
     found: dict[str, Any] = {}

@@ -1,10 +1,11 @@
 """Requests to an address of the broker that answers messages, over a session of their own. For the I/O thread."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import proton
 
 from jmsbridge.spi import Address, BackendError, BodyKind, Envelope, Ticket
+from jmsbridge.transport.artemis.operations import SUCCEEDED, Reply, Request
 from jmsbridge.transport.deliveries.expiry import now_ms
 from jmsbridge.transport.network.link_life import Done
 from jmsbridge.transport.tickets import CallbackTicket
@@ -19,25 +20,7 @@ from jmsbridge_amqp.protocol.errors import Malformed
 from jmsbridge_amqp.sending.outgoing import Outgoing
 from jmsbridge_amqp.sending.sender import Sender
 
-__all__ = ["Reply", "Request", "Requests"]
-
-
-class Request(NamedTuple):
-    """A text message with properties."""
-
-    properties: dict[str, Any]
-    text: str
-
-
-class Reply(NamedTuple):
-    """The answer; its properties include those that messages to applications do not show.
-
-    ``queue`` is the name of the queue for the replies.
-    """
-
-    properties: dict[Any, Any]
-    text: str
-    queue: str = ""
+__all__ = ["Requests"]
 
 
 class Requests:
@@ -112,7 +95,8 @@ class Requests:
             self._finish(None, BackendError(f"{self._to}: the answer is malformed: {error}", in_doubt=True))
             return
         text = body[0] if code == VALUE and isinstance(body[0], str) else ""
-        self._replies.append(Reply({**properties, **others}, text, str(self._link.proton.remote_source.address)))
+        succeeded = {**properties, **others}.get(SUCCEEDED) is True
+        self._replies.append(Reply(succeeded, text, str(self._link.proton.remote_source.address)))
         if len(self._replies) == len(self._requests):
             self._finish(self._replies, None)
 

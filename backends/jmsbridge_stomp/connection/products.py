@@ -24,6 +24,7 @@ _BOTH: Final = (
     | Native.NO_LOCAL
     | Native.UNLIMITED_REQUEUE
     | Native.GROUPS
+    | Native.QUEUE_SELECTORS
 )
 
 
@@ -39,6 +40,8 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
     shares_socket: bool
     """All subscriptions of a link have one socket, because a client id belongs to one connection and a refused frame
     does not end it. Otherwise each has its own, because every ERROR ends its socket."""
+    managed: bool
+    """It is administered by messages."""
 
 
 _CLASSIC: Final = Product(
@@ -47,13 +50,15 @@ _CLASSIC: Final = Product(
     dead_letters="ActiveMQ.DLQ",
     has_scheduler=True,
     shares_socket=True,
+    managed=False,
 )
 _ARTEMIS: Final = Product(
     dialect=ARTEMIS,
-    native=_BOTH | Native.DELAY | Native.DUPLICATE_DETECTION,
+    native=_BOTH | Native.DELAY | Native.DUPLICATE_DETECTION | Native.SHARED | Native.SHARED_DURABLE,
     dead_letters="DLQ",
     has_scheduler=False,
     shares_socket=False,
+    managed=True,
 )
 NATIVE: Final = _CLASSIC.native | _ARTEMIS.native
 """All that this backend can use, on any broker."""

@@ -222,6 +222,7 @@ class StompSocket:
             opened, self._opened = self._opened, None
             self.is_open = True
             self._beats = not headers.get("heart-beat", "0,0").startswith("0,")
+            self._parser.ends_lines = headers.get("server", "").startswith("ActiveMQ/")
             opened(headers, None)
 
     def _take_error(self, refusal: Refusal) -> None:

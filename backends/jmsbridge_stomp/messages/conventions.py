@@ -23,9 +23,9 @@ RESERVED: Final = frozenset(
 )
 """Headers of STOMP and of brokers: a property of such a name is carried in ``SIDE``."""
 
-_PREFIXES: Final = ("JMS", "_AMQ", "__AMQ", "AMQ_", "jb_", "activemq.", "dlq")
+_PREFIXES: Final = ("JMS", "_AMQ", "__AMQ", "__HDR_", "AMQ_", "jb_", "activemq.", "dlq")
 
 
 def is_plain_name(name: str) -> bool:
     """Whether a header of this name is a property of the message, for every program."""
-    return name not in RESERVED and not name.startswith(_PREFIXES) and name.isidentifier()
+    return name not in RESERVED and not name.startswith(_PREFIXES) and name.replace("$", "_").isidentifier()

@@ -54,7 +54,7 @@ class Decoder:
             headers.get("persistent", "").lower() == "true",
             min(_number(headers.get("priority"), 4), 9),
             _number(headers.get("expires")) if side is None else side.expiration,
-            0 if side is None else side.delivery_time,
+            _number(headers.get("_AMQ_SCHED_DELIVERY")) if side is None else side.delivery_time,
             _correlation(headers, side),
             self._reply_to(headers, side),
             headers.get("type") if side is None or side.type is None else side.type,
@@ -62,7 +62,7 @@ class Decoder:
         return Inbound(envelope, headers.get("redelivered") == "true", None if side is None else side.sender)
 
     def _message_id(self, headers: dict[str, str]) -> str | None:
-        given = headers.get("message-id")
+        given = headers.get("__HDR_MESSAGE_ID", headers.get("message-id"))  # that of OpenWire, or the broker's own
         if given is None:
             return None
         if self._dialect.routes:  # "consumer,message": the second part is the same for every consumer
@@ -111,13 +111,24 @@ class Decoder:
         if side is not None:
             texts |= side.properties
         elif "_AMQ_GROUP_ID" in headers:
-            texts["JMSXGroupID"] = headers["_AMQ_GROUP_ID"]
+            return _with_group(texts, headers), None
         if "JMSXUserID" in headers:
             texts["JMSXUserID"] = headers["JMSXUserID"]
         try:
             return decode_properties(texts, _joined(headers, TYPES)), None
         except ValueError as error:
             return dict(texts), str(error)
+
+
+def _with_group(properties: dict[str, Any], headers: dict[str, str]) -> dict[str, Any]:
+    """The properties of another program's message on Artemis, and its group."""
+    properties["JMSXGroupID"] = headers["_AMQ_GROUP_ID"]
+    sequence = _number(headers.get("_AMQ_GROUP_SEQUENCE"))
+    if 0 < sequence < 1 << 31:
+        properties["JMSXGroupSeq"] = sequence
+    if "JMSXUserID" in headers:
+        properties["JMSXUserID"] = headers["JMSXUserID"]
+    return properties
 
 
 def _is_bytes(headers: dict[str, str], dialect: Dialect) -> bool:

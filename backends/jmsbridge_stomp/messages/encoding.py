@@ -6,6 +6,7 @@ header, is described in two headers of JSON, which only jmsbridge reads.
 
 import json
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -22,12 +23,14 @@ __all__ = ["Encoder", "Side"]
 _LONGEST: Final = 2000  # characters of a header's value: at most 8000 bytes
 _PIECE: Final = 4000  # characters of one header of JSON, which escapes may double
 _PIECES: Final = 200
+_KNOWN: Final = 128  # kinds of messages whose types are cached
 _MOST: Final = 400  # properties in headers of their own
 _STRUCTURES: Final[dict[BodyKind, Callable[[Any], bytes]]] = {
     BodyKind.MAP: encode_map,
     BodyKind.STREAM: encode_stream,
 }
 _SEQUENCES: Final = range(1, 1 << 31)
+_SIDE_BEGIN: Final = f"{SIDE}:".encode()
 _encode_json: Final = msgspec.json.Encoder().encode
 
 
@@ -81,7 +84,7 @@ class Encoder:
         if envelope.properties:
             _properties(envelope.properties, side, lines)
         body = self._body(envelope.kind, envelope.body, side, lines)
-        lines += _json_lines(SIDE, _json(side))
+        lines += _side_lines(side)
         return b"".join((*lines, b"\n", body, b"\0"))
 
     def _destination(self, address: Address) -> bytes:
@@ -165,33 +168,48 @@ def _fits(text: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
+@lru_cache(_KNOWN)
+def _line_begin(name: str) -> bytes:
+    """How the header of a property begins; empty if it has none of its own."""
+    return f"{name}:".encode() if is_plain_name(name) and _fits(name) else b""
+
+
 def _properties(properties: dict[str, Any], side: Side, lines: list[bytes]) -> None:
     texts, types = encode_properties(properties)
     if types:
-        lines += _json_lines(TYPES, types)
+        lines += _types_lines(types) if len(types) <= _PIECE else _json_lines(TYPES, types)
     more: dict[str, str] = {}
-    for count, (name, text) in enumerate(texts.items()):
-        if count < _MOST and properties[name] is not None and is_plain_name(name) and _fits(name) and _fits(text):
-            line = f"{name}:{text}\n".encode() if ":" not in text and "\\" not in text and text.isprintable() else b""
-            lines.append(line or header(name, text))
+    for name, text in texts.items():
+        begin = _line_begin(name)
+        if begin and properties[name] is not None and len(lines) < _MOST and _fits(text):
+            plain = ":" not in text and "\\" not in text and text.isprintable()
+            lines.append(begin + text.encode() + b"\n" if plain else header(name, text))
         else:
             more[name] = text
     side.properties = more
-    group, sequence = properties.get("JMSXGroupID"), properties.get("JMSXGroupSeq")
+    group = properties.get("JMSXGroupID")
     if isinstance(group, str) and group and _fits(group):
+        sequence = properties.get("JMSXGroupSeq")
         lines.append(header("JMSXGroupID", group))
         if type(sequence) is int and sequence in _SEQUENCES:
             lines.append(b"JMSXGroupSeq:%d\n" % sequence)
 
 
-def _json(side: Side) -> str:
+def _side_lines(side: Side) -> list[bytes]:
     try:
         data = _encode_json(side)
-        if data.isascii():
-            return data.decode()
     except UnicodeEncodeError:  # lone surrogates, which JSON has escapes for
-        pass
-    return json.dumps(msgspec.structs.asdict(side))
+        data = b""
+    if data and data.isascii():
+        if len(data) <= _PIECE:
+            return [_SIDE_BEGIN + data.replace(b"\\", b"\\\\").replace(b":", b"\\c") + b"\n"]
+        return _json_lines(SIDE, data.decode())
+    return _json_lines(SIDE, json.dumps(msgspec.structs.asdict(side)))
+
+
+@lru_cache(_KNOWN)
+def _types_lines(types: str) -> list[bytes]:
+    return _json_lines(TYPES, types)
 
 
 def _json_lines(name: str, text: str) -> list[bytes]:

@@ -31,6 +31,10 @@ class Parser:
     Each byte is looked at once, also in a body without ``content-length`` that arrives in many pieces.
     """
 
+    ends_lines = False
+    """Whether each frame is followed by the end of a line, so that a NUL before anything else belongs to the body:
+    ActiveMQ Classic writes a text of Java with NUL as it is, without its length."""
+
     def __init__(self, version: Version = V12, limits: Limits | None = None) -> None:
         self.version = version
         self._limits = limits or Limits()
@@ -62,11 +66,10 @@ class Parser:
         command, headers, begins, length = self._head
         buffer = self._data
         if length is None:
-            end = buffer.find(0, self._seen)
+            end = self._end()
             if (end if end >= 0 else len(buffer)) - begins > self._limits.body:
                 raise Malformed(f"a body of more than {self._limits.body:,} bytes")
             if end < 0:
-                self._seen = len(buffer)
                 return None
         else:
             end = begins + length
@@ -78,6 +81,18 @@ class Parser:
         self._head = None
         self._start = self._seen = end + 1
         return Frame(command, headers, body)
+
+    def _end(self) -> int:
+        """Where the NUL is that ends the frame; -1 if it has not arrived, or what shows that it is one."""
+        buffer = self._data
+        end = buffer.find(0, self._seen)
+        while self.ends_lines and end >= 0 and buffer[end + 1 : end + 2] != b"\n":
+            if end + 1 == len(buffer):
+                self._seen = end
+                return -1
+            end = buffer.find(0, end + 1)
+        self._seen = len(buffer) if end < 0 else end
+        return end
 
     def _read_head(self) -> bool:
         """Whether the head of the next frame is complete."""
@@ -121,38 +136,48 @@ class Parser:
 
 def _blank_line(buffer: bytearray, start: int) -> tuple[int, int] | None:
     """Where the head ends and the body begins; lines may end with CR LF."""
-    while True:
-        at = buffer.find(b"\n", start)
-        if at < 0:
-            return None
-        if buffer[at + 1 : at + 2] == b"\n":
-            return at, at + 2
-        if buffer[at + 1 : at + 3] == b"\r\n":
-            return at, at + 3
-        start = at + 1
+    plain = buffer.find(b"\n\n", start)
+    other = buffer.find(b"\n\r\n", start, plain if plain >= 0 else len(buffer))
+    if other >= 0:
+        return other, other + 3
+    return (plain, plain + 2) if plain >= 0 else None
 
 
 def _read_lines(head: bytes, version: Version) -> tuple[str, dict[str, str]]:
     try:
-        first, *lines = head.decode().split("\n")
+        text = head.decode()
     except UnicodeDecodeError as error:
         raise Malformed("a head that is not in UTF-8") from error
+    first, *lines = text.split("\n")
     command = first.removesuffix("\r")
     if _COMMAND.fullmatch(command.encode()) is None:
         raise Malformed(f"no command of STOMP: {command[:40]!r}")
+    if version is V12 and "\r" in text:
+        lines = [line.removesuffix("\r") for line in lines]
     reads = V10 if command == "CONNECTED" else version
+    unescapes = bool(reads.escapes) and "\\" in text
     headers: dict[str, str] = {}
     for line in lines:
-        name, colon, value = (line.removesuffix("\r") if version is V12 else line).partition(":")
+        name, colon, value = line.partition(":")
         if not colon:
             raise Malformed(f"a header line without a colon: {line[:40]!r}")
-        if "\\" in line and reads.escapes:
-            name, value = _unescaped(name, reads), _unescaped(value, reads)
-        headers.setdefault(name, value)
+        if unescapes:
+            if "\\" in value:
+                value = _unescaped(value, reads)
+            if "\\" in name:
+                name = _unescaped(name, reads)
+        if name not in headers:
+            headers[name] = value
     return command, headers
 
 
 def _unescaped(text: str, version: Version) -> str:
+    if version is V12 and "\\\\" not in text:
+        plain = text.replace("\\c", ":")
+        if "\\" in plain:
+            plain = plain.replace("\\n", "\n").replace("\\r", "\r")
+        if "\\" not in plain:
+            return plain
     known = {escape[1]: character for character, escape in version.escapes.items()}
 
     def character(match: re.Match[str]) -> str:

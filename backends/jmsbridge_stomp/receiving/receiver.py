@@ -8,9 +8,13 @@ from jmsbridge.spi import BackendError, Envelope, Interest, Mode
 from jmsbridge_stomp.connection.errors import Refusal
 from jmsbridge_stomp.connection.products import Product
 from jmsbridge_stomp.connection.stomp_socket import StompSocket
+from jmsbridge_stomp.facts import LinkFacts
+from jmsbridge_stomp.messages.wire import Dialect
 from jmsbridge_stomp.protocol.frames import Frame, header
+from jmsbridge_stomp.receiving.definitions import definition, shared_queue
+from jmsbridge_stomp.selecting.rewriting import rewritten
 
-__all__ = ["Delivery", "Receiver", "name_of"]
+__all__ = ["Delivery", "Receiver", "name_of", "selector_of"]
 
 _BYTES: Final = 2048  # of Artemis's window for each message
 _LARGE: Final = 1 << 26  # bytes of its window if settlements come late
@@ -39,12 +43,13 @@ class Receiver:
     settle: its messages remain in the queue.
     """
 
-    def __init__(self, socket: StompSocket, product: Product, interest: Interest, credit: int) -> None:
+    def __init__(self, socket: StompSocket, facts: LinkFacts, interest: Interest, credit: int) -> None:
         self.socket = socket
         self.deliveries: dict[Delivery, None] = {}
         self.returned: set[Delivery] = set()
         self.joined: list[Delivery] = []
-        self._product = product
+        self._product = facts.product
+        self._client_id = facts.client_id
         self._interest = interest
         self._browses = interest.mode is Mode.BROWSE
         self._most = max(interest.window, credit) if interest.window else 0
@@ -61,7 +66,7 @@ class Receiver:
         interest, dialect = self._interest, self._product.dialect
         name, routing = dialect.destination(interest.address)
         yield "id", self._id
-        yield "destination", name
+        yield "destination", f"{name}::{shared_queue(interest, self._client_id)}" if interest.shared else name
         yield "ack", "auto" if self._browses else "client-individual"
         if self._browses:
             yield "browser", "true"
@@ -70,10 +75,11 @@ class Receiver:
             yield "consumer-window-size", str(_LARGE if interest.deferred else self._most * _BYTES if self._most else 1)
         else:
             yield "activemq.prefetchSize", str(_MANY if interest.deferred else max(1, self._most))
-        if interest.key is not None:
+        if interest.key is not None and not interest.shared:
             yield name_of(self._product), interest.key
-            if not routing and (interest.selector or interest.no_local):
-                yield "selector", _definition(interest)
+        selector = selector_of(interest, dialect)
+        if selector:
+            yield "selector", selector
 
     def delivered(self, frame: Frame, envelope: Envelope, is_redelivered: bool) -> Delivery:
         """Note a message."""
@@ -116,13 +122,11 @@ class Receiver:
         self.socket.ask("UNSUBSCRIBE", [("id", self._id)], lambda _: done())
 
 
-def _definition(interest: Interest) -> str:
-    """A selector that every message matches, since none has that property.
-
-    ActiveMQ Classic begins a durable subscription afresh when its selector changes; the client evaluates the real one.
-    """
-    wanted = f"{int(interest.no_local)} {interest.selector or ''}".replace("'", "''")
-    return f"jb_definition IS NULL OR jb_definition = '{wanted}'"
+def selector_of(interest: Interest, dialect: Dialect) -> str:
+    """What the broker is to select by: messages of a queue; of topics, only the definition of a subscription."""
+    if not interest.address.topic:
+        return rewritten(interest.selector, dialect) if interest.selector and interest.select else ""
+    return definition(interest) if interest.key is not None and not interest.shared else ""
 
 
 def name_of(product: Product) -> str:

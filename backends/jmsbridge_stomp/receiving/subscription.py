@@ -19,8 +19,9 @@ from jmsbridge_stomp.facts import LinkFacts
 from jmsbridge_stomp.messages.wire import Decoder
 from jmsbridge_stomp.protocol.frames import Frame
 from jmsbridge_stomp.receiving.dead_letters import SubscriptionDeadLetters
+from jmsbridge_stomp.receiving.definitions import NON_DURABLE, prepare, shared_queue
 from jmsbridge_stomp.receiving.probing import probe
-from jmsbridge_stomp.receiving.receiver import Delivery, Receiver
+from jmsbridge_stomp.receiving.receiver import Delivery, Receiver, name_of
 from jmsbridge_stomp.sending.copier import Copier
 from jmsbridge_stomp.sending.transaction import Transaction
 
@@ -75,6 +76,7 @@ class Subscription:
         self._browses = interest.mode is Mode.BROWSE
         self._has_shown_all = False  # a browser
         self._came = 0
+        self._is_prepared = False
         self._fresh_until = 0.0
         self._draining: list[Ticket] = []
         self._when_attached: list[Done] = []
@@ -145,7 +147,7 @@ class Subscription:
 
         def opened(headers: object, error: BaseException | None) -> None:
             if error is None:
-                self._subscribe(socket)
+                self._prepare(socket)
                 return
             self._socket = None
             if isinstance(error, Refusal):
@@ -153,11 +155,30 @@ class Subscription:
             else:
                 self._life.die(error)
 
-        client_id = self._facts.client_id if self.interest.durable else None
-        socket.connect(client_id, time.monotonic() + self._life.endpoint.connect_timeout, opened)
+        interest = self.interest
+        client_id = NON_DURABLE if interest.shared and not interest.durable else self._facts.client_id
+        deadline = time.monotonic() + self._life.endpoint.connect_timeout
+        socket.connect(client_id if interest.key is not None else None, deadline, opened)
+
+    def _prepare(self, socket: StompSocket) -> None:
+        """Look at the definition of a subscription that others may know, then subscribe."""
+
+        def prepared(error: BackendError | None) -> None:
+            if self._socket is not socket:
+                return  # it has ended meanwhile, which was reported
+            self._is_prepared = True
+            if error is None:
+                self._facts.sockets.batch(lambda: self._subscribe(socket))
+            else:
+                self._attached(error)
+
+        if self.interest.key is None or self._is_prepared:
+            self._subscribe(socket)
+        else:
+            prepare(self._facts, self.interest, prepared)
 
     def _subscribe(self, socket: StompSocket) -> None:
-        receiver = self._receiver = Receiver(socket, self._facts.product, self.interest, self._gate.credit)
+        receiver = self._receiver = Receiver(socket, self._facts, self.interest, self._gate.credit)
 
         def answered(error: Refusal | BackendError | None) -> None:
             if error is not None:
@@ -340,7 +361,7 @@ class Subscription:
         if receiver is None or self._attaching or self._error is not None or self._browses:
             return
         address = self.interest.address
-        if (address.topic and not self.interest.durable) or not self._holds_only_returned(receiver):
+        if (address.topic and self.interest.key is None) or not self._holds_only_returned(receiver):
             return
         if not receiver.returned and (self.interest.window or self._gate.credit > 0):
             return  # with a window of 0, nothing is kept that was not asked for
@@ -383,6 +404,8 @@ class Subscription:
         def unsubscribed() -> None:
             if socket is None:
                 ended()
+            elif self.interest.shared and not self.interest.durable:
+                self._delete_queue(socket, lambda: socket.close(ended))
             else:
                 socket.close(ended)
 
@@ -390,6 +413,14 @@ class Subscription:
             unsubscribed()
         else:
             receiver.unsubscribe(unsubscribed)
+
+    def _delete_queue(self, socket: StompSocket, then: Callable[[], None]) -> None:
+        """Delete the queue of a shared subscription that is not durable; the broker refuses if it has consumers.
+
+        The frame is that for a durable subscription of a client with the first word of the queue's name as its id.
+        """
+        name = shared_queue(self.interest, self._facts.client_id).removeprefix(f"{NON_DURABLE}.")
+        socket.ask("UNSUBSCRIBE", [(name_of(self._facts.product), name)], lambda _: then())
 
     def _socket_ended(self, refusal: Refusal) -> None:
         """The broker refused a frame and ended this subscription's own socket."""

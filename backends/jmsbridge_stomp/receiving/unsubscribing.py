@@ -1,107 +1,106 @@
 """Deletes a durable subscription. For the I/O thread.
 
-Artemis answers the deletion of a subscription that does not exist with a receipt, so it is asked before, by a
-management message. Without the right to send one, a user does not learn that there was none.
+On Artemis that is the deletion of its queue by management messages. Without the right to send these, a user deletes a
+subscription of a client id by UNSUBSCRIBE, and does not learn whether there was one.
 """
 
-import json
 import time
-import uuid
-from collections.abc import Callable
 
-from jmsbridge.spi import BackendError, SubscriptionUnknown
-from jmsbridge.transport.network.link_life import Done
+from jmsbridge.spi import (
+    AccessDenied,
+    Address,
+    AddressInUse,
+    BackendError,
+    LinkLost,
+    SendRefused,
+    SubscriptionRefused,
+    SubscriptionUnknown,
+)
+from jmsbridge.transport.artemis import operations
+from jmsbridge.transport.artemis.operations import Reply
+from jmsbridge.transport.network.link_life import DEADLINE, Done
+from jmsbridge_stomp.administration.requests import Requests
 from jmsbridge_stomp.connection.errors import Refusal, connect_error, refused
-from jmsbridge_stomp.connection.stomp_socket import StompSocket
+from jmsbridge_stomp.connection.stomp_socket import Answered, StompSocket
 from jmsbridge_stomp.facts import LinkFacts
-from jmsbridge_stomp.protocol.frames import Frame, encode
+from jmsbridge_stomp.receiving.definitions import queue_names
 from jmsbridge_stomp.receiving.receiver import name_of
 
 __all__ = ["unsubscribe"]
 
-_MANAGEMENT = "activemq.management"
 
-
-def unsubscribe(facts: LinkFacts, key: str, done: Done) -> None:
-    """Delete the subscription of this link's client id; ``done`` gets SubscriptionUnknown if there is none."""
+def unsubscribe(facts: LinkFacts, key: str, address: Address | None, done: Done) -> None:
+    """Delete one of this link's client id, or of none; ``done`` gets SubscriptionUnknown if there is none."""
 
     def answered(error: Refusal | BackendError | None) -> None:
         if isinstance(error, Refusal):
             error = refused(error, f"unsubscribing {key!r}", facts.sockets.life.broker, SubscriptionUnknown)
         done(None, error)
 
-    headers = [(name_of(facts.product), key)]
-    if facts.product.shares_socket:
-        facts.main.ask("UNSUBSCRIBE", [("id", f"gone-{key}"), *headers], answered)
+    if facts.product.managed:
+        _delete_queue(facts, key, address, answered)
     else:
-        _find(facts, key, answered, lambda: _delete(facts, headers, answered))
+        facts.main.ask("UNSUBSCRIBE", [("id", f"gone-{key}"), (name_of(facts.product), key)], answered)
 
 
-def _delete(
-    facts: LinkFacts, headers: list[tuple[str, str]], answered: Callable[[Refusal | BackendError | None], None]
-) -> None:
+def _delete_queue(facts: LinkFacts, key: str, address: Address | None, answered: Answered) -> None:
+    asked = [operations.queues_where("name", name) for name in queue_names(key, facts.client_id)]
+
+    def found(replies: list[Reply] | None, error: BaseException | None) -> None:
+        if replies is not None:
+            try:
+                queues = _subscriptions(replies, address)
+            except BackendError as other:
+                answered(other)
+            else:
+                destroy(queues)
+        elif isinstance(error, SendRefused) and facts.client_id is None:
+            needed = f"the user needs the permission 'manage' for {operations.ADDRESS} (broker.xml)"
+            answered(AccessDenied(f"unsubscribing {key!r}, a subscription without a client id: {needed} ({error})"))
+        elif isinstance(error, LinkLost) or facts.client_id is None:
+            answered(error if isinstance(error, BackendError) else BackendError(str(error)))
+        else:
+            _delete_by_frame(facts, key, answered)
+
+    def destroy(queues: list[str]) -> None:
+        if queues:
+            gone = [operations.operation("broker", "destroyQueue", name, False, False) for name in queues]
+            Requests(facts, gone, DEADLINE, destroyed)
+        else:
+            answered(SubscriptionUnknown(f"{facts.sockets.life.broker} has no durable subscription {key!r}"))
+
+    def destroyed(replies: list[Reply] | None, error: BaseException | None) -> None:
+        try:
+            for reply in replies or ():
+                operations.result(reply, f"unsubscribing {key!r}")
+        except AddressInUse as in_use:
+            error = SubscriptionRefused(f"durable subscription {key!r} has a consumer; close that one first ({in_use})")
+        except BackendError as other:
+            error = other
+        answered(error if error is None or isinstance(error, BackendError) else BackendError(str(error)))
+
+    Requests(facts, asked, DEADLINE, found)
+
+
+def _subscriptions(replies: list[Reply], address: Address | None) -> list[str]:
+    found = []
+    for reply in replies:
+        for row in operations.rows(operations.result(reply, "looking at a subscription")):
+            if row["routingType"] == "MULTICAST" and (address is None or row["address"] == address.name):
+                found.append(row["name"])
+    return found
+
+
+def _delete_by_frame(facts: LinkFacts, key: str, answered: Answered) -> None:
     """Delete it over a socket that nobody else needs, since a refusal ends it."""
-
-    def opened(socket: StompSocket) -> None:
-        socket.ask("UNSUBSCRIBE", headers, lambda error: _close(socket, lambda: answered(error)))
-
-    _open(facts, answered, opened, answered)
-
-
-def _find(
-    facts: LinkFacts, key: str, answered: Callable[[Refusal | BackendError | None], None], found: Callable[[], None]
-) -> None:
-    """Ask whether it exists; ``found`` is called if so, and if the broker does not tell."""
-    client_id = facts.client_id or ""
-    names = list(dict.fromkeys((f"{client_id}.{key}", f"{_escaped(client_id)}.{_escaped(key)}")))
-    replies = f"jmsbridge.answers.{uuid.uuid4()}"
-
-    def opened(socket: StompSocket) -> None:
-        def ask() -> None:
-            asked = {"_AMQ_ResourceName": f"queue.{names.pop()}", "_AMQ_Attribute": "messageCount", "reply-to": replies}
-            socket.send(_request(asked, []), None)
-
-        def told(frame: Frame) -> None:
-            exists = frame.headers.get("_AMQ_OperationSucceeded") == "true"
-            if not exists and names:
-                ask()
-                return
-            unknown = SubscriptionUnknown(f"{facts.sockets.life.broker} has no durable subscription {key!r}")
-            end = found if exists else lambda: answered(unknown)
-            socket.subscriptions.clear()
-            socket.ask("UNSUBSCRIBE", [("id", "answers")], lambda _: None)
-            asked = {"_AMQ_ResourceName": "broker", "_AMQ_OperationName": "destroyQueue"}
-            socket.send(_request(asked, [replies, True, True]), lambda _: _close(socket, end))
-
-        socket.subscriptions["answers"] = told
-        wanted = [("id", "answers"), ("destination", replies), ("subscription-type", "ANYCAST"), ("ack", "auto")]
-        socket.tell("SUBSCRIBE", wanted)
-        ask()
-
-    _open(facts, lambda _: found(), opened, answered)
-
-
-def _request(headers: dict[str, str], arguments: list[object]) -> bytes:
-    sent = [("destination", _MANAGEMENT), *headers.items()]
-    return encode("SEND", sent, json.dumps(arguments).encode()).partition(b"\n")[2]
-
-
-def _escaped(name: str) -> str:
-    return name.replace("\\", "\\\\").replace(".", "\\.")
-
-
-def _open(
-    facts: LinkFacts,
-    ended: Callable[[Refusal], None],
-    opened: Callable[[StompSocket], None],
-    answered: Callable[[Refusal | BackendError | None], None],
-) -> None:
     life = facts.sockets.life
-    socket = facts.new_socket(ended)
+    socket = facts.new_socket(answered)
 
     def connected(_: object, error: BaseException | None) -> None:
         if error is None:
-            opened(socket)
+            socket.ask(
+                "UNSUBSCRIBE", [(name_of(facts.product), key)], lambda refusal: _close(socket, answered, refusal)
+            )
         elif isinstance(error, Refusal):
             answered(error)
         else:
@@ -110,7 +109,7 @@ def _open(
     socket.connect(facts.client_id, time.monotonic() + life.endpoint.connect_timeout, connected)
 
 
-def _close(socket: StompSocket, then: Callable[[], None]) -> None:
-    """Close the socket; one that the broker ends is closed already."""
-    then()
+def _close(socket: StompSocket, answered: Answered, error: Refusal | BackendError | None) -> None:
+    """Answer, and close the socket; one that the broker ends is closed already."""
+    answered(error)
     socket.close(lambda: None)

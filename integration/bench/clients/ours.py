@@ -1,15 +1,27 @@
 """jmsbridge: the whole facade, as an application uses it."""
 
 import threading
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jmsbridge
 from integration.bench.clients.protocol import BODY, WINDOW, Arguments, arguments, check, serve
-from jmsbridge import AUTO_ACKNOWLEDGE, DUPS_OK_ACKNOWLEDGE, Message, MessageProducer, Queue, Session, TextMessage
+from jmsbridge import (
+    AUTO_ACKNOWLEDGE,
+    DUPS_OK_ACKNOWLEDGE,
+    BytesMessage,
+    Message,
+    MessageProducer,
+    Queue,
+    Session,
+    TextMessage,
+)
 
 __all__ = ["main"]
 
 _BATCH = 100
+_LARGE = bytes(range(256)) * 16
 
 
 def _message(session: Session) -> TextMessage:
@@ -40,11 +52,19 @@ class _Completions:
         self.on_completion(message)
 
 
-def _send_async(session: Session, producer: MessageProducer, count: int) -> None:
+def _large(session: Session) -> BytesMessage:
+    made = session.create_bytes_message()
+    made.write_bytes(_LARGE)
+    return made
+
+
+def _send_async(
+    session: Session, producer: MessageProducer, count: int, make: Callable[[Session], Message] = _message
+) -> None:
     listener = _Completions()
     listener.left = count
     for _ in range(count):
-        producer.send(_message(session), completion_listener=listener)
+        producer.send(make(session), completion_listener=listener)
     listener.done.wait()
     if listener.errors:
         raise listener.errors[0]
@@ -79,12 +99,17 @@ def _listen(session: Session, queue: Queue, count: int) -> None:
         done.wait()
 
 
-_SENDING: dict[str, Any] = {"async": _send_async, "sync": _send_sync, "transacted": _send_transacted}
+_SENDING: dict[str, Any] = {
+    "async": _send_async,
+    "large": partial(_send_async, make=_large),
+    "sync": _send_sync,
+    "transacted": _send_transacted,
+}
 _RECEIVING = {"auto": AUTO_ACKNOWLEDGE, "dups_ok": DUPS_OK_ACKNOWLEDGE}
 
 
 def main(wanted: Arguments) -> None:
-    """Roles ``async``, ``sync``, ``transacted``, ``auto``, ``dups_ok``."""
+    """Roles ``async``, ``large``, ``sync``, ``transacted``, ``auto``, ``dups_ok``."""
     queue = Queue(wanted.queue)
     window: dict[str, Any] = {} if "send_window" in wanted.url else {"send_window": WINDOW}
     with jmsbridge.connect(wanted.url, **window) as connection:

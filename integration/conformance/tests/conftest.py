@@ -55,7 +55,7 @@ def _url(request: pytest.FixtureRequest, backend: str, folder: Path) -> str:
         return row.url.format(folder=folder)
     if row.module is not None and importlib.util.find_spec(row.module) is None:
         unavailable(f"{row.name}: the client library {row.module} is not installed: pip install jmsbridge[amqp]")
-    url: str = request.getfixturevalue(row.broker).url()
+    url: str = request.getfixturevalue(row.broker).url(row.scheme)
     registry.load(url.partition(":")[0])
     # the suite sends JMSXGroupID to check that it arrives
     return f"{url}?emulation.message_groups=allow" + (f"&{row.options}" if row.options else "")

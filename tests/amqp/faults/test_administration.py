@@ -16,9 +16,9 @@ MANAGEMENT = "activemq.management"
 
 @pytest.fixture
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    import jmsbridge_amqp.administration.admin
+    import jmsbridge.transport.artemis.administration
 
-    monkeypatch.setattr(jmsbridge_amqp.administration.admin, "_PATIENCE", 0.5)
+    monkeypatch.setattr(jmsbridge.transport.artemis.administration, "_PATIENCE", 0.5)
 
 
 def admin_of(opened: Opened) -> Admin:

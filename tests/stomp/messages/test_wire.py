@@ -256,6 +256,20 @@ def test_the_kind_of_a_message_of_java_on_artemis() -> None:
     assert (text.kind, text.message_id, text.properties) == (BodyKind.TEXT, "ID:7", {})
 
 
+def test_what_artemis_adds_to_messages_of_java_is_read() -> None:
+    headers = {
+        "message-id": "3,77",
+        "__HDR_MESSAGE_ID": "ID:openwire-1",
+        "__HDR_ARRIVAL": "0",
+        "_AMQ_GROUP_ID": "g",
+        "_AMQ_GROUP_SEQUENCE": "3",
+        "_AMQ_SCHED_DELIVERY": str(NOW + 300),
+    }
+    found = Decoder(ARTEMIS, QUEUE).decode(Frame("MESSAGE", headers, b"x")).envelope
+    assert (found.message_id, found.delivery_time) == ("ID:openwire-1", NOW + 300)
+    assert found.properties == {"JMSXGroupID": "g", "JMSXGroupSeq": 3}
+
+
 def test_a_text_that_is_not_utf_8_is_bytes_with_a_reason() -> None:
     envelope = _foreign(CLASSIC, b"\xff").envelope
     assert (envelope.kind, envelope.body) == (BodyKind.BYTES, b"\xff")

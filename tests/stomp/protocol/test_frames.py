@@ -165,3 +165,13 @@ def test_frames_equal_those_of_stomp_py(headers: dict[str, str], body: bytes) ->
     read = utils.parse_frame(ours[:-1])
     (frame,) = Parser().feed(ours)
     assert (frame.command, frame.headers, frame.body) == (read.cmd, read.headers, read.body)
+
+
+@given(st.binary(max_size=40).filter(lambda body: b"\0\n" not in body + b"\n"), st.lists(st.integers(0), max_size=4))
+def test_a_nul_in_a_body_ends_no_frame_of_a_broker_that_ends_frames_with_lines(body: bytes, cuts: list[int]) -> None:
+    """ActiveMQ Classic writes a text of Java with NUL as it is, without its length."""
+    parser = Parser()
+    parser.ends_lines = True
+    data = b"MESSAGE\na:b\n\n%b\0\nRECEIPT\nreceipt-id:1\n\n\0\n" % body
+    message, receipt = _parse(parser, _split(data, cuts))
+    assert (message.body, receipt.command) == (body, "RECEIPT")

@@ -5,12 +5,28 @@ https://activemq.apache.org/components/artemis/documentation/latest/management.h
 
 import json
 import re
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from jmsbridge.spi import Address, AddressInUse, AddressRefused, BackendError, DestinationInfo, SelectorRefused
-from jmsbridge_amqp.administration.requests import Reply, Request
 
-__all__ = ["EVERYTHING", "Refused", "destinations", "operation", "queues_where", "result", "rows"]
+__all__ = [
+    "ADDRESS",
+    "EVERYTHING",
+    "SUCCEEDED",
+    "Refused",
+    "Reply",
+    "Request",
+    "destinations",
+    "operation",
+    "queues_where",
+    "result",
+    "rows",
+]
+
+ADDRESS: Final = "activemq.management"
+"""Where the broker reads its management messages."""
+SUCCEEDED: Final = "_AMQ_OperationSucceeded"
+"""The property of a reply that says whether the operation was carried out."""
 
 _CODE: Final = re.compile(r"AMQ(\d+)")
 _MISSING: Final = ("229017", "229067", "229203")
@@ -20,6 +36,21 @@ _EXISTS: Final = "229204"
 _INTERNAL: Final = ("$", "activemq.")
 _OUR_TEMPORARIES: Final = "jmsbridge-temp-"
 _SHARED: Final = (":shared-volatile:global", ":shared-volatile", ":global")
+
+
+class Request(NamedTuple):
+    """A text message with properties."""
+
+    properties: dict[str, Any]
+    text: str
+
+
+class Reply(NamedTuple):
+    """The answer; ``queue`` is the name of the queue for the replies."""
+
+    succeeded: bool
+    text: str
+    queue: str = ""
 
 
 class Refused(BackendError):
@@ -40,7 +71,7 @@ def result(reply: Reply, what: str) -> Any:
     except ValueError:
         values = [reply.text]
     value = values[0] if isinstance(values, list) and values else None
-    if reply.properties.get("_AMQ_OperationSucceeded") is True:
+    if reply.succeeded:
         return value
     text = f"{what}: Artemis refused it ({value})"
     code = found[1] if (found := _CODE.search(str(value))) else ""

@@ -1,0 +1,3 @@
+"""Administration of Artemis over STOMP."""
+
+__all__: list[str] = []

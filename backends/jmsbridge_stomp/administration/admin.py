@@ -1,0 +1,54 @@
+"""The SPI's Admin over STOMP, which itself has no administration: by management messages on Artemis."""
+
+from jmsbridge.spi import Address, Endpoint, NotSupported
+from jmsbridge.transport.artemis.administration import ArtemisAdmin
+from jmsbridge.transport.artemis.operations import Reply, Request
+from jmsbridge.transport.network.link_life import Done
+from jmsbridge_stomp.administration.requests import Requests
+from jmsbridge_stomp.facts import LinkFacts
+from jmsbridge_stomp.selecting.rewriting import rewritten
+
+__all__ = ["StompAdmin"]
+
+
+class StompAdmin(ArtemisAdmin):
+    """``Link`` extends it. Any thread."""
+
+    endpoint: Endpoint
+    _facts: LinkFacts | None
+
+    @property
+    def dead_letters(self) -> Address | None:
+        """Where rejected messages go."""
+        return Address(self._facts.dead_letters) if self._facts is not None and self._facts.dead_letters else None
+
+    def _check_administration(self) -> None:
+        self._known()
+
+    def _check_name(self, address: Address) -> None:
+        self._known().product.dialect.check(address)
+
+    def _filter(self, selector: str) -> str:
+        return rewritten(selector, self._known().product.dialect)
+
+    @property
+    def _client_id(self) -> str | None:
+        return self.endpoint.client_id
+
+    def _replies_to(self, requests: list[Request], what: str, patience: float) -> list[Reply]:
+        facts = self._known()
+
+        def start(done: Done) -> None:
+            Requests(facts, requests, patience, done)
+
+        replies: list[Reply] = facts.sockets.life.wait(start, what, patience=patience + 5)
+        return replies
+
+    def _known(self) -> LinkFacts:
+        """The link's facts; NotSupported if this broker has no administration over STOMP."""
+        facts = self._facts
+        assert facts is not None
+        facts.sockets.life.check()
+        if not facts.product.managed:
+            raise NotSupported(f"{self.broker} has no administration over STOMP; use its own console")
+        return facts

@@ -1,0 +1,3 @@
+"""Selectors as brokers evaluate them, on messages whose properties are texts."""
+
+__all__: list[str] = []
