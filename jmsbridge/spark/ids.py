@@ -11,6 +11,8 @@ from pathlib import Path
 
 import msgspec
 
+from jmsbridge.spark.files import write_whole
+
 __all__ = ["Group", "KeptIds", "ids_in"]
 
 _MOST = 1_000_000
@@ -44,9 +46,11 @@ class Group:
         """Note beside the segment, if it is still there, that the broker was told."""
         self.told = None if confirmed else time.time()
         if self.base.with_suffix(".arrow").exists():
-            new = self.base.with_suffix(".acked.new")
-            new.write_text("" if confirmed else str(self.told), encoding="ascii")
-            new.replace(self.base.with_suffix(".acked"))
+            mark = self.base.with_suffix(".acked")
+            if confirmed:
+                mark.open("wb").close()  # nothing in it that could be lost; a lost mark keeps the ids longer
+            else:
+                write_whole(mark, str(self.told).encode("ascii"))  # emptied, it would say that they may go
 
 
 def ids_in(path: Path) -> Sequence[str]:
@@ -93,9 +97,7 @@ class KeptIds:
             group = self._groups.get(base)
             data = None if group is None else msgspec.json.encode(_File(group.told, sorted(group.ids)))
         if data is not None:
-            new = base.with_suffix(".new")
-            new.write_bytes(data)
-            new.replace(base.with_suffix(".ids"))
+            write_whole(base.with_suffix(".ids"), data)  # nothing else has them once the segment is deleted
 
     def acknowledged(self, group: Group | None, again: Sequence[str], *, confirmed: bool) -> None:
         """The broker was told of a group, and of messages of other groups that had come again."""

@@ -18,13 +18,13 @@ import os
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 
+from jmsbridge.spark.files import sync_folder, write_whole
 from jmsbridge.spark.ids import Group, KeptIds
 from jmsbridge.spark.schema import DEDUP_ID
 
@@ -137,7 +137,7 @@ class Lane:
         """Rows below ``low`` are not needed any more; returns the segments to delete."""
         if low <= self.low:
             return []
-        _write(self.folder / "low", str(low).encode())
+        write_whole(self.folder / "low", str(low).encode())
         self.low = low
         gone = [each for each in self.segments if each.end <= low]
         self.segments = [each for each in self.segments if each.end > low]
@@ -149,13 +149,16 @@ class Log:
 
     def __init__(self, folder: Path, source: dict[str, Any], lanes: int, retention: float) -> None:
         folder = folder.absolute()  # tasks read it in processes with other working folders
-        folder.mkdir(parents=True, exist_ok=True)
+        if not folder.is_dir():
+            folder.mkdir(parents=True, exist_ok=True)
+            sync_folder(folder.parent)
         self.folder = folder
         self._lock: int | None = _locked(folder)
         try:
             self.uuid = _header(folder, source).log
             found = [int(path.name.partition("-")[2]) for path in folder.glob("lane-*")]
             self.lanes = [Lane(folder, number) for number in range(max([lanes, *(number + 1 for number in found)]))]
+            sync_folder(folder)
             self.ids = KeptIds(retention)
             for lane in self.lanes:
                 self._recover(lane)
@@ -169,7 +172,10 @@ class Log:
         for path in lane.folder.glob("*.new"):
             path.unlink()
         for path in sorted(lane.folder.glob("*.ids")):
-            self.ids.load(path)
+            try:
+                self.ids.load(path)
+            except msgspec.MsgspecError as error:
+                raise LogError(f"{path} is damaged: {error}; its messages may come again") from None
         for path in lane.folder.glob("*.acked"):
             if path.stem not in kept and int(path.stem) >= lane.low:
                 raise LogError(f"{path.with_suffix('.arrow')} is gone, whose messages the broker has deleted")
@@ -243,7 +249,7 @@ def publish(path: Path, batch: pa.RecordBatch, new: Path) -> int:
     try:
         size = _write_segment(new, batch)
         os.link(new, path)  # fails if the name exists, where a rename would replace the other's rows
-        _sync(path.parent)
+        sync_folder(path.parent)
     except FileExistsError:
         raise
     except OSError as error:
@@ -301,7 +307,7 @@ def _header(folder: Path, source: dict[str, Any]) -> _Header:
     if not path.exists():
         if any(folder.glob("lane-*")):
             raise LogError(f"{folder} has messages, but no log.json: it is damaged")
-        _write(path, msgspec.json.encode(_Header(_FORMAT, str(uuid.uuid4()), source)))
+        write_whole(path, msgspec.json.encode(_Header(_FORMAT, str(uuid.uuid4()), source)))
     header = _read_header(path)
     if header.format != _FORMAT:
         raise LogError(f"{folder} has format {header.format}, and this version reads format {_FORMAT}")
@@ -335,26 +341,3 @@ def _ids_of(path: Path) -> Sequence[str]:
     with pa.memory_map(str(path)) as source:
         column = pa.ipc.open_file(source).get_batch(0).column(DEDUP_ID)
         return [each for each in column.to_pylist() if each is not None]
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Replace a file, whole or not at all."""
-    new = path.with_suffix(".new")
-    try:
-        with new.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(path)
-    finally:
-        with suppress(OSError):
-            new.unlink(missing_ok=True)
-    _sync(path.parent)
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
