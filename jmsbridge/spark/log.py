@@ -14,10 +14,11 @@ reads it.
 """
 
 import fcntl
+import logging
 import os
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ from jmsbridge.spark.ids import Group, KeptIds
 from jmsbridge.spark.schema import DEDUP_ID
 
 __all__ = ["Lane", "Log", "LogError", "Segment", "Tally", "low_of", "publish", "uuid_of"]
+
+log = logging.getLogger("jmsbridge.spark")
 
 _FORMAT = 1
 _TALLY = b"jmsbridge"
@@ -75,8 +78,9 @@ class _Header(msgspec.Struct, frozen=True):
 class Lane:
     """The segments of one receiver, which alone appends to it. Its numbers may be read by any thread."""
 
-    def __init__(self, folder: Path, number: int) -> None:
+    def __init__(self, folder: Path, number: int, lost: Callable[[str], None]) -> None:
         self.number = number
+        self._lost = lost
         self.folder = folder / f"lane-{number}"
         self.folder.mkdir(exist_ok=True)
         self.low = low_of(self.folder)
@@ -87,11 +91,16 @@ class Lane:
         """The segments on disk, which must follow each other; those below ``low`` are what a crash left over."""
         at: int | None = None
         for path in sorted(self.folder.glob("*.arrow")):
-            segment = _opened(path)
+            try:
+                segment = _opened(path)
+            except LogError as error:
+                self._lost(str(error))
+                path.replace(path.with_suffix(".damaged"))
+                continue
             if segment.end <= self.low:
                 continue
             if segment.start > (self.low if at is None else at):
-                raise LogError(f"rows {self.low if at is None else at} to {segment.start} are missing in {self.folder}")
+                self._lost(f"rows {self.low if at is None else at} to {segment.start} are missing in {self.folder}")
             at = segment.end
             yield segment
 
@@ -115,23 +124,24 @@ class Lane:
         return new
 
     def check_end(self, end: int) -> None:
-        """LogError if the lane does not reach this row: a part of it is lost."""
+        """LogError if the lane does not reach this row: a part of it is lost, and new rows would get its numbers."""
         if end > self.end:
-            raise LogError(f"{self.folder} ends at row {self.end}, but the checkpoint has rows until {end}")
+            self._lost(f"{self.folder} ends at row {self.end}, but the checkpoint has rows until {end}")
+            self.end = end
 
     def covering(self, start: int, end: int) -> list[Segment]:
-        """The segments with these rows, all there and complete; LogError otherwise."""
+        """The segments with these rows, all there; LogError otherwise."""
         if start < self.low:
-            raise LogError(
+            self._lost(
                 f"rows {start} to {self.low} of {self.folder} were deleted: this checkpoint belongs to another log, "
                 "or to an earlier state of it"
             )
         self.check_end(end)
         found = [each for each in self.segments if each.start < end and each.end > start]
-        for segment in found:
-            if not segment.path.exists():
-                raise LogError(f"rows {segment.start} to {segment.end} are missing: {segment.path} is gone")
-        return found
+        gone = [segment for segment in found if not segment.path.exists()]
+        for segment in gone:
+            self._lost(f"rows {segment.start} to {segment.end} are missing: {segment.path} is gone")
+        return [segment for segment in found if segment not in gone]
 
     def set_low(self, low: int) -> list[Segment]:
         """Rows below ``low`` are not needed any more; returns the segments to delete."""
@@ -145,19 +155,28 @@ class Lane:
 
 
 class Log:
-    """A log that this process writes. Thread-safe, but one thread at a time appends to a lane."""
+    """A log that this process writes. Thread-safe, but one thread at a time appends to a lane.
 
-    def __init__(self, folder: Path, source: dict[str, Any], lanes: int, retention: float) -> None:
+    What is lost of it raises LogError, or with ``fail_on_loss=False`` is noted in ``losses`` and left out.
+    """
+
+    def __init__(
+        self, folder: Path, source: dict[str, Any], lanes: int, retention: float, *, fail_on_loss: bool = True
+    ) -> None:
         folder = folder.absolute()  # tasks read it in processes with other working folders
         if not folder.is_dir():
             folder.mkdir(parents=True, exist_ok=True)
             sync_folder(folder.parent)
         self.folder = folder
+        self._fail_on_loss = fail_on_loss
+        self.losses: list[str] = []
+        """What is missing, and was left out."""
         self._lock: int | None = _locked(folder)
         try:
             self.uuid = _header(folder, source).log
             found = [int(path.name.partition("-")[2]) for path in folder.glob("lane-*")]
-            self.lanes = [Lane(folder, number) for number in range(max([lanes, *(number + 1 for number in found)]))]
+            count = max([lanes, *(number + 1 for number in found)])
+            self.lanes = [Lane(folder, number, self.lost) for number in range(count)]
             sync_folder(folder)
             self.ids = KeptIds(retention)
             for lane in self.lanes:
@@ -165,6 +184,14 @@ class Log:
         except BaseException:
             self.close()
             raise
+
+    def lost(self, text: str) -> None:
+        """A part of the log is lost, or does not belong to the checkpoint."""
+        if self._fail_on_loss:
+            raise LogError(f"{text} (failOnDataLoss=false goes on without what is missing)")
+        if text not in self.losses:
+            self.losses.append(text)
+            log.warning("%s; the query goes on without it (failOnDataLoss=false)", text)
 
     def _recover(self, lane: Lane) -> None:
         """Load the ids that may come again, and remove what a crash left behind."""
@@ -175,10 +202,11 @@ class Log:
             try:
                 self.ids.load(path)
             except msgspec.MsgspecError as error:
-                raise LogError(f"{path} is damaged: {error}; its messages may come again") from None
+                self.lost(f"{path} is damaged: {error}; its messages may come again")
+                path.unlink()
         for path in lane.folder.glob("*.acked"):
             if path.stem not in kept and int(path.stem) >= lane.low:
-                raise LogError(f"{path.with_suffix('.arrow')} is gone, whose messages the broker has deleted")
+                self.lost(f"{path.with_suffix('.arrow')} is gone, whose messages the broker has deleted")
             if not path.with_suffix(".arrow").exists():
                 path.unlink()
         for segment in lane.segments:

@@ -67,8 +67,8 @@ class Planner:
     def claims(self, start: dict[int, int], end: dict[int, int]) -> Iterator[Claim]:
         """The claims of a batch: those of its segments that are published, and for the rest new ones."""
         for lane in self._log.lanes:
-            at, until = start[lane.number], end[lane.number]
-            for segment in lane.covering(at, min(until, lane.end)):
+            at, until = max(start[lane.number], lane.low), end[lane.number]
+            for segment in lane.covering(start[lane.number], min(until, lane.end)):
                 yield self._claim(lane, segment.start, segment.end)
                 at = segment.end
             if at < until:

@@ -291,6 +291,7 @@ def report_of(journal: Log, options: ReadOptions, confirmation: Confirmation, wi
         "keptIds": len(journal.ids),
         "idsKeptSince": None if since is None else datetime.fromtimestamp(since, UTC).isoformat(),
         "guarantee": _guarantee(options, confirmation, without_id),
+        "losses": journal.losses,
     }
 
 

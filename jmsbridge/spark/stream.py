@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
-from jmsbridge.spark.log import Lane, Log, LogError
+from jmsbridge.spark.log import Lane, Log
 from jmsbridge.spark.options import ReadOptions
 from jmsbridge.spark.receiving import Drain
 from jmsbridge.spark.slices import Slice, rows_of, slices
@@ -143,7 +143,13 @@ class JmsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             source |= {"subscription": options.subscription_name, "selector": options.selector}
             if options.distributed:  # whose numbers are not all rows
                 source["distributed"] = True
-            self._log = Log(Path(str(options.wal_path)), source, options.lanes, options.dedup_retention)
+            self._log = Log(
+                Path(str(options.wal_path)),
+                source,
+                options.lanes,
+                options.dedup_retention,
+                fail_on_loss=options.fail_on_data_loss,
+            )
             self._stop_at_exit()
         return self._log
 
@@ -165,14 +171,19 @@ class JmsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {"v": _VERSION, "log": self._journal().uuid, "lanes": ends}
 
     def _lanes(self, offset: dict[str, Any]) -> dict[int, int]:
+        ends = self._ends(offset)
+        return {lane.number: ends.get(lane.number, 0) for lane in self._journal().lanes}
+
+    def _ends(self, offset: dict[str, Any]) -> dict[int, int]:
+        """Where the lanes end; of another log's offset, where this one begins."""
         journal = self._journal()
-        if offset.get("v") != _VERSION or offset.get("log") != journal.uuid:
-            raise LogError(
-                f"the checkpoint is of the log {offset.get('log')}, but walPath {str(journal.folder)!r} holds the log "
-                f"{journal.uuid}: checkpoint and walPath belong together"
-            )
-        ends = {int(number): int(end) for number, end in offset["lanes"].items()}
-        return {lane.number: ends.get(lane.number, 0) for lane in journal.lanes}
+        if offset.get("v") == _VERSION and offset.get("log") == journal.uuid:
+            return {int(number): int(end) for number, end in offset["lanes"].items()}
+        journal.lost(
+            f"the checkpoint is of the log {offset.get('log')}, but walPath {str(journal.folder)!r} holds the log "
+            f"{journal.uuid}: checkpoint and walPath belong together"
+        )
+        return {lane.number: lane.low for lane in journal.lanes}
 
     # ---- in the tasks
 

@@ -171,6 +171,72 @@ def test_an_emptied_log_goes_on_counting(two_segments: Log) -> None:
     assert reopened(two_segments).lanes[0].end == 5
 
 
+class TestFailOnDataLossIsFalse:
+    """What is missing is left out and named; what is there is read."""
+
+    def opened(self, journal: Log) -> Log:
+        journal.close()
+        LOGS.append(Log(journal.folder, SOURCE, 1, 3600.0, fail_on_loss=False))
+        return LOGS[-1]
+
+    def read(self, journal: Log, start: int, end: int) -> list[int]:
+        return [each.start for each in journal.lanes[0].covering(start, end)]
+
+    def test_nothing_is_missing(self, two_segments: Log) -> None:
+        again = self.opened(two_segments)
+        assert self.read(again, 0, 5) == [0, 2]
+        assert again.losses == []
+
+    def test_a_missing_segment(self, two_segments: Log) -> None:
+        two_segments.lanes[0].segments[0].path.unlink()
+        again = self.opened(two_segments)
+        assert self.read(again, 0, 5) == [2]
+        assert again.losses == [f"rows 0 to 2 are missing in {again.lanes[0].folder}"]
+
+    def test_a_segment_that_is_deleted_while_the_log_is_open(self, two_segments: Log) -> None:
+        again = self.opened(two_segments)
+        again.lanes[0].segments[0].path.unlink()
+        assert self.read(again, 0, 5) == [2]
+        assert len(again.losses) == 1
+
+    def test_a_torn_last_segment_is_kept_aside_and_its_numbers_are_not_used_again(self, two_segments: Log) -> None:
+        path = two_segments.lanes[0].segments[1].path
+        path.write_bytes(path.read_bytes()[:-40])
+        again = self.opened(two_segments)
+        again.lanes[0].check_end(5)  # as far as the checkpoint goes
+        again.append(again.lanes[0], rows("f"))
+        assert self.read(again, 0, 6) == [0, 5]
+        assert path.with_suffix(".damaged").exists()
+
+    def test_a_lost_low_of_an_emptied_log(self, two_segments: Log) -> None:
+        two_segments.release({0: 5})
+        (two_segments.lanes[0].folder / "low").unlink()
+        again = self.opened(two_segments)
+        assert self.read(again, 5, 5) == []
+        assert again.lanes[0].end == 5
+
+    def test_rows_that_were_deleted(self, two_segments: Log) -> None:
+        two_segments.release({0: 2})
+        assert self.read(self.opened(two_segments), 0, 5) == [2]
+
+    def test_a_marked_segment_that_is_gone(self, two_segments: Log) -> None:
+        path = two_segments.lanes[0].segments[1].path
+        path.with_suffix(".acked").touch()
+        path.unlink()
+        again = self.opened(two_segments)
+        assert "whose messages the broker has deleted" in again.losses[0]
+        assert reopened(again).lanes[0].end == 2  # said once
+
+    def test_damaged_ids(self, two_segments: Log) -> None:
+        two_segments.release({0: 2})
+        ids = two_segments.lanes[0].folder / f"{0:020}.ids"
+        ids.write_bytes(b"")
+        with pytest.raises(LogError, match=r"\.ids is damaged"):
+            reopened(two_segments)
+        assert "damaged" in self.opened(two_segments).losses[0]
+        assert not ids.exists()
+
+
 class TestIds:
     def test_kept_until_the_acknowledgement_is_confirmed(self, folder: Path) -> None:
         journal = opened(folder)

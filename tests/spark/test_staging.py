@@ -121,6 +121,7 @@ def test_every_message_is_a_row_and_the_run_ends(run: Run, options: ReadOptions)
         "keptIds": 0,
         "idsKeptSince": None,
         "guarantee": "exactly-once",
+        "losses": [],
     }
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import jmsbridge
+from jmsbridge.spark.distributed import DistributedReader
+from jmsbridge.spark.log import LogError
 from jmsbridge.spark.options import read_options
 from jmsbridge.spark.stream import JmsStreamReader
 
@@ -21,9 +23,9 @@ def send(url: str, queue: str, *texts: str) -> None:
 
 
 @contextmanager
-def reading(url: str, folder: Path, **options: str) -> Iterator[JmsStreamReader]:
-    given = {"url": url, "walPath": str(folder / "log"), "receiveTimeout": "20ms", **options}
-    reader = JmsStreamReader(read_options(given), ["destination", "body"])
+def reading(url: str, folder: Path, **given: str) -> Iterator[JmsStreamReader]:
+    options = read_options({"url": url, "walPath": str(folder / "log"), "receiveTimeout": "20ms", **given})
+    reader = (DistributedReader if options.distributed else JmsStreamReader)(options, ["destination", "body"])
     try:
         yield reader
     finally:
@@ -75,6 +77,32 @@ def test_a_batch_that_a_limit_cuts_does_not_wait(url: str, tmp_path: Path) -> No
         while (end := reader.latestOffset(start)) == start:
             assert time.monotonic() < deadline
         assert end["lanes"] == {"0": 1}
+
+
+@pytest.mark.parametrize("distributed", [False, True])
+def test_a_checkpoint_of_another_log_goes_on_with_this_one(url: str, tmp_path: Path, distributed: bool) -> None:
+    lost = {"v": 1, "log": "of another folder", "lanes": {"0": 70}}
+    later = lost | {"lanes": {"0": 90}}
+    given = {"queue": "orders", "distributed": str(distributed).lower()}
+    send(url, "orders", "1", "2")
+    with reading(url, tmp_path, **given) as reader, pytest.raises(LogError, match="belong together"):
+        reader.partitions(lost, later)
+    with reading(url, tmp_path, **given, failOnDataLoss="false") as reader:
+        reader.prepareForTriggerAvailableNow()
+        assert reader.partitions(lost, later) == []  # the batch that had not ended
+        end = reader.latestOffset(later)
+        reader.commit(later)
+        texts = [
+            row["body"]
+            for part in reader.partitions(later, end)
+            for rows in reader.read(part)
+            for row in rows.to_pylist()
+        ]
+        assert texts == [b"1", b"2"]
+        assert reader.latestOffset(end) == end
+        report = reader.reportLatestOffset()
+        assert report is not None
+        assert "of another folder" in report["losses"][0]
 
 
 def test_several_queues_are_one_stream(url: str, tmp_path: Path) -> None:
