@@ -225,7 +225,8 @@ class Receiver(threading.Thread):
                 again.append(identity)
                 continue
             anonymous += identity is None
-            own.add(identity or "")
+            if identity is not None:
+                own.add(identity)
             new.append(message)
             ids.append(identity)
         if last is not None:

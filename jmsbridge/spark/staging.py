@@ -133,7 +133,8 @@ def _received(consumer: MessageConsumer, claim: Claim, options: ReadOptions) -> 
         if identity is not None and identity in own:
             found.again += 1
         else:
-            own.add(identity or "")
+            if identity is not None:
+                own.add(identity)
             found.messages.append(message)
             found.ids.append(identity)
         size += size_of(message)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import jmsbridge
@@ -71,6 +72,20 @@ def test_every_message_is_a_row_in_order(options: ReadOptions, inline: bool) -> 
     assert [row["body"] for row in got] == [f"body {number}" for number in range(SENT)]
     assert got[7]["properties"] == [("n", "7")]
     assert got[7]["propertyTypes"] == [("n", "int")]
+
+
+def test_an_empty_text_identifies_nothing(options: ReadOptions) -> None:
+    with jmsbridge.connect(options.url) as connection:
+        connection.admin.purge(QUEUE)
+        session = connection.create_session()
+        producer = session.create_producer(QUEUE)
+        for reference in (None, "", "x", "", "x"):
+            message = session.create_text_message(repr(reference))
+            if reference is not None:
+                message.set_string_property("reference", reference)
+            producer.send(message)
+    got = rows(drained(msgspec.structs.replace(options, id_property="reference")), ["body"])
+    assert [row["body"] for row in got] == ["None", "''", "'x'", "''"]
 
 
 def test_tasks_have_about_equal_shares(options: ReadOptions) -> None:
