@@ -1,6 +1,6 @@
 """Ids of messages that are in the log, while the broker may deliver them again.
 
-An id is kept from before its segment is on disk until the broker has confirmed the acknowledgement. If a crash came
+An id is kept from when its segment is on disk until the broker has confirmed the acknowledgement. If a crash came
 between, until the message came again and was acknowledged. If the broker confirms nothing, for the retention.
 """
 
@@ -78,6 +78,17 @@ class KeptIds:
         """When the oldest group that is still kept began, in seconds since the epoch; None if there is none."""
         with self._lock:
             return min((group.told or group.born for group in self._groups.values()), default=None)
+
+    def are_new(self, ids: Sequence[str | None]) -> list[bool]:
+        """Of each message whether it has no id, or one that is not kept and that none before it has."""
+        own: set[str] = set()
+        found = []
+        for each in ids:
+            is_new = each is None or not (each in own or each in self._owners)
+            if each is not None:
+                own.add(each)
+            found.append(is_new)
+        return found
 
     def add(self, group: Group, ids: Iterable[str]) -> None:
         """Keep the ids of a group."""

@@ -16,6 +16,7 @@ reads it.
 import fcntl
 import logging
 import os
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +30,7 @@ from jmsbridge.spark.files import sync_folder, write_whole
 from jmsbridge.spark.ids import Group, KeptIds
 from jmsbridge.spark.schema import DEDUP_ID
 
-__all__ = ["Lane", "Log", "LogError", "Segment", "Tally", "low_of", "publish", "uuid_of"]
+__all__ = ["Lane", "Log", "LogError", "Segment", "Tally", "Written", "low_of", "publish", "uuid_of"]
 
 log = logging.getLogger("jmsbridge.spark")
 
@@ -67,6 +68,15 @@ class Tally(msgspec.Struct, frozen=True):
     def on(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows with this note."""
         return batch.replace_schema_metadata({_TALLY: msgspec.json.encode(self)})
+
+
+class Written(msgspec.Struct, frozen=True):
+    """What became of a batch: so many rows of it are new; the ids of the others, which the log has already."""
+
+    group: Group | None
+    """The ids of the rows, to be told of their acknowledgement; None without a row."""
+    rows: int
+    again: Sequence[str]
 
 
 class _Header(msgspec.Struct, frozen=True):
@@ -171,6 +181,8 @@ class Log:
         self._fail_on_loss = fail_on_loss
         self.losses: list[str] = []
         """What is missing, and was left out."""
+        self._turn = threading.Lock()
+        """From the comparison of a batch with the ids until its own ones are among them."""
         self._lock: int | None = _locked(folder)
         try:
             self.uuid = _header(folder, source).log
@@ -233,16 +245,22 @@ class Log:
         """The bytes of all segments."""
         return sum(segment.size for lane in self.lanes for segment in list(lane.segments))
 
-    def append(self, lane: Lane, batch: pa.RecordBatch) -> Group:
-        """Write a segment, whose ids are kept from now on; the group is to be told of the acknowledgement."""
-        group = Group(lane.folder / f"{lane.end:020}")
-        self.ids.add(group, [each for each in batch.column(DEDUP_ID).to_pylist() if each is not None])
-        try:
-            lane.append(batch)
-        except BaseException:
-            self.ids.forget(group)
-            raise
-        return group
+    def append(self, lane: Lane, batch: pa.RecordBatch) -> Written:
+        """Write a segment with what the log does not have yet; LogError: acknowledge nothing.
+
+        Receivers take turns, and an id counts once its segment is on disk: of two that hold a message, one writes it.
+        """
+        with self._turn:
+            ids = batch.column(DEDUP_ID).to_pylist()
+            new = self.ids.are_new(ids)
+            again = [str(each) for each, is_new in zip(ids, new, strict=True) if not is_new]
+            rows = batch.filter(pa.array(new)) if again else batch
+            if not rows.num_rows:
+                return Written(None, 0, again)
+            group = Group(lane.folder / f"{lane.end:020}")
+            lane.append(rows)
+            self.ids.add(group, [each for each in rows.column(DEDUP_ID).to_pylist() if each is not None])
+        return Written(group, rows.num_rows, again)
 
     def release(self, low: dict[int, int]) -> None:
         """Spark has processed these lanes up to these rows: remember it first, then delete. May be called again.

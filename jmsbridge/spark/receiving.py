@@ -6,16 +6,17 @@ In this order, for each segment: received, written and on disk, acknowledged. On
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
 from jmsbridge import Connection, JMSException, Message, MessageConsumer, Session, Topic
+from jmsbridge.spark.ids import Group
 from jmsbridge.spark.log import Lane, Log
 from jmsbridge.spark.options import ReadOptions, connect
-from jmsbridge.spark.schema import batch_of, id_of, size_of
+from jmsbridge.spark.schema import DEDUP_ID, batch_of, id_of, size_of
 
 __all__ = [
     "QUIET",
@@ -75,6 +76,15 @@ def open_connection(options: ReadOptions) -> tuple[Connection, Confirmation]:
     return connection, confirmation
 
 
+class _Told(msgspec.Struct):
+    """The broker was told of these. Other receivers may still hold the same messages, from before a link was lost."""
+
+    group: Group | None
+    again: Sequence[str]
+    holders: set[int] = set()
+    """Lanes that have not ended the segment since: until then the ids are kept."""
+
+
 class Drain:
     """All receivers of a stream, and what the main thread asks of them. ``changed`` guards every field."""
 
@@ -94,6 +104,9 @@ class Drain:
         self._connection: Connection | None = None
         self.confirmation = Confirmation(False, False)
         self.receivers: list[Receiver] = []
+        self._collecting: set[int] = set()
+        """Lanes whose receivers may hold messages that are not in the log yet."""
+        self._told: list[_Told] = []
 
     def start(self, *, available_now: bool) -> None:
         """Connect and begin to receive; with ``available_now`` at most as many messages as there are now."""
@@ -165,6 +178,25 @@ class Drain:
             self.read.update(read)
             self.changed.notify_all()
 
+    def begin(self, lane: Lane) -> None:
+        """A receiver begins to take messages for a segment."""
+        with self.changed:
+            self._collecting.add(lane.number)
+
+    def end(self, lane: Lane, told: _Told | None) -> None:
+        """It has no message in hand any more; ids that were kept for its sake may go."""
+        with self.changed:
+            self._collecting.discard(lane.number)
+            if told is not None:
+                told.holders = set(self._collecting)
+                self._told.append(told)
+            for each in self._told:
+                each.holders.discard(lane.number)
+            done = [each for each in self._told if not each.holders]
+            self._told = [each for each in self._told if each.holders]
+        for each in done:
+            self.log.ids.acknowledged(each.group, each.again, confirmed=self.confirmation.confirmed)
+
     def fail(self, error: BaseException) -> None:
         """A receiver ended with an error, which the next call of Spark raises."""
         with self.changed:
@@ -212,26 +244,17 @@ class Receiver(threading.Thread):
             return not drain.stopping
 
     def _segment(self) -> None:
-        new: list[Message] = []
-        ids: list[str | None] = []
-        again: list[str] = []
-        anonymous = 0
-        own: set[str] = set()
-        last: Message | None = None
-        for message in self._messages():
-            last = message
-            identity = id_of(message, self._options.id_property)
-            if identity is not None and (identity in own or identity in self._drain.log.ids):
-                again.append(identity)
-                continue
-            anonymous += identity is None
-            if identity is not None:
-                own.add(identity)
-            new.append(message)
-            ids.append(identity)
-        if last is not None:
-            self._keep(new, ids, again, last)
-        self._report(len(new), len(again), anonymous, quiet=last is None)
+        drain = self._drain
+        told: _Told | None = None
+        drain.begin(self._lane)
+        try:
+            messages = list(self._messages())
+            if messages:
+                told = self._keep(messages)
+            else:
+                self._report(0, 0, 0, quiet=True)
+        finally:
+            drain.end(self._lane, told)
 
     def _messages(self) -> Iterator[Message]:
         """What is there, up to the size of a segment; ends when nothing comes for the time of ``receiveTimeout``."""
@@ -250,19 +273,22 @@ class Receiver(threading.Thread):
             drain, most = self._drain, self._options.segment_rows
             return most if drain.goal is None else min(most, max(drain.goal - drain.received + drain.again, 1))
 
-    def _keep(self, new: list[Message], ids: list[str | None], again: list[str], last: Message) -> None:
-        """Write the segment, then acknowledge its messages and those that came again."""
-        journal = self._drain.log
-        group = journal.append(self._lane, batch_of(new, ids)) if new else None
-        if group is not None:
+    def _keep(self, messages: Sequence[Message]) -> _Told | None:
+        """Write what the log does not have, then acknowledge all; None if the broker may not know."""
+        batch = batch_of(messages, [id_of(each, self._options.id_property) for each in messages])
+        written = self._drain.log.append(self._lane, batch)
+        if written.rows:
             self._drain.advance({})
+        told: _Told | None = None
         try:
-            self._drain.confirmation.acknowledge(self._session, last)
+            self._drain.confirmation.acknowledge(self._session, messages[-1])
         except JMSException as error:
             # They are in the log, and come again: their ids are kept until they do.
-            log.info("the acknowledgement of %s messages failed: %s", len(new), error)
-            return
-        journal.ids.acknowledged(group, again, confirmed=self._drain.confirmation.confirmed)
+            log.info("the acknowledgement of %s messages failed: %s", len(messages), error)
+        else:
+            told = _Told(written.group, written.again)
+        self._report(written.rows, len(written.again), batch.column(DEDUP_ID).null_count, quiet=False)
+        return told
 
     def _report(self, new: int, again: int, anonymous: int, *, quiet: bool) -> None:
         drain = self._drain

@@ -240,7 +240,7 @@ class TestFailOnDataLossIsFalse:
 class TestIds:
     def test_kept_until_the_acknowledgement_is_confirmed(self, folder: Path) -> None:
         journal = opened(folder)
-        group = journal.append(journal.lanes[0], rows("a"))
+        group = journal.append(journal.lanes[0], rows("a")).group
         assert "a" in journal.ids
         journal.ids.acknowledged(group, [], confirmed=True)
         assert "a" not in journal.ids
@@ -258,7 +258,7 @@ class TestIds:
 
     def test_of_an_unconfirmed_acknowledgement_are_kept_for_the_retention(self, folder: Path) -> None:
         journal = opened(folder)
-        group = journal.append(journal.lanes[0], rows("a"))
+        group = journal.append(journal.lanes[0], rows("a")).group
         journal.ids.acknowledged(group, [], confirmed=False)
         journal.release({0: 1})
         journal.close()

@@ -60,7 +60,7 @@ def test_a_segment_and_its_ids_are_there(journal: Log, lose_power: LosePower) ->
 @pytest.mark.parametrize("confirmed", [True, False])
 def test_ids_are_kept_unless_the_broker_has_confirmed(journal: Log, lose_power: LosePower, confirmed: bool) -> None:
     """A mark that was emptied would say that it has."""
-    group = journal.append(journal.lanes[0], rows("a"))
+    group = journal.append(journal.lanes[0], rows("a")).group
     journal.ids.acknowledged(group, [], confirmed=confirmed)
     again = lose_power(journal)
     assert again.lanes[0].end == 1
@@ -71,7 +71,7 @@ def test_ids_are_kept_unless_the_broker_has_confirmed(journal: Log, lose_power: 
 @pytest.mark.parametrize("acknowledged", [True, False])
 def test_ids_that_outlive_their_segment_are_there(journal: Log, lose_power: LosePower, acknowledged: bool) -> None:
     """An emptied file of them could not be read, and the query not be started any more."""
-    group = journal.append(journal.lanes[0], rows("a", "b"))
+    group = journal.append(journal.lanes[0], rows("a", "b")).group
     if acknowledged:
         journal.ids.acknowledged(group, [], confirmed=False)
     journal.release({0: 2})
