@@ -175,10 +175,16 @@ class JmsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {lane.number: ends.get(lane.number, 0) for lane in self._journal().lanes}
 
     def _ends(self, offset: dict[str, Any]) -> dict[int, int]:
-        """Where the lanes end; of another log's offset, where this one begins."""
+        """Where the lanes end; of another log's offset, where this one begins. LogError: the log lacks one of them."""
         journal = self._journal()
         if offset.get("v") == _VERSION and offset.get("log") == journal.uuid:
-            return {int(number): int(end) for number, end in offset["lanes"].items()}
+            ends = {int(number): int(end) for number, end in offset["lanes"].items()}
+            for number in sorted(ends.keys() - {lane.number for lane in journal.lanes}):
+                end = ends.pop(number)
+                journal.lost(
+                    f"lane {number} is missing in {journal.folder}, but the checkpoint has its rows until {end}"
+                )
+            return ends
         journal.lost(
             f"the checkpoint is of the log {offset.get('log')}, but walPath {str(journal.folder)!r} holds the log "
             f"{journal.uuid}: checkpoint and walPath belong together"

@@ -1,5 +1,6 @@
 """The streaming reader on the embedded file broker, asked as Spark asks it, without Spark's own processes."""
 
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -103,6 +104,23 @@ def test_a_checkpoint_of_another_log_goes_on_with_this_one(url: str, tmp_path: P
         report = reader.reportLatestOffset()
         assert report is not None
         assert "of another folder" in report["losses"][0]
+
+
+def test_a_lane_of_the_checkpoint_that_the_log_lacks(url: str, tmp_path: Path) -> None:
+    """It is not made anew where there are fewer receivers than before."""
+    send(url, "orders", "1", "2")
+    with reading(url, tmp_path, queue="orders", receivers="2") as reader:
+        start, at = reader.initialOffset(), reader.initialOffset()
+        deadline = time.monotonic() + 20
+        while sum(at["lanes"].values()) < 2:
+            assert time.monotonic() < deadline
+            at = reader.latestOffset(at)
+    shutil.rmtree(tmp_path / "log" / "lane-1")
+    with reading(url, tmp_path, queue="orders") as reader, pytest.raises(LogError, match=r"lane 1 is missing in .*log"):
+        reader.partitions(start, at)
+    with reading(url, tmp_path, queue="orders", failOnDataLoss="false") as reader:
+        rows = [row for part in reader.partitions(start, at) for rows in reader.read(part) for row in rows.to_pylist()]
+        assert len(rows) == at["lanes"]["0"]
 
 
 def test_several_queues_are_one_stream(url: str, tmp_path: Path) -> None:
