@@ -20,6 +20,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from jmsbridge.spark.files import sync_folder, write_whole
 from jmsbridge.spark.ids import Group, KeptIds
 from jmsbridge.spark.schema import DEDUP_ID
 
-__all__ = ["Lane", "Log", "LogError", "Segment", "Tally", "Written", "low_of", "publish", "uuid_of"]
+__all__ = ["Lane", "Log", "LogError", "Segment", "Tally", "Written", "low_of", "publish", "turn", "uuid_of"]
 
 log = logging.getLogger("jmsbridge.spark")
 
@@ -39,6 +40,8 @@ _TALLY = b"jmsbridge"
 """The note's name in the file."""
 _TAKEOVER = 10.0
 """Seconds that a driver waits for the one before it to let go of the log."""
+_TURN = 120.0
+"""Seconds that a task waits for others to publish; a server of NFS knows after 90 that a machine is gone."""
 
 
 class LogError(Exception):
@@ -183,7 +186,9 @@ class Log:
         """What is missing, and was left out."""
         self._turn = threading.Lock()
         """From the comparison of a batch with the ids until its own ones are among them."""
-        self._lock: int | None = _locked(folder)
+        self._lock: int | None = _locked(folder / "lock", _TAKEOVER)
+        if self._lock is None:
+            raise LogError(f"another query uses the log in {folder}: each query needs a walPath of its own")
         try:
             self.uuid = _header(folder, source).log
             found = [int(path.name.partition("-")[2]) for path in folder.glob("lane-*")]
@@ -332,9 +337,22 @@ def _write_segment(path: Path, batch: pa.RecordBatch) -> int:
         return file.tell()
 
 
-def _locked(folder: Path) -> int:
-    handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
-    deadline = time.monotonic() + _TAKEOVER
+@contextmanager
+def turn(folder: Path) -> Iterator[None]:
+    """One task at a time compares its messages with this log and publishes them; LogError: others do not end."""
+    handle = _locked(folder / "turn", _TURN)
+    if handle is None:
+        raise LogError(f"other tasks have held {folder / 'turn'} for {_TURN:g} s: is the folder of the log very slow?")
+    try:
+        yield
+    finally:
+        os.close(handle)
+
+
+def _locked(path: Path, seconds: float) -> int | None:
+    """A lock that ends with the process, if not by closing it; None if others hold it for so long."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    deadline = time.monotonic() + seconds
     while True:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -342,10 +360,8 @@ def _locked(folder: Path) -> int:
         except BlockingIOError:
             if time.monotonic() >= deadline:
                 os.close(handle)
-                raise LogError(
-                    f"another query uses the log in {folder}: each query needs a walPath of its own"
-                ) from None
-            time.sleep(0.05)  # sleep: a lock on a file wakes nobody
+                return None
+            time.sleep(0.01)  # sleep: a lock on a file wakes nobody
 
 
 def _header(folder: Path, source: dict[str, Any]) -> _Header:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import jmsbridge.spark.log as log_module
-from jmsbridge.spark.log import Log, LogError
+from jmsbridge.spark.log import Log, LogError, turn
 from jmsbridge.spark.schema import DEDUP_ID, log_schema
 
 SOURCE: dict[str, Any] = {"destination": "orders"}
@@ -76,6 +76,15 @@ def test_tasks_get_absolute_paths_since_they_run_in_other_folders(
 def test_two_drivers(two_segments: Log) -> None:
     with pytest.raises(LogError, match="another query uses the log"):
         opened(two_segments.folder)
+
+
+def test_a_task_that_does_not_get_its_turn(two_segments: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_module, "_TURN", 0.1)
+    late = pytest.raises(LogError, match=r"held .*/log/turn for 0\.1 s")
+    with turn(two_segments.folder), late, turn(two_segments.folder):
+        pass
+    with turn(two_segments.folder):
+        pass
 
 
 def test_a_segment_is_never_replaced(two_segments: Log) -> None:

@@ -7,6 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,12 @@ import pytest
 import jmsbridge
 import jmsbridge.spark.log as log_module
 import jmsbridge_embedded
+from jmsbridge.spark import staging
 from jmsbridge.spark.log import Log, LogError
 from jmsbridge.spark.options import ReadOptions, read_options
 from jmsbridge.spark.receiving import Drain
 from jmsbridge.spark.slices import rows_of, slices
+from jmsbridge.spark.staging import Claim, staged
 
 QUEUE = jmsbridge.Queue("orders")
 
@@ -31,13 +34,20 @@ def options(tmp_path: Path) -> ReadOptions:
 
 
 @pytest.fixture
-def drain(options: ReadOptions) -> Iterator[Drain]:
-    journal = Log(Path(str(options.wal_path)), {}, 2, 3600.0)
+def journal(options: ReadOptions) -> Iterator[Log]:
+    opened = Log(Path(str(options.wal_path)), {}, 2, 3600.0)
+    yield opened
+    opened.close()
+    for each in list(staging._connections._open):
+        staging._connections.forget(each)
+
+
+@pytest.fixture
+def drain(options: ReadOptions, journal: Log) -> Iterator[Drain]:
     begun = Drain(options, journal)
     begun.start(available_now=False)
     yield begun
     begun.stop()
-    journal.close()
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
@@ -110,4 +120,30 @@ def test_both_have_the_message_in_hand(drain: Drain, options: ReadOptions, waits
     cut(options)
     wait_for(lambda: drain.received >= 3)
     assert rows(drain.log) == Counter({"first": 1, "second": 1})
+    assert left(options) == []
+
+
+def taken(options: ReadOptions, journal: Log, lane: int, patience: float) -> list[str]:
+    """The rows of a task, which waits for so many seconds for more messages."""
+    chosen = msgspec.structs.replace(options, receive_timeout=patience)
+    part = staged(Claim(str(journal.folder), journal.uuid, lane, 0, 20, 1.0), chosen)
+    return [str(body) for body in rows_of(part, ["body"], "text", "fail").column(0).to_pylist()]
+
+
+@pytest.mark.parametrize("waits", [(2.0, 0.1), (2.0, 3.0), (2.0, 1.4)])
+def test_two_tasks_have_the_messages_in_hand(options: ReadOptions, journal: Log, waits: tuple[float, float]) -> None:
+    """The broker gives the first link up while its task, and its client, know nothing of it; both tasks go on."""
+    sent = [f"text {number}" for number in range(10)]
+    for text in sent:
+        send(options, text)
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(taken, options, journal, 0, waits[0])
+        wait_for(lambda: len(staging._connections._open) == 1)
+        time.sleep(0.5)  # sleep: until it has all messages, and waits for more
+        [(connection, _)] = staging._connections._open.values()
+        link: Any = connection._core.supervisor.link
+        link.access.call(lambda batch: link.end(batch, "the broker gives it up", death=True))
+        second = pool.submit(taken, options, journal, 1, waits[1])
+        found = first.result(30) + second.result(30)
+    assert sorted(found) == sent
     assert left(options) == []

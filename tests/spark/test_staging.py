@@ -11,10 +11,11 @@ import pytest
 
 import jmsbridge
 from jmsbridge.spark import planning, staging
-from jmsbridge.spark.log import Log, LogError, publish
+from jmsbridge.spark.log import Log, LogError
 from jmsbridge.spark.options import ReadOptions, read_options
 from jmsbridge.spark.planning import Planner
 from jmsbridge.spark.receiving import Confirmation
+from jmsbridge.spark.schema import batch_of
 from jmsbridge.spark.slices import rows_of
 from jmsbridge.spark.staging import Claim, staged
 
@@ -160,15 +161,15 @@ def test_of_two_attempts_at_a_time_one_publishes(
     options: ReadOptions, journal: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Speculative execution, two actions on one batch, or a task that Spark took for dead."""
-    plain = publish
+    plain = batch_of
     other: list[list[str]] = []
 
-    def second(path: Path, batch: Any, new: Path) -> int:
-        monkeypatch.setattr(staging, "publish", plain)
+    def second(messages: Any, ids: Any) -> Any:
+        monkeypatch.setattr(staging, "batch_of", plain)
         other.append(bodies(claim(journal), options))
-        return plain(path, batch, new)
+        return plain(messages, ids)
 
-    monkeypatch.setattr(staging, "publish", second)
+    monkeypatch.setattr(staging, "batch_of", second)
     assert [bodies(claim(journal), options)] == other
     assert left(options.url) == SENT - 10
 
