@@ -5,18 +5,31 @@ It receives no message itself. Spark's offsets hold the numbers, so they are fix
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
+import msgspec
+
 from jmsbridge import Connection
-from jmsbridge.spark.log import Lane, Log, Segment
+from jmsbridge.spark.files import write_whole
+from jmsbridge.spark.log import Lane, Log, Segment, Tally, publish
 from jmsbridge.spark.options import ReadOptions
 from jmsbridge.spark.receiving import QUIET, Confirmation, depth_of, open_connection, report_of
+from jmsbridge.spark.schema import batch_of
 from jmsbridge.spark.staging import Claim
 
 __all__ = ["Planner"]
 
+_CLAIMED = "claimed"
 _PATIENCE = 2.0
 """Seconds for which a task waits for its first message if the tasks before it had none: brokers may be far away."""
+
+
+class _Claimed(msgspec.Struct):
+    """The last batch whose numbers were given to tasks, in the file ``claimed`` of the log before Spark knows them."""
+
+    start: dict[int, int]
+    end: dict[int, int]
 
 
 class Planner:
@@ -47,6 +60,8 @@ class Planner:
     def next(self, start: dict[int, int], rows: int) -> dict[int, int]:
         """How far each lane goes in the next batch, of about as many rows; ``start`` if there is nothing to receive."""
         for lane in self._log.lanes:
+            if lane.end < start[lane.number]:
+                self._close(lane, start[lane.number])
             lane.check_end(start[lane.number])
         published = {lane.number: lane.end for lane in self._log.lanes}
         if published != start:
@@ -54,7 +69,25 @@ class Planner:
         waiting = self._waiting()
         if waiting == 0 or self._is_finished(waiting):
             return start
-        return start | self._shares(start, rows, waiting)
+        end = start | self._shares(start, rows, waiting)
+        write_whole(self._log.folder / _CLAIMED, msgspec.json.encode(_Claimed(start, end)))
+        return end
+
+    def _close(self, lane: Lane, end: int) -> None:
+        """Answer with no rows what was claimed of a batch that is over: its query has read some of its tasks only.
+
+        A task that is still at it finds its segment there. What was published and is gone is not answered.
+        """
+        path = lane.folder / f"{lane.end:020}.arrow"
+        try:
+            claimed = msgspec.json.decode((self._log.folder / _CLAIMED).read_bytes(), type=_Claimed)
+        except (FileNotFoundError, msgspec.MsgspecError):
+            return  # the lane is too short, and nothing explains it
+        is_whole = claimed.start.get(lane.number, end) <= lane.end and claimed.end.get(lane.number) == end
+        if is_whole and not path.with_suffix(".acked").exists():
+            with suppress(FileExistsError):
+                publish(path, Tally(end, 0, 0).on(batch_of([], [])), path.with_suffix(".new"))
+            self.refresh()
 
     def _shares(self, start: dict[int, int], rows: int, waiting: int | None) -> dict[int, int]:
         """An equal share for each receiver, no more rows than the limit, and no more tasks than messages."""

@@ -304,6 +304,36 @@ def test_a_missing_segment(run: Run, options: ReadOptions) -> None:
         Run(options)
 
 
+@pytest.mark.parametrize("is_restarted", [True, False])
+def test_a_batch_of_which_only_some_tasks_ran(run: Run, options: ReadOptions, is_restarted: bool) -> None:
+    """As with ``head`` or ``isEmpty`` in ``foreachBatch``: the batch is over, and nobody asks for the rest of it."""
+    start, end = {0: 0, 1: 0}, run.ends({0: 0, 1: 0})
+    first, second = run.planner.claims(start, end)
+    found = bodies(first, options)
+    if is_restarted:
+        run.close()
+        run = Run(options)
+    next_end = run.ends(end)
+    assert bodies(second, options) == []  # a task that goes on after its batch
+    for each in run.planner.claims(end, next_end):
+        found += bodies(each, options)
+    assert_all(found + run.rows(next_end))
+    run.close()
+
+
+@pytest.mark.parametrize("is_damaged", [True, False])
+def test_a_missing_segment_of_a_batch_that_was_claimed(run: Run, options: ReadOptions, is_damaged: bool) -> None:
+    start, end = {0: 0, 1: 0}, run.ends({0: 0, 1: 0})
+    for each in list(run.planner.claims(start, end)):
+        bodies(each, options)
+    claim(run.log).path.unlink()
+    if is_damaged:  # and its mark is lost, too
+        claim(run.log).path.with_suffix(".acked").unlink()
+        (run.log.folder / "claimed").unlink(missing_ok=True)
+    with pytest.raises(LogError, match="ends at row 0, but the checkpoint has rows until 10"):
+        run.ends(end)
+
+
 def test_what_comes_again_in_a_run_is_no_progress_to_its_end(
     run: Run, options: ReadOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
