@@ -26,6 +26,8 @@ from jmsbridge.spark.slices import Slice, rows_of, slices
 __all__ = ["JmsStreamReader", "Rows"]
 
 _VERSION = 1
+_WHOLE = 2.0
+"""Seconds for which AvailableNow waits for a larger batch once it has some messages."""
 
 
 class Rows(InputPartition):
@@ -71,7 +73,7 @@ class JmsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         drain = self._receiving()
         drain.advance(lanes)
         if self._available_now:
-            self._wait_available(drain, lanes)
+            self._wait_available(drain, lanes, limit)
         else:
             drain.wait_news(lanes, time.monotonic() + self._options.receive_timeout)
         written = {lane.number: lane.end for lane in journal.lanes}
@@ -92,15 +94,27 @@ class JmsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         is_cut = any(last > end[number] for number, last in written.items())
         return not is_cut and time.monotonic() - self._batched < options.max_trigger_delay
 
-    def _wait_available(self, drain: Drain, lanes: dict[int, int]) -> None:
-        """Wait for a message or for the end of what there was, which the broker's count confirms where it has one."""
-        while not drain.wait_news(lanes, time.monotonic() + self._options.receive_timeout):
+    def _wait_available(self, drain: Drain, start: dict[int, int], limit: ReadLimit | None) -> None:
+        """Wait for a whole batch, or for the end of what there was, which the broker's count confirms if it has one.
+
+        A batch costs Spark as much as thousands of rows do: smaller ones would slow a long queue down.
+        """
+        patience = self._options.receive_timeout
+        while not drain.wait_news(start, time.monotonic() + patience):
             if drain.is_finished():
                 return
+        until = time.monotonic() + _WHOLE
+        while (now := time.monotonic()) < until and not drain.is_finished():
+            ends = {lane.number: lane.end for lane in drain.log.lanes}
+            if sum(ends.values()) - sum(start.values()) >= _rows_of(limit):
+                return
+            if self._admitted(drain.log, start, limit) != ends:  # a limit of bytes cuts it
+                return
+            drain.wait_news(ends, min(until, now + patience))
 
     def _admitted(self, journal: Log, start: dict[int, int], limit: ReadLimit | None) -> dict[int, int]:
         """As much of each lane as the limits allow, an equal share of each."""
-        rows = limit.max_rows if isinstance(limit, ReadMaxRows) else sys.maxsize
+        rows = _rows_of(limit)
         size = self._options.max_bytes_per_trigger
         end = dict(start)
         waiting = [lane for lane in journal.lanes if lane.end > start.get(lane.number, 0)]
@@ -199,6 +213,10 @@ class JmsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         options = self._options
         for part in partition.parts:
             yield rows_of(part, self._columns, options.body_format, options.decode_errors)
+
+
+def _rows_of(limit: ReadLimit | None) -> int:
+    return limit.max_rows if isinstance(limit, ReadMaxRows) else sys.maxsize
 
 
 def _within(lane: Lane, start: int, rows: int, size: int) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from pyspark.sql.streaming.datasource import ReadMaxRows
 
 import jmsbridge
 from jmsbridge.spark.distributed import DistributedReader
@@ -68,6 +69,17 @@ def test_the_last_batch_of_available_now_does_not_wait(url: str, tmp_path: Path)
     with reading(url, tmp_path, queue="orders", minMessagesPerTrigger="3") as reader:
         reader.prepareForTriggerAvailableNow()
         assert reader.latestOffset(reader.initialOffset())["lanes"] == {"0": 2}
+
+
+def test_available_now_gives_whole_batches_and_then_the_rest(url: str, tmp_path: Path) -> None:
+    """A segment has 10 messages here; a batch of one segment each would cost Spark more than its rows."""
+    send(url, "orders", *map(str, range(60)))
+    with reading(url, tmp_path, queue="orders", maxMessagesPerTrigger="10") as reader:
+        reader.prepareForTriggerAvailableNow()
+        offsets = [reader.initialOffset()]
+        while len(offsets) < 10 and (len(offsets) < 2 or offsets[-1] != offsets[-2]):
+            offsets.append(reader.latestOffset(offsets[-1], ReadMaxRows(25)))
+    assert [each["lanes"]["0"] for each in offsets] == [0, 25, 50, 60, 60]
 
 
 def test_a_batch_that_a_limit_cuts_does_not_wait(url: str, tmp_path: Path) -> None:
