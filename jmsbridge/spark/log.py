@@ -89,7 +89,7 @@ class _Header(msgspec.Struct, frozen=True):
 
 
 class Lane:
-    """The segments of one receiver, which alone appends to it. Its numbers may be read by any thread."""
+    """The segments of one receiver, which alone appends to it. Thread-safe."""
 
     def __init__(self, folder: Path, number: int, lost: Callable[[str], None]) -> None:
         self.number = number
@@ -97,25 +97,42 @@ class Lane:
         self.folder = folder / f"lane-{number}"
         self.folder.mkdir(exist_ok=True)
         self.low = low_of(self.folder)
-        self.segments = list(self._found())
-        self.end = self.segments[-1].end if self.segments else self.low
+        self._changing = threading.Lock()  # guards the list: receivers append, the main thread deletes
+        self._segments = list(self._found(self.low))
+        self.end = self._segments[-1].end if self._segments else self.low
 
-    def _found(self) -> Iterator[Segment]:
-        """The segments on disk, which must follow each other; those below ``low`` are what a crash left over."""
-        at: int | None = None
+    @property
+    def segments(self) -> list[Segment]:
+        """Those that were not deleted, as they are now."""
+        with self._changing:
+            return list(self._segments)
+
+    def _found(self, at: int, first: int = 0) -> Iterator[Segment]:
+        """The segments on disk, which must follow each other from ``at`` on, without what a crash left over.
+
+        Files with numbers below ``first`` are not looked at.
+        """
         for path in sorted(self.folder.glob("*.arrow")):
+            start = int(path.stem)
+            if start < first:
+                continue
             try:
                 segment = _opened(path)
             except LogError as error:
+                if start < self.low and not path.exists():
+                    continue  # of an attempt that was too late, and has taken it away
                 self._lost(str(error))
                 path.replace(path.with_suffix(".damaged"))
                 continue
             if segment.end <= self.low:
                 continue
-            if segment.start > (self.low if at is None else at):
-                self._lost(f"rows {self.low if at is None else at} to {segment.start} are missing in {self.folder}")
+            self._check_next(at, segment.start)
             at = segment.end
             yield segment
+
+    def _check_next(self, at: int, start: int) -> None:
+        if start > at:
+            self._lost(f"rows {at} to {start} are missing in {self.folder}")
 
     def append(self, batch: pa.RecordBatch) -> Segment:
         """Write a segment; it is on disk when this returns. LogError: acknowledge nothing."""
@@ -125,16 +142,20 @@ class Lane:
         except FileExistsError:
             raise LogError(f"another query writes to this log: {path} exists") from None
         segment = Segment(path, self.end, self.end + batch.num_rows, size, batch.num_rows)
-        self.segments.append(segment)
-        self.end = segment.end
+        self._add([segment])
         return segment
 
     def refresh(self) -> list[Segment]:
         """The segments that tasks have published since; LogError if they do not follow the others."""
-        new = [segment for segment in self._found() if segment.start >= self.end]
-        self.segments += new
-        self.end = new[-1].end if new else self.end
+        new = list(self._found(self.end, self.end))
+        if new:
+            self._add(new)
         return new
+
+    def _add(self, new: list[Segment]) -> None:
+        with self._changing:
+            self._segments += new
+            self.end = new[-1].end
 
     def check_end(self, end: int) -> None:
         """LogError if the lane does not reach this row: a part of it is lost, and new rows would get its numbers."""
@@ -150,11 +171,18 @@ class Lane:
                 "or to an earlier state of it"
             )
         self.check_end(end)
-        found = [each for each in self.segments if each.start < end and each.end > start]
-        gone = [segment for segment in found if not segment.path.exists()]
-        for segment in gone:
-            self._lost(f"rows {segment.start} to {segment.end} are missing: {segment.path} is gone")
-        return [segment for segment in found if segment not in gone]
+        found, at = [], max(start, self.low)
+        for segment in self.segments:
+            if segment.end <= at or segment.start >= end:
+                continue
+            if not segment.path.exists():
+                self._lost(f"rows {segment.start} to {segment.end} are missing: {segment.path} is gone")
+            else:
+                self._check_next(at, segment.start)
+                found.append(segment)
+            at = segment.end
+        self._check_next(at, end)
+        return found
 
     def set_low(self, low: int) -> list[Segment]:
         """Rows below ``low`` are not needed any more; returns the segments to delete."""
@@ -162,8 +190,9 @@ class Lane:
             return []
         write_whole(self.folder / "low", str(low).encode())
         self.low = low
-        gone = [each for each in self.segments if each.end <= low]
-        self.segments = [each for each in self.segments if each.end > low]
+        with self._changing:
+            gone = [each for each in self._segments if each.end <= low]
+            self._segments = [each for each in self._segments if each.end > low]
         return gone
 
 
@@ -248,7 +277,7 @@ class Log:
     @property
     def size(self) -> int:
         """The bytes of all segments."""
-        return sum(segment.size for lane in self.lanes for segment in list(lane.segments))
+        return sum(segment.size for lane in self.lanes for segment in lane.segments)
 
     def append(self, lane: Lane, batch: pa.RecordBatch) -> Written:
         """Write a segment with what the log does not have yet; LogError: acknowledge nothing.
@@ -274,7 +303,7 @@ class Log:
         """
         for lane in self.lanes:
             until = low.get(lane.number, 0)
-            for segment in list(lane.segments):
+            for segment in lane.segments:
                 if segment.end <= until:
                     self.ids.save(segment.path.with_suffix(""))
             for segment in lane.set_low(until):

@@ -165,7 +165,7 @@ class Drain:
         if self._is_at_goal():
             return False
         read = self.read.get(lane.number, 0)
-        ahead = [segment for segment in list(lane.segments) if segment.end > read]
+        ahead = [segment for segment in lane.segments if segment.end > read]
         rows = sum(segment.end - max(segment.start, read) for segment in ahead)
         size = sum(segment.size for segment in ahead)
         return (

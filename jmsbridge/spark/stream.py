@@ -222,7 +222,7 @@ def _rows_of(limit: ReadLimit | None) -> int:
 def _within(lane: Lane, start: int, rows: int, size: int) -> tuple[int, int]:
     """How far a lane can be read within these limits, at least one row, and the bytes of that."""
     at, used = start, 0
-    for segment in list(lane.segments):
+    for segment in lane.segments:
         if segment.end <= at:
             continue
         each = max(1, segment.size // (segment.end - segment.start))

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,33 @@ def test_a_missing_segment(two_segments: Log) -> None:
         reopened(two_segments)
 
 
+def test_a_segment_that_is_missing_in_the_list(two_segments: Log) -> None:
+    """What is in the list follows each other from the first row of a batch to the last, or the batch is refused."""
+    two_segments.append(two_segments.lanes[0], rows("f"))
+    lane = two_segments.lanes[0]
+    for gone, text in ((0, "rows 0 to 2"), (1, "rows 2 to 5"), (2, "rows 5 to 6")):
+        segment = lane._segments.pop(gone)
+        with pytest.raises(LogError, match=f"{text} are missing in .*lane-0"):
+            lane.covering(0, 6)
+        lane._segments.insert(gone, segment)
+    assert len(lane.covering(0, 6)) == 3
+
+
+def test_segments_that_are_written_while_others_are_deleted(folder: Path) -> None:
+    """Receivers append in threads of their own, and Spark's calls delete in the main thread."""
+    journal = opened(folder)
+    lane, count = journal.lanes[0], 200
+    with ThreadPoolExecutor() as pool:
+        written = pool.submit(lambda: [journal.append(lane, rows(str(number))) for number in range(count)])
+        at = 0
+        while at < count:
+            journal.release({0: at})
+            end = lane.end
+            assert [each.start for each in lane.covering(at, end)] == list(range(at, end))
+            at = end
+        written.result()
+
+
 def test_rows_outside_of_the_log(two_segments: Log) -> None:
     two_segments.release({0: 2})
     with pytest.raises(LogError, match="were deleted"):
@@ -167,6 +195,14 @@ def test_low_is_written_before_segments_are_deleted(two_segments: Log, monkeypat
     again = reopened(two_segments)
     assert [each.start for each in again.lanes[0].segments] == [2]
     assert not (again.lanes[0].folder / f"{0:020}.arrow").exists()
+
+
+def test_an_attempt_that_comes_too_late_and_takes_its_segment_away(two_segments: Log) -> None:
+    """Between the listing of a lane and a look at its files."""
+    two_segments.release({0: 2})
+    (two_segments.lanes[0].folder / f"{0:020}.arrow").symlink_to("taken-away")
+    assert two_segments.refresh() == []
+    assert [each.start for each in reopened(two_segments).lanes[0].segments] == [2]
 
 
 def test_a_release_may_be_repeated_and_end_within_a_segment(two_segments: Log) -> None:
