@@ -16,7 +16,8 @@ from jmsbridge.spark.files import write_whole
 __all__ = ["Group", "KeptIds", "ids_in"]
 
 _MOST = 1_000_000
-"""Ids kept at most; beyond them the oldest are forgotten, and the progress shows since when ids are kept."""
+"""Ids kept at most; beyond them the oldest are forgotten, and the progress shows how long ids are kept then."""
+_CONFIRMED = "confirmed"
 
 
 class _File(msgspec.Struct):
@@ -37,10 +38,10 @@ class Group:
     def of_segment(cls, path: Path) -> "Group | None":
         """The group of a segment on disk; None if its acknowledgement is confirmed."""
         try:
-            told = path.with_suffix(".acked").read_text(encoding="ascii")
-        except FileNotFoundError:
+            mark = path.with_suffix(".acked").read_text(encoding="ascii")
+            return None if mark == _CONFIRMED else cls(path.with_suffix(""), float(mark))
+        except (FileNotFoundError, ValueError):  # no mark, or one that a loss of power has emptied
             return cls(path.with_suffix(""))
-        return cls(path.with_suffix(""), float(told)) if told else None
 
     def mark(self, *, confirmed: bool) -> None:
         """Note beside the segment, if it is still there, that the broker was told."""
@@ -48,9 +49,9 @@ class Group:
         if self.base.with_suffix(".arrow").exists():
             mark = self.base.with_suffix(".acked")
             if confirmed:
-                mark.open("wb").close()  # nothing in it that could be lost; a lost mark keeps the ids longer
+                mark.write_text(_CONFIRMED, encoding="ascii")  # a mark that is lost or emptied keeps the ids longer
             else:
-                write_whole(mark, str(self.told).encode("ascii"))  # emptied, it would say that they may go
+                write_whole(mark, str(self.told).encode("ascii"))
 
 
 def ids_in(path: Path) -> Sequence[str]:

@@ -190,4 +190,8 @@ def _ids_of(path: Path) -> pa.Array:
         with suppress(FileNotFoundError), pa.OSFile(str(path)) as source:
             options = pa.ipc.IpcReadOptions(included_fields=[_COLUMN])
             return pa.ipc.open_file(source, options=options).get_batch(0).column(0).drop_null()
-    return pa.array(ids_in(path.with_suffix(".ids")), pa.string())
+    path = path.with_suffix(".ids")
+    try:
+        return pa.array(ids_in(path), pa.string())
+    except msgspec.MsgspecError as error:
+        raise LogError(f"{path} is damaged: {error}; start the query again") from None

@@ -294,6 +294,12 @@ class TestIds:
         assert "a" not in again.ids
         again.close()
 
+    @pytest.mark.parametrize("mark", ["", "17xx", "\x00\x00", "ä"])
+    def test_kept_where_the_mark_does_not_say_that_they_may_go(self, two_segments: Log, mark: str) -> None:
+        """A loss of power may leave the name of a file without its contents."""
+        two_segments.lanes[0].segments[0].path.with_suffix(".acked").write_text(mark, encoding="utf-8")
+        assert "a" in reopened(two_segments).ids
+
     def test_of_an_unacknowledged_segment_outlive_it(self, two_segments: Log) -> None:
         two_segments.release({0: 5})
         again = reopened(two_segments)

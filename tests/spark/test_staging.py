@@ -241,6 +241,14 @@ def test_a_new_log_in_the_place_of_another_one(
     new.close()
 
 
+def test_damaged_ids(options: ReadOptions, journal: Log) -> None:
+    path = claim(journal, 1).path.with_suffix(".ids")
+    path.write_bytes(b"")
+    with pytest.raises(LogError, match=r"lane-1/.*\.ids is damaged: .*; start the query again"):
+        staged(claim(journal), options)
+    assert left(options.url) == SENT
+
+
 def test_an_executor_that_does_not_see_the_log(options: ReadOptions, journal: Log, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     with pytest.raises(LogError, match="does not see the log"):
