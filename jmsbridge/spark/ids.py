@@ -64,6 +64,8 @@ class KeptIds:
 
     def __init__(self, retention: float) -> None:
         self._retention = retention
+        self.reach = retention
+        """For how many seconds each id has been kept at least: less than the retention once there were too many."""
         self._lock = threading.Lock()  # guards what follows
         self._groups: dict[Path, Group] = {}
         self._owners: dict[str, Group] = {}
@@ -92,11 +94,12 @@ class KeptIds:
         return found
 
     def add(self, group: Group, ids: Iterable[str]) -> None:
-        """Keep the ids of a group."""
+        """Keep the ids of a group, if it has any."""
         with self._lock:
             group.ids.update(ids)
-            self._groups[group.base] = group
-            self._owners.update(dict.fromkeys(group.ids, group))
+            if group.ids:
+                self._groups[group.base] = group
+                self._owners.update(dict.fromkeys(group.ids, group))
 
     def load(self, path: Path) -> None:
         """Keep the ids of a file that ``save`` wrote; it is deleted with them."""
@@ -135,7 +138,10 @@ class KeptIds:
         with self._lock:
             for group in reversed(self._groups.values()):
                 count += len(group.ids)
-                if count > _MOST or (group.told or group.born) + self._retention < now:
+                age = now - max(group.told or 0.0, group.born)  # before this process was born nothing came again
+                if count > _MOST:
+                    self.reach = min(self.reach, age)
+                if count > _MOST or age > self._retention:
                     old.append(group)
         for group in old:
             self.forget(group)

@@ -317,20 +317,20 @@ def report_of(journal: Log, options: ReadOptions, confirmation: Confirmation, wi
         "logBytes": journal.size,
         "keptIds": len(journal.ids),
         "idsKeptSince": None if since is None else datetime.fromtimestamp(since, UTC).isoformat(),
-        "guarantee": _guarantee(options, confirmation, without_id),
+        "guarantee": _guarantee(options, confirmation, without_id, journal.ids.reach),
         "losses": journal.losses,
     }
 
 
-def _guarantee(options: ReadOptions, confirmation: Confirmation, without_id: int) -> str:
+def _guarantee(options: ReadOptions, confirmation: Confirmation, without_id: int, reach: float) -> str:
     if without_id:
         return "at-least-once: some messages have no id"
-    if confirmation.confirmed:
+    why = "it does not confirm acknowledgements"
+    if reach < options.dedup_retention:
+        why = "there were more ids than can be kept for dedupRetention"
+    elif confirmation.confirmed:
         return "exactly-once"
-    return (
-        f"exactly-once for messages that the broker delivers again within {options.dedup_retention:g} s: "
-        "it does not confirm acknowledgements"
-    )
+    return f"exactly-once for messages that the broker delivers again within {round(reach, 1):g} s: {why}"
 
 
 def consumer_of(session: Session, options: ReadOptions, lane: int, rows: int) -> MessageConsumer:

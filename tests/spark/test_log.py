@@ -9,8 +9,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+import jmsbridge.spark.ids as ids_module
 import jmsbridge.spark.log as log_module
 from jmsbridge.spark.log import Log, LogError, turn
+from jmsbridge.spark.options import read_options
+from jmsbridge.spark.receiving import Confirmation, report_of
 from jmsbridge.spark.schema import DEDUP_ID, log_schema
 
 SOURCE: dict[str, Any] = {"destination": "orders"}
@@ -324,3 +327,40 @@ class TestIds:
         assert "a" not in short.ids
         assert not list(folder.glob("lane-0/*.ids"))
         short.close()
+
+    def test_are_kept_for_the_retention_in_which_a_process_runs(self, folder: Path) -> None:
+        """While none ran, nothing could come again."""
+        journal = opened(folder)
+        group = journal.append(journal.lanes[0], rows("a")).group
+        journal.ids.acknowledged(group, [], confirmed=False)
+        journal.lanes[0].segments[0].path.with_suffix(".acked").write_text(str(time.time() - 7200), encoding="ascii")
+        again = reopened(journal)
+        again.ids.expire()
+        assert "a" in again.ids
+
+    def test_more_than_can_be_kept(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(ids_module, "_MOST", 3)
+        options = read_options({"url": "embedded:", "queue": "orders", "walPath": str(folder)})
+        journal = opened(folder)
+
+        def guarantee(**given: bool) -> Any:
+            return report_of(journal, options, Confirmation(False, **given), 0)["guarantee"]
+
+        for each in ("ab", "cd", "ef"):
+            journal.append(journal.lanes[0], rows(*each))
+        assert guarantee(confirmed=True) == "exactly-once"
+        assert "within 3600 s: it does not confirm" in guarantee(confirmed=False)
+        journal.ids.expire()
+        assert "a" not in journal.ids
+        assert "f" in journal.ids
+        for confirmed in (True, False):
+            assert "within 0 s: there were more ids than can be kept" in guarantee(confirmed=confirmed)
+
+    def test_of_a_segment_without_any_are_not_saved(self, folder: Path) -> None:
+        journal = opened(folder)
+        batch = rows("a")
+        journal.append(journal.lanes[0], batch.set_column(batch.num_columns - 1, DEDUP_ID, pa.nulls(1, pa.string())))
+        journal.release({0: 1})
+        assert not list(folder.glob("lane-0/*.ids"))
+        again = reopened(journal)
+        assert again.ids.since is None

@@ -342,6 +342,35 @@ def test_a_missing_segment_of_a_batch_that_was_claimed(run: Run, options: ReadOp
         run.ends(end)
 
 
+def test_a_lost_low_in_the_middle_of_a_batch(run: Run, options: ReadOptions) -> None:
+    end = run.ends({0: 0, 1: 0})
+    for each in list(run.planner.claims({0: 0, 1: 0}, end)):
+        bodies(each, options)
+    next_end = run.ends(end)
+    run.log.release(end)
+    (run.log.lanes[0].folder / "low").unlink()
+    run.close()
+    again = Run(options)
+    with pytest.raises(LogError, match="lane-0 ends at row 0, but the checkpoint has rows until 10"):
+        list(again.planner.claims(end, next_end))
+    again.close()
+    assert left(options.url) == SENT - 20
+
+
+def test_claims_without_messages_leave_no_files(run: Run, options: ReadOptions) -> None:
+    with jmsbridge.connect(options.url) as connection:
+        connection.admin.purge(QUEUE)
+    at = {0: 0, 1: 0}
+    for _ in range(3):
+        end = {0: at[0] + 10, 1: at[1]}
+        for each in list(run.planner.claims(at, end)):
+            assert bodies(each, options) == []
+        run.planner.refresh()
+        run.log.release(end)
+        at = end
+    assert [path.name for path in run.log.lanes[0].folder.iterdir()] == ["low"]
+
+
 def test_what_comes_again_in_a_run_is_no_progress_to_its_end(
     run: Run, options: ReadOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
