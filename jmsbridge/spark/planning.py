@@ -14,15 +14,13 @@ from jmsbridge import Connection
 from jmsbridge.spark.files import write_whole
 from jmsbridge.spark.log import Lane, Log, Segment, Tally, publish
 from jmsbridge.spark.options import ReadOptions
-from jmsbridge.spark.receiving import QUIET, Confirmation, depth_of, open_connection, report_of
+from jmsbridge.spark.receiving import PATIENCE, QUIET, Confirmation, depth_of, open_connection, report_of
 from jmsbridge.spark.schema import batch_of
 from jmsbridge.spark.staging import Claim
 
 __all__ = ["Planner"]
 
 _CLAIMED = "claimed"
-_PATIENCE = 2.0
-"""Seconds for which a task waits for its first message if the tasks before it had none: brokers may be far away."""
 
 
 class _Claimed(msgspec.Struct):
@@ -45,6 +43,9 @@ class Planner:
         self._rows = self._again = self._without_id = 0
         self._quiet_since: float | None = None
         """Since when tasks have received nothing; None if the last ones have, or none ran yet."""
+        self._has_asked = False
+        """Whether tasks were to receive something in this run."""
+        self._is_depth_unknown = False
 
     def start(self, *, available_now: bool) -> None:
         """Connect; with ``available_now`` the end is what is in the queue now."""
@@ -67,8 +68,10 @@ class Planner:
         if published != start:
             return published  # by tasks whose batch is not in the checkpoint
         waiting = self._waiting()
+        self._is_depth_unknown = waiting is None
         if waiting == 0 or self._is_finished(waiting):
             return start
+        self._has_asked = True
         end = start | self._shares(start, rows, waiting)
         write_whole(self._log.folder / _CLAIMED, msgspec.json.encode(_Claimed(start, end)))
         return end
@@ -110,8 +113,8 @@ class Planner:
 
     def _claim(self, lane: Lane, start: int, end: int) -> Claim:
         patience = self._options.receive_timeout
-        if self._quiet_since is not None:
-            patience = max(patience, _PATIENCE)
+        if self._quiet_since is not None or (self._is_depth_unknown and not self._rows + self._again):
+            patience = max(patience, PATIENCE)
         return Claim(str(self._log.folder), self._log.uuid, lane.number, start, end, patience)
 
     def _note(self, new: list[Segment]) -> None:
@@ -122,7 +125,10 @@ class Planner:
         self._rows += rows
         self._again += again
         self._without_id += sum(tally.without_id for tally in tallies)
-        self._quiet_since = None if rows + again else self._quiet_since or time.monotonic()
+        if rows + again:
+            self._quiet_since = None
+        elif self._has_asked:
+            self._quiet_since = self._quiet_since or time.monotonic()
 
     def _is_finished(self, waiting: int | None) -> bool:
         """Whether AvailableNow has what there was."""
@@ -144,7 +150,7 @@ class Planner:
     def _depth(self) -> int | None:
         if self._connection is None or self._options.selector is not None:
             return None
-        return depth_of(self._connection, self._options)
+        return depth_of(self._connection, *self._options.destinations)
 
     def report(self) -> dict[str, Any]:
         """The state for the progress of the query: what is claimed, and until when."""

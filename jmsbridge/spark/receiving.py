@@ -12,13 +12,14 @@ from typing import Any
 
 import msgspec
 
-from jmsbridge import Connection, JMSException, Message, MessageConsumer, Session, Topic
+from jmsbridge import Connection, Destination, JMSException, Message, MessageConsumer, Session, Topic
 from jmsbridge.spark.ids import Group
 from jmsbridge.spark.log import Lane, Log
 from jmsbridge.spark.options import ReadOptions, connect
 from jmsbridge.spark.schema import DEDUP_ID, batch_of, id_of, size_of
 
 __all__ = [
+    "PATIENCE",
     "QUIET",
     "Confirmation",
     "Drain",
@@ -36,6 +37,8 @@ _AHEAD = 4
 """How many triggers are received ahead of Spark."""
 QUIET = 10.0
 """Seconds without a message after which AvailableNow ends, also if the broker counts some: others consume them."""
+PATIENCE = 2.0
+"""Seconds for which a first message is waited for where no depth says that there is none: brokers may be far away."""
 
 
 class Confirmation(msgspec.Struct, frozen=True):
@@ -85,6 +88,21 @@ class _Told(msgspec.Struct):
     """Lanes that have not ended the segment since: until then the ids are kept."""
 
 
+class _Place(msgspec.Struct):
+    """A queue or topic, of which all receivers together have so many rows."""
+
+    where: Destination
+    goal: int | None = None
+    """With AvailableNow: how many messages are received at most; None: without end."""
+    rows: int = 0
+    """One that came again counts once."""
+
+    @property
+    def left(self) -> int | None:
+        """How many messages are missing; None: there is no end."""
+        return None if self.goal is None else max(self.goal - self.rows, 0)
+
+
 class Drain:
     """All receivers of a stream, and what the main thread asks of them. ``changed`` guards every field."""
 
@@ -94,8 +112,7 @@ class Drain:
         self.changed = threading.Condition()
         self.read = {lane.number: lane.low for lane in journal.lanes}
         """How far Spark has planned each lane."""
-        self.goal: int | None = None
-        """With AvailableNow: how many messages are received at most; None: without end."""
+        self.places = [_Place(where) for where in options.destinations]
         self.received = 0
         self.without_id = 0
         self.again = 0
@@ -112,7 +129,8 @@ class Drain:
         """Connect and begin to receive; with ``available_now`` at most as many messages as there are now."""
         self._connection, self.confirmation = open_connection(self.options)
         if available_now:
-            self.goal = self.depth()
+            for place in self.places:
+                place.goal = depth_of(self._connection, place.where)
         for lane in self.log.lanes[: self.options.lanes]:
             self.receivers.append(Receiver(self, lane, self.confirmation.session(self._connection)))
         self._connection.start()
@@ -120,8 +138,12 @@ class Drain:
             receiver.start()
 
     def depth(self) -> int | None:
-        """How many messages the broker says the queue holds; None where it cannot say."""
-        return None if self._connection is None else depth_of(self._connection, self.options)
+        """How many messages the broker says the queues hold; None where it cannot say."""
+        return None if self._connection is None else depth_of(self._connection, *self.options.destinations)
+
+    def place_of(self, lane: Lane) -> _Place:
+        """What the receiver of a lane reads."""
+        return self.places[lane.number % len(self.places)]
 
     def wait_news(self, start: dict[int, int], deadline: float) -> bool:
         """Wait until a lane has rows beyond ``start``; raises what a receiver failed with."""
@@ -139,21 +161,24 @@ class Drain:
         return any(lane.end > start.get(lane.number, 0) for lane in self.log.lanes)
 
     def is_finished(self) -> bool:
-        """Whether AvailableNow has what there was.
+        """Whether AvailableNow has what there was in each place.
 
         That is as many messages as there were, or no more, which the broker's count confirms where it has one.
         """
         with self.changed:
-            if self._is_at_goal():
-                return True
-            since = [receiver.quiet_since for receiver in self.receivers if receiver.quiet_since is not None]
-            if len(since) < len(self.receivers):
-                return False
-        return not self.depth() or all(time.monotonic() - each >= QUIET for each in since)
+            going = [each for each in self.places if each.left != 0]
+            since = [[each.quiet_since for each in self.receivers if each.place is place] for place in going]
+        return all(self._is_empty(place, each) for place, each in zip(going, since, strict=True))
 
-    def _is_at_goal(self) -> bool:
-        """Whether there are as many rows as there were messages: one that came again counts once. Lock held."""
-        return self.goal is not None and self.received - self.again >= self.goal
+    def _is_empty(self, place: _Place, since: Sequence[float | None]) -> bool:
+        """Whether it has no more messages, of which its receivers have had none since these times."""
+        quiet = [time.monotonic() - each for each in since if each is not None]
+        if len(quiet) < len(since):
+            return False
+        depth = None if self._connection is None else depth_of(self._connection, place.where)
+        if depth is None:
+            return place.rows > 0 or min(quiet) >= PATIENCE
+        return not depth or min(quiet) >= QUIET
 
     def report(self) -> dict[str, Any]:
         """The state for the progress of the query: what is claimed, and until when."""
@@ -162,7 +187,7 @@ class Drain:
 
     def has_room(self, lane: Lane) -> bool:
         """Whether a lane may receive: it is not too far ahead of Spark, nor at the goal. Called with the lock held."""
-        if self._is_at_goal():
+        if self.place_of(lane).left == 0:
             return False
         read = self.read.get(lane.number, 0)
         ahead = [segment for segment in lane.segments if segment.end > read]
@@ -222,6 +247,7 @@ class Receiver(threading.Thread):
         self._drain = drain
         self._options = drain.options
         self._lane = lane
+        self.place = drain.place_of(lane)
         self._session = session
         self._consumer = consumer_of(session, drain.options, lane.number, drain.options.segment_rows)
         self.quiet_since: float | None = None
@@ -270,8 +296,8 @@ class Receiver(threading.Thread):
 
     def _left(self) -> int:
         with self._drain.changed:
-            drain, most = self._drain, self._options.segment_rows
-            return most if drain.goal is None else min(most, max(drain.goal - drain.received + drain.again, 1))
+            most, left = self._options.segment_rows, self.place.left
+            return most if left is None else min(most, max(left, 1))
 
     def _keep(self, messages: Sequence[Message]) -> _Told | None:
         """Write what the log does not have, then acknowledge all; None if the broker may not know."""
@@ -293,6 +319,7 @@ class Receiver(threading.Thread):
     def _report(self, new: int, again: int, anonymous: int, *, quiet: bool) -> None:
         drain = self._drain
         with drain.changed:
+            self.place.rows += new
             drain.received += new + again
             drain.again += again
             drain.without_id += anonymous
@@ -300,12 +327,12 @@ class Receiver(threading.Thread):
             drain.changed.notify_all()
 
 
-def depth_of(connection: Connection, options: ReadOptions) -> int | None:
+def depth_of(connection: Connection, *places: Destination) -> int | None:
     """How many messages the broker says the queues hold; None where it cannot say."""
-    if options.topic is not None:
+    if any(isinstance(where, Topic) for where in places):
         return None
     try:
-        return sum(connection.admin.depth(where) for where in options.destinations)
+        return sum(connection.admin.depth(where) for where in places)
     except JMSException:
         return None
 

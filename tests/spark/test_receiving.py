@@ -118,10 +118,54 @@ class TestAvailableNow:
 
     def test_what_comes_again_in_a_run_is_no_progress_to_its_end(self, drain: Drain) -> None:
         drain.stop()
-        drain.received, drain.again, drain.receivers[0].quiet_since = SENT, 20, None
+        drain.receivers[0].quiet_since, drain.places[0].rows = None, 0
+        drain.receivers[0]._report(SENT - 20, 20, 0, quiet=False)
         assert not drain.is_finished()
-        drain.received += 20
+        drain.receivers[0]._report(20, 0, 0, quiet=False)
         assert drain.is_finished()
+
+    def test_what_others_send_to_one_queue_is_no_progress_of_another(self, options: ReadOptions) -> None:
+        def send(queue: str, count: int) -> None:
+            with jmsbridge.connect(options.url) as connection:
+                session = connection.create_session(True)
+                for number in range(count):
+                    session.create_producer(jmsbridge.Queue(queue)).send(session.create_text_message(f"{number}"))
+                session.commit()
+
+        two = msgspec.structs.replace(options, queue=None, subscribe="a,b", max_messages_per_trigger=5)
+        send("a", 5)
+        send("b", 50)
+        journal = Log(Path(str(options.wal_path)), {}, 2, 3600.0)
+        drain = Drain(two, journal)
+        drain.start(available_now=True)
+        send("a", 100)
+        deadline = time.monotonic() + 30
+        while not drain.is_finished():
+            assert time.monotonic() < deadline
+            drain.wait_news({}, time.monotonic() + 0.05)
+            drain.advance({lane.number: lane.end for lane in journal.lanes})
+        drain.stop()
+        journal.close()
+        assert [lane.end for lane in journal.lanes] == [5, 50]
+
+    def test_waits_for_the_first_message_of_a_topic(self, options: ReadOptions) -> None:
+        """No depth says that there is none, and the broker may be far away."""
+        given = {"topic": "news", "subscriptionName": "s", "clientId": "c", "walPath": str(options.wal_path)}
+        journal = Log(Path(str(options.wal_path)), {}, 1, 3600.0)
+        drain = Drain(read_options(given | {"url": options.url, "receiveTimeout": "10ms"}), journal)
+        drain.start(available_now=True)
+        time.sleep(0.5)  # sleep: the receiver has looked many times
+        assert drain.receivers[0].quiet_since is not None
+        assert not drain.is_finished()
+        with jmsbridge.connect(options.url) as connection:
+            session = connection.create_session()
+            session.create_producer(jmsbridge.Topic("news")).send(session.create_text_message("first"))
+        assert drain.wait_news({}, time.monotonic() + 20)
+        deadline = time.monotonic() + 1.5
+        while not drain.is_finished():
+            assert time.monotonic() < deadline
+        drain.stop()
+        journal.close()
 
 
 KILLED = """

@@ -429,3 +429,27 @@ def test_a_task_waits_longer_for_its_first_message_after_one_that_had_none(
     assert [each.patience for each in run.planner.claims(at, end)] == [0.1]
     run.planner._quiet_since = 1.0
     assert [each.patience for each in run.planner.claims(at, end)] == [2.0]
+
+
+def test_the_first_task_of_a_run_waits_where_no_depth_says_that_there_is_nothing(options: ReadOptions) -> None:
+    chosen = Run(msgspec.structs.replace(options, selector="n < 100"))
+    at = {0: 0, 1: 0}
+    end = chosen.ends(at)
+    claims = list(chosen.planner.claims(at, end))
+    assert {each.patience for each in claims} == {2.0}
+    for each in claims:
+        bodies(each, options)
+    next_end = chosen.ends(end)
+    assert {each.patience for each in chosen.planner.claims(end, next_end)} == {0.1}
+    chosen.close()
+
+
+def test_a_batch_that_is_answered_without_rows_is_not_the_end_of_the_next_run(options: ReadOptions) -> None:
+    selecting = msgspec.structs.replace(options, selector="n < 100")
+    first = Run(selecting)
+    end = first.ends({0: 0, 1: 0})
+    first.close()
+    again = Run(selecting)
+    assert_all(again.rows(end))
+    again.close()
+    staging._connections.forget(selecting)
