@@ -3,6 +3,7 @@
 In this order, for each segment: received, written and on disk, acknowledged. Only the public API of jmsbridge is used.
 """
 
+import gc
 import logging
 import threading
 import time
@@ -35,6 +36,9 @@ log = logging.getLogger("jmsbridge.spark")
 _SEGMENT_BYTES = 16 * 1024 * 1024
 _AHEAD = 4
 """How many triggers are received ahead of Spark."""
+_COLLECTED_AFTER = 100_000
+"""How many objects more than before start a search for cycles while receivers run. A segment's messages live until it
+is acknowledged, and each search would look at them; they are in no cycles. More than a segment has."""
 QUIET = 10.0
 """Seconds without a message after which AvailableNow ends, also if the broker counts some: others consume them."""
 PATIENCE = 2.0
@@ -124,6 +128,7 @@ class Drain:
         self._collecting: set[int] = set()
         """Lanes whose receivers may hold messages that are not in the log yet."""
         self._told: list[_Told] = []
+        self._collected_after = gc.get_threshold()
 
     def start(self, *, available_now: bool) -> None:
         """Connect and begin to receive; with ``available_now`` at most as many messages as there are now."""
@@ -133,6 +138,8 @@ class Drain:
                 place.goal = depth_of(self._connection, place.where)
         for lane in self.log.lanes[: self.options.lanes]:
             self.receivers.append(Receiver(self, lane, self.confirmation.session(self._connection)))
+        gc.freeze()
+        gc.set_threshold(_COLLECTED_AFTER)
         self._connection.start()
         for receiver in self.receivers:
             receiver.start()
@@ -237,6 +244,8 @@ class Drain:
             receiver.join(timeout=30.0)
         if self._connection is not None:
             self._connection.close()
+        gc.set_threshold(*self._collected_after)
+        gc.unfreeze()
 
 
 class Receiver(threading.Thread):

@@ -1,5 +1,6 @@
 """Receivers on the embedded file broker, without Spark: into the log, killed at named points, and again."""
 
+import gc
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ import jmsbridge
 from jmsbridge.spark.log import Log
 from jmsbridge.spark.options import ReadOptions, read_options
 from jmsbridge.spark.receiving import Drain
+from jmsbridge.spark.schema import batch_of, id_of
 from jmsbridge.spark.slices import rows_of, slices
 
 SENT = 60
@@ -92,6 +94,30 @@ def test_tasks_have_about_equal_shares(options: ReadOptions) -> None:
     journal = drained(options)
     tasks = slices(journal, {0: 5}, {0: 47}, 4, inline=False)
     assert [sum(part.count for part in task) for task in tasks] == [11, 11, 11, 9]
+
+
+def test_messages_are_in_no_cycles_so_that_seldom_searches_keep_none_of_them(options: ReadOptions) -> None:
+    with jmsbridge.connect(options.url) as connection:
+        connection.start()
+        session = connection.create_session(True)
+        consumer = session.create_consumer(QUEUE)
+        gc.collect()
+        gc.disable()
+        try:
+            got = [message for _ in range(SENT) if (message := consumer.receive(timeout=5))]
+            assert len(got) == batch_of(got, [id_of(message, None) for message in got]).num_rows == SENT
+            session.commit()
+            kind = type(got.pop())
+            del got, message
+            assert not [each for each in gc.get_objects() if type(each) is kind]
+        finally:
+            gc.enable()
+
+
+def test_the_search_for_cycles_is_as_before_when_receivers_have_stopped(options: ReadOptions) -> None:
+    before = gc.get_threshold()
+    drained(options)
+    assert gc.get_threshold() == before
 
 
 class TestAvailableNow:
