@@ -43,8 +43,8 @@ _TEXT = """# Performance of the Spark source and sink
 
 Text messages of 200 bytes through the embedded broker in a file, Spark in `local[2]`. What is compared is measured in
 turn, window by window, in one run, and each window with the one of the same turn; medians of five windows after one
-that warms up. The rates of streams count the batches after the first one, from its end to the end of the last: Spark's
-start is in the first. "No client" is the real receiver and log with messages that cost nothing to receive.
+that warms up. The rates of streams are all rows, from the start of the trigger that connects to the broker to the end
+of the last batch. "No client" is the real receiver and log with messages that cost nothing to receive.
 """
 
 
@@ -231,7 +231,10 @@ def _received(consumer: Any, count: int) -> Iterator[Message]:
 
 
 def _rate_of(writer: DataStreamWriter, folder: Path, until: int | None, expected: int | None = None) -> float:
-    """Rows a second after the first batch; ``until`` so many rows, or what is there."""
+    """Rows a second from the first trigger with rows to the end of the last; ``until`` so many, or what is there.
+
+    Receivers work ahead of Spark: a rate from a later moment on would count what they had before it.
+    """
     writer = writer.option("checkpointLocation", str(folder / "checkpoint"))
     if until is None:
         query = writer.trigger(availableNow=True).start()
@@ -246,11 +249,8 @@ def _rate_of(writer: DataStreamWriter, folder: Path, until: int | None, expected
     if not ended or (expected is not None and _rows(query) != expected):
         raise RuntimeError(f"the stream ended with {_rows(query)} rows instead of {until or expected}")
     batches = [each for each in query.recentProgress if each.numInputRows]
-    ends = [datetime.fromisoformat(each.timestamp).timestamp() + each.batchDuration / 1000 for each in batches]
-    if len(batches) < 2:
-        raise RuntimeError(f"the stream had {len(batches)} batches of rows")
-    rows = sum(each.numInputRows for each in batches[1:])
-    return float(rows / (ends[-1] - ends[0]))
+    began, last = (datetime.fromisoformat(batches[at].timestamp).timestamp() for at in (0, -1))
+    return float(_rows(query) / (last + batches[-1].batchDuration / 1000 - began))
 
 
 def _rows(query: Any) -> int:

@@ -71,7 +71,7 @@ def log_seconds(messages: Sequence[Message], folder: Path) -> float:
     turns = 50
     started = time.perf_counter()
     for _ in range(turns):
-        group = journal.append(lane, batch)
+        group = journal.append(lane, batch).group
         journal.ids.acknowledged(group, [], confirmed=True)
         journal.release({0: lane.end})
     seconds = time.perf_counter() - started

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from integration.spark.killing import Job
+from integration.spark.killing import Job, kill_all
 
 __all__ = ["SETTINGS", "java_options"]
 
@@ -21,6 +21,8 @@ SETTINGS = {
     "spark.python.authenticate.socketTimeout": "120s",
     "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
 }
+_PATIENCE = 200.0
+"""Seconds in which the archive must be there; 20 on a quiet machine."""
 _QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xlog:disable"
 
 
@@ -29,16 +31,24 @@ def java_options() -> str:
     from pyspark import __version__
 
     archive = Path(sys.prefix) / f"spark-{__version__}.jsa"
-    if not archive.exists():
-        _make(archive)
-    return " ".join([_QUICK, f"-XX:SharedArchiveFile={archive}", *(f"-D{name}={SETTINGS[name]}" for name in SETTINGS)])
+    used = [f"-XX:SharedArchiveFile={archive}"] if archive.exists() or _made(archive) else []
+    return " ".join([_QUICK, *used, *(f"-D{name}={SETTINGS[name]}" for name in SETTINGS)])
 
 
-def _make(archive: Path) -> None:
+def _made(archive: Path) -> bool:
+    """Make the archive; False, and a line on standard error, if that fails: Java then only starts more slowly."""
     new = archive.with_suffix(f".{os.getpid()}")
-    options = os.environ | {"SPARK_SUBMIT_OPTS": f"{_QUICK} -XX:ArchiveClassesAtExit={new}"}
-    subprocess.run([sys.executable, "-m", "integration.spark.starting"], env=options, check=True, timeout=200)
-    new.replace(archive)
+    options = {"SPARK_SUBMIT_OPTS": f"{_QUICK} -XX:ArchiveClassesAtExit={new}", "JOB_FOLDER": str(new)}
+    command = [sys.executable, "-m", "integration.spark.starting"]
+    try:
+        subprocess.run(command, env=os.environ | options, check=True, timeout=_PATIENCE)
+        new.replace(archive)
+    except (subprocess.SubprocessError, OSError) as error:
+        kill_all(new)
+        new.unlink(missing_ok=True)
+        print(f"Spark is started without an archive of its classes, which takes longer: {error}", file=sys.stderr)
+        return False
+    return True
 
 
 def _main() -> None:

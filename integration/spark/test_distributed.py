@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,16 +60,34 @@ def test_one_worker_is_killed_alone_and_spark_repeats_its_task(spark: Any, job: 
     job.assert_exactly_once(spark, SENT)
 
 
+def run_batches(spark: Any, job: Job, act: Callable[[Any, int], None]) -> None:
+    spark.dataSource.register(Observed)
+    writer = spark.readStream.format("observed").options(**job.options()).load().writeStream.foreachBatch(act)
+    query = writer.option("checkpointLocation", f"{job.folder}/checkpoint").trigger(availableNow=True).start()
+    assert query.awaitTermination(PATIENCE)
+
+
+def test_an_action_that_reads_a_part_of_a_batch_leaves_the_rest_in_the_queue(spark: Any, job: Job) -> None:
+    seen: list[str] = []
+
+    def act(batch: Any, number: int) -> None:
+        if number == 0:
+            seen.extend(row.body for row in batch.take(1))
+        elif number > 1:  # of the second batch no task runs
+            seen.extend(row.body for row in batch.collect())
+
+    run_batches(spark, job, act)
+    assert len(seen) == len(set(seen)) == SENT - BATCH // 3 + 1
+    assert job.left() == 0
+
+
 def test_two_actions_on_a_batch_see_the_same_rows(spark: Any, job: Job) -> None:
     seen: list[list[list[str]]] = []
 
     def twice(batch: Any, _: int) -> None:
         seen.append([sorted(row.body for row in batch.collect()) for _ in range(2)])
 
-    spark.dataSource.register(Observed)
-    writer = spark.readStream.format("observed").options(**job.options()).load().writeStream.foreachBatch(twice)
-    query = writer.option("checkpointLocation", f"{job.folder}/checkpoint").trigger(availableNow=True).start()
-    assert query.awaitTermination(PATIENCE)
+    run_batches(spark, job, twice)
     assert all(first == second for first, second in seen)
     assert sorted(body for first, _ in seen for body in first) == sorted(f"text {number}" for number in range(SENT))
     assert job.left() == 0

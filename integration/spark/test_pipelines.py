@@ -201,11 +201,23 @@ def test_a_wrong_job_file_is_refused(text: str, problem: str, tmp_path: Path) ->
         job_of(path)
 
 
-def test_a_wrong_option_ends_the_command_with_2(tmp_path: Path) -> None:
-    root = str(tmp_path / "root")
-    done = command("archive", "--from", "embedded:", "--to", str(tmp_path / "a"), "--root", root, "-o", "que=orders")
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ("archive --from embedded: --to /x --root /y -o que=orders", "did you mean 'queue'"),
+        ("bridge --from embedded: -q orders --to embedded: --root /y -s tll=3", "did you mean 'ttl'"),
+        ("bridge --from embedded: -q orders --to embedded: --root /y -o maxMessagesPerTrigger=30000", "only 20000 ids"),
+        ("replay /x --to embedded:", "root is missing"),
+        ("dlq-report --from embedded:", "queue is missing"),
+    ],
+)
+def test_a_wrong_option_ends_the_command_with_2_before_java_starts(
+    arguments: str, problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    done = command(*arguments.split())
     assert done.returncode == 2, done.stderr
-    assert "did you mean 'queue'" in done.stderr
+    assert problem in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -45,7 +45,7 @@ class DistributedReader(JmsStreamReader):
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """The tasks of a batch, each with a claim."""
         begin = self._lanes(start)
-        until = begin | {int(number): int(last) for number, last in end["lanes"].items()}  # beyond the log until it ran
+        until = begin | self._ends(end)  # beyond the log until it ran
         return [Claimed(claim) for claim in self._planning().claims(begin, until)]
 
     def commit(self, end: dict[str, Any]) -> None:

@@ -1,6 +1,6 @@
 """Ids of messages that are in the log, while the broker may deliver them again.
 
-An id is kept from before its segment is on disk until the broker has confirmed the acknowledgement. If a crash came
+An id is kept from when its segment is on disk until the broker has confirmed the acknowledgement. If a crash came
 between, until the message came again and was acknowledged. If the broker confirms nothing, for the retention.
 """
 
@@ -11,10 +11,13 @@ from pathlib import Path
 
 import msgspec
 
+from jmsbridge.spark.files import write_whole
+
 __all__ = ["Group", "KeptIds", "ids_in"]
 
 _MOST = 1_000_000
-"""Ids kept at most; beyond them the oldest are forgotten, and the progress shows since when ids are kept."""
+"""Ids kept at most; beyond them the oldest are forgotten, and the progress shows how long ids are kept then."""
+_CONFIRMED = "confirmed"
 
 
 class _File(msgspec.Struct):
@@ -35,18 +38,20 @@ class Group:
     def of_segment(cls, path: Path) -> "Group | None":
         """The group of a segment on disk; None if its acknowledgement is confirmed."""
         try:
-            told = path.with_suffix(".acked").read_text(encoding="ascii")
-        except FileNotFoundError:
+            mark = path.with_suffix(".acked").read_text(encoding="ascii")
+            return None if mark == _CONFIRMED else cls(path.with_suffix(""), float(mark))
+        except (FileNotFoundError, ValueError):  # no mark, or one that a loss of power has emptied
             return cls(path.with_suffix(""))
-        return cls(path.with_suffix(""), float(told)) if told else None
 
     def mark(self, *, confirmed: bool) -> None:
         """Note beside the segment, if it is still there, that the broker was told."""
         self.told = None if confirmed else time.time()
         if self.base.with_suffix(".arrow").exists():
-            new = self.base.with_suffix(".acked.new")
-            new.write_text("" if confirmed else str(self.told), encoding="ascii")
-            new.replace(self.base.with_suffix(".acked"))
+            mark = self.base.with_suffix(".acked")
+            if confirmed:
+                mark.write_text(_CONFIRMED, encoding="ascii")  # a mark that is lost or emptied keeps the ids longer
+            else:
+                write_whole(mark, str(self.told).encode("ascii"))
 
 
 def ids_in(path: Path) -> Sequence[str]:
@@ -59,6 +64,8 @@ class KeptIds:
 
     def __init__(self, retention: float) -> None:
         self._retention = retention
+        self.reach = retention
+        """For how many seconds each id has been kept at least: less than the retention once there were too many."""
         self._lock = threading.Lock()  # guards what follows
         self._groups: dict[Path, Group] = {}
         self._owners: dict[str, Group] = {}
@@ -75,12 +82,24 @@ class KeptIds:
         with self._lock:
             return min((group.told or group.born for group in self._groups.values()), default=None)
 
+    def are_new(self, ids: Sequence[str | None]) -> list[bool]:
+        """Of each message whether it has no id, or one that is not kept and that none before it has."""
+        own: set[str] = set()
+        found = []
+        for each in ids:
+            is_new = each is None or not (each in own or each in self._owners)
+            if each is not None:
+                own.add(each)
+            found.append(is_new)
+        return found
+
     def add(self, group: Group, ids: Iterable[str]) -> None:
-        """Keep the ids of a group."""
+        """Keep the ids of a group, if it has any."""
         with self._lock:
             group.ids.update(ids)
-            self._groups[group.base] = group
-            self._owners.update(dict.fromkeys(group.ids, group))
+            if group.ids:
+                self._groups[group.base] = group
+                self._owners.update(dict.fromkeys(group.ids, group))
 
     def load(self, path: Path) -> None:
         """Keep the ids of a file that ``save`` wrote; it is deleted with them."""
@@ -93,9 +112,7 @@ class KeptIds:
             group = self._groups.get(base)
             data = None if group is None else msgspec.json.encode(_File(group.told, sorted(group.ids)))
         if data is not None:
-            new = base.with_suffix(".new")
-            new.write_bytes(data)
-            new.replace(base.with_suffix(".ids"))
+            write_whole(base.with_suffix(".ids"), data)  # nothing else has them once the segment is deleted
 
     def acknowledged(self, group: Group | None, again: Sequence[str], *, confirmed: bool) -> None:
         """The broker was told of a group, and of messages of other groups that had come again."""
@@ -121,7 +138,10 @@ class KeptIds:
         with self._lock:
             for group in reversed(self._groups.values()):
                 count += len(group.ids)
-                if count > _MOST or (group.told or group.born) + self._retention < now:
+                age = now - max(group.told or 0.0, group.born)  # before this process was born nothing came again
+                if count > _MOST:
+                    self.reach = min(self.reach, age)
+                if count > _MOST or age > self._retention:
                     old.append(group)
         for group in old:
             self.forget(group)

@@ -37,6 +37,10 @@ class Job(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, tag_field="p
     verb: ClassVar[str] = ""
     """What the job has done with each message."""
 
+    def check(self) -> None:
+        """ConfigurationError if the job cannot run with these settings; without Spark, whose start takes long."""
+        raise NotImplementedError
+
     def start(self, spark: SparkSession) -> StreamingQuery | None:
         """Start the query; None if there is nothing to wait for, since the job has printed what it found."""
         raise NotImplementedError
@@ -49,6 +53,10 @@ class _Reading(Job, kw_only=True):
     """The folder of the job's log and checkpoint."""
     trigger: str = AVAILABLE_NOW
 
+    def check(self) -> None:
+        """See ``Job.check``."""
+        pipelines.check_source(self.source, self.root)
+
 
 class Bridge(_Reading, kw_only=True, tag="bridge"):
     """``pipelines.bridge``."""
@@ -56,6 +64,10 @@ class Bridge(_Reading, kw_only=True, tag="bridge"):
     verb = "moved"
     sink: dict[str, Any]
     transform: str | None = None
+
+    def check(self) -> None:
+        """See ``Job.check``."""
+        pipelines.check_bridge(self.source, self.sink, self.root)
 
     def start(self, spark: SparkSession) -> StreamingQuery:
         """See ``pipelines.bridge``."""
@@ -123,15 +135,20 @@ class Replay(Job, kw_only=True, tag="replay"):
     rate: int | None = None
     dry_run: bool = False
 
+    def check(self) -> None:
+        """See ``Job.check``."""
+        pipelines.check_sink(self.sink)
+        if self.root is None and not self.dry_run:
+            raise ConfigurationError("root is missing: the folder in which the job notes what it has sent")
+
     def start(self, spark: SparkSession) -> StreamingQuery | None:
         """See ``pipelines.replay``; with ``dry_run`` prints how many messages it would send to where."""
         if self.dry_run:
             counts = pipelines.replayed(spark, self.archived, self.where).groupBy("destination").count()
             _print(counts.orderBy("destination"), as_json=False)
             return None
-        if self.root is None:
-            raise ConfigurationError("root is missing: the folder in which the job notes what it has sent")
-        return pipelines.replay(spark, self.archived, self.sink, root=self.root, where=self.where, rate=self.rate)
+        root = str(self.root)
+        return pipelines.replay(spark, self.archived, self.sink, root=root, where=self.where, rate=self.rate)
 
 
 class DlqReport(Job, kw_only=True, tag="dlq-report"):
@@ -139,6 +156,10 @@ class DlqReport(Job, kw_only=True, tag="dlq-report"):
 
     source: dict[str, Any]
     json: bool = False
+
+    def check(self) -> None:
+        """See ``Job.check``."""
+        pipelines.check_letters(self.source)
 
     def start(self, spark: SparkSession) -> None:
         """Print the report."""
@@ -159,6 +180,7 @@ def job_of(path: Path) -> Job:
 def run(job: Job) -> int:
     """Run a job in the session of the environment, as ``spark-submit`` sets it up."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    job.check()
     with _explained():
         spark = SparkSession.builder.appName(f"jmsbridge {type(job).__name__.lower()}").getOrCreate()
         try:

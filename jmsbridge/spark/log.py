@@ -14,27 +14,34 @@ reads it.
 """
 
 import fcntl
+import logging
 import os
+import threading
 import time
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 
+from jmsbridge.spark.files import sync_folder, write_whole
 from jmsbridge.spark.ids import Group, KeptIds
 from jmsbridge.spark.schema import DEDUP_ID
 
-__all__ = ["Lane", "Log", "LogError", "Segment", "Tally", "low_of", "publish", "uuid_of"]
+__all__ = ["Lane", "Log", "LogError", "Segment", "Tally", "Written", "low_of", "publish", "turn", "uuid_of"]
+
+log = logging.getLogger("jmsbridge.spark")
 
 _FORMAT = 1
 _TALLY = b"jmsbridge"
 """The note's name in the file."""
 _TAKEOVER = 10.0
 """Seconds that a driver waits for the one before it to let go of the log."""
+_TURN = 120.0
+"""Seconds that a task waits for others to publish; a server of NFS knows after 90 that a machine is gone."""
 
 
 class LogError(Exception):
@@ -66,6 +73,15 @@ class Tally(msgspec.Struct, frozen=True):
         return batch.replace_schema_metadata({_TALLY: msgspec.json.encode(self)})
 
 
+class Written(msgspec.Struct, frozen=True):
+    """What became of a batch: so many rows of it are new; the ids of the others, which the log has already."""
+
+    group: Group | None
+    """The ids of the rows, to be told of their acknowledgement; None without a row."""
+    rows: int
+    again: Sequence[str]
+
+
 class _Header(msgspec.Struct, frozen=True):
     format: int
     log: str
@@ -73,27 +89,50 @@ class _Header(msgspec.Struct, frozen=True):
 
 
 class Lane:
-    """The segments of one receiver, which alone appends to it. Its numbers may be read by any thread."""
+    """The segments of one receiver, which alone appends to it. Thread-safe."""
 
-    def __init__(self, folder: Path, number: int) -> None:
+    def __init__(self, folder: Path, number: int, lost: Callable[[str], None]) -> None:
         self.number = number
+        self._lost = lost
         self.folder = folder / f"lane-{number}"
         self.folder.mkdir(exist_ok=True)
         self.low = low_of(self.folder)
-        self.segments = list(self._found())
-        self.end = self.segments[-1].end if self.segments else self.low
+        self._changing = threading.Lock()  # guards the list: receivers append, the main thread deletes
+        self._segments = list(self._found(self.low))
+        self.end = self._segments[-1].end if self._segments else self.low
 
-    def _found(self) -> Iterator[Segment]:
-        """The segments on disk, which must follow each other; those below ``low`` are what a crash left over."""
-        at: int | None = None
+    @property
+    def segments(self) -> list[Segment]:
+        """Those that were not deleted, as they are now."""
+        with self._changing:
+            return list(self._segments)
+
+    def _found(self, at: int, first: int = 0) -> Iterator[Segment]:
+        """The segments on disk, which must follow each other from ``at`` on, without what a crash left over.
+
+        Files with numbers below ``first`` are not looked at.
+        """
         for path in sorted(self.folder.glob("*.arrow")):
-            segment = _opened(path)
+            start = int(path.stem)
+            if start < first:
+                continue
+            try:
+                segment = _opened(path)
+            except LogError as error:
+                if start < self.low and not path.exists():
+                    continue  # of an attempt that was too late, and has taken it away
+                self._lost(str(error))
+                path.replace(path.with_suffix(".damaged"))
+                continue
             if segment.end <= self.low:
                 continue
-            if segment.start > (self.low if at is None else at):
-                raise LogError(f"rows {self.low if at is None else at} to {segment.start} are missing in {self.folder}")
+            self._check_next(at, segment.start)
             at = segment.end
             yield segment
+
+    def _check_next(self, at: int, start: int) -> None:
+        if start > at:
+            self._lost(f"rows {at} to {start} are missing in {self.folder}")
 
     def append(self, batch: pa.RecordBatch) -> Segment:
         """Write a segment; it is on disk when this returns. LogError: acknowledge nothing."""
@@ -103,59 +142,88 @@ class Lane:
         except FileExistsError:
             raise LogError(f"another query writes to this log: {path} exists") from None
         segment = Segment(path, self.end, self.end + batch.num_rows, size, batch.num_rows)
-        self.segments.append(segment)
-        self.end = segment.end
+        self._add([segment])
         return segment
 
     def refresh(self) -> list[Segment]:
         """The segments that tasks have published since; LogError if they do not follow the others."""
-        new = [segment for segment in self._found() if segment.start >= self.end]
-        self.segments += new
-        self.end = new[-1].end if new else self.end
+        new = list(self._found(self.end, self.end))
+        if new:
+            self._add(new)
         return new
 
+    def _add(self, new: list[Segment]) -> None:
+        with self._changing:
+            self._segments += new
+            self.end = new[-1].end
+
     def check_end(self, end: int) -> None:
-        """LogError if the lane does not reach this row: a part of it is lost."""
+        """LogError if the lane does not reach this row: a part of it is lost, and new rows would get its numbers."""
         if end > self.end:
-            raise LogError(f"{self.folder} ends at row {self.end}, but the checkpoint has rows until {end}")
+            self._lost(f"{self.folder} ends at row {self.end}, but the checkpoint has rows until {end}")
+            self.end = end
 
     def covering(self, start: int, end: int) -> list[Segment]:
-        """The segments with these rows, all there and complete; LogError otherwise."""
+        """The segments with these rows, all there; LogError otherwise."""
         if start < self.low:
-            raise LogError(
+            self._lost(
                 f"rows {start} to {self.low} of {self.folder} were deleted: this checkpoint belongs to another log, "
                 "or to an earlier state of it"
             )
         self.check_end(end)
-        found = [each for each in self.segments if each.start < end and each.end > start]
-        for segment in found:
+        found, at = [], max(start, self.low)
+        for segment in self.segments:
+            if segment.end <= at or segment.start >= end:
+                continue
             if not segment.path.exists():
-                raise LogError(f"rows {segment.start} to {segment.end} are missing: {segment.path} is gone")
+                self._lost(f"rows {segment.start} to {segment.end} are missing: {segment.path} is gone")
+            else:
+                self._check_next(at, segment.start)
+                found.append(segment)
+            at = segment.end
+        self._check_next(at, end)
         return found
 
     def set_low(self, low: int) -> list[Segment]:
         """Rows below ``low`` are not needed any more; returns the segments to delete."""
         if low <= self.low:
             return []
-        _write(self.folder / "low", str(low).encode())
+        write_whole(self.folder / "low", str(low).encode())
         self.low = low
-        gone = [each for each in self.segments if each.end <= low]
-        self.segments = [each for each in self.segments if each.end > low]
+        with self._changing:
+            gone = [each for each in self._segments if each.end <= low]
+            self._segments = [each for each in self._segments if each.end > low]
         return gone
 
 
 class Log:
-    """A log that this process writes. Thread-safe, but one thread at a time appends to a lane."""
+    """A log that this process writes. Thread-safe, but one thread at a time appends to a lane.
 
-    def __init__(self, folder: Path, source: dict[str, Any], lanes: int, retention: float) -> None:
+    What is lost of it raises LogError, or with ``fail_on_loss=False`` is noted in ``losses`` and left out.
+    """
+
+    def __init__(
+        self, folder: Path, source: dict[str, Any], lanes: int, retention: float, *, fail_on_loss: bool = True
+    ) -> None:
         folder = folder.absolute()  # tasks read it in processes with other working folders
-        folder.mkdir(parents=True, exist_ok=True)
+        if not folder.is_dir():
+            folder.mkdir(parents=True, exist_ok=True)
+            sync_folder(folder.parent)
         self.folder = folder
-        self._lock: int | None = _locked(folder)
+        self._fail_on_loss = fail_on_loss
+        self.losses: list[str] = []
+        """What is missing, and was left out."""
+        self._turn = threading.Lock()
+        """From the comparison of a batch with the ids until its own ones are among them."""
+        self._lock: int | None = _locked(folder / "lock", _TAKEOVER)
+        if self._lock is None:
+            raise LogError(f"another query uses the log in {folder}: each query needs a walPath of its own")
         try:
             self.uuid = _header(folder, source).log
             found = [int(path.name.partition("-")[2]) for path in folder.glob("lane-*")]
-            self.lanes = [Lane(folder, number) for number in range(max([lanes, *(number + 1 for number in found)]))]
+            count = max([lanes, *(number + 1 for number in found)])
+            self.lanes = [Lane(folder, number, self.lost) for number in range(count)]
+            sync_folder(folder)
             self.ids = KeptIds(retention)
             for lane in self.lanes:
                 self._recover(lane)
@@ -163,16 +231,28 @@ class Log:
             self.close()
             raise
 
+    def lost(self, text: str) -> None:
+        """A part of the log is lost, or does not belong to the checkpoint."""
+        if self._fail_on_loss:
+            raise LogError(f"{text} (failOnDataLoss=false goes on without what is missing)")
+        if text not in self.losses:
+            self.losses.append(text)
+            log.warning("%s; the query goes on without it (failOnDataLoss=false)", text)
+
     def _recover(self, lane: Lane) -> None:
         """Load the ids that may come again, and remove what a crash left behind."""
         kept = {segment.path.stem for segment in lane.segments}
         for path in lane.folder.glob("*.new"):
             path.unlink()
         for path in sorted(lane.folder.glob("*.ids")):
-            self.ids.load(path)
+            try:
+                self.ids.load(path)
+            except msgspec.MsgspecError as error:
+                self.lost(f"{path} is damaged: {error}; its messages may come again")
+                path.unlink()
         for path in lane.folder.glob("*.acked"):
             if path.stem not in kept and int(path.stem) >= lane.low:
-                raise LogError(f"{path.with_suffix('.arrow')} is gone, whose messages the broker has deleted")
+                self.lost(f"{path.with_suffix('.arrow')} is gone, whose messages the broker has deleted")
             if not path.with_suffix(".arrow").exists():
                 path.unlink()
         for segment in lane.segments:
@@ -197,18 +277,24 @@ class Log:
     @property
     def size(self) -> int:
         """The bytes of all segments."""
-        return sum(segment.size for lane in self.lanes for segment in list(lane.segments))
+        return sum(segment.size for lane in self.lanes for segment in lane.segments)
 
-    def append(self, lane: Lane, batch: pa.RecordBatch) -> Group:
-        """Write a segment, whose ids are kept from now on; the group is to be told of the acknowledgement."""
-        group = Group(lane.folder / f"{lane.end:020}")
-        self.ids.add(group, [each for each in batch.column(DEDUP_ID).to_pylist() if each is not None])
-        try:
-            lane.append(batch)
-        except BaseException:
-            self.ids.forget(group)
-            raise
-        return group
+    def append(self, lane: Lane, batch: pa.RecordBatch) -> Written:
+        """Write a segment with what the log does not have yet; LogError: acknowledge nothing.
+
+        Receivers take turns, and an id counts once its segment is on disk: of two that hold a message, one writes it.
+        """
+        with self._turn:
+            ids = batch.column(DEDUP_ID).to_pylist()
+            new = self.ids.are_new(ids)
+            again = [str(each) for each, is_new in zip(ids, new, strict=True) if not is_new]
+            rows = batch.filter(pa.array(new)) if again else batch
+            if not rows.num_rows:
+                return Written(None, 0, again)
+            group = Group(lane.folder / f"{lane.end:020}")
+            lane.append(rows)
+            self.ids.add(group, [each for each in rows.column(DEDUP_ID).to_pylist() if each is not None])
+        return Written(group, rows.num_rows, again)
 
     def release(self, low: dict[int, int]) -> None:
         """Spark has processed these lanes up to these rows: remember it first, then delete. May be called again.
@@ -217,7 +303,7 @@ class Log:
         """
         for lane in self.lanes:
             until = low.get(lane.number, 0)
-            for segment in list(lane.segments):
+            for segment in lane.segments:
                 if segment.end <= until:
                     self.ids.save(segment.path.with_suffix(""))
             for segment in lane.set_low(until):
@@ -243,7 +329,7 @@ def publish(path: Path, batch: pa.RecordBatch, new: Path) -> int:
     try:
         size = _write_segment(new, batch)
         os.link(new, path)  # fails if the name exists, where a rename would replace the other's rows
-        _sync(path.parent)
+        sync_folder(path.parent)
     except FileExistsError:
         raise
     except OSError as error:
@@ -280,9 +366,22 @@ def _write_segment(path: Path, batch: pa.RecordBatch) -> int:
         return file.tell()
 
 
-def _locked(folder: Path) -> int:
-    handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
-    deadline = time.monotonic() + _TAKEOVER
+@contextmanager
+def turn(folder: Path) -> Iterator[None]:
+    """One task at a time compares its messages with this log and publishes them; LogError: others do not end."""
+    handle = _locked(folder / "turn", _TURN)
+    if handle is None:
+        raise LogError(f"other tasks have held {folder / 'turn'} for {_TURN:g} s: is the folder of the log very slow?")
+    try:
+        yield
+    finally:
+        os.close(handle)
+
+
+def _locked(path: Path, seconds: float) -> int | None:
+    """A lock that ends with the process, if not by closing it; None if others hold it for so long."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    deadline = time.monotonic() + seconds
     while True:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -290,10 +389,8 @@ def _locked(folder: Path) -> int:
         except BlockingIOError:
             if time.monotonic() >= deadline:
                 os.close(handle)
-                raise LogError(
-                    f"another query uses the log in {folder}: each query needs a walPath of its own"
-                ) from None
-            time.sleep(0.05)  # sleep: a lock on a file wakes nobody
+                return None
+            time.sleep(0.01)  # sleep: a lock on a file wakes nobody
 
 
 def _header(folder: Path, source: dict[str, Any]) -> _Header:
@@ -301,7 +398,7 @@ def _header(folder: Path, source: dict[str, Any]) -> _Header:
     if not path.exists():
         if any(folder.glob("lane-*")):
             raise LogError(f"{folder} has messages, but no log.json: it is damaged")
-        _write(path, msgspec.json.encode(_Header(_FORMAT, str(uuid.uuid4()), source)))
+        write_whole(path, msgspec.json.encode(_Header(_FORMAT, str(uuid.uuid4()), source)))
     header = _read_header(path)
     if header.format != _FORMAT:
         raise LogError(f"{folder} has format {header.format}, and this version reads format {_FORMAT}")
@@ -335,26 +432,3 @@ def _ids_of(path: Path) -> Sequence[str]:
     with pa.memory_map(str(path)) as source:
         column = pa.ipc.open_file(source).get_batch(0).column(DEDUP_ID)
         return [each for each in column.to_pylist() if each is not None]
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Replace a file, whole or not at all."""
-    new = path.with_suffix(".new")
-    try:
-        with new.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(path)
-    finally:
-        with suppress(OSError):
-            new.unlink(missing_ok=True)
-    _sync(path.parent)
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -102,6 +102,7 @@ class ReadOptions(BrowseOptions, frozen=True, kw_only=True):
     dedup_retention: Seconds = 3600.0
     """How long ids are kept of messages that the broker may deliver again."""
     fail_on_data_loss: bool = True
+    """Whether a query ends where a part of the log is missing, or goes on without it and says so."""
 
     @property
     def destinations(self) -> tuple[Destination, ...]:

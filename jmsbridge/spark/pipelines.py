@@ -13,7 +13,14 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from jmsbridge.errors import ConfigurationError
-from jmsbridge.spark.options import read_options, write_options
+from jmsbridge.spark.options import (
+    BrowseOptions,
+    ReadOptions,
+    WriteOptions,
+    browse_options,
+    read_options,
+    write_options,
+)
 from jmsbridge.spi import DEAD_LETTER_ORIGIN, DEAD_LETTER_REASON
 
 __all__ = [
@@ -23,6 +30,10 @@ __all__ = [
     "analyse",
     "archive",
     "bridge",
+    "check_bridge",
+    "check_letters",
+    "check_sink",
+    "check_source",
     "dlq_report",
     "drain",
     "drained_to",
@@ -53,16 +64,35 @@ def bridge(
 
     Without a queue or topic in ``sink`` each goes to the destination of the same name.
     """
-    target = _texts(sink)
-    options, limits = write_options(target), read_options(_with_log(source, root))
+    check_bridge(source, sink, root)
+    messages = _messages(spark, source, root)
+    rows = messages if transform is None else _transformed(spark, messages, transform)
+    return _start(rows.writeStream.format("jms").options(**_texts(sink)), root, trigger)
+
+
+def check_bridge(source: Options, sink: Options, root: str) -> None:
+    """ConfigurationError if ``bridge`` would not take these options."""
+    options, limits = check_sink(sink), check_source(source, root)
     if options.dedup_column is not None and limits.max_messages_per_trigger > options.duplicate_window:
         raise ConfigurationError(
             f"maxMessagesPerTrigger is {limits.max_messages_per_trigger}, but the broker remembers only "
             f"{options.duplicate_window} ids (duplicateWindow): use smaller batches"
         )
-    messages = _messages(spark, source, root)
-    rows = messages if transform is None else _transformed(spark, messages, transform)
-    return _start(rows.writeStream.format("jms").options(**target), root, trigger)
+
+
+def check_source(source: Options, root: str) -> ReadOptions:
+    """The options of a pipeline's source; ConfigurationError says what is wrong."""
+    return read_options(_with_log(source, root))
+
+
+def check_sink(sink: Options) -> WriteOptions:
+    """The options of a pipeline's sink; ConfigurationError says what is wrong."""
+    return write_options(_texts(sink))
+
+
+def check_letters(source: Options) -> BrowseOptions:
+    """The options of ``dlq_report``; ConfigurationError says what is wrong."""
+    return browse_options(_texts(source))
 
 
 def archive(
@@ -93,8 +123,8 @@ def replay(
 
     With the same ``root``, a later run sends what was archived since.
     """
+    check_sink(sink)
     target = _texts(sink) | ({} if rate is None else {"maxRate": str(rate)})
-    write_options(target)
     schema = spark.read.parquet(archived).schema
     files = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(archived)
     rows = _chosen(files, where).coalesce(1)

@@ -5,18 +5,29 @@ It receives no message itself. Spark's offsets hold the numbers, so they are fix
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
+import msgspec
+
 from jmsbridge import Connection
-from jmsbridge.spark.log import Lane, Log, Segment
+from jmsbridge.spark.files import write_whole
+from jmsbridge.spark.log import Lane, Log, Segment, Tally, publish
 from jmsbridge.spark.options import ReadOptions
-from jmsbridge.spark.receiving import QUIET, Confirmation, depth_of, open_connection, report_of
+from jmsbridge.spark.receiving import PATIENCE, QUIET, Confirmation, depth_of, open_connection, report_of
+from jmsbridge.spark.schema import batch_of
 from jmsbridge.spark.staging import Claim
 
 __all__ = ["Planner"]
 
-_PATIENCE = 2.0
-"""Seconds for which a task waits for its first message if the tasks before it had none: brokers may be far away."""
+_CLAIMED = "claimed"
+
+
+class _Claimed(msgspec.Struct):
+    """The last batch whose numbers were given to tasks, in the file ``claimed`` of the log before Spark knows them."""
+
+    start: dict[int, int]
+    end: dict[int, int]
 
 
 class Planner:
@@ -32,6 +43,9 @@ class Planner:
         self._rows = self._again = self._without_id = 0
         self._quiet_since: float | None = None
         """Since when tasks have received nothing; None if the last ones have, or none ran yet."""
+        self._has_asked = False
+        """Whether tasks were to receive something in this run."""
+        self._is_depth_unknown = False
 
     def start(self, *, available_now: bool) -> None:
         """Connect; with ``available_now`` the end is what is in the queue now."""
@@ -47,14 +61,36 @@ class Planner:
     def next(self, start: dict[int, int], rows: int) -> dict[int, int]:
         """How far each lane goes in the next batch, of about as many rows; ``start`` if there is nothing to receive."""
         for lane in self._log.lanes:
+            if lane.end < start[lane.number]:
+                self._close(lane, start[lane.number])
             lane.check_end(start[lane.number])
         published = {lane.number: lane.end for lane in self._log.lanes}
         if published != start:
             return published  # by tasks whose batch is not in the checkpoint
         waiting = self._waiting()
+        self._is_depth_unknown = waiting is None
         if waiting == 0 or self._is_finished(waiting):
             return start
-        return start | self._shares(start, rows, waiting)
+        self._has_asked = True
+        end = start | self._shares(start, rows, waiting)
+        write_whole(self._log.folder / _CLAIMED, msgspec.json.encode(_Claimed(start, end)))
+        return end
+
+    def _close(self, lane: Lane, end: int) -> None:
+        """Answer with no rows what was claimed of a batch that is over: its query has read some of its tasks only.
+
+        A task that is still at it finds its segment there. What was published and is gone is not answered.
+        """
+        path = lane.folder / f"{lane.end:020}.arrow"
+        try:
+            claimed = msgspec.json.decode((self._log.folder / _CLAIMED).read_bytes(), type=_Claimed)
+        except (FileNotFoundError, msgspec.MsgspecError):
+            return  # the lane is too short, and nothing explains it
+        is_whole = claimed.start.get(lane.number, end) <= lane.end and claimed.end.get(lane.number) == end
+        if is_whole and not path.with_suffix(".acked").exists():
+            with suppress(FileExistsError):
+                publish(path, Tally(end, 0, 0).on(batch_of([], [])), path.with_suffix(".new"))
+            self.refresh()
 
     def _shares(self, start: dict[int, int], rows: int, waiting: int | None) -> dict[int, int]:
         """An equal share for each receiver, no more rows than the limit, and no more tasks than messages."""
@@ -67,8 +103,9 @@ class Planner:
     def claims(self, start: dict[int, int], end: dict[int, int]) -> Iterator[Claim]:
         """The claims of a batch: those of its segments that are published, and for the rest new ones."""
         for lane in self._log.lanes:
-            at, until = start[lane.number], end[lane.number]
-            for segment in lane.covering(at, min(until, lane.end)):
+            lane.check_end(start[lane.number])  # before more is received, which Spark would never read
+            at, until = max(start[lane.number], lane.low), end[lane.number]
+            for segment in lane.covering(start[lane.number], min(until, lane.end)):
                 yield self._claim(lane, segment.start, segment.end)
                 at = segment.end
             if at < until:
@@ -76,8 +113,8 @@ class Planner:
 
     def _claim(self, lane: Lane, start: int, end: int) -> Claim:
         patience = self._options.receive_timeout
-        if self._quiet_since is not None:
-            patience = max(patience, _PATIENCE)
+        if self._quiet_since is not None or (self._is_depth_unknown and not self._rows + self._again):
+            patience = max(patience, PATIENCE)
         return Claim(str(self._log.folder), self._log.uuid, lane.number, start, end, patience)
 
     def _note(self, new: list[Segment]) -> None:
@@ -88,7 +125,10 @@ class Planner:
         self._rows += rows
         self._again += again
         self._without_id += sum(tally.without_id for tally in tallies)
-        self._quiet_since = None if rows + again else self._quiet_since or time.monotonic()
+        if rows + again:
+            self._quiet_since = None
+        elif self._has_asked:
+            self._quiet_since = self._quiet_since or time.monotonic()
 
     def _is_finished(self, waiting: int | None) -> bool:
         """Whether AvailableNow has what there was."""
@@ -110,7 +150,7 @@ class Planner:
     def _depth(self) -> int | None:
         if self._connection is None or self._options.selector is not None:
             return None
-        return depth_of(self._connection, self._options)
+        return depth_of(self._connection, *self._options.destinations)
 
     def report(self) -> dict[str, Any]:
         """The state for the progress of the query: what is claimed, and until when."""

@@ -3,21 +3,24 @@
 In this order, for each segment: received, written and on disk, acknowledged. Only the public API of jmsbridge is used.
 """
 
+import gc
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
-from jmsbridge import Connection, JMSException, Message, MessageConsumer, Session, Topic
+from jmsbridge import Connection, Destination, JMSException, Message, MessageConsumer, Session, Topic
+from jmsbridge.spark.ids import Group
 from jmsbridge.spark.log import Lane, Log
 from jmsbridge.spark.options import ReadOptions, connect
-from jmsbridge.spark.schema import batch_of, id_of, size_of
+from jmsbridge.spark.schema import DEDUP_ID, batch_of, id_of, size_of
 
 __all__ = [
+    "PATIENCE",
     "QUIET",
     "Confirmation",
     "Drain",
@@ -33,8 +36,13 @@ log = logging.getLogger("jmsbridge.spark")
 _SEGMENT_BYTES = 16 * 1024 * 1024
 _AHEAD = 4
 """How many triggers are received ahead of Spark."""
+_COLLECTED_AFTER = 100_000
+"""How many objects more than before start a search for cycles while receivers run. A segment's messages live until it
+is acknowledged, and each search would look at them; they are in no cycles. More than a segment has."""
 QUIET = 10.0
 """Seconds without a message after which AvailableNow ends, also if the broker counts some: others consume them."""
+PATIENCE = 2.0
+"""Seconds for which a first message is waited for where no depth says that there is none: brokers may be far away."""
 
 
 class Confirmation(msgspec.Struct, frozen=True):
@@ -75,6 +83,30 @@ def open_connection(options: ReadOptions) -> tuple[Connection, Confirmation]:
     return connection, confirmation
 
 
+class _Told(msgspec.Struct):
+    """The broker was told of these. Other receivers may still hold the same messages, from before a link was lost."""
+
+    group: Group | None
+    again: Sequence[str]
+    holders: set[int] = set()
+    """Lanes that have not ended the segment since: until then the ids are kept."""
+
+
+class _Place(msgspec.Struct):
+    """A queue or topic, of which all receivers together have so many rows."""
+
+    where: Destination
+    goal: int | None = None
+    """With AvailableNow: how many messages are received at most; None: without end."""
+    rows: int = 0
+    """One that came again counts once."""
+
+    @property
+    def left(self) -> int | None:
+        """How many messages are missing; None: there is no end."""
+        return None if self.goal is None else max(self.goal - self.rows, 0)
+
+
 class Drain:
     """All receivers of a stream, and what the main thread asks of them. ``changed`` guards every field."""
 
@@ -84,8 +116,7 @@ class Drain:
         self.changed = threading.Condition()
         self.read = {lane.number: lane.low for lane in journal.lanes}
         """How far Spark has planned each lane."""
-        self.goal: int | None = None
-        """With AvailableNow: how many messages are received at most; None: without end."""
+        self.places = [_Place(where) for where in options.destinations]
         self.received = 0
         self.without_id = 0
         self.again = 0
@@ -94,21 +125,32 @@ class Drain:
         self._connection: Connection | None = None
         self.confirmation = Confirmation(False, False)
         self.receivers: list[Receiver] = []
+        self._collecting: set[int] = set()
+        """Lanes whose receivers may hold messages that are not in the log yet."""
+        self._told: list[_Told] = []
+        self._collected_after = gc.get_threshold()
 
     def start(self, *, available_now: bool) -> None:
         """Connect and begin to receive; with ``available_now`` at most as many messages as there are now."""
         self._connection, self.confirmation = open_connection(self.options)
         if available_now:
-            self.goal = self.depth()
+            for place in self.places:
+                place.goal = depth_of(self._connection, place.where)
         for lane in self.log.lanes[: self.options.lanes]:
             self.receivers.append(Receiver(self, lane, self.confirmation.session(self._connection)))
+        gc.freeze()
+        gc.set_threshold(_COLLECTED_AFTER)
         self._connection.start()
         for receiver in self.receivers:
             receiver.start()
 
     def depth(self) -> int | None:
-        """How many messages the broker says the queue holds; None where it cannot say."""
-        return None if self._connection is None else depth_of(self._connection, self.options)
+        """How many messages the broker says the queues hold; None where it cannot say."""
+        return None if self._connection is None else depth_of(self._connection, *self.options.destinations)
+
+    def place_of(self, lane: Lane) -> _Place:
+        """What the receiver of a lane reads."""
+        return self.places[lane.number % len(self.places)]
 
     def wait_news(self, start: dict[int, int], deadline: float) -> bool:
         """Wait until a lane has rows beyond ``start``; raises what a receiver failed with."""
@@ -126,21 +168,24 @@ class Drain:
         return any(lane.end > start.get(lane.number, 0) for lane in self.log.lanes)
 
     def is_finished(self) -> bool:
-        """Whether AvailableNow has what there was.
+        """Whether AvailableNow has what there was in each place.
 
         That is as many messages as there were, or no more, which the broker's count confirms where it has one.
         """
         with self.changed:
-            if self._is_at_goal():
-                return True
-            since = [receiver.quiet_since for receiver in self.receivers if receiver.quiet_since is not None]
-            if len(since) < len(self.receivers):
-                return False
-        return not self.depth() or all(time.monotonic() - each >= QUIET for each in since)
+            going = [each for each in self.places if each.left != 0]
+            since = [[each.quiet_since for each in self.receivers if each.place is place] for place in going]
+        return all(self._is_empty(place, each) for place, each in zip(going, since, strict=True))
 
-    def _is_at_goal(self) -> bool:
-        """Whether there are as many rows as there were messages: one that came again counts once. Lock held."""
-        return self.goal is not None and self.received - self.again >= self.goal
+    def _is_empty(self, place: _Place, since: Sequence[float | None]) -> bool:
+        """Whether it has no more messages, of which its receivers have had none since these times."""
+        quiet = [time.monotonic() - each for each in since if each is not None]
+        if len(quiet) < len(since):
+            return False
+        depth = None if self._connection is None else depth_of(self._connection, place.where)
+        if depth is None:
+            return place.rows > 0 or min(quiet) >= PATIENCE
+        return not depth or min(quiet) >= QUIET
 
     def report(self) -> dict[str, Any]:
         """The state for the progress of the query: what is claimed, and until when."""
@@ -149,10 +194,10 @@ class Drain:
 
     def has_room(self, lane: Lane) -> bool:
         """Whether a lane may receive: it is not too far ahead of Spark, nor at the goal. Called with the lock held."""
-        if self._is_at_goal():
+        if self.place_of(lane).left == 0:
             return False
         read = self.read.get(lane.number, 0)
-        ahead = [segment for segment in list(lane.segments) if segment.end > read]
+        ahead = [segment for segment in lane.segments if segment.end > read]
         rows = sum(segment.end - max(segment.start, read) for segment in ahead)
         size = sum(segment.size for segment in ahead)
         return (
@@ -164,6 +209,25 @@ class Drain:
         with self.changed:
             self.read.update(read)
             self.changed.notify_all()
+
+    def begin(self, lane: Lane) -> None:
+        """A receiver begins to take messages for a segment."""
+        with self.changed:
+            self._collecting.add(lane.number)
+
+    def end(self, lane: Lane, told: _Told | None) -> None:
+        """It has no message in hand any more; ids that were kept for its sake may go."""
+        with self.changed:
+            self._collecting.discard(lane.number)
+            if told is not None:
+                told.holders = set(self._collecting)
+                self._told.append(told)
+            for each in self._told:
+                each.holders.discard(lane.number)
+            done = [each for each in self._told if not each.holders]
+            self._told = [each for each in self._told if each.holders]
+        for each in done:
+            self.log.ids.acknowledged(each.group, each.again, confirmed=self.confirmation.confirmed)
 
     def fail(self, error: BaseException) -> None:
         """A receiver ended with an error, which the next call of Spark raises."""
@@ -180,6 +244,8 @@ class Drain:
             receiver.join(timeout=30.0)
         if self._connection is not None:
             self._connection.close()
+        gc.set_threshold(*self._collected_after)
+        gc.unfreeze()
 
 
 class Receiver(threading.Thread):
@@ -190,6 +256,7 @@ class Receiver(threading.Thread):
         self._drain = drain
         self._options = drain.options
         self._lane = lane
+        self.place = drain.place_of(lane)
         self._session = session
         self._consumer = consumer_of(session, drain.options, lane.number, drain.options.segment_rows)
         self.quiet_since: float | None = None
@@ -212,25 +279,17 @@ class Receiver(threading.Thread):
             return not drain.stopping
 
     def _segment(self) -> None:
-        new: list[Message] = []
-        ids: list[str | None] = []
-        again: list[str] = []
-        anonymous = 0
-        own: set[str] = set()
-        last: Message | None = None
-        for message in self._messages():
-            last = message
-            identity = id_of(message, self._options.id_property)
-            if identity is not None and (identity in own or identity in self._drain.log.ids):
-                again.append(identity)
-                continue
-            anonymous += identity is None
-            own.add(identity or "")
-            new.append(message)
-            ids.append(identity)
-        if last is not None:
-            self._keep(new, ids, again, last)
-        self._report(len(new), len(again), anonymous, quiet=last is None)
+        drain = self._drain
+        told: _Told | None = None
+        drain.begin(self._lane)
+        try:
+            messages = list(self._messages())
+            if messages:
+                told = self._keep(messages)
+            else:
+                self._report(0, 0, 0, quiet=True)
+        finally:
+            drain.end(self._lane, told)
 
     def _messages(self) -> Iterator[Message]:
         """What is there, up to the size of a segment; ends when nothing comes for the time of ``receiveTimeout``."""
@@ -246,26 +305,30 @@ class Receiver(threading.Thread):
 
     def _left(self) -> int:
         with self._drain.changed:
-            drain, most = self._drain, self._options.segment_rows
-            return most if drain.goal is None else min(most, max(drain.goal - drain.received + drain.again, 1))
+            most, left = self._options.segment_rows, self.place.left
+            return most if left is None else min(most, max(left, 1))
 
-    def _keep(self, new: list[Message], ids: list[str | None], again: list[str], last: Message) -> None:
-        """Write the segment, then acknowledge its messages and those that came again."""
-        journal = self._drain.log
-        group = journal.append(self._lane, batch_of(new, ids)) if new else None
-        if group is not None:
+    def _keep(self, messages: Sequence[Message]) -> _Told | None:
+        """Write what the log does not have, then acknowledge all; None if the broker may not know."""
+        batch = batch_of(messages, [id_of(each, self._options.id_property) for each in messages])
+        written = self._drain.log.append(self._lane, batch)
+        if written.rows:
             self._drain.advance({})
+        told: _Told | None = None
         try:
-            self._drain.confirmation.acknowledge(self._session, last)
+            self._drain.confirmation.acknowledge(self._session, messages[-1])
         except JMSException as error:
             # They are in the log, and come again: their ids are kept until they do.
-            log.info("the acknowledgement of %s messages failed: %s", len(new), error)
-            return
-        journal.ids.acknowledged(group, again, confirmed=self._drain.confirmation.confirmed)
+            log.info("the acknowledgement of %s messages failed: %s", len(messages), error)
+        else:
+            told = _Told(written.group, written.again)
+        self._report(written.rows, len(written.again), batch.column(DEDUP_ID).null_count, quiet=False)
+        return told
 
     def _report(self, new: int, again: int, anonymous: int, *, quiet: bool) -> None:
         drain = self._drain
         with drain.changed:
+            self.place.rows += new
             drain.received += new + again
             drain.again += again
             drain.without_id += anonymous
@@ -273,12 +336,12 @@ class Receiver(threading.Thread):
             drain.changed.notify_all()
 
 
-def depth_of(connection: Connection, options: ReadOptions) -> int | None:
+def depth_of(connection: Connection, *places: Destination) -> int | None:
     """How many messages the broker says the queues hold; None where it cannot say."""
-    if options.topic is not None:
+    if any(isinstance(where, Topic) for where in places):
         return None
     try:
-        return sum(connection.admin.depth(where) for where in options.destinations)
+        return sum(connection.admin.depth(where) for where in places)
     except JMSException:
         return None
 
@@ -290,19 +353,20 @@ def report_of(journal: Log, options: ReadOptions, confirmation: Confirmation, wi
         "logBytes": journal.size,
         "keptIds": len(journal.ids),
         "idsKeptSince": None if since is None else datetime.fromtimestamp(since, UTC).isoformat(),
-        "guarantee": _guarantee(options, confirmation, without_id),
+        "guarantee": _guarantee(options, confirmation, without_id, journal.ids.reach),
+        "losses": journal.losses,
     }
 
 
-def _guarantee(options: ReadOptions, confirmation: Confirmation, without_id: int) -> str:
+def _guarantee(options: ReadOptions, confirmation: Confirmation, without_id: int, reach: float) -> str:
     if without_id:
         return "at-least-once: some messages have no id"
-    if confirmation.confirmed:
+    why = "it does not confirm acknowledgements"
+    if reach < options.dedup_retention:
+        why = "there were more ids than can be kept for dedupRetention"
+    elif confirmation.confirmed:
         return "exactly-once"
-    return (
-        f"exactly-once for messages that the broker delivers again within {options.dedup_retention:g} s: "
-        "it does not confirm acknowledgements"
-    )
+    return f"exactly-once for messages that the broker delivers again within {round(reach, 1):g} s: {why}"
 
 
 def consumer_of(session: Session, options: ReadOptions, lane: int, rows: int) -> MessageConsumer:

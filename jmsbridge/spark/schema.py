@@ -73,11 +73,9 @@ def log_schema() -> pa.Schema:
 
 
 def id_of(message: Message, id_property: str | None) -> str | None:
-    """What identifies a message: its JMSMessageID or this property; None if it has none."""
-    if id_property is None:
-        return message.jms_message_id
-    value = message.properties.get(id_property)
-    return None if value is None else str(value)
+    """What identifies a message: its JMSMessageID or this property; None if it has none, or an empty text."""
+    value = message.jms_message_id if id_property is None else message.properties.get(id_property)
+    return None if value is None else str(value) or None
 
 
 def size_of(message: Message) -> int:

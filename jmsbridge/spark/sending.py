@@ -2,9 +2,8 @@
 
 import threading
 import time
-from collections import Counter
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn
 
 import msgspec
 import pyarrow as pa
@@ -17,20 +16,20 @@ from jmsbridge.spark.connections import Connections
 from jmsbridge.spark.options import WriteOptions, connect
 from jmsbridge.spark.rows import BadDocument, message_of, rows_of_batch
 
-__all__ = ["Sender", "Sent", "cached", "check_window", "forget"]
+__all__ = ["Sender", "Sent", "cached", "check_ids", "forget"]
 
 _connections: Connections[WriteOptions, Connection] = Connections(connect, lambda connection: connection.close())
 cached, forget = _connections.get, _connections.forget
 
 
 class Sent(msgspec.Struct):
-    """What a task has sent: a count, those that had no id, and how many with an id went to each destination."""
+    """What a task has sent: a count, those that had no id, and the ids that went to each destination."""
 
     rows: int = 0
     without_id: int = 0
     detected: bool = False
     """Whether the broker was given ids by which it drops what is sent twice."""
-    ids: dict[str, int] = {}
+    ids: dict[str, set[str]] = {}
 
     @property
     def guarantee(self) -> str:
@@ -40,16 +39,34 @@ class Sent(msgspec.Struct):
         return "exactly-once" if not self.without_id else "at-least-once: some rows have no id"
 
 
-def check_window(options: WriteOptions, ids: Mapping[str, int]) -> None:
-    """ConfigurationError if the broker cannot remember as many ids as were sent to one destination."""
-    for destination, count in ids.items():
-        if count > options.duplicate_window:
-            raise ConfigurationError(
-                f"a batch of {count} rows for {destination} is more than the {options.duplicate_window} ids that the "
-                "broker remembers, so a repeated batch would arrive twice: use smaller batches (maxMessagesPerTrigger "
-                "of the source), let the broker remember more and say so with duplicateWindow, or give dedupId=none "
-                "for at least once"
-            )
+def check_ids(options: WriteOptions, tasks: Iterable[Sent]) -> None:
+    """ConfigurationError if tasks of one batch have sent the same id, or more ids than the broker remembers."""
+    seen: dict[str, set[str]] = {}
+    for sent in tasks:
+        for destination, ids in sent.ids.items():
+            known = seen.setdefault(destination, set())
+            if not known.isdisjoint(ids):
+                _refuse_id(options, min(known & ids), destination)
+            known |= ids
+            _check_window(options, len(known), destination)
+
+
+def _refuse_id(options: WriteOptions, identity: str, destination: str) -> NoReturn:
+    raise ConfigurationError(
+        f"several rows for {destination} have {identity!r} in the column {options.dedup_id}, of which the broker would "
+        "keep one and drop the others as sent again: give dedupId=a column with a value of its own in each row, or "
+        "dedupId=none for at least once"
+    )
+
+
+def _check_window(options: WriteOptions, count: int, destination: str) -> None:
+    if count > options.duplicate_window:
+        raise ConfigurationError(
+            f"a batch of {count} rows for {destination} is more than the {options.duplicate_window} ids that the "
+            "broker remembers, so a repeated batch would arrive twice: use smaller batches (maxMessagesPerTrigger "
+            "of the source), let the broker remember more and say so with duplicateWindow, or give dedupId=none "
+            "for at least once"
+        )
 
 
 class _Confirmations:
@@ -117,7 +134,6 @@ class Sender:
         self._session = connection.create_session(mode)
         self._producer = self._session.create_producer(None)
         self._confirmations = _Confirmations(options.confirm_window, options.confirm_timeout)
-        self._ids: Counter[str] = Counter()
         self._began = time.monotonic()
 
     def send(self, batch: pa.RecordBatch) -> None:
@@ -143,7 +159,6 @@ class Sender:
                 self._confirmations.finish()
         except JMSException as error:
             self._fail(str(error), "the rows of this task are sent again when it is repeated", error)
-        self.sent.ids = dict(self._ids)
         return self.sent
 
     def close(self) -> None:
@@ -172,16 +187,20 @@ class Sender:
         self._producer.send(where, outgoing.message, completion_listener=self._confirmations, **settings)
 
     def _identity(self, row: Mapping[str, Any], where: Destination) -> str | None:
-        identity = None if self._column is None else row.get(self._column)
-        if identity is None:
+        value = None if self._column is None else row.get(self._column)
+        identity = "" if value is None else str(value)
+        if not identity:
             self.sent.without_id += 1
             return None
         if not self.sent.detected:
             return None
-        text = str(where.address)
-        self._ids[text] += 1
-        check_window(self._options, {text: self._ids[text]})
-        return str(identity)
+        destination = str(where.address)
+        ids = self.sent.ids.setdefault(destination, set())
+        if identity in ids:
+            _refuse_id(self._options, identity, destination)
+        ids.add(identity)
+        _check_window(self._options, len(ids), destination)
+        return identity
 
     def _settings(self, outgoing: Outgoing) -> dict[str, Any]:
         settings, options = dict(outgoing.options), self._options

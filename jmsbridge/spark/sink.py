@@ -5,7 +5,6 @@ a message that was sent cannot be taken back.
 """
 
 import logging
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
@@ -13,7 +12,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 
 from jmsbridge.config import mask_url
 from jmsbridge.spark.options import WriteOptions
-from jmsbridge.spark.sending import Sender, Sent, cached, check_window, forget
+from jmsbridge.spark.sending import Sender, Sent, cached, check_ids, forget
 
 __all__ = ["JmsStreamWriter", "JmsWriter", "TaskSent"]
 
@@ -46,10 +45,7 @@ def _finished(options: WriteOptions, messages: Sequence[TaskSent | None], what: 
     rows = sum(sent.rows for sent in all_sent)
     guarantees = sorted({sent.guarantee for sent in all_sent if sent.rows})
     log.info("%s: %s rows sent to %s, %s", what, rows, mask_url(options.url), ", ".join(guarantees) or "no rows")
-    ids: Counter[str] = Counter()
-    for sent in all_sent:
-        ids.update(sent.ids)
-    check_window(options, ids)
+    check_ids(options, all_sent)
 
 
 def _failed(options: WriteOptions, messages: Sequence[TaskSent | None], what: str) -> None:

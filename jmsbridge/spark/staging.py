@@ -2,7 +2,7 @@
 
 A claim is a range of numbers of a lane, which Spark's offsets hold before any task runs. Its segment, once published,
 is the only answer to it: a task that is repeated, or runs twice at a time, reads it and leaves the queue alone. In this
-order: received, compared with the ids that may come again, on disk, acknowledged.
+order: received; compared with what the log has and on disk, while no other task does that; acknowledged.
 """
 
 import logging
@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from jmsbridge import Connection, JMSException, Message, MessageConsumer
 from jmsbridge.spark.connections import Connections
 from jmsbridge.spark.ids import Group, ids_in
-from jmsbridge.spark.log import LogError, Tally, low_of, publish, uuid_of
+from jmsbridge.spark.log import LogError, Tally, low_of, publish, turn, uuid_of
 from jmsbridge.spark.options import ReadOptions
 from jmsbridge.spark.receiving import Confirmation, consumer_of, open_connection
 from jmsbridge.spark.schema import DEDUP_ID, batch_of, id_of, log_schema, size_of
@@ -133,7 +133,8 @@ def _received(consumer: MessageConsumer, claim: Claim, options: ReadOptions) -> 
         if identity is not None and identity in own:
             found.again += 1
         else:
-            own.add(identity or "")
+            if identity is not None:
+                own.add(identity)
             found.messages.append(message)
             found.ids.append(identity)
         size += size_of(message)
@@ -146,25 +147,27 @@ def _published(claim: Claim, received: _Received) -> bool:
     """Publish rows, without those that the log has already; False if the segment has been published meanwhile."""
     batch = batch_of(received.messages, received.ids)
     ids = batch.column(DEDUP_ID)
-    new = batch.filter(pc.invert(pc.is_in(ids, value_set=_in_log(claim, ids.drop_null()))))
-    tally = Tally(claim.end, received.again + batch.num_rows - new.num_rows, ids.null_count)
-    try:
-        publish(claim.path, tally.on(new), claim.path.with_suffix(f".{uuid4().hex}.new"))
-    except FileExistsError:
-        log.info("another attempt has published %s: what this one received goes back to the broker", claim.path)
-        return False
-    if low_of(claim.path.parent) > claim.start:  # after publishing: the name was free because it had been deleted
-        claim.path.unlink()
-        raise LogError(f"the rows of {claim.path} were processed and deleted: this attempt comes too late")
+    with turn(Path(claim.folder)):
+        new = batch.filter(pc.invert(pc.is_in(ids, value_set=_in_log(claim, ids.drop_null()))))
+        tally = Tally(claim.end, received.again + batch.num_rows - new.num_rows, ids.null_count)
+        try:
+            publish(claim.path, tally.on(new), claim.path.with_suffix(f".{uuid4().hex}.new"))
+        except FileExistsError:
+            log.info("another attempt has published %s: what this one received goes back to the broker", claim.path)
+            return False
+        if low_of(claim.path.parent) > claim.start:  # after publishing: the name was free because it had been deleted
+            claim.path.unlink()
+            raise LogError(f"the rows of {claim.path} were processed and deleted: this attempt comes too late")
     return True
 
 
 def _in_log(claim: Claim, ids: pa.Array) -> pa.Array:
-    """Those of these ids that the log has, of messages that the broker may deliver again.
+    """Those of these ids that the log has, of messages that another task may have received, too.
 
-    Called after the messages were received: one that comes again does so after its segment was published.
+    A link may be lost while its task holds them. Segments of batches that have ended do not count: who received their
+    messages before that has ended as well, and what the broker may deliver again is in files of ids.
     """
-    files = {(claim.uuid, path) for lane in Path(claim.folder).glob("lane-*") for path in _with_kept_ids(lane)}
+    files = {(claim.uuid, path) for lane in Path(claim.folder).glob("lane-*") for path in _with_ids(lane)}
     for file in _kept.keys() - files:
         del _kept[file]
     for file in files - _kept.keys():
@@ -174,14 +177,11 @@ def _in_log(claim: Claim, ids: pa.Array) -> pa.Array:
     return found.filter(pc.is_in(found, value_set=ids)).combine_chunks()
 
 
-def _with_kept_ids(lane: Path) -> Iterator[Path]:
-    """The files of a lane that have ids of messages which may come again."""
+def _with_ids(lane: Path) -> Iterator[Path]:
+    """The files of a lane with the ids of messages that may come again."""
     low = low_of(lane)  # before the listing: ids are saved before a segment is below it
-    names = set(os.listdir(lane))
-    for path in map(lane.joinpath, names):
-        is_told = path.with_suffix(".acked").name in names
-        is_kept = path.suffix == ".arrow" and int(path.stem) >= low and not (is_told and Group.of_segment(path) is None)
-        if is_kept or path.suffix == ".ids":
+    for path in map(lane.joinpath, os.listdir(lane)):
+        if path.suffix == ".ids" or (path.suffix == ".arrow" and int(path.stem) >= low):
             yield path
 
 
@@ -190,4 +190,8 @@ def _ids_of(path: Path) -> pa.Array:
         with suppress(FileNotFoundError), pa.OSFile(str(path)) as source:
             options = pa.ipc.IpcReadOptions(included_fields=[_COLUMN])
             return pa.ipc.open_file(source, options=options).get_batch(0).column(0).drop_null()
-    return pa.array(ids_in(path.with_suffix(".ids")), pa.string())
+    path = path.with_suffix(".ids")
+    try:
+        return pa.array(ids_in(path), pa.string())
+    except msgspec.MsgspecError as error:
+        raise LogError(f"{path} is damaged: {error}; start the query again") from None

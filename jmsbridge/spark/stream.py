@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
-from jmsbridge.spark.log import Lane, Log, LogError
+from jmsbridge.spark.log import Lane, Log
 from jmsbridge.spark.options import ReadOptions
 from jmsbridge.spark.receiving import Drain
 from jmsbridge.spark.slices import Slice, rows_of, slices
@@ -26,6 +26,8 @@ from jmsbridge.spark.slices import Slice, rows_of, slices
 __all__ = ["JmsStreamReader", "Rows"]
 
 _VERSION = 1
+_WHOLE = 2.0
+"""Seconds for which AvailableNow waits for a larger batch once it has some messages."""
 
 
 class Rows(InputPartition):
@@ -71,7 +73,7 @@ class JmsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         drain = self._receiving()
         drain.advance(lanes)
         if self._available_now:
-            self._wait_available(drain, lanes)
+            self._wait_available(drain, lanes, limit)
         else:
             drain.wait_news(lanes, time.monotonic() + self._options.receive_timeout)
         written = {lane.number: lane.end for lane in journal.lanes}
@@ -92,15 +94,27 @@ class JmsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         is_cut = any(last > end[number] for number, last in written.items())
         return not is_cut and time.monotonic() - self._batched < options.max_trigger_delay
 
-    def _wait_available(self, drain: Drain, lanes: dict[int, int]) -> None:
-        """Wait for a message or for the end of what there was, which the broker's count confirms where it has one."""
-        while not drain.wait_news(lanes, time.monotonic() + self._options.receive_timeout):
+    def _wait_available(self, drain: Drain, start: dict[int, int], limit: ReadLimit | None) -> None:
+        """Wait for a whole batch, or for the end of what there was, which the broker's count confirms if it has one.
+
+        A batch costs Spark as much as thousands of rows do: smaller ones would slow a long queue down.
+        """
+        patience = self._options.receive_timeout
+        while not drain.wait_news(start, time.monotonic() + patience):
             if drain.is_finished():
                 return
+        until = time.monotonic() + _WHOLE
+        while (now := time.monotonic()) < until and not drain.is_finished():
+            ends = {lane.number: lane.end for lane in drain.log.lanes}
+            if sum(ends.values()) - sum(start.values()) >= _rows_of(limit):
+                return
+            if self._admitted(drain.log, start, limit) != ends:  # a limit of bytes cuts it
+                return
+            drain.wait_news(ends, min(until, now + patience))
 
     def _admitted(self, journal: Log, start: dict[int, int], limit: ReadLimit | None) -> dict[int, int]:
         """As much of each lane as the limits allow, an equal share of each."""
-        rows = limit.max_rows if isinstance(limit, ReadMaxRows) else sys.maxsize
+        rows = _rows_of(limit)
         size = self._options.max_bytes_per_trigger
         end = dict(start)
         waiting = [lane for lane in journal.lanes if lane.end > start.get(lane.number, 0)]
@@ -143,7 +157,13 @@ class JmsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             source |= {"subscription": options.subscription_name, "selector": options.selector}
             if options.distributed:  # whose numbers are not all rows
                 source["distributed"] = True
-            self._log = Log(Path(str(options.wal_path)), source, options.lanes, options.dedup_retention)
+            self._log = Log(
+                Path(str(options.wal_path)),
+                source,
+                options.lanes,
+                options.dedup_retention,
+                fail_on_loss=options.fail_on_data_loss,
+            )
             self._stop_at_exit()
         return self._log
 
@@ -165,14 +185,25 @@ class JmsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {"v": _VERSION, "log": self._journal().uuid, "lanes": ends}
 
     def _lanes(self, offset: dict[str, Any]) -> dict[int, int]:
+        ends = self._ends(offset)
+        return {lane.number: ends.get(lane.number, 0) for lane in self._journal().lanes}
+
+    def _ends(self, offset: dict[str, Any]) -> dict[int, int]:
+        """Where the lanes end; of another log's offset, where this one begins. LogError: the log lacks one of them."""
         journal = self._journal()
-        if offset.get("v") != _VERSION or offset.get("log") != journal.uuid:
-            raise LogError(
-                f"the checkpoint is of the log {offset.get('log')}, but walPath {str(journal.folder)!r} holds the log "
-                f"{journal.uuid}: checkpoint and walPath belong together"
-            )
-        ends = {int(number): int(end) for number, end in offset["lanes"].items()}
-        return {lane.number: ends.get(lane.number, 0) for lane in journal.lanes}
+        if offset.get("v") == _VERSION and offset.get("log") == journal.uuid:
+            ends = {int(number): int(end) for number, end in offset["lanes"].items()}
+            for number in sorted(ends.keys() - {lane.number for lane in journal.lanes}):
+                end = ends.pop(number)
+                journal.lost(
+                    f"lane {number} is missing in {journal.folder}, but the checkpoint has its rows until {end}"
+                )
+            return ends
+        journal.lost(
+            f"the checkpoint is of the log {offset.get('log')}, but walPath {str(journal.folder)!r} holds the log "
+            f"{journal.uuid}: checkpoint and walPath belong together"
+        )
+        return {lane.number: lane.low for lane in journal.lanes}
 
     # ---- in the tasks
 
@@ -184,10 +215,14 @@ class JmsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             yield rows_of(part, self._columns, options.body_format, options.decode_errors)
 
 
+def _rows_of(limit: ReadLimit | None) -> int:
+    return limit.max_rows if isinstance(limit, ReadMaxRows) else sys.maxsize
+
+
 def _within(lane: Lane, start: int, rows: int, size: int) -> tuple[int, int]:
     """How far a lane can be read within these limits, at least one row, and the bytes of that."""
     at, used = start, 0
-    for segment in list(lane.segments):
+    for segment in lane.segments:
         if segment.end <= at:
             continue
         each = max(1, segment.size // (segment.end - segment.start))

@@ -9,7 +9,7 @@ import jmsbridge.spark
 
 _FOLDER = Path(jmsbridge.spark.__path__[0])
 _PACKAGE = "jmsbridge.spark."
-OF_THE_LOG = {"log", "ids", "receiving", "slices", "stream", "staging", "planning", "distributed"}
+OF_THE_LOG = {"log", "ids", "files", "receiving", "slices", "stream", "staging", "planning", "distributed"}
 SHARED = ["options", "connections", "schema", "rows", "sink", "sending", "showing"]
 KNOW_SPARK = {"source", "stream", "distributed", "sink", "showing", "pipelines", "jobs", "demo"}
 
@@ -50,7 +50,7 @@ def test_only_the_named_modules_know_spark() -> None:
 
 def test_the_log_knows_no_message_and_no_broker() -> None:
     of_jmsbridge = {name.removeprefix(_PACKAGE) for name in imports("log") | imports("ids") if "jmsbridge" in name}
-    assert {name.partition(".")[0] for name in of_jmsbridge} == {"ids", "schema"}
+    assert {name.partition(".")[0] for name in of_jmsbridge} == {"files", "ids", "schema"}
 
 
 def test_the_imports_of_a_module_are_seen() -> None:

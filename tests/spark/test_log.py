@@ -2,14 +2,18 @@
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+import jmsbridge.spark.ids as ids_module
 import jmsbridge.spark.log as log_module
-from jmsbridge.spark.log import Log, LogError
+from jmsbridge.spark.log import Log, LogError, turn
+from jmsbridge.spark.options import read_options
+from jmsbridge.spark.receiving import Confirmation, report_of
 from jmsbridge.spark.schema import DEDUP_ID, log_schema
 
 SOURCE: dict[str, Any] = {"destination": "orders"}
@@ -78,6 +82,15 @@ def test_two_drivers(two_segments: Log) -> None:
         opened(two_segments.folder)
 
 
+def test_a_task_that_does_not_get_its_turn(two_segments: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_module, "_TURN", 0.1)
+    late = pytest.raises(LogError, match=r"held .*/log/turn for 0\.1 s")
+    with turn(two_segments.folder), late, turn(two_segments.folder):
+        pass
+    with turn(two_segments.folder):
+        pass
+
+
 def test_a_segment_is_never_replaced(two_segments: Log) -> None:
     (two_segments.lanes[0].folder / f"{5:020}.arrow").write_bytes(b"of another driver")
     with pytest.raises(LogError, match="another query writes"):
@@ -130,6 +143,33 @@ def test_a_missing_segment(two_segments: Log) -> None:
         reopened(two_segments)
 
 
+def test_a_segment_that_is_missing_in_the_list(two_segments: Log) -> None:
+    """What is in the list follows each other from the first row of a batch to the last, or the batch is refused."""
+    two_segments.append(two_segments.lanes[0], rows("f"))
+    lane = two_segments.lanes[0]
+    for gone, text in ((0, "rows 0 to 2"), (1, "rows 2 to 5"), (2, "rows 5 to 6")):
+        segment = lane._segments.pop(gone)
+        with pytest.raises(LogError, match=f"{text} are missing in .*lane-0"):
+            lane.covering(0, 6)
+        lane._segments.insert(gone, segment)
+    assert len(lane.covering(0, 6)) == 3
+
+
+def test_segments_that_are_written_while_others_are_deleted(folder: Path) -> None:
+    """Receivers append in threads of their own, and Spark's calls delete in the main thread."""
+    journal = opened(folder)
+    lane, count = journal.lanes[0], 200
+    with ThreadPoolExecutor() as pool:
+        written = pool.submit(lambda: [journal.append(lane, rows(str(number))) for number in range(count)])
+        at = 0
+        while at < count:
+            journal.release({0: at})
+            end = lane.end
+            assert [each.start for each in lane.covering(at, end)] == list(range(at, end))
+            at = end
+        written.result()
+
+
 def test_rows_outside_of_the_log(two_segments: Log) -> None:
     two_segments.release({0: 2})
     with pytest.raises(LogError, match="were deleted"):
@@ -160,6 +200,14 @@ def test_low_is_written_before_segments_are_deleted(two_segments: Log, monkeypat
     assert not (again.lanes[0].folder / f"{0:020}.arrow").exists()
 
 
+def test_an_attempt_that_comes_too_late_and_takes_its_segment_away(two_segments: Log) -> None:
+    """Between the listing of a lane and a look at its files."""
+    two_segments.release({0: 2})
+    (two_segments.lanes[0].folder / f"{0:020}.arrow").symlink_to("taken-away")
+    assert two_segments.refresh() == []
+    assert [each.start for each in reopened(two_segments).lanes[0].segments] == [2]
+
+
 def test_a_release_may_be_repeated_and_end_within_a_segment(two_segments: Log) -> None:
     two_segments.release({0: 3})
     two_segments.release({0: 1})
@@ -171,10 +219,76 @@ def test_an_emptied_log_goes_on_counting(two_segments: Log) -> None:
     assert reopened(two_segments).lanes[0].end == 5
 
 
+class TestFailOnDataLossIsFalse:
+    """What is missing is left out and named; what is there is read."""
+
+    def opened(self, journal: Log) -> Log:
+        journal.close()
+        LOGS.append(Log(journal.folder, SOURCE, 1, 3600.0, fail_on_loss=False))
+        return LOGS[-1]
+
+    def read(self, journal: Log, start: int, end: int) -> list[int]:
+        return [each.start for each in journal.lanes[0].covering(start, end)]
+
+    def test_nothing_is_missing(self, two_segments: Log) -> None:
+        again = self.opened(two_segments)
+        assert self.read(again, 0, 5) == [0, 2]
+        assert again.losses == []
+
+    def test_a_missing_segment(self, two_segments: Log) -> None:
+        two_segments.lanes[0].segments[0].path.unlink()
+        again = self.opened(two_segments)
+        assert self.read(again, 0, 5) == [2]
+        assert again.losses == [f"rows 0 to 2 are missing in {again.lanes[0].folder}"]
+
+    def test_a_segment_that_is_deleted_while_the_log_is_open(self, two_segments: Log) -> None:
+        again = self.opened(two_segments)
+        again.lanes[0].segments[0].path.unlink()
+        assert self.read(again, 0, 5) == [2]
+        assert len(again.losses) == 1
+
+    def test_a_torn_last_segment_is_kept_aside_and_its_numbers_are_not_used_again(self, two_segments: Log) -> None:
+        path = two_segments.lanes[0].segments[1].path
+        path.write_bytes(path.read_bytes()[:-40])
+        again = self.opened(two_segments)
+        again.lanes[0].check_end(5)  # as far as the checkpoint goes
+        again.append(again.lanes[0], rows("f"))
+        assert self.read(again, 0, 6) == [0, 5]
+        assert path.with_suffix(".damaged").exists()
+
+    def test_a_lost_low_of_an_emptied_log(self, two_segments: Log) -> None:
+        two_segments.release({0: 5})
+        (two_segments.lanes[0].folder / "low").unlink()
+        again = self.opened(two_segments)
+        assert self.read(again, 5, 5) == []
+        assert again.lanes[0].end == 5
+
+    def test_rows_that_were_deleted(self, two_segments: Log) -> None:
+        two_segments.release({0: 2})
+        assert self.read(self.opened(two_segments), 0, 5) == [2]
+
+    def test_a_marked_segment_that_is_gone(self, two_segments: Log) -> None:
+        path = two_segments.lanes[0].segments[1].path
+        path.with_suffix(".acked").touch()
+        path.unlink()
+        again = self.opened(two_segments)
+        assert "whose messages the broker has deleted" in again.losses[0]
+        assert reopened(again).lanes[0].end == 2  # said once
+
+    def test_damaged_ids(self, two_segments: Log) -> None:
+        two_segments.release({0: 2})
+        ids = two_segments.lanes[0].folder / f"{0:020}.ids"
+        ids.write_bytes(b"")
+        with pytest.raises(LogError, match=r"\.ids is damaged"):
+            reopened(two_segments)
+        assert "damaged" in self.opened(two_segments).losses[0]
+        assert not ids.exists()
+
+
 class TestIds:
     def test_kept_until_the_acknowledgement_is_confirmed(self, folder: Path) -> None:
         journal = opened(folder)
-        group = journal.append(journal.lanes[0], rows("a"))
+        group = journal.append(journal.lanes[0], rows("a")).group
         assert "a" in journal.ids
         journal.ids.acknowledged(group, [], confirmed=True)
         assert "a" not in journal.ids
@@ -182,6 +296,12 @@ class TestIds:
         again = opened(folder)
         assert "a" not in again.ids
         again.close()
+
+    @pytest.mark.parametrize("mark", ["", "17xx", "\x00\x00", "ä"])
+    def test_kept_where_the_mark_does_not_say_that_they_may_go(self, two_segments: Log, mark: str) -> None:
+        """A loss of power may leave the name of a file without its contents."""
+        two_segments.lanes[0].segments[0].path.with_suffix(".acked").write_text(mark, encoding="utf-8")
+        assert "a" in reopened(two_segments).ids
 
     def test_of_an_unacknowledged_segment_outlive_it(self, two_segments: Log) -> None:
         two_segments.release({0: 5})
@@ -192,7 +312,7 @@ class TestIds:
 
     def test_of_an_unconfirmed_acknowledgement_are_kept_for_the_retention(self, folder: Path) -> None:
         journal = opened(folder)
-        group = journal.append(journal.lanes[0], rows("a"))
+        group = journal.append(journal.lanes[0], rows("a")).group
         journal.ids.acknowledged(group, [], confirmed=False)
         journal.release({0: 1})
         journal.close()
@@ -207,3 +327,40 @@ class TestIds:
         assert "a" not in short.ids
         assert not list(folder.glob("lane-0/*.ids"))
         short.close()
+
+    def test_are_kept_for_the_retention_in_which_a_process_runs(self, folder: Path) -> None:
+        """While none ran, nothing could come again."""
+        journal = opened(folder)
+        group = journal.append(journal.lanes[0], rows("a")).group
+        journal.ids.acknowledged(group, [], confirmed=False)
+        journal.lanes[0].segments[0].path.with_suffix(".acked").write_text(str(time.time() - 7200), encoding="ascii")
+        again = reopened(journal)
+        again.ids.expire()
+        assert "a" in again.ids
+
+    def test_more_than_can_be_kept(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(ids_module, "_MOST", 3)
+        options = read_options({"url": "embedded:", "queue": "orders", "walPath": str(folder)})
+        journal = opened(folder)
+
+        def guarantee(**given: bool) -> Any:
+            return report_of(journal, options, Confirmation(False, **given), 0)["guarantee"]
+
+        for each in ("ab", "cd", "ef"):
+            journal.append(journal.lanes[0], rows(*each))
+        assert guarantee(confirmed=True) == "exactly-once"
+        assert "within 3600 s: it does not confirm" in guarantee(confirmed=False)
+        journal.ids.expire()
+        assert "a" not in journal.ids
+        assert "f" in journal.ids
+        for confirmed in (True, False):
+            assert "within 0 s: there were more ids than can be kept" in guarantee(confirmed=confirmed)
+
+    def test_of_a_segment_without_any_are_not_saved(self, folder: Path) -> None:
+        journal = opened(folder)
+        batch = rows("a")
+        journal.append(journal.lanes[0], batch.set_column(batch.num_columns - 1, DEDUP_ID, pa.nulls(1, pa.string())))
+        journal.release({0: 1})
+        assert not list(folder.glob("lane-0/*.ids"))
+        again = reopened(journal)
+        assert again.ids.since is None

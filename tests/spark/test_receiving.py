@@ -1,5 +1,6 @@
 """Receivers on the embedded file broker, without Spark: into the log, killed at named points, and again."""
 
+import gc
 import subprocess
 import sys
 import time
@@ -7,12 +8,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import jmsbridge
 from jmsbridge.spark.log import Log
 from jmsbridge.spark.options import ReadOptions, read_options
 from jmsbridge.spark.receiving import Drain
+from jmsbridge.spark.schema import batch_of, id_of
 from jmsbridge.spark.slices import rows_of, slices
 
 SENT = 60
@@ -73,10 +76,48 @@ def test_every_message_is_a_row_in_order(options: ReadOptions, inline: bool) -> 
     assert got[7]["propertyTypes"] == [("n", "int")]
 
 
+def test_an_empty_text_identifies_nothing(options: ReadOptions) -> None:
+    with jmsbridge.connect(options.url) as connection:
+        connection.admin.purge(QUEUE)
+        session = connection.create_session()
+        producer = session.create_producer(QUEUE)
+        for reference in (None, "", "x", "", "x"):
+            message = session.create_text_message(repr(reference))
+            if reference is not None:
+                message.set_string_property("reference", reference)
+            producer.send(message)
+    got = rows(drained(msgspec.structs.replace(options, id_property="reference")), ["body"])
+    assert [row["body"] for row in got] == ["None", "''", "'x'", "''"]
+
+
 def test_tasks_have_about_equal_shares(options: ReadOptions) -> None:
     journal = drained(options)
     tasks = slices(journal, {0: 5}, {0: 47}, 4, inline=False)
     assert [sum(part.count for part in task) for task in tasks] == [11, 11, 11, 9]
+
+
+def test_messages_are_in_no_cycles_so_that_seldom_searches_keep_none_of_them(options: ReadOptions) -> None:
+    with jmsbridge.connect(options.url) as connection:
+        connection.start()
+        session = connection.create_session(True)
+        consumer = session.create_consumer(QUEUE)
+        gc.collect()
+        gc.disable()
+        try:
+            got = [message for _ in range(SENT) if (message := consumer.receive(timeout=5))]
+            assert len(got) == batch_of(got, [id_of(message, None) for message in got]).num_rows == SENT
+            session.commit()
+            kind = type(got.pop())
+            del got, message
+            assert not [each for each in gc.get_objects() if type(each) is kind]
+        finally:
+            gc.enable()
+
+
+def test_the_search_for_cycles_is_as_before_when_receivers_have_stopped(options: ReadOptions) -> None:
+    before = gc.get_threshold()
+    drained(options)
+    assert gc.get_threshold() == before
 
 
 class TestAvailableNow:
@@ -103,10 +144,54 @@ class TestAvailableNow:
 
     def test_what_comes_again_in_a_run_is_no_progress_to_its_end(self, drain: Drain) -> None:
         drain.stop()
-        drain.received, drain.again, drain.receivers[0].quiet_since = SENT, 20, None
+        drain.receivers[0].quiet_since, drain.places[0].rows = None, 0
+        drain.receivers[0]._report(SENT - 20, 20, 0, quiet=False)
         assert not drain.is_finished()
-        drain.received += 20
+        drain.receivers[0]._report(20, 0, 0, quiet=False)
         assert drain.is_finished()
+
+    def test_what_others_send_to_one_queue_is_no_progress_of_another(self, options: ReadOptions) -> None:
+        def send(queue: str, count: int) -> None:
+            with jmsbridge.connect(options.url) as connection:
+                session = connection.create_session(True)
+                for number in range(count):
+                    session.create_producer(jmsbridge.Queue(queue)).send(session.create_text_message(f"{number}"))
+                session.commit()
+
+        two = msgspec.structs.replace(options, queue=None, subscribe="a,b", max_messages_per_trigger=5)
+        send("a", 5)
+        send("b", 50)
+        journal = Log(Path(str(options.wal_path)), {}, 2, 3600.0)
+        drain = Drain(two, journal)
+        drain.start(available_now=True)
+        send("a", 100)
+        deadline = time.monotonic() + 30
+        while not drain.is_finished():
+            assert time.monotonic() < deadline
+            drain.wait_news({}, time.monotonic() + 0.05)
+            drain.advance({lane.number: lane.end for lane in journal.lanes})
+        drain.stop()
+        journal.close()
+        assert [lane.end for lane in journal.lanes] == [5, 50]
+
+    def test_waits_for_the_first_message_of_a_topic(self, options: ReadOptions) -> None:
+        """No depth says that there is none, and the broker may be far away."""
+        given = {"topic": "news", "subscriptionName": "s", "clientId": "c", "walPath": str(options.wal_path)}
+        journal = Log(Path(str(options.wal_path)), {}, 1, 3600.0)
+        drain = Drain(read_options(given | {"url": options.url, "receiveTimeout": "10ms"}), journal)
+        drain.start(available_now=True)
+        time.sleep(0.5)  # sleep: the receiver has looked many times
+        assert drain.receivers[0].quiet_since is not None
+        assert not drain.is_finished()
+        with jmsbridge.connect(options.url) as connection:
+            session = connection.create_session()
+            session.create_producer(jmsbridge.Topic("news")).send(session.create_text_message("first"))
+        assert drain.wait_news({}, time.monotonic() + 20)
+        deadline = time.monotonic() + 1.5
+        while not drain.is_finished():
+            assert time.monotonic() < deadline
+        drain.stop()
+        journal.close()
 
 
 KILLED = """

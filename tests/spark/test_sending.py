@@ -14,7 +14,7 @@ import pytest
 import jmsbridge
 from jmsbridge.errors import ConfigurationError, JMSException
 from jmsbridge.spark.options import WriteOptions, write_options
-from jmsbridge.spark.sending import Sender, Sent, cached, check_window, forget
+from jmsbridge.spark.sending import Sender, Sent, cached, check_ids, forget
 
 ROWS = [{"messageId": f"ID:{number}", "body": f"body {number}"} for number in range(60)]
 
@@ -48,7 +48,7 @@ def test_rows_are_messages_and_rows_sent_again_are_dropped(url: str) -> None:
     options = write_options({"url": url, "queue": "orders", "confirmWindow": "7"})
     first = sent(options, ROWS)
     assert (first.rows, first.without_id, first.guarantee) == (60, 0, "exactly-once")
-    assert first.ids == {"queue:orders": 60}
+    assert first.ids == {"queue:orders": {row["messageId"] for row in ROWS}}
     sent(options, ROWS[::-1])
     assert bodies(url) == Counter(row["body"] for row in ROWS)
 
@@ -76,8 +76,29 @@ def test_more_rows_than_the_broker_remembers_are_refused(url: str) -> None:
         sent(options, ROWS)
     sent(write_options({"url": url, "queue": "orders"}), ROWS)  # what arrived before the refusal is dropped now
     assert sum(bodies(url).values()) == 60
-    with pytest.raises(ConfigurationError, match="31 rows"):
-        check_window(options, {"queue:a": 30, "queue:b": 31})
+    tasks = [Sent(ids={"queue:a": {f"{task} {number}" for number in range(15)}}) for task in range(3)]
+    check_ids(options, tasks[:2])
+    with pytest.raises(ConfigurationError, match="45 rows for queue:a"):
+        check_ids(options, tasks)
+
+
+def test_an_id_of_several_rows_is_refused(url: str) -> None:
+    """The broker would keep one of them, and drop the others as sent again."""
+    options = write_options({"url": url, "queue": "orders"})
+    with pytest.raises(ConfigurationError, match=r"for queue:orders have 'ID:5' in the column messageId.*dedupId=none"):
+        sent(options, [*ROWS, ROWS[5]])
+    tasks = [sent(options, ROWS[:30]), sent(options, ROWS[30:])]
+    check_ids(options, tasks)
+    with pytest.raises(ConfigurationError, match="have 'ID:7' in the column messageId"):
+        check_ids(options, [*tasks, Sent(ids={"queue:orders": {"ID:7"}})])
+    elsewhere = [ROWS[0] | {"destination": "a"}, ROWS[0] | {"destination": "b"}]
+    assert sent(write_options({"url": url}), elsewhere).rows == 2
+
+
+def test_an_empty_text_is_no_id(url: str) -> None:
+    nameless = [row | {"messageId": ""} for row in ROWS[:3]]
+    assert sent(write_options({"url": url, "queue": "orders"}), nameless).without_id == 3
+    assert sum(bodies(url).values()) == 3
 
 
 def test_a_transaction_appears_as_a_whole_or_not_at_all(url: str) -> None:

@@ -11,10 +11,11 @@ import pytest
 
 import jmsbridge
 from jmsbridge.spark import planning, staging
-from jmsbridge.spark.log import Log, LogError, publish
+from jmsbridge.spark.log import Log, LogError
 from jmsbridge.spark.options import ReadOptions, read_options
 from jmsbridge.spark.planning import Planner
 from jmsbridge.spark.receiving import Confirmation
+from jmsbridge.spark.schema import batch_of
 from jmsbridge.spark.slices import rows_of
 from jmsbridge.spark.staging import Claim, staged
 
@@ -121,6 +122,7 @@ def test_every_message_is_a_row_and_the_run_ends(run: Run, options: ReadOptions)
         "keptIds": 0,
         "idsKeptSince": None,
         "guarantee": "exactly-once",
+        "losses": [],
     }
 
 
@@ -140,19 +142,34 @@ def test_a_task_that_received_nothing_gets_nothing_when_it_is_repeated(options: 
     assert left(options.url) == 5
 
 
+def test_an_empty_text_identifies_nothing(options: ReadOptions, journal: Log) -> None:
+    with jmsbridge.connect(options.url) as connection:
+        connection.admin.purge(QUEUE)
+        session = connection.create_session()
+        producer = session.create_producer(QUEUE)
+        for reference in (None, "", "x", "", "x"):
+            message = session.create_text_message(repr(reference))
+            if reference is not None:
+                message.set_string_property("reference", reference)
+            producer.send(message)
+    chosen = msgspec.structs.replace(options, id_property="reference")
+    assert bodies(claim(journal), chosen) == ["None", "''", "'x'", "''"]
+    staging._connections.forget(chosen)
+
+
 def test_of_two_attempts_at_a_time_one_publishes(
     options: ReadOptions, journal: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Speculative execution, two actions on one batch, or a task that Spark took for dead."""
-    plain = publish
+    plain = batch_of
     other: list[list[str]] = []
 
-    def second(path: Path, batch: Any, new: Path) -> int:
-        monkeypatch.setattr(staging, "publish", plain)
+    def second(messages: Any, ids: Any) -> Any:
+        monkeypatch.setattr(staging, "batch_of", plain)
         other.append(bodies(claim(journal), options))
-        return plain(path, batch, new)
+        return plain(messages, ids)
 
-    monkeypatch.setattr(staging, "publish", second)
+    monkeypatch.setattr(staging, "batch_of", second)
     assert [bodies(claim(journal), options)] == other
     assert left(options.url) == SENT - 10
 
@@ -224,6 +241,14 @@ def test_a_new_log_in_the_place_of_another_one(
     new.close()
 
 
+def test_damaged_ids(options: ReadOptions, journal: Log) -> None:
+    path = claim(journal, 1).path.with_suffix(".ids")
+    path.write_bytes(b"")
+    with pytest.raises(LogError, match=r"lane-1/.*\.ids is damaged: .*; start the query again"):
+        staged(claim(journal), options)
+    assert left(options.url) == SENT
+
+
 def test_an_executor_that_does_not_see_the_log(options: ReadOptions, journal: Log, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     with pytest.raises(LogError, match="does not see the log"):
@@ -287,6 +312,65 @@ def test_a_missing_segment(run: Run, options: ReadOptions) -> None:
         Run(options)
 
 
+@pytest.mark.parametrize("is_restarted", [True, False])
+def test_a_batch_of_which_only_some_tasks_ran(run: Run, options: ReadOptions, is_restarted: bool) -> None:
+    """As with ``head`` or ``isEmpty`` in ``foreachBatch``: the batch is over, and nobody asks for the rest of it."""
+    start, end = {0: 0, 1: 0}, run.ends({0: 0, 1: 0})
+    first, second = run.planner.claims(start, end)
+    found = bodies(first, options)
+    if is_restarted:
+        run.close()
+        run = Run(options)
+    next_end = run.ends(end)
+    assert bodies(second, options) == []  # a task that goes on after its batch
+    for each in run.planner.claims(end, next_end):
+        found += bodies(each, options)
+    assert_all(found + run.rows(next_end))
+    run.close()
+
+
+@pytest.mark.parametrize("is_damaged", [True, False])
+def test_a_missing_segment_of_a_batch_that_was_claimed(run: Run, options: ReadOptions, is_damaged: bool) -> None:
+    start, end = {0: 0, 1: 0}, run.ends({0: 0, 1: 0})
+    for each in list(run.planner.claims(start, end)):
+        bodies(each, options)
+    claim(run.log).path.unlink()
+    if is_damaged:  # and its mark is lost, too
+        claim(run.log).path.with_suffix(".acked").unlink()
+        (run.log.folder / "claimed").unlink(missing_ok=True)
+    with pytest.raises(LogError, match="ends at row 0, but the checkpoint has rows until 10"):
+        run.ends(end)
+
+
+def test_a_lost_low_in_the_middle_of_a_batch(run: Run, options: ReadOptions) -> None:
+    end = run.ends({0: 0, 1: 0})
+    for each in list(run.planner.claims({0: 0, 1: 0}, end)):
+        bodies(each, options)
+    next_end = run.ends(end)
+    run.log.release(end)
+    (run.log.lanes[0].folder / "low").unlink()
+    run.close()
+    again = Run(options)
+    with pytest.raises(LogError, match="lane-0 ends at row 0, but the checkpoint has rows until 10"):
+        list(again.planner.claims(end, next_end))
+    again.close()
+    assert left(options.url) == SENT - 20
+
+
+def test_claims_without_messages_leave_no_files(run: Run, options: ReadOptions) -> None:
+    with jmsbridge.connect(options.url) as connection:
+        connection.admin.purge(QUEUE)
+    at = {0: 0, 1: 0}
+    for _ in range(3):
+        end = {0: at[0] + 10, 1: at[1]}
+        for each in list(run.planner.claims(at, end)):
+            assert bodies(each, options) == []
+        run.planner.refresh()
+        run.log.release(end)
+        at = end
+    assert [path.name for path in run.log.lanes[0].folder.iterdir()] == ["low"]
+
+
 def test_what_comes_again_in_a_run_is_no_progress_to_its_end(
     run: Run, options: ReadOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -345,3 +429,27 @@ def test_a_task_waits_longer_for_its_first_message_after_one_that_had_none(
     assert [each.patience for each in run.planner.claims(at, end)] == [0.1]
     run.planner._quiet_since = 1.0
     assert [each.patience for each in run.planner.claims(at, end)] == [2.0]
+
+
+def test_the_first_task_of_a_run_waits_where_no_depth_says_that_there_is_nothing(options: ReadOptions) -> None:
+    chosen = Run(msgspec.structs.replace(options, selector="n < 100"))
+    at = {0: 0, 1: 0}
+    end = chosen.ends(at)
+    claims = list(chosen.planner.claims(at, end))
+    assert {each.patience for each in claims} == {2.0}
+    for each in claims:
+        bodies(each, options)
+    next_end = chosen.ends(end)
+    assert {each.patience for each in chosen.planner.claims(end, next_end)} == {0.1}
+    chosen.close()
+
+
+def test_a_batch_that_is_answered_without_rows_is_not_the_end_of_the_next_run(options: ReadOptions) -> None:
+    selecting = msgspec.structs.replace(options, selector="n < 100")
+    first = Run(selecting)
+    end = first.ends({0: 0, 1: 0})
+    first.close()
+    again = Run(selecting)
+    assert_all(again.rows(end))
+    again.close()
+    staging._connections.forget(selecting)

@@ -1,13 +1,17 @@
 """The streaming reader on the embedded file broker, asked as Spark asks it, without Spark's own processes."""
 
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from pyspark.sql.streaming.datasource import ReadMaxRows
 
 import jmsbridge
+from jmsbridge.spark.distributed import DistributedReader
+from jmsbridge.spark.log import LogError
 from jmsbridge.spark.options import read_options
 from jmsbridge.spark.stream import JmsStreamReader
 
@@ -21,9 +25,9 @@ def send(url: str, queue: str, *texts: str) -> None:
 
 
 @contextmanager
-def reading(url: str, folder: Path, **options: str) -> Iterator[JmsStreamReader]:
-    given = {"url": url, "walPath": str(folder / "log"), "receiveTimeout": "20ms", **options}
-    reader = JmsStreamReader(read_options(given), ["destination", "body"])
+def reading(url: str, folder: Path, **given: str) -> Iterator[JmsStreamReader]:
+    options = read_options({"url": url, "walPath": str(folder / "log"), "receiveTimeout": "20ms", **given})
+    reader = (DistributedReader if options.distributed else JmsStreamReader)(options, ["destination", "body"])
     try:
         yield reader
     finally:
@@ -67,6 +71,17 @@ def test_the_last_batch_of_available_now_does_not_wait(url: str, tmp_path: Path)
         assert reader.latestOffset(reader.initialOffset())["lanes"] == {"0": 2}
 
 
+def test_available_now_gives_whole_batches_and_then_the_rest(url: str, tmp_path: Path) -> None:
+    """A segment has 10 messages here; a batch of one segment each would cost Spark more than its rows."""
+    send(url, "orders", *map(str, range(60)))
+    with reading(url, tmp_path, queue="orders", maxMessagesPerTrigger="10") as reader:
+        reader.prepareForTriggerAvailableNow()
+        offsets = [reader.initialOffset()]
+        while len(offsets) < 10 and (len(offsets) < 2 or offsets[-1] != offsets[-2]):
+            offsets.append(reader.latestOffset(offsets[-1], ReadMaxRows(25)))
+    assert [each["lanes"]["0"] for each in offsets] == [0, 25, 50, 60, 60]
+
+
 def test_a_batch_that_a_limit_cuts_does_not_wait(url: str, tmp_path: Path) -> None:
     send(url, "orders", *["x" * 100] * 10)
     limits = {"minMessagesPerTrigger": "8", "maxBytesPerTrigger": "1"}
@@ -75,6 +90,49 @@ def test_a_batch_that_a_limit_cuts_does_not_wait(url: str, tmp_path: Path) -> No
         while (end := reader.latestOffset(start)) == start:
             assert time.monotonic() < deadline
         assert end["lanes"] == {"0": 1}
+
+
+@pytest.mark.parametrize("distributed", [False, True])
+def test_a_checkpoint_of_another_log_goes_on_with_this_one(url: str, tmp_path: Path, distributed: bool) -> None:
+    lost = {"v": 1, "log": "of another folder", "lanes": {"0": 70}}
+    later = lost | {"lanes": {"0": 90}}
+    given = {"queue": "orders", "distributed": str(distributed).lower()}
+    send(url, "orders", "1", "2")
+    with reading(url, tmp_path, **given) as reader, pytest.raises(LogError, match="belong together"):
+        reader.partitions(lost, later)
+    with reading(url, tmp_path, **given, failOnDataLoss="false") as reader:
+        reader.prepareForTriggerAvailableNow()
+        assert reader.partitions(lost, later) == []  # the batch that had not ended
+        end = reader.latestOffset(later)
+        reader.commit(later)
+        texts = [
+            row["body"]
+            for part in reader.partitions(later, end)
+            for rows in reader.read(part)
+            for row in rows.to_pylist()
+        ]
+        assert texts == [b"1", b"2"]
+        assert reader.latestOffset(end) == end
+        report = reader.reportLatestOffset()
+        assert report is not None
+        assert "of another folder" in report["losses"][0]
+
+
+def test_a_lane_of_the_checkpoint_that_the_log_lacks(url: str, tmp_path: Path) -> None:
+    """It is not made anew where there are fewer receivers than before."""
+    send(url, "orders", "1", "2")
+    with reading(url, tmp_path, queue="orders", receivers="2") as reader:
+        start, at = reader.initialOffset(), reader.initialOffset()
+        deadline = time.monotonic() + 20
+        while sum(at["lanes"].values()) < 2:
+            assert time.monotonic() < deadline
+            at = reader.latestOffset(at)
+    shutil.rmtree(tmp_path / "log" / "lane-1")
+    with reading(url, tmp_path, queue="orders") as reader, pytest.raises(LogError, match=r"lane 1 is missing in .*log"):
+        reader.partitions(start, at)
+    with reading(url, tmp_path, queue="orders", failOnDataLoss="false") as reader:
+        rows = [row for part in reader.partitions(start, at) for rows in reader.read(part) for row in rows.to_pylist()]
+        assert len(rows) == at["lanes"]["0"]
 
 
 def test_several_queues_are_one_stream(url: str, tmp_path: Path) -> None:
