@@ -68,8 +68,8 @@ _TEXT = """# Performance of the Spark source and sink
 
 Text messages of 200 bytes, Spark in `local[2]`, the embedded broker in a file unless another one is named. What is
 compared is measured in turn, window by window, in one run, and each window with the one of the same turn; medians of
-five windows after one that warms up. The rates of streams are all rows, from the start of the trigger that connects to
-the broker to the end of the last batch.
+five windows after one that warms up. The rates of streams are all rows, from when the source makes its log, just before
+it connects to the broker, to the end of the last batch; the start of its process is not in them.
 
 `make bench-spark ARGS=--write` measures all; `ARGS='--only sink --write'` measures one section: `stream`, `files`,
 `rabbitmq`, `parts`, `sink`, `executors`, `memory`.
@@ -292,8 +292,9 @@ def _received(consumer: Any, count: int) -> Iterator[Message]:
 
 
 def _rate_of(writer: DataStreamWriter, folder: Path, until: int | None, expected: int | None = None) -> float:
-    """Rows a second from the first trigger with rows to the end of the last; ``until`` so many, or what is there.
+    """Rows a second to the end of the last batch; ``until`` so many rows, or what is there.
 
+    From when the source makes its log, just before it connects; without a log, from the first trigger with rows.
     Receivers work ahead of Spark: a rate from a later moment on would count what they had before it.
     """
     writer = writer.option("checkpointLocation", str(folder / "checkpoint"))
@@ -311,6 +312,8 @@ def _rate_of(writer: DataStreamWriter, folder: Path, until: int | None, expected
         raise RuntimeError(f"the stream ended with {_rows(query)} rows instead of {until or expected}")
     batches = [each for each in query.recentProgress if each.numInputRows]
     began, last = (datetime.fromisoformat(batches[at].timestamp).timestamp() for at in (0, -1))
+    journal = folder / "log" / "log.json"
+    began = journal.stat().st_mtime if journal.exists() else began
     return float(_rows(query) / (last + batches[-1].batchDuration / 1000 - began))
 
 
@@ -344,11 +347,11 @@ def main(
                 report.show(figures)
                 command = f"make bench-spark ARGS='--only {name} --write'"
                 page = report.replaced(page, report.page(text, figures, command))
+                if write:
+                    _PAGE.write_text(page, encoding="utf-8")
+                    print(f"written to {_PAGE}")
     finally:
         spark.stop()
-    if write:
-        _PAGE.write_text(page, encoding="utf-8")
-        print(f"written to {_PAGE}")
 
 
 if __name__ == "__main__":
