@@ -29,7 +29,8 @@ import jmsbridge
 from bench import report
 from bench.measuring import Figure, figure_of, in_turn, windows
 from integration.bench.spark_distributed import by_tasks
-from integration.bench.spark_parts import Rows, free_receiver, log_seconds
+from integration.bench.spark_parts import Peak, Rows, free_receiver, log_seconds
+from integration.lab.starting import start as start_broker
 from jmsbridge import DUPS_OK_ACKNOWLEDGE, Message, Queue
 
 __all__ = ["main"]
@@ -39,12 +40,39 @@ _SEGMENT = 10_000
 _PATIENCE = 300
 _BODY = "x" * 200
 _PAGE = Path(__file__).resolve().parents[2] / "docs" / "performance-spark.md"
+_STREAM = """## A stream and a receive loop
+"""
+_FILES = """## A queue into Parquet files
+
+The plain consumer writes three columns, 10,000 messages to a file, and commits; the stream writes all 19 columns.
+"""
+_RABBITMQ = """## A stream of RabbitMQ
+
+`rabbitmq://` and a classic queue, half as many messages.
+"""
+_PARTS = """## Parts of the source
+
+"No client" is the real receiver and log with messages that cost nothing to receive.
+"""
+_SINK = """## The sink
+"""
+_EXECUTORS = """## Consumers on executors
+
+Both sides with a client that takes 50 µs of CPU for a message.
+"""
+_MEMORY = """## Memory
+
+The largest resident memory of the process that receives, one run each, until all is read.
+"""
 _TEXT = """# Performance of the Spark source and sink
 
-Text messages of 200 bytes through the embedded broker in a file, Spark in `local[2]`. What is compared is measured in
-turn, window by window, in one run, and each window with the one of the same turn; medians of five windows after one
-that warms up. The rates of streams are all rows, from the start of the trigger that connects to the broker to the end
-of the last batch. "No client" is the real receiver and log with messages that cost nothing to receive.
+Text messages of 200 bytes, Spark in `local[2]`, the embedded broker in a file unless another one is named. What is
+compared is measured in turn, window by window, in one run, and each window with the one of the same turn; medians of
+five windows after one that warms up. The rates of streams are all rows, from when the source makes its log, just before
+it connects to the broker, to the end of the last batch; the start of its process is not in them.
+
+`make bench-spark ARGS=--write` measures all; `ARGS='--only sink --write'` measures one section: `stream`, `files`,
+`rabbitmq`, `parts`, `sink`, `executors`, `memory`.
 """
 
 
@@ -56,34 +84,53 @@ class _Bench:
         self.folder = folder
         self.count = count
         self.url = f"embedded:{folder / 'broker.db'}"
+        self.source = {"url": self.url}
 
-    def figures(self) -> Iterator[Figure]:
-        """All figures, compared ones in turn."""
-        yield from self._sources()
-        yield from self._parts()
-        yield from self._sinks()
-        yield from by_tasks(self.spark, self._new, _rate_of)
+    def sections(self) -> dict[str, tuple[str, Callable[[], Iterator[Figure]]]]:
+        """The heading and text of each section, and its figures."""
+        return {
+            "stream": (_STREAM, self._stream),
+            "files": (_FILES, self._files),
+            "rabbitmq": (_RABBITMQ, self._rabbitmq),
+            "parts": (_PARTS, self._parts),
+            "sink": (_SINK, self._sinks),
+            "executors": (_EXECUTORS, lambda: by_tasks(self.spark, self._new, _rate_of)),
+            "memory": (_MEMORY, self._memory),
+        }
 
-    def _sources(self) -> Iterator[Figure]:
-        files = self.folder / "files"
-        self._table(files)
-        loop, source, plain, archived, parquet, rate = in_turn(
+    def _stream(self) -> Iterator[Figure]:
+        loop, source, rate = in_turn(
             partial(self._filled, self._loop),
             partial(self._filled, self._noop),
+            lambda: _rate_of(self._rates().writeStream.format("noop"), self._new(), 4 * _TRIGGER),
+        )
+        yield figure_of("receive loop, DUPS_OK", "messages/s", loop)
+        yield figure_of(f"stream, {_TRIGGER:,} per trigger, no-op sink", "messages/s", source)
+        yield figure_of("ceiling: Spark's rate-micro-batch source, no-op sink", "messages/s", rate)
+        yield _ratio("the stream beside the loop", source, loop, 0.8, "of its rate")
+
+    def _files(self) -> Iterator[Figure]:
+        files = self.folder / "files"
+        self._table(files)
+        plain, archived, parquet = in_turn(
             partial(self._filled, self._plain_parquet),
             partial(self._filled, self._to_parquet),
             lambda: _rate_of(self._parquet(files).writeStream.format("noop"), self._new(), None),
-            lambda: _rate_of(self._rates().writeStream.format("noop"), self._new(), 4 * _TRIGGER),
         )
-        for name, values in (
-            ("receive loop, DUPS_OK", loop),
-            (f"stream, {_TRIGGER:,} per trigger, no-op sink", source),
-            ("plain consumer into Parquet with pyarrow", plain),
-            ("stream into Parquet", archived),
-            ("ceiling: Spark's stream of Parquet files, no-op sink", parquet),
-            ("ceiling: Spark's rate-micro-batch source, no-op sink", rate),
-        ):
-            yield figure_of(name, "messages/s", values)
+        yield figure_of("plain consumer into Parquet with pyarrow", "messages/s", plain)
+        yield figure_of("stream into Parquet", "messages/s", archived)
+        yield figure_of("ceiling: Spark's stream of Parquet files, no-op sink", "messages/s", parquet)
+
+    def _rabbitmq(self) -> Iterator[Figure]:
+        with start_broker("rabbitmq", options=("measuring",)) as broker:
+            other = _Bench(self.spark, self.folder, self.count // 2)
+            other.url = broker.url()
+            secret = self.folder / "secret"
+            secret.write_text(broker.password, encoding="utf-8")
+            other.source = {"url": broker.url(user=None), "user": broker.user, "passwordFile": str(secret)}
+            loop, source = in_turn(partial(other._filled, other._loop), partial(other._filled, other._noop))
+        yield figure_of("receive loop, DUPS_OK", "messages/s", loop)
+        yield figure_of(f"stream, {_TRIGGER:,} per trigger, no-op sink", "messages/s", source)
         yield _ratio("the stream beside the loop", source, loop, 0.8, "of its rate")
 
     def _parts(self) -> Iterator[Figure]:
@@ -106,11 +153,17 @@ class _Bench:
         yield _ratio("Arrow beside tuples", arrow, tuples, 2, "of their rate")
 
     def _sinks(self) -> Iterator[Figure]:
-        count = self.count // 10
-        sink, single = in_turn(partial(self._write, count), partial(self._send_each, count // 5))
+        sink, single = in_turn(partial(self._write, self.count // 2), partial(self._send_each, self.count // 50))
         yield figure_of("df.write", "messages/s", sink)
         yield figure_of("one confirmed send per row", "messages/s", single)
         yield _ratio("df.write beside single sends", sink, single, 5, "of their rate")
+
+    def _memory(self) -> Iterator[Figure]:
+        few, many = self.count // 2, 5 * self.count
+        sizes = [self._peak(each) for each in (few, many)]
+        for count, size in zip((few, many), sizes, strict=True):
+            yield figure_of(f"the source's process, {count:,} messages waiting", "MiB", [size])
+        yield figure_of("with ten times as many", "of its memory", [sizes[1] / sizes[0]], 1.25, more=False)
 
     # ---- what is measured: each returns messages per second
 
@@ -147,6 +200,14 @@ class _Bench:
     def _noop(self) -> float:
         folder = self._new()
         return _rate_of(self._messages(folder).writeStream.format("noop"), folder, None, self.count)
+
+    def _peak(self, count: int) -> float:
+        """MiB of the source's process at most, while a stream reads so many messages."""
+        self._fill(count)
+        with Peak("python_streaming_source_runner") as peak:
+            folder = self._new()
+            _rate_of(self._messages(folder).writeStream.format("noop"), folder, None, count)
+        return peak.size
 
     def _to_parquet(self) -> float:
         folder = self._new()
@@ -197,7 +258,7 @@ class _Bench:
             connection.admin.purge(Queue(queue))
 
     def _messages(self, folder: Path) -> DataFrame:
-        options = {"url": self.url, "queue": "orders", "walPath": folder / "log", "maxMessagesPerTrigger": _TRIGGER}
+        options = {"queue": "orders", "walPath": folder / "log", "maxMessagesPerTrigger": _TRIGGER, **self.source}
         return self.spark.readStream.format("jms").options(**{name: str(each) for name, each in options.items()}).load()
 
     def _table(self, files: Path) -> None:
@@ -231,8 +292,9 @@ def _received(consumer: Any, count: int) -> Iterator[Message]:
 
 
 def _rate_of(writer: DataStreamWriter, folder: Path, until: int | None, expected: int | None = None) -> float:
-    """Rows a second from the first trigger with rows to the end of the last; ``until`` so many, or what is there.
+    """Rows a second to the end of the last batch; ``until`` so many rows, or what is there.
 
+    From when the source makes its log, just before it connects; without a log, from the first trigger with rows.
     Receivers work ahead of Spark: a rate from a later moment on would count what they had before it.
     """
     writer = writer.option("checkpointLocation", str(folder / "checkpoint"))
@@ -250,6 +312,8 @@ def _rate_of(writer: DataStreamWriter, folder: Path, until: int | None, expected
         raise RuntimeError(f"the stream ended with {_rows(query)} rows instead of {until or expected}")
     batches = [each for each in query.recentProgress if each.numInputRows]
     began, last = (datetime.fromisoformat(batches[at].timestamp).timestamp() for at in (0, -1))
+    journal = folder / "log" / "log.json"
+    began = journal.stat().st_mtime if journal.exists() else began
     return float(_rows(query) / (last + batches[-1].batchDuration / 1000 - began))
 
 
@@ -264,22 +328,30 @@ def _ratio(name: str, ours: Sequence[float], other: Sequence[float], bar: float,
 
 def main(
     quick: Annotated[bool, typer.Option(help="a tenth of the messages")] = False,
-    write: Annotated[bool, typer.Option(help="write the figures to docs/performance-spark.md")] = False,
+    only: Annotated[list[str] | None, typer.Option(help="a section; repeatable")] = None,
+    write: Annotated[bool, typer.Option(help="write the sections to docs/performance-spark.md")] = False,
 ) -> None:
     """Measure in turn, print, and with --write update the page."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
+    page = _PAGE.read_text(encoding="utf-8") if _PAGE.exists() else _TEXT
+    page = report.replaced(page, _TEXT)
     try:
         with tempfile.TemporaryDirectory(prefix="jmsbridge-bench-") as folder:
-            figures = list(_Bench(spark, Path(folder), 30_000 if quick else 300_000).figures())
+            sections = _Bench(spark, Path(folder), 20_000 if quick else 200_000).sections()
+            for name in only or sections:
+                text, measure = sections[name]
+                figures = list(measure())
+                report.show(figures)
+                command = f"make bench-spark ARGS='--only {name} --write'"
+                page = report.replaced(page, report.page(text, figures, command))
+                if write:
+                    _PAGE.write_text(page, encoding="utf-8")
+                    print(f"written to {_PAGE}")
     finally:
         spark.stop()
-    report.show(figures)
-    if write:
-        _PAGE.write_text(report.page(_TEXT, figures, "make bench-spark ARGS=--write"), encoding="utf-8")
-        print(f"written to {_PAGE}")
 
 
 if __name__ == "__main__":

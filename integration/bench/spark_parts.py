@@ -1,5 +1,8 @@
 """Parts of the Spark source alone: the receiver without a client, the log, and rows on their way into Spark."""
 
+import contextlib
+import resource
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from itertools import cycle
@@ -16,7 +19,7 @@ from jmsbridge.spark.receiving import Confirmation, Drain, Receiver
 from jmsbridge.spark.schema import batch_of, ddl, types
 from jmsbridge.spark.slices import Slice, rows_of
 
-__all__ = ["Rows", "free_receiver", "log_seconds"]
+__all__ = ["Peak", "Rows", "free_receiver", "log_seconds"]
 
 _PATIENCE = 300.0
 
@@ -77,6 +80,32 @@ def log_seconds(messages: Sequence[Message], folder: Path) -> float:
     seconds = time.perf_counter() - started
     journal.close()
     return seconds / turns
+
+
+class Peak:
+    """The largest resident memory in MiB, within the block, of any process whose command line has this text."""
+
+    def __init__(self, text: str) -> None:
+        self.size = 0.0
+        self._text = text.encode()
+        self._ended = threading.Event()
+        self._watching = threading.Thread(target=self._watch)
+
+    def __enter__(self) -> "Peak":
+        self._watching.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._watching.join()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(0.1):
+            for process in Path("/proc").glob("[0-9]*"):
+                with contextlib.suppress(OSError):
+                    if self._text in (process / "cmdline").read_bytes():
+                        pages = int((process / "statm").read_text(encoding="ascii").split()[1])
+                        self.size = max(self.size, pages * resource.getpagesize() / (1 << 20))
 
 
 class Rows(DataSource):

@@ -94,6 +94,7 @@ def test_two_actions_on_a_batch_see_the_same_rows(spark: Any, job: Job) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings("ignore::jmsbridge.errors.EmulationWarning")  # of the test's own transactions
 @pytest.mark.parametrize("scheme", rows())
 def test_killed_and_started_again_on_each_broker(
     spark: Any, tmp_path: Path, request: pytest.FixtureRequest, scheme: Scheme
