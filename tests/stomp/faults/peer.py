@@ -26,8 +26,8 @@ class Line:
         self._socket = connected
 
     def write(self, command: str, headers: dict[str, str], body: bytes = b"") -> None:
-        """Send a frame."""
-        self.raw(encode(command, headers.items(), body))
+        """Send a frame, with the end of a line behind it, as ActiveMQ Classic and Artemis do."""
+        self.raw(encode(command, headers.items(), body) + b"\n")
 
     def raw(self, data: bytes) -> None:
         """Send bytes, each as a segment of its own if the peer splits; a client that has gone is no error."""
