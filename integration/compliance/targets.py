@@ -64,7 +64,6 @@ _COMMIT = Miss("the broker counts the delay of a message in a transaction from t
 _EXPIRES = Miss("the broker moves what expires to its own queue, not to the consumer's")
 _AHEAD = Miss("over STOMP, a prefetch is bytes on Artemis, and not kept where settlements come late")
 _KIND = Miss("over STOMP, the broker does not say whether a subscription is shared", pytest.fail.Exception)
-_RETURNED = Miss("over STOMP, the broker delivers what a consumer returned before what that one did not get")
 _ON_TEXTS = Miss(
     "over STOMP, properties are texts: the broker cannot calculate with one or compare two, nor see some headers",
     InvalidSelectorException,
@@ -134,7 +133,6 @@ TARGETS = (
             "test_timing_delay_on_topic_goes_to_present_subscribers": _LATE,
             "test_tx_delay_counts_from_send": _COMMIT,
             "test_recv_prefetch_bounds_what_a_consumer_holds": _AHEAD,
-            "test_browse_closed_selector_consumer_hides_nothing": _RETURNED,
             "test_sel_identifiers_of_any_script[activemq-stomp-queue]": _ASCII,
             **_selecting_texts("activemq-stomp"),
         },
