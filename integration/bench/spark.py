@@ -85,6 +85,7 @@ class _Bench:
         self.count = count
         self.url = f"embedded:{folder / 'broker.db'}"
         self.source = {"url": self.url}
+        self._windows = 0
 
     def sections(self) -> dict[str, tuple[str, Callable[[], Iterator[Figure]]]]:
         """The heading and text of each section, and its figures."""
@@ -123,9 +124,10 @@ class _Bench:
 
     def _rabbitmq(self) -> Iterator[Figure]:
         with start_broker("rabbitmq", options=("measuring",)) as broker:
-            other = _Bench(self.spark, self.folder, self.count // 2)
+            other = _Bench(self.spark, self.folder / "rabbitmq", self.count // 2)
+            other.folder.mkdir()
             other.url = broker.url()
-            secret = self.folder / "secret"
+            secret = other.folder / "secret"
             secret.write_text(broker.password, encoding="utf-8")
             other.source = {"url": broker.url(user=None), "user": broker.user, "passwordFile": str(secret)}
             loop, source = in_turn(partial(other._filled, other._loop), partial(other._filled, other._noop))
@@ -276,9 +278,10 @@ class _Bench:
         return self.spark.readStream.format("rate-micro-batch").option("rowsPerBatch", _TRIGGER).load()
 
     def _new(self) -> Path:
-        """A new folder, in place of the one before."""
-        folder = self.folder / "window"
-        shutil.rmtree(folder, ignore_errors=True)
+        """A new folder; the one before is deleted, in which a task of a stopped stream may still write."""
+        shutil.rmtree(self.folder / f"window-{self._windows}", ignore_errors=True)
+        self._windows += 1
+        folder = self.folder / f"window-{self._windows}"
         folder.mkdir()
         return folder
 
