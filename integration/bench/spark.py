@@ -41,6 +41,10 @@ _PATIENCE = 300
 _BODY = "x" * 200
 _PAGE = Path(__file__).resolve().parents[2] / "docs" / "performance-spark.md"
 _STREAM = """## A stream and a receive loop
+
+Where the time of a stream goes, looked at on 2026-11-25: the receiver takes 16 µs of CPU for a message, the loop 14. It
+stands still while a segment is written and committed; Spark's part of a batch, 0.4 to 0.9 s for 50,000 rows, runs on
+the same two cores; and the last batch, 0.6 s of 7, has nothing to receive beside it.
 """
 _FILES = """## A queue into Parquet files
 
