@@ -32,6 +32,7 @@ from integration.bench.brokers import DEFAULT
 from integration.bench.spark_distributed import by_tasks
 from integration.bench.spark_parts import Peak, Rows, free_receiver, log_seconds
 from integration.lab.starting import start as start_broker
+from integration.lab.table import MEASURING, kind
 from jmsbridge import DUPS_OK_ACKNOWLEDGE, Message, Queue
 
 __all__ = ["main"]
@@ -51,9 +52,9 @@ _FILES = """## A queue into Parquet files
 
 The plain consumer writes three columns, 10,000 messages to a file, and commits; the stream writes all 19 columns.
 """
-_SERVER = f"""## A stream of a broker in its own process
+_BROKER = f"""## A stream of a real broker
 
-By `{DEFAULT}://`, half as many messages.
+{kind(DEFAULT).title} over `{DEFAULT}://`, half as many messages.
 """
 _PARTS = """## Parts of the source
 
@@ -77,7 +78,7 @@ five windows after one that warms up. The rates of streams are all rows, from wh
 it connects to the broker, to the end of the last batch; the start of its process is not in them.
 
 `make bench-spark ARGS=--write` measures all; `ARGS='--only sink --write'` measures one section: `stream`, `files`,
-`server`, `parts`, `sink`, `executors`, `memory`.
+`broker`, `parts`, `sink`, `executors`, `memory`.
 """
 
 
@@ -97,7 +98,7 @@ class _Bench:
         return {
             "stream": (_STREAM, self._stream),
             "files": (_FILES, self._files),
-            "server": (_SERVER, self._server),
+            "broker": (_BROKER, self._broker),
             "parts": (_PARTS, self._parts),
             "sink": (_SINK, self._sinks),
             "executors": (_EXECUTORS, lambda: by_tasks(self.spark, self._new, _rate_of)),
@@ -127,9 +128,9 @@ class _Bench:
         yield figure_of("stream into Parquet", "messages/s", archived)
         yield figure_of("ceiling: Spark's stream of Parquet files, no-op sink", "messages/s", parquet)
 
-    def _server(self) -> Iterator[Figure]:
-        with start_broker(DEFAULT, options=("measuring",)) as broker:
-            other = _Bench(self.spark, self.folder / "server", self.count // 2)
+    def _broker(self) -> Iterator[Figure]:
+        with start_broker(DEFAULT, options=(MEASURING,)) as broker:
+            other = _Bench(self.spark, self.folder / "other", self.count // 2)
             other.folder.mkdir()
             other.url = broker.url()
             secret = other.folder / "secret"
