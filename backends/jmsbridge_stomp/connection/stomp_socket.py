@@ -22,6 +22,8 @@ __all__ = ["PORT", "TLS_PORT", "Answered", "StompSocket"]
 PORT, TLS_PORT = 61613, 61612
 """The usual ports of STOMP."""
 
+_TOGETHER = 64  # frames that may wait for others
+_SOON = 0.002  # seconds for which they wait at most
 _HIGH = 1 << 18  # with so many bytes waiting, the socket is full
 
 _ENDS = 2.0  # seconds after an ERROR in which the end of the socket is its consequence
@@ -59,6 +61,7 @@ class StompSocket:
         self._refusal: Refusal | None = None
         self._refused = 0.0  # when it came
         self._closed: Callable[[], None] | None = None
+        self._is_due = False
         self._asked: float | None = None
         self._heard = self._wrote = time.monotonic()
         self._beats = False
@@ -139,9 +142,14 @@ class StompSocket:
             receipt = self._expected(answered)
             self._write(b"SEND\nreceipt:%b\n%b%b" % (receipt.encode(), more, rest))
 
-    def acknowledge(self, ack: bytes, answered: Answered | None) -> None:
-        """Write ACK; ``ack`` is a header line."""
-        if answered is None:
+    def acknowledge(self, ack: bytes, answered: Answered | None, *, soon: bool = False) -> None:
+        """Write ACK; ``ack`` is a header line. ``soon``: together with others, within a few milliseconds.
+
+        Artemis reads several in one write three times as fast as each in its own.
+        """
+        if answered is None and soon:
+            self._write_soon(b"ACK\n%b\n\0" % ack)
+        elif answered is None:
             self._write(b"ACK\n%b\n\0" % ack)
         else:
             self._write(b"ACK\nreceipt:%b\n%b\n\0" % (self._expected(answered).encode(), ack))
@@ -158,10 +166,26 @@ class StompSocket:
             self._asked = time.monotonic()
 
     def _write(self, data: bytes) -> None:
+        self._append(data)
+        self._sockets.dirty.add(self)
+
+    def _write_soon(self, data: bytes) -> None:
+        self._append(data)
+        if len(self._unflushed) >= _TOGETHER:
+            self._sockets.dirty.add(self)
+        elif not self._is_due:
+            self._is_due = True
+            self._life.thread.call_later(_SOON, self._write_due)
+
+    def _write_due(self) -> None:
+        self._is_due = False
+        if self.is_open:
+            self._sockets.guard(self.flush)
+
+    def _append(self, data: bytes) -> None:
         self._unflushed.append(data)
         self._size += len(data)
         self._produced += len(data)
-        self._sockets.dirty.add(self)
 
     @property
     def has_room(self) -> bool:

@@ -1,5 +1,6 @@
 """Headers that encoding and decoding share. Pure."""
 
+from functools import lru_cache
 from typing import Final
 
 __all__ = ["FAULT", "RESERVED", "SIDE", "TYPES", "is_plain_name"]
@@ -26,6 +27,16 @@ RESERVED: Final = frozenset(
 _PREFIXES: Final = ("JMS", "_AMQ", "__AMQ", "__HDR_", "AMQ_", "jb_", "activemq.", "dlq")
 
 
+_SHORT: Final = 64  # characters of a name that is remembered
+
+
 def is_plain_name(name: str) -> bool:
     """Whether a header of this name is a property of the message, for every program."""
+    return _decide_once(name) if len(name) <= _SHORT else _decide(name)
+
+
+def _decide(name: str) -> bool:
     return name not in RESERVED and not name.startswith(_PREFIXES) and name.replace("$", "_").isidentifier()
+
+
+_decide_once: Final = lru_cache(1024)(_decide)

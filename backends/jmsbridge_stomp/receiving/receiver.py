@@ -19,6 +19,7 @@ __all__ = ["Delivery", "Receiver", "name_of", "selector_of"]
 _BYTES: Final = 2048  # of Artemis's window for each message
 _LARGE: Final = 1 << 26  # bytes of its window if settlements come late
 _MANY: Final = 32_766  # messages of Classic's prefetch if settlements come late
+_WIDE: Final = 64  # a window in which an acknowledgement may wait for others
 _numbers = itertools.count(1)
 
 
@@ -96,7 +97,7 @@ class Receiver:
         """Acknowledge a message; false if it is settled already."""
         if self.deliveries.pop(delivery, self) is self or delivery in self.returned:
             return False
-        self.socket.acknowledge(delivery.ack, answered)
+        self.socket.acknowledge(delivery.ack, answered, soon=self._most >= _WIDE)
         return True
 
     def join(self, deliveries: Iterable[Delivery]) -> list[Delivery]:
