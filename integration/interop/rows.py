@@ -215,7 +215,7 @@ ROWS = (
         _OPENWIRE,
         "tcp",
         "stomp",
-        {**_GROUPS, **_DELAYS},
+        {},
         stomp.CLASSIC,
         refusals=stomp.NO_DELAY,
     ),

@@ -106,10 +106,10 @@ class StompSocket:
 
     def _login(self, client_id: str | None) -> Iterable[tuple[str, str]]:
         endpoint, options = self._life.endpoint, self._options
-        wanted = options.heartbeat * 500
+        ours, brokers = options.heartbeat * 500, options.heartbeat * 333  # Classic may leave one of its own out
         yield "accept-version", "1.2"
         yield "host", options.virtual_host or endpoint.host or "localhost"
-        yield "heart-beat", f"{wanted},{wanted}"
+        yield "heart-beat", f"{ours},{brokers}"
         if endpoint.user is not None:
             yield "login", endpoint.user
             yield "passcode", endpoint.password or ""

@@ -27,7 +27,8 @@ from jmsbridge_stomp.sending.transaction import Transaction
 
 __all__ = ["Sink", "Subscription"]
 
-_FRESH = 0.05  # seconds after SUBSCRIBE, or a message, in which the next one may still come
+_MOMENT = 0.05  # seconds after SUBSCRIBE, or a message, in which the next one may still come, at least
+_ANSWERS = 5  # so many times as long as the broker took to answer SUBSCRIBE, if that is more
 
 
 class Sink(Protocol):
@@ -77,6 +78,7 @@ class Subscription:
         self._has_shown_all = False  # a browser
         self._came = 0
         self._is_prepared = False
+        self._moment = _MOMENT
         self._fresh_until = 0.0
         self._draining: list[Ticket] = []
         self._when_attached: list[Done] = []
@@ -179,8 +181,10 @@ class Subscription:
 
     def _subscribe(self, socket: StompSocket) -> None:
         receiver = self._receiver = Receiver(socket, self._facts, self.interest, self._gate.credit)
+        asked = time.monotonic()
 
         def answered(error: Refusal | BackendError | None) -> None:
+            self._moment = max(_MOMENT, _ANSWERS * (time.monotonic() - asked))
             if error is not None:
                 self._receiver = None
                 what = f"consuming {self.interest.address}"
@@ -192,7 +196,7 @@ class Subscription:
 
     def _attached(self, error: BackendError | None) -> None:
         self._attaching = False
-        self._fresh_until = time.monotonic() + _FRESH
+        self._fresh_until = time.monotonic() + self._moment
         waiting, self._when_attached = self._when_attached, []
         for done in waiting:
             done(None, error)
@@ -287,7 +291,7 @@ class Subscription:
             return
         inbound = self._decoder.decode(frame)
         self._came += 1
-        self._fresh_until = time.monotonic() + _FRESH
+        self._fresh_until = time.monotonic() + self._moment
         delivery = receiver.delivered(frame, inbound.envelope, inbound.redelivered)
         if self.interest.no_local and inbound.sender == self._facts.sender:
             receiver.accept(delivery, None)

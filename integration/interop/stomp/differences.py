@@ -193,7 +193,7 @@ OPENWIRE_LOSSES = tuple(Loss("from Java", name, "openwire: streams") for name in
 CLASSIC = (
     *_to_java(
         "openwire",
-        ("properties", adds("jb_", "content-length", "amq-msg-type")),
+        ("properties", adds("jb_", "content-length", "amq-msg-type", "scheduledJobId")),
         ("message id", new_id),
         ("JMSDeliveryTime", no_time),
         ("characters beyond U+FFFF", pairs_are_replaced),
