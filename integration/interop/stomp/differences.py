@@ -77,6 +77,11 @@ def _time_at_broker(sample: Sample, expected: Description, seen: Description) ->
         expected["timestamp"] = seen["timestamp"]
 
 
+def _time_of_delayed(sample: Sample, expected: Description, seen: Description) -> None:
+    if sample.delivery_delay:
+        _time_at_broker(sample, expected, seen)
+
+
 def _no_sequence(sample: Sample, expected: Description, seen: Description) -> None:
     if "JMSXGroupSeq" in expected["properties"]:
         expected["properties"]["JMSXGroupSeq"] = ["Integer", "0"]
@@ -199,6 +204,7 @@ CLASSIC = (
         ("characters beyond U+FFFF", pairs_are_replaced),
         ("temporary destinations", _temporary_is_ordinary),
     ),
+    Difference("to Java", "openwire: JMSTimestamp", _time_of_delayed, always=False),
     Difference("to Java", "openwire: temporary destinations", _answer_by_name, always=False),
     *_from_java(
         "openwire",
