@@ -27,7 +27,8 @@ from jmsbridge_stomp.sending.transaction import Transaction
 
 __all__ = ["Sink", "Subscription"]
 
-_MOMENT = 0.05  # seconds after SUBSCRIBE, or a message, in which the next one may still come, at least
+_FIRST = 0.2  # seconds after SUBSCRIBE in which the first message may still come, at least
+_NEXT = 0.05  # seconds after a message in which the next one may still come, at least
 _ANSWERS = 5  # so many times as long as the broker took to answer SUBSCRIBE, if that is more
 
 
@@ -78,7 +79,7 @@ class Subscription:
         self._has_shown_all = False  # a browser
         self._came = 0
         self._is_prepared = False
-        self._moment = _MOMENT
+        self._answer_time = 0.0
         self._fresh_until = 0.0
         self._draining: list[Ticket] = []
         self._when_attached: list[Done] = []
@@ -184,7 +185,7 @@ class Subscription:
         asked = time.monotonic()
 
         def answered(error: Refusal | BackendError | None) -> None:
-            self._moment = max(_MOMENT, _ANSWERS * (time.monotonic() - asked))
+            self._answer_time = time.monotonic() - asked
             if error is not None:
                 self._receiver = None
                 what = f"consuming {self.interest.address}"
@@ -196,11 +197,14 @@ class Subscription:
 
     def _attached(self, error: BackendError | None) -> None:
         self._attaching = False
-        self._fresh_until = time.monotonic() + self._moment
+        self._stay_fresh(_FIRST)
         waiting, self._when_attached = self._when_attached, []
         for done in waiting:
             done(None, error)
         self._still()
+
+    def _stay_fresh(self, seconds: float) -> None:
+        self._fresh_until = time.monotonic() + max(seconds, _ANSWERS * self._answer_time)
 
     def _still(self) -> None:
         tasks, self._when_still = self._when_still, []
@@ -291,7 +295,7 @@ class Subscription:
             return
         inbound = self._decoder.decode(frame)
         self._came += 1
-        self._fresh_until = time.monotonic() + self._moment
+        self._stay_fresh(_NEXT)
         delivery = receiver.delivered(frame, inbound.envelope, inbound.redelivered)
         if self.interest.no_local and inbound.sender == self._facts.sender:
             receiver.accept(delivery, None)
