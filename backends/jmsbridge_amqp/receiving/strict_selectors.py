@@ -25,7 +25,7 @@ Where the evaluator fails on a topic, Classic refuses the message to its sender.
 doubles, and Classic has no names with letters beyond ASCII.
 """
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -49,6 +49,7 @@ from jmsbridge.selectors.tree import (
     identifiers,
     walk,
 )
+from jmsbridge.selectors.written import MIRRORED, Written, joined
 from jmsbridge.spi import Long
 
 __all__ = ["strict"]
@@ -56,19 +57,6 @@ __all__ = ["strict"]
 _INT: Final = 1 << 31  # a literal below this is an int, whatever its suffix
 _BEYOND_INT: Final = 1 << 32
 _ZERO, _YES, _NO = Literal(0), Literal(True), Literal(False)
-_MIRRORED: Final = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-
-
-class _Written(NamedTuple):
-    """Two conditions: one is true where the original is true, the other where it is false."""
-
-    true: Node
-    false: Node
-
-    @property
-    def opposite(self) -> "_Written":
-        """The two exchanged: the translation of its NOT."""
-        return _Written(self.false, self.true)
 
 
 def strict(selector: str) -> str:
@@ -122,29 +110,26 @@ def _as_long(operand: Node) -> Node:
 # -- conditions
 
 
-def _write(node: Node, below: tuple[_Written, ...]) -> _Written:
-    if isinstance(node, Not):
-        return below[0].opposite
-    if isinstance(node, And | Or):
-        other = Or if isinstance(node, And) else And
-        return _Written(node.rebuilt(tuple(each.true for each in below)), other(tuple(each.false for each in below)))
+def _write(node: Node, below: tuple[Written, ...]) -> Written:
+    if isinstance(node, And | Or | Not):
+        return joined(node, below)
     if isinstance(node, IsNull):
-        return _Written(node, msgspec.structs.replace(node, negated=not node.negated))
+        return Written(node, msgspec.structs.replace(node, negated=not node.negated))
     if isinstance(node, Literal) and isinstance(node.value, bool):
-        return _Written(node, Literal(not node.value))
+        return Written(node, Literal(not node.value))
     if isinstance(node, Identifier):
-        return _Written(_equal(node, _YES), _equal(node, _NO))
+        return Written(_equal(node, _YES), _equal(node, _NO))
     if isinstance(node, Comparison):
         return _compare_with_constant(node, below) or _compare(node)
     if isinstance(node, Between):
         return _compare_with_bounds(node)
     if isinstance(node, In | Like):
         true = And((_is_text(node.identifier), node)) if node.negated or isinstance(node, In) else node
-        return _Written(true, _not(node.identifier, true))
-    return _Written(node, Not(node))  # an operand: _compare translates the whole comparison
+        return Written(true, _not(node.identifier, true))
+    return Written(node, Not(node))  # an operand: _compare translates the whole comparison
 
 
-def _compare_with_constant(node: Comparison, below: tuple[_Written, ...]) -> _Written | None:
+def _compare_with_constant(node: Comparison, below: tuple[Written, ...]) -> Written | None:
     """The translation, if a condition is compared with TRUE or FALSE; else None."""
     for one, written, other in ((node.left, below[0], node.right), (node.right, below[1], node.left)):
         if isinstance(other, Literal) and isinstance(other.value, bool) and not isinstance(one, Identifier):
@@ -152,22 +137,22 @@ def _compare_with_constant(node: Comparison, below: tuple[_Written, ...]) -> _Wr
     return None
 
 
-def _compare_with_bounds(node: Between) -> _Written:
+def _compare_with_bounds(node: Between) -> Written:
     if _is_simple(node):
-        return _Written(node, _not(node.value, node))
+        return Written(node, _not(node.value, node))
     every, some, signs = (Or, And, ("<", ">")) if node.negated else (And, Or, (">=", "<="))
     bounds = (node.low, node.high)
     tests = [_compare(Comparison(sign, node.value, bound)) for sign, bound in zip(signs, bounds, strict=True)]
-    return _Written(every(tuple(test.true for test in tests)), some(tuple(test.false for test in tests)))
+    return Written(every(tuple(test.true for test in tests)), some(tuple(test.false for test in tests)))
 
 
-def _compare(node: Comparison) -> _Written:
+def _compare(node: Comparison) -> Written:
     if isinstance(node.right, Identifier):
         if isinstance(node.left, Identifier):
             return _compare_names(node.operator, node.left, node.right)
-        node = Comparison(_MIRRORED[node.operator], node.right, node.left)
+        node = Comparison(MIRRORED[node.operator], node.right, node.left)
     true = _apart(node) if node.operator == "<>" else node
-    return _with_numbers(node, _Written(true, _not(node.left, true)))
+    return _with_numbers(node, Written(true, _not(node.left, true)))
 
 
 def _not(name: Node, true: Node) -> Node:
@@ -175,14 +160,14 @@ def _not(name: Node, true: Node) -> Node:
     return And((IsNull(name, negated=True), Not(true))) if isinstance(name, Identifier) else Not(true)
 
 
-def _with_numbers(node: Comparison, written: _Written) -> _Written:
+def _with_numbers(node: Comparison, written: Written) -> Written:
     """The translation, with the additional condition that the names in its arithmetic are numbers."""
     calculated = [child for child in node.children if isinstance(child, Arithmetic)]
     names = sorted(frozenset().union(*map(identifiers, calculated)))
     if not names:
         return written
     numbers = [_is_number(Identifier(name)) for name in names]
-    return _Written(And((*numbers, written.true)), And((*numbers, written.false)))
+    return Written(And((*numbers, written.true)), And((*numbers, written.false)))
 
 
 def _apart(node: Comparison) -> Node:
@@ -195,7 +180,7 @@ def _apart(node: Comparison) -> Node:
     return Or((Comparison("<", name, other), Comparison(">", name, other)))
 
 
-def _compare_names(operator: str, left: Identifier, right: Identifier) -> _Written:
+def _compare_names(operator: str, left: Identifier, right: Identifier) -> Written:
     number = Arithmetic(("+",), (right, _ZERO))  # an int, a long, or a double
     signs = ("<", ">") if operator == "<>" else (operator,)
     kinds: list[Node] = [And((_is_number(right), Comparison(sign, left, number))) for sign in signs]
@@ -204,7 +189,7 @@ def _compare_names(operator: str, left: Identifier, right: Identifier) -> _Writt
         flags = ((_YES, _YES), (_NO, _NO)) if operator == "=" else ((_YES, _NO), (_NO, _YES))
         kinds += [And((_equal(left, one), _equal(right, other))) for one, other in flags]
     true = Or(tuple(kinds)) if len(kinds) > 1 else kinds[0]
-    return _Written(true, And((IsNull(left, negated=True), IsNull(right, negated=True), Not(true))))
+    return Written(true, And((IsNull(left, negated=True), IsNull(right, negated=True), Not(true))))
 
 
 def _equal(left: Node, right: Node) -> Node:

@@ -11,7 +11,7 @@ takes the place of NOT. What cannot be written, such as arithmetic with properti
 
 import json
 import re
-from typing import Final, NamedTuple
+from typing import Final
 
 from jmsbridge.selectors import compile_selector
 from jmsbridge.selectors.rewriting import render
@@ -30,6 +30,7 @@ from jmsbridge.selectors.tree import (
     fold,
     identifiers,
 )
+from jmsbridge.selectors.written import MIRRORED, Written, joined
 from jmsbridge.spi import SelectorRefused
 from jmsbridge_stomp.messages.conventions import SIDE, TYPES, is_plain_name
 from jmsbridge_stomp.messages.dialects import Dialect
@@ -47,26 +48,13 @@ _TEXTS: Final = {
 _MODES: Final = {"PERSISTENT": "DURABLE", "NON_PERSISTENT": "NON_DURABLE"}
 _MESSAGE_ID: Final = "JMSMessageID"
 _TIMESTAMP: Final = "JMSTimestamp"
-_MIRRORED: Final = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _OPPOSITE: Final = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _SIMPLE: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 _EXACT: Final = 1 << 53
 _YES, _NO = Literal(True), Literal(False)
 
 
-class _Written(NamedTuple):
-    """Two conditions: one is true where the original is true, the other where it is false."""
-
-    true: Node
-    false: Node
-
-    @property
-    def opposite(self) -> "_Written":
-        """The two exchanged: the translation of its NOT."""
-        return _Written(self.false, self.true)
-
-
-_UNKNOWN: Final = _Written(_NO, _NO)
+_UNKNOWN: Final = Written(_NO, _NO)
 
 
 def rewritten(selector: str, dialect: Dialect) -> str:
@@ -89,16 +77,11 @@ class _Rewriter:
         text = render(fold(compile_selector(selector).tree, self._write).true)
         return f"{_PREFIX}{text}" if self._routes else text
 
-    def _write(self, node: Node, below: tuple[_Written, ...]) -> _Written:
-        if isinstance(node, Not):
-            return below[0].opposite
-        if isinstance(node, And | Or):
-            other = Or if isinstance(node, And) else And
-            return _Written(
-                node.rebuilt(tuple(each.true for each in below)), other(tuple(each.false for each in below))
-            )
+    def _write(self, node: Node, below: tuple[Written, ...]) -> Written:
+        if isinstance(node, And | Or | Not):
+            return joined(node, below)
         if isinstance(node, Literal):
-            return _Written(node, Literal(not node.value)) if isinstance(node.value, bool) else _UNKNOWN
+            return Written(node, Literal(not node.value)) if isinstance(node.value, bool) else _UNKNOWN
         if isinstance(node, Identifier):
             return self._compare(node, "=", True)
         if isinstance(node, IsNull):
@@ -113,22 +96,22 @@ class _Rewriter:
             return self._comparison(node) if isinstance(node, Comparison) else _UNKNOWN  # arithmetic: refused above it
         return made.opposite if node.negated else made
 
-    def _comparison(self, node: Comparison) -> _Written:
+    def _comparison(self, node: Comparison) -> Written:
         left, right, operator = node.left, node.right, node.operator
         if not identifiers(node):
             return _constant(node)
         if isinstance(left, Literal):
-            left, right, operator = right, left, _MIRRORED[operator]
+            left, right, operator = right, left, MIRRORED[operator]
         if isinstance(left, Identifier) and isinstance(right, Literal):
             return self._compare(left, operator, right.value)
         raise self._refused(node)
 
-    def _between(self, node: Between) -> _Written:
+    def _between(self, node: Between) -> Written:
         value, low, high = node.children
         if not (isinstance(value, Identifier) and isinstance(low, Literal) and isinstance(high, Literal)):
             raise self._refused(node)
         first, second = self._compare(value, ">=", low.value), self._compare(value, "<=", high.value)
-        return _Written(And((first.true, second.true)), Or((first.false, second.false)))
+        return Written(And((first.true, second.true)), Or((first.false, second.false)))
 
     def _refused(self, node: Node) -> SelectorRefused:
         return SelectorRefused(
@@ -136,7 +119,7 @@ class _Rewriter:
             "compare each property with a literal, or use amqp://"
         )
 
-    def _compare(self, name: Identifier, operator: str, value: bool | float | str) -> _Written:
+    def _compare(self, name: Identifier, operator: str, value: bool | float | str) -> Written:
         if isinstance(value, bool | str) and operator not in ("=", "<>"):
             return _UNKNOWN
         if isinstance(value, bool):
@@ -145,9 +128,9 @@ class _Rewriter:
         if isinstance(value, str):
             made = self._among(name.name, (value,))
             return made if operator == "=" else made.opposite
-        return _Written(self._number(name.name, operator, value), self._number(name.name, _OPPOSITE[operator], value))
+        return Written(self._number(name.name, operator, value), self._number(name.name, _OPPOSITE[operator], value))
 
-    def _boolean(self, name: str, value: bool) -> _Written:
+    def _boolean(self, name: str, value: bool) -> Written:
         if not is_plain_name(name):
             return _UNKNOWN if self._is_header(name) else self._hidden(name)
 
@@ -157,7 +140,7 @@ class _Rewriter:
             )
             return Or((ours, And((self._is_typed_by_java(name), Comparison("=", self._named(name), Literal(wanted))))))
 
-        return _Written(equal(value), equal(not value))
+        return Written(equal(value), equal(not value))
 
     def _number(self, name: str, operator: str, value: float) -> Node:
         if name in self._numbers:
@@ -172,7 +155,7 @@ class _Rewriter:
             ours = Or((And((is_long, _ordered(found, operator, value))), And((Not(is_long), ours))))
         return Or((ours, And((self._is_typed_by_java(name), _ordered(found, operator, value)))))
 
-    def _among(self, name: str, choices: tuple[str, ...]) -> _Written:
+    def _among(self, name: str, choices: tuple[str, ...]) -> Written:
         """Whether it is a text, and one of these."""
         if name == _MESSAGE_ID:
             return _ids(choices)
@@ -181,21 +164,21 @@ class _Rewriter:
         is_text, found = self._is_text(name), self._text_name(name)
         one = Comparison("=", found, Literal(choices[0])) if len(choices) == 1 else In(found, choices)
         other = Comparison("<>", found, Literal(choices[0])) if len(choices) == 1 else Not(In(found, choices))
-        return _Written(And((is_text, one)), And((is_text, other)))
+        return Written(And((is_text, one)), And((is_text, other)))
 
-    def _like(self, node: Like) -> _Written:
+    def _like(self, node: Like) -> Written:
         name = node.identifier.name
         if name in (_MESSAGE_ID, "JMSDeliveryMode"):
             raise self._refused(node)
         is_text, like = self._is_text(name), Like(self._text_name(name), node.pattern, node.escape)
-        return _Written(And((is_text, like)), And((is_text, Not(like))))
+        return Written(And((is_text, like)), And((is_text, Not(like))))
 
-    def _is_null(self, name: str) -> _Written:
+    def _is_null(self, name: str) -> Written:
         if name == _MESSAGE_ID:
             there = _ids_like("%")
-            return _Written(Or((IsNull(Identifier(SIDE)), Not(there))), there)
+            return Written(Or((IsNull(Identifier(SIDE)), Not(there))), there)
         found = Identifier(self._numbers[name]) if name in self._numbers else self._text_name(name)
-        return _Written(IsNull(found), IsNull(found, negated=True))
+        return Written(IsNull(found), IsNull(found, negated=True))
 
     def _is_typed_by_java(self, name: str) -> Node:
         return And((IsNull(self._named(name), negated=True), Not(Like(self._named(name), "%"))))
@@ -218,7 +201,7 @@ class _Rewriter:
     def _is_header(self, name: str) -> bool:
         return name in self._numbers or name in self._texts or name == _MESSAGE_ID
 
-    def _hidden(self, name: str) -> _Written:
+    def _hidden(self, name: str) -> Written:
         raise SelectorRefused(
             f"{self._broker} does not see the property {name!r} of messages of STOMP, which carry it in a header of "
             "jmsbridge"
@@ -232,10 +215,10 @@ class _Rewriter:
         return Identifier(f'"{name}"')
 
 
-def _constant(node: Node) -> _Written:
+def _constant(node: Node) -> Written:
     true = compile_selector(render(node)).matches(lambda name: None)
     false = compile_selector(render(Not(node))).matches(lambda name: None)
-    return _Written(Literal(true), Literal(false))
+    return Written(Literal(true), Literal(false))
 
 
 def _ordered(name: Identifier, operator: str, value: float) -> Node:
@@ -245,11 +228,11 @@ def _ordered(name: Identifier, operator: str, value: float) -> Node:
     return Comparison(operator, name, literal)
 
 
-def _ids(choices: tuple[str, ...]) -> _Written:
+def _ids(choices: tuple[str, ...]) -> Written:
     """The id is in our own header: Artemis does not know the ids of messages that came over STOMP."""
     there, one = _ids_like("%"), Or(tuple(_ids_like(_escaped(json.dumps(each)[1:-1]) + '"%') for each in choices))
     made = one if len(choices) > 1 else one.operands[0]
-    return _Written(made, And((there, Not(made))))
+    return Written(made, And((there, Not(made))))
 
 
 def _ids_like(pattern: str) -> Node:
