@@ -8,8 +8,9 @@ from jmsbridge.transport.artemis.operations import ADDRESS, SUCCEEDED, Reply, Re
 from jmsbridge.transport.deliveries.expiry import now_ms
 from jmsbridge.transport.network.link_life import Done
 from jmsbridge_stomp.connection.errors import Refusal, connect_error, refused
+from jmsbridge_stomp.connection.stomp_socket import Answered
 from jmsbridge_stomp.facts import LinkFacts
-from jmsbridge_stomp.protocol.frames import Frame, encode
+from jmsbridge_stomp.protocol.frames import Frame
 
 __all__ = ["Requests"]
 
@@ -52,11 +53,10 @@ class Requests:
         socket.ask("SUBSCRIBE", wanted.items(), self._answered)
         until = str(now_ms() + int(1000 * self._patience))
         for properties, text in self._requests:
-            self._send({**properties, "reply-to": queue, "expires": until}, text)
+            self._send({**properties, "reply-to": queue, "expires": until}, text, self._answered)
 
-    def _send(self, headers: dict[str, str], text: str) -> None:
-        data = encode("SEND", {"destination": ADDRESS, **headers}.items(), text.encode())
-        self._socket.send(data.partition(b"\n")[2], self._answered)
+    def _send(self, headers: dict[str, str], text: str, answered: Answered) -> None:
+        self._socket.ask("SEND", {"destination": ADDRESS, **headers}.items(), answered, text.encode())
 
     def _answered(self, error: Refusal | BackendError | None) -> None:
         if isinstance(error, Refusal):
@@ -78,9 +78,8 @@ class Requests:
         replies = self._replies
         self._socket.subscriptions.clear()
         self._socket.ask("UNSUBSCRIBE", [("id", _SUBSCRIPTION)], self._answered)
-        request = operation("broker", "destroyQueue", self._queue, True, True)
-        data = encode("SEND", {"destination": ADDRESS, **request.properties}.items(), request.text.encode())
-        self._socket.send(data.partition(b"\n")[2], lambda _: self._finish(replies, None))
+        properties, text = operation("broker", "destroyQueue", self._queue, True, True)
+        self._send(properties, text, lambda _: self._finish(replies, None))
 
     def _finish(self, replies: list[Reply] | None, error: BackendError | None) -> None:
         done, self._done = self._done, None

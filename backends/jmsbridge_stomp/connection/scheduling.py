@@ -13,7 +13,7 @@ from jmsbridge.spi import BackendError
 from jmsbridge.transport.network.io_thread import IoThread
 from jmsbridge_stomp.connection.errors import Refusal
 from jmsbridge_stomp.connection.stomp_socket import Answered, StompSocket
-from jmsbridge_stomp.protocol.frames import Frame, encode
+from jmsbridge_stomp.protocol.frames import Frame
 
 __all__ = ["ask_scheduler"]
 
@@ -44,8 +44,9 @@ class _Question:
             headers = [("id", name), ("destination", topic), ("ack", "auto")]
             self._socket.ask("SUBSCRIBE", headers, self._answered(name))
         for topic in _TOPICS.values():
-            frame = encode("SEND", [("destination", topic), ("persistent", "false")], self._body)
-            self._socket.send(frame.partition(b"\n")[2], self._answered(None))
+            self._socket.ask(
+                "SEND", [("destination", topic), ("persistent", "false")], self._answered(None), self._body
+            )
 
     def _arrived(self, frame: Frame) -> None:
         if frame.body == self._body:

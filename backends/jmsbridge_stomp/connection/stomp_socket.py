@@ -129,10 +129,10 @@ class StompSocket:
         """Write a frame without asking for a receipt."""
         self._write(encode(command, headers))
 
-    def ask(self, command: str, headers: Iterable[tuple[str, str]], answered: Answered) -> None:
+    def ask(self, command: str, headers: Iterable[tuple[str, str]], answered: Answered, body: bytes = b"") -> None:
         """Write a frame with a receipt."""
         receipt = self._expected(answered)
-        self._write(encode(command, [("receipt", receipt), *headers]))
+        self._write(encode(command, [("receipt", receipt), *headers], body))
 
     def send(self, rest: bytes, answered: Answered | None, more: bytes = b"") -> None:
         """Write SEND; ``rest`` is what the encoder made, ``more`` are more header lines."""
