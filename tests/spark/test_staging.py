@@ -142,19 +142,9 @@ def test_a_task_that_received_nothing_gets_nothing_when_it_is_repeated(options: 
     assert left(options.url) == 5
 
 
-def test_an_empty_text_identifies_nothing(options: ReadOptions, journal: Log) -> None:
-    with jmsbridge.connect(options.url) as connection:
-        connection.admin.purge(QUEUE)
-        session = connection.create_session()
-        producer = session.create_producer(QUEUE)
-        for reference in (None, "", "x", "", "x"):
-            message = session.create_text_message(repr(reference))
-            if reference is not None:
-                message.set_string_property("reference", reference)
-            producer.send(message)
-    chosen = msgspec.structs.replace(options, id_property="reference")
-    assert bodies(claim(journal), chosen) == ["None", "''", "'x'", "''"]
-    staging._connections.forget(chosen)
+def test_an_empty_text_identifies_nothing(by_reference: ReadOptions, journal: Log) -> None:
+    assert bodies(claim(journal), by_reference) == ["None", "''", "'x'", "''"]
+    staging._connections.forget(by_reference)
 
 
 def test_of_two_attempts_at_a_time_one_publishes(
