@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from types import FrameType
 from typing import Any, ClassVar
 
 import msgspec
@@ -200,11 +201,13 @@ def _wait(query: StreamingQuery, verb: str) -> None:
         progress.add(query)
         note(f"{'' if whole else 'at least '}{progress.rows} {verb}{progress.guarantee}")
 
-    with reporting(report), counting(verb) as show, _stopping():
+    with reporting(report), counting(verb) as show, _asked_to_stop() as asked:
         try:
             while not query.awaitTermination(_POLL):
                 progress.add(query)
                 show(progress.rows)
+                if asked.is_set():
+                    raise KeyboardInterrupt
         finally:
             query.stop()
 
@@ -227,16 +230,28 @@ class _Progress:
 
 
 @contextmanager
-def _stopping() -> Iterator[None]:
-    """SIGTERM as Ctrl-C, while a job runs."""
+def _asked_to_stop() -> Iterator[threading.Event]:
+    """Set by Ctrl-C and SIGTERM, while a query runs; what comes after the first raises KeyboardInterrupt at once.
+
+    An exception, or Spark's own handler of Ctrl-C, which cancels the jobs, would come in the middle of a call to Java
+    and leave its connection in disorder.
+    """
+    asked = threading.Event()
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield asked
         return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if asked.is_set():
+            signal.default_int_handler(number, frame)
+        asked.set()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield
+        yield asked
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager
