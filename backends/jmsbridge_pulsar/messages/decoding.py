@@ -1,0 +1,171 @@
+"""Decodes what a message of Pulsar consists of, from every kind of sender. Pure; never raises.
+
+A Java program that sends on what it received writes its headers twice, and this side sees the older ones: JMSType,
+JMSReplyTo, JMSCorrelationID, JMSPriority and the id may be those of the first message. Such a message is known by its
+property JMSXDeliveryCount.
+"""
+
+import json
+from base64 import b64decode
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from jmsbridge.spi import Address, Envelope
+from jmsbridge.transport.typed_values import decode_properties
+from jmsbridge_pulsar.messages import bodies
+from jmsbridge_pulsar.messages.conventions import (
+    CORRELATION,
+    DELIVERIES,
+    DELIVERY_TIME,
+    EXPIRATION,
+    FAULT,
+    GROUP,
+    ID,
+    JMS_TYPE,
+    KIND,
+    LONGEST_CACHED,
+    MODE,
+    PRIORITY,
+    REPLY_KIND,
+    REPLY_TO,
+    SIDE,
+    Side,
+    type_name,
+    type_name_once,
+)
+from jmsbridge_pulsar.messages.names import Names
+from jmsbridge_pulsar.messages.typed_texts import READ
+
+__all__ = ["decode", "id_of"]
+
+_MOST_TIME: Final = (1 << 63) - 1
+_PRIORITIES: Final = {str(number): number for number in range(10)}
+_NO_SIDE: Final = Side()
+_decode_side: Final = msgspec.json.Decoder(Side).decode
+
+
+def decode(
+    *,
+    body: bytes,
+    is_null: bool,
+    properties: Mapping[str, str] | None,
+    key: str | None,
+    event_time: int,
+    message_id: tuple[int, int, int, int],
+    address: Address,
+    names: Names,
+) -> Envelope:
+    """The message received from ``address``.
+
+    ``is_null`` says that the body is Pulsar's null value, ``key`` is the partition key, and ``message_id`` has ledger,
+    entry, partition and the index in the batch. ``properties`` is None if the client library cannot read them because
+    they are not in UTF-8. A message that cannot be decoded has its raw body, and the reason in the property ``FAULT``.
+    """
+    fault = None
+    if properties is None:
+        properties, fault = {}, "properties that are not in UTF-8"
+    found = _properties(properties, key)
+    side = _NO_SIDE
+    if SIDE in properties:
+        side, fault = _read_side(properties[SIDE], found)
+    kind, content, bad_body = bodies.decode(properties.get(KIND), body, is_null)
+    if fault is not None or bad_body is not None:
+        found[FAULT] = fault or bad_body
+    timestamp = event_time if event_time <= _MOST_TIME else 0
+    reply_to = properties.get(REPLY_TO)
+    return Envelope(
+        address,
+        kind,
+        content,
+        found,
+        _message_id(properties, side, message_id),
+        timestamp,
+        properties.get(MODE) != "1",
+        _priority(properties.get(PRIORITY)),
+        _number(properties.get(EXPIRATION)),
+        _delivery_time(properties, timestamp),
+        _correlation(properties.get(CORRELATION)),
+        None if reply_to is None else names.reply_address(reply_to, properties.get(REPLY_KIND), side.temporary),
+        properties.get(JMS_TYPE, side.type),
+    )
+
+
+def id_of(ledger: int, entry: int, partition: int, batch: int) -> str:
+    """The id of a message whose sender chose none, as Starlight for JMS makes it."""
+    whole = f"ID:{ledger}:{entry}:{partition}"
+    return whole if batch < 0 else f"{whole}:{batch}"
+
+
+def _properties(wire: Mapping[str, str], key: str | None) -> dict[str, Any]:
+    """The application's properties. One that is not of its type is text, as Java shows it."""
+    found: dict[str, Any] = {}
+    for name, text in wire.items():
+        typed = type_name_once(name) if len(name) <= LONGEST_CACHED else type_name(name)
+        if not typed:
+            continue
+        read = READ.get(wire[typed]) if typed in wire else None
+        if read is None:
+            found[name] = text
+        else:
+            try:
+                found[name] = read(text)
+            except ValueError:
+                found[name] = text
+    if key:
+        found[GROUP] = key
+    elif GROUP in found and not (found[GROUP] or DELIVERIES not in wire):
+        del found[GROUP]  # a Java program read "no group" as an empty name, and sent that on
+    return found
+
+
+def _read_side(text: str, found: dict[str, Any]) -> tuple[Side, str | None]:
+    """What is in ``SIDE``, its properties added to those found; or why it cannot be read."""
+    try:
+        try:
+            side = _decode_side(text)
+        except msgspec.DecodeError:
+            side = msgspec.convert(json.loads(text), Side)  # lone surrogates
+        found |= decode_properties(side.properties, side.types)
+    except (ValueError, RecursionError) as error:
+        return _NO_SIDE, f"the property {SIDE} cannot be read: {error}"
+    return side, None
+
+
+def _message_id(wire: Mapping[str, str], side: Side, message_id: tuple[int, int, int, int]) -> str | None:
+    known = wire.get(ID, side.id)
+    if known is not None:
+        return known
+    return None if side.no_id else id_of(*message_id)
+
+
+def _delivery_time(wire: Mapping[str, str], timestamp: int) -> int:
+    """0 without a delay: Java programs always write a time, that of the send."""
+    found = _number(wire.get(DELIVERY_TIME))
+    return 0 if found == timestamp or DELIVERIES in wire else found
+
+
+def _correlation(text: str | None) -> str | bytes | None:
+    """The id in Base64; text that is not is taken as it is, as Java does. Bytes if it is not text."""
+    if text is None:
+        return None
+    try:
+        raw = b64decode(text if "=" in text else text + "=" * (-len(text) % 4), validate=True)
+    except ValueError:
+        return text
+    try:
+        return raw.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return raw
+
+
+def _priority(text: str | None) -> int:
+    return 4 if text is None else _PRIORITIES.get(text, 4)
+
+
+def _number(text: str | None) -> int:
+    """A number that fits a long; else 0."""
+    if text is None or not (text.isascii() and text.isdigit() and len(text) <= 19):
+        return 0
+    return min(int(text), _MOST_TIME)
