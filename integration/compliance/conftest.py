@@ -41,5 +41,5 @@ def harness(request: pytest.FixtureRequest) -> Iterator[Harness]:
     target: Target = request.param
     if target.module is not None and importlib.util.find_spec(target.module) is None:
         unavailable(f"{target.name}: the client library {target.module} is not installed: pip install jmsbridge[amqp]")
-    with TargetHarness(target, request.getfixturevalue(target.broker).url(target.scheme)) as made:
+    with TargetHarness(target, request.getfixturevalue(target.broker)) as made:
         yield made

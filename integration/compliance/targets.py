@@ -6,6 +6,8 @@ from typing import NamedTuple
 import pytest
 
 import jmsbridge_rabbitmq
+from integration.lab.broker import Broker
+from integration.lab.external import External
 from jmsbridge import InvalidSelectorException
 from jmsbridge.spi import registry
 from jmsbridge.testing.proxy import ProxiedHarness
@@ -41,6 +43,8 @@ class Target:
     """The module of its client library, where that may be missing."""
     misses: dict[str, Miss] = field(default_factory=dict)
     """The cases that fail on it, by the beginning of their ids."""
+    has_rest: bool = False
+    """Whether the option ``admin_url`` is the address of its REST interface."""
     long: bool = False
     """Whether cases above the contract level run only in ``make test-long``."""
 
@@ -149,6 +153,7 @@ TARGETS = (
             **_selecting_texts("artemis-stomp"),
         },
     ),
+    Target("pulsar", "pulsar", {"single_address": "true"}, module="_pulsar", has_rest=True),
     Target("rabbitmq", "rabbitmq"),
     Target("rabbitmq-amqp", "rabbitmq", scheme="amqp", module="proton", long=True),
     Target("rabbitmq-quorum", "rabbitmq", {"queue_type": "quorum"}, long=True),
@@ -159,10 +164,13 @@ TARGETS = (
 class TargetHarness(ProxiedHarness):
     """A harness through a fault proxy, with a new dead-letter queue for each test."""
 
-    def __init__(self, target: Target, url: str) -> None:
+    def __init__(self, target: Target, broker: Broker | External) -> None:
         self._target = target
         self.dead_letters = self.name("dlq")
         options = {**target.options, "dead_letter_queue": self.dead_letters}
+        if target.has_rest:
+            options["admin_url"] = broker.url("http")
+        url = broker.url(target.scheme)
         super().__init__(f"{url}?{'&'.join(f'{name}={value}' for name, value in options.items())}")
 
     @property

@@ -15,6 +15,8 @@ EXTRAS = {
     "amqps": "amqp",
     "rabbitmq": "rabbitmq",
     "rabbitmqs": "rabbitmq",
+    "pulsar": "pulsar",
+    "pulsar+ssl": "pulsar",
     "stomp": "stomp",
     "stomp+ssl": "stomp",
 }

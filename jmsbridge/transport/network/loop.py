@@ -208,12 +208,16 @@ class SelectorLoop(IoLoop):
 
     def update_handler(self, fd: int, events: int) -> None:
         """Wait for these events from now on."""
-        self._selector.modify(fd, _mask(events))
+        if fd in self._selector.get_map():
+            self._selector.unregister(fd)
+        if events:
+            self._selector.register(fd, _mask(events))
 
     def remove_handler(self, fd: int) -> None:
         """Stop waiting for events of this file."""
         del self._handlers[fd]
-        self._selector.unregister(fd)
+        if fd in self._selector.get_map():
+            self._selector.unregister(fd)
 
 
 def _mask(events: int) -> int:

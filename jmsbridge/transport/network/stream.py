@@ -52,8 +52,17 @@ class ByteStream:
         self._room = memoryview(bytearray(_CHUNK))
         self._sent = 0  # bytes that the kernel has taken; with TLS those of its records
         self._watched = 0
+        self._reads = loop.READ  # 0 while nothing is to be read
 
     # -- connecting
+
+    def adopt(self, accepted: socket.socket) -> None:
+        """Use a connection that was accepted instead of making one."""
+        accepted.setblocking(False)
+        accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket = accepted
+        self._watched = self._reads
+        self._loop.add_handler(accepted.fileno(), self._on_event, self._watched)
 
     def connect(
         self,
@@ -117,7 +126,7 @@ class ByteStream:
             return
         self._cancel_timer()
         self._loop.remove_handler(fd)
-        self._watched = self._loop.READ
+        self._watched = self._reads
         self._loop.add_handler(fd, self._on_event, self._watched)
         if self._context is None:
             self._answer(None)
@@ -186,17 +195,23 @@ class ByteStream:
             self._break(error)
             return
         self._count(tls)
-        self._watch(self._loop.READ | self._loop.WRITE if unwritten else self._loop.READ)
+        self._watch()
 
     def _count(self, tls: "_Tls | None") -> None:
         self.written = self._sent if tls is None else tls.written(self._sent)
 
-    def _watch(self, events: int) -> None:
+    def _watch(self) -> None:
+        events = self._reads | (self._loop.WRITE if self._unwritten else 0)
         if self._socket is not None and self._watched != events:
             self._watched = events
             self._loop.update_handler(self._socket.fileno(), events)
 
     # -- reading
+
+    def hold(self, is_held: bool) -> None:
+        """Read nothing more while ``is_held``: for a receiver that cannot take more now. Not before it is open."""
+        self._reads = 0 if is_held else self._loop.READ
+        self._watch()
 
     def _on_event(self, fd: int, events: int) -> None:
         if events & self._loop.WRITE and self._unwritten:

@@ -1,0 +1,1 @@
+"""Administration by the brokers' REST interface."""

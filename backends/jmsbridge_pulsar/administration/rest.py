@@ -1,0 +1,104 @@
+"""Requests to the REST interface of a cluster; each blocks, for at most 15 seconds."""
+
+import base64
+import http.client
+import json
+import ssl
+import urllib.error
+import urllib.request
+from typing import Any, Final
+from urllib.parse import quote
+
+from jmsbridge.spi import AccessDenied, AddressInUse, AddressRefused, BackendError, Endpoint
+from jmsbridge.transport.network.tls import client_context
+from jmsbridge_pulsar.connection.options import PulsarOptions, login_of
+
+__all__ = ["Rest", "quoted", "rest_of", "topic_path"]
+
+_PATIENCE: Final = 15.0  # seconds
+_KINDS: Final = {401: AccessDenied, 403: AccessDenied, 404: AddressRefused, 412: AddressInUse}
+
+
+class Rest:
+    """``base`` is the URL of the interface."""
+
+    def __init__(self, base: str, login: str | None, context: ssl.SSLContext | None) -> None:
+        self._base = base.rstrip("/")
+        self._headers = {"Content-Type": "application/json"}
+        if login is not None:
+            self._headers["Authorization"] = login
+        handlers: list[urllib.request.BaseHandler] = []
+        if context is not None:
+            handlers.append(urllib.request.HTTPSHandler(context=context))
+        self._opener = urllib.request.build_opener(*handlers)
+
+    def __repr__(self) -> str:
+        return f"Rest({self._base!r})"
+
+    def get(self, path: str) -> Any:
+        """Read a resource."""
+        return self._call("GET", path)
+
+    def put(self, path: str, body: Any = None) -> Any:
+        """Create or replace a resource."""
+        return self._call("PUT", path, body)
+
+    def post(self, path: str, body: Any = None) -> Any:
+        """Do something with a resource."""
+        return self._call("POST", path, body)
+
+    def delete(self, path: str) -> None:
+        """Remove a resource."""
+        self._call("DELETE", path)
+
+    def _call(self, method: str, path: str, body: Any = None) -> Any:
+        """The JSON of the answer; AddressRefused for what does not exist, AddressInUse for what is in use."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"{self._base}/admin/v2/{path}", data, self._headers, method=method)
+        try:
+            with self._opener.open(request, timeout=_PATIENCE) as answer:
+                text = answer.read()
+        except urllib.error.HTTPError as error:
+            with error:
+                said = _reason(error.read()) or error.reason
+            raise _KINDS.get(error.code, BackendError)(
+                f"{self._base} refused {method} {path} ({error.code}: {said})"
+            ) from error
+        except (OSError, http.client.HTTPException) as error:
+            raise BackendError(
+                f"{self._base} does not answer {method} {path} ({error}); is option admin_url right?", in_doubt=True
+            ) from error
+        return json.loads(text) if text.strip() else None
+
+
+def rest_of(endpoint: Endpoint, options: PulsarOptions) -> Rest | None:
+    """The REST interface of the options, with the login of the connection; None without ``admin_url``."""
+    if options.admin_url is None:
+        return None
+    login = login_of(endpoint, options)
+    header = None
+    if login is not None and login[0] == "token":
+        header = f"Bearer {login[1].decode()}"
+    elif login is not None and login[0] == "basic":
+        header = f"Basic {base64.b64encode(login[1]).decode()}"
+    context = client_context(options, options.admin_url) if options.admin_url.startswith("https:") else None
+    return Rest(options.admin_url, header, context)
+
+
+def quoted(name: str) -> str:
+    """A name as one segment of a path."""
+    return quote(name, safe="")
+
+
+def topic_path(topic: str) -> str:
+    """The path of a topic by its full name."""
+    kind, _, rest = topic.partition("://")
+    tenant, namespace, name = rest.split("/", 2)
+    return f"{kind}/{tenant}/{namespace}/{quoted(name)}"
+
+
+def _reason(body: bytes) -> str:
+    try:
+        return str(json.loads(body).get("reason", ""))
+    except (ValueError, AttributeError):
+        return ""

@@ -1,0 +1,16 @@
+"""The SPI's Backend, for ``pulsar://`` and ``pulsar+ssl://``."""
+
+from jmsbridge.spi import Backend
+from jmsbridge.transport.backend import Networked
+from jmsbridge_pulsar.connection.options import PulsarOptions, WithoutTls
+from jmsbridge_pulsar.connection.relay import PORT, TLS_PORT
+from jmsbridge_pulsar.facts import NATIVE
+from jmsbridge_pulsar.link import open_link
+
+__all__ = ["PulsarOptions", "backend", "tls_backend"]
+
+backend: Backend = Networked("pulsar", NATIVE, WithoutTls, PORT, open_link, tls=False)
+"""The entry point ``pulsar``."""
+
+tls_backend: Backend = Networked("pulsar+ssl", NATIVE, PulsarOptions, TLS_PORT, open_link, tls=True)
+"""The entry point ``pulsar+ssl``: the same over TLS."""

@@ -1,0 +1,1 @@
+"""The connections to the brokers: options, the relay between them and the client library, errors."""

@@ -1,0 +1,123 @@
+"""The client library, used only by calls that return at once; their answers are passed to the I/O thread."""
+
+import atexit
+import ctypes
+import os
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import _pulsar
+from jmsbridge.transport.network.forking import at_fork
+from jmsbridge.transport.network.link_life import LinkLife
+from jmsbridge_pulsar.connection.errors import Result, result_of
+
+__all__ = ["Answered", "Library", "Result"]
+
+Answered = Callable[["_pulsar.Result", Any], None]
+"""Gets the result and what was made or found; on the I/O thread."""
+
+_OPERATION = 30  # seconds after which the library gives a request up
+
+
+class Library:
+    """One client of the library, which belongs to one link."""
+
+    def __init__(self, life: LinkLife) -> None:
+        self._life = life
+        self._client: Any = None
+        self.unanswered = 0
+        """How many calls have no answer yet."""
+
+    def open(self, url: str, secret: str) -> None:
+        """Make the client; it connects with the first call."""
+        settings = _pulsar.ClientConfiguration()
+        settings.authentication(_pulsar.AuthenticationToken.create(secret))
+        settings.operation_timeout_seconds(_OPERATION)
+        settings.stats_interval_in_seconds(0)
+        settings.set_file_logger(_pulsar.LoggerLevel.Error, os.devnull)  # by default it writes to standard output
+        self._client = _pulsar.Client(url, settings)
+        _clients.add(self)
+
+    def ask(self, call: Callable[..., Any], *given: Any, done: Answered) -> None:
+        """Call a method that takes a callback last, which gets a result and a value, a result, or an error or a value."""
+
+        def answered(*values: Any) -> None:  # on a thread of the library, which must do nothing else
+            self._life.thread.post(lambda: self._take(values, done))
+
+        self.unanswered += 1
+        try:
+            call(*given, answered)
+        except Exception as error:  # raised instead of an answer
+            answered(result_of(error))
+
+    def _take(self, values: tuple[Any, ...], done: Answered) -> None:
+        self.unanswered -= 1
+        first = values[0]
+        if isinstance(first, _pulsar.Error):
+            done(first.error, None)
+        elif isinstance(first, Result):
+            done(first, values[1] if len(values) > 1 else None)
+        else:
+            done(Result.Ok, first)
+
+    def partitions(self, topic: str, done: Answered) -> None:
+        """Ask for the partitions of a topic."""
+        self.ask(self._client.get_topic_partitions_async, topic, done=done)
+
+    def producer(self, topic: str, settings: Any, done: Answered) -> None:
+        """Make a producer."""
+        self.ask(self._client.create_producer_async_v2, topic, settings, done=done)
+
+    def consumer(self, topic: str, subscription: str, settings: Any, done: Answered) -> None:
+        """Make a consumer."""
+        self.ask(self._client.subscribe_async_v2, topic, subscription, settings, done=done)
+
+    def reader(self, topic: str, start: Any, settings: Any, done: Answered) -> None:
+        """Make a reader."""
+        self.ask(self._client.create_reader_async_v2, topic, start, settings, done=done)
+
+    def close(self, done: Answered) -> None:
+        """Close all consumers and producers, and the connections."""
+        self.ask(self._client.close_async, done=done)
+
+    def shut_down(self) -> None:
+        """End at once, without a word to the broker."""
+        client, self._client = self._client, _Gone()
+        if client is not None and not isinstance(client, _Gone):
+            client.shutdown()
+        _clients.discard(self)
+
+    def abandon(self) -> None:
+        """In a child process: keep the client for ever, since its threads are not there to end it."""
+        if self._client is not None:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._client))
+
+
+class _Gone:
+    """In place of a client that was shut down."""
+
+    def __getattr__(self, name: str) -> Any:
+        def refuse(*given: Any) -> None:
+            given[-1](Result.AlreadyClosed)
+
+        return refuse
+
+
+_clients: "weakref.WeakSet[Library]" = weakref.WeakSet()
+
+
+def _shut_down_all() -> None:
+    """At exit: the library aborts the process if it ends with sends under way."""
+    for library in list(_clients):
+        library.shut_down()
+
+
+def _abandon_all() -> None:
+    for library in list(_clients):
+        library.abandon()
+    _clients.clear()
+
+
+atexit.register(_shut_down_all)
+at_fork(after_in_child=_abandon_all)

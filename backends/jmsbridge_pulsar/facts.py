@@ -1,0 +1,54 @@
+"""What the parts of a link know of it."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from jmsbridge.spi import Address, LinkEvents, Native
+from jmsbridge.transport.network.link_life import Done, LinkLife
+from jmsbridge_pulsar.administration.rest import Rest
+from jmsbridge_pulsar.connection.library import Library
+from jmsbridge_pulsar.connection.options import PulsarOptions
+from jmsbridge_pulsar.messages.names import Names
+
+if TYPE_CHECKING:
+    from jmsbridge_pulsar.sending.producers import Producers
+
+__all__ = ["NATIVE", "LinkFacts"]
+
+NATIVE = (
+    Native.SEND_CONFIRM
+    | Native.TYPED_PROPERTIES
+    | Native.BODY_KINDS
+    | Native.DURABLE
+    | Native.SHARED
+    | Native.SHARED_DURABLE
+    | Native.EXCLUSIVE_DURABLE
+    | Native.DELAY
+    | Native.EXPIRY
+    | Native.CREDIT
+    | Native.UNLIMITED_REQUEUE
+    | Native.REJECT
+    | Native.NO_LOCAL
+    | Native.BROWSE
+)
+"""The most that this backend can do: ``BROWSE`` only with an ``admin_url``."""
+
+
+class LinkFacts(NamedTuple):
+    """One link."""
+
+    life: LinkLife
+    library: Library
+    options: PulsarOptions
+    events: LinkEvents
+    native: Native
+    names: Names
+    sender: str
+    """Its id in messages, by which a consumer recognises those of its own connection."""
+    client_id: str | None
+    rest: Rest | None
+    producers: "Producers"
+    make_queue: Callable[[Address, Done], None]
+    """Make the subscription of a queue, unless it is a topic or known already; I/O thread."""
+    largest: int
+    """Bytes of the largest message that the broker takes."""

@@ -1,0 +1,246 @@
+"""The SPI's Link: one client of the client library, behind a relay."""
+
+import itertools
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from jmsbridge.spi import (
+    Address,
+    BackendError,
+    ConnectFailed,
+    Endpoint,
+    Interest,
+    LinkEvents,
+    LinkLost,
+    Native,
+    NotSupported,
+)
+from jmsbridge.transport.network.link_life import Done, LinkLife
+from jmsbridge_pulsar.administration.rest import rest_of, topic_path
+from jmsbridge_pulsar.channel import Channel
+from jmsbridge_pulsar.connection.errors import connect_error, explain, loss
+from jmsbridge_pulsar.connection.library import Library, Result
+from jmsbridge_pulsar.connection.options import PulsarOptions
+from jmsbridge_pulsar.connection.relay import Relay
+from jmsbridge_pulsar.facts import NATIVE, LinkFacts
+from jmsbridge_pulsar.messages.names import Names
+from jmsbridge_pulsar.receiving.definitions import delete_subscription, topic_of
+from jmsbridge_pulsar.receiving.opening import make_queue, subscription_name
+from jmsbridge_pulsar.sending.producers import Producers
+
+__all__ = ["Link", "open_link"]
+
+_numbers = itertools.count(1)
+
+
+def open_link(endpoint: Endpoint, options: PulsarOptions, events: LinkEvents) -> "Link":
+    """Connect and log in."""
+    link = Link(endpoint, options, events)
+    link.connect()
+    return link
+
+
+class Link:
+    """Its methods are for any thread."""
+
+    def __init__(self, endpoint: Endpoint, options: PulsarOptions, events: LinkEvents) -> None:
+        self.native: Native = _native(options)
+        self.broker = "Pulsar"
+        self.endpoint = endpoint
+        self._options = options
+        self._events = events
+        self._life = LinkLife(f"jmsbridge-pulsar-{next(_numbers)}-io", self.broker, endpoint, events, self)
+        self._relay = Relay(self._life, options, self._broken)
+        self._library = Library(self._life)
+        self._producers = Producers(self._make_queue)
+        self._queues: dict[Address, list[Done] | None] = {}  # None: made; else those who wait for it
+        self._channels: set[Channel] = set()
+        self._facts: LinkFacts | None = None
+        self._connecting: Done | None = None
+
+    # -- opening
+
+    def connect(self) -> None:
+        """Connect; if that fails, leave nothing open."""
+        self._life.is_private = True
+        deadline = time.monotonic() + self.endpoint.connect_timeout
+        try:
+            self._life.connect(self._connect, deadline)
+        except BaseException as error:
+            self._life.close(lambda: self._life.die(LinkLost("the link was not opened")))
+            if isinstance(error, LinkLost):
+                raise ConnectFailed(f"{self.endpoint}: {error}") from error
+            raise
+        self._life.is_private = False
+        self._life.check()
+
+    def _connect(self, done: Done) -> None:
+        """Ask for something, which makes the library connect and log in; I/O thread."""
+        self._connecting = done
+        self._library.open(self._relay.listen(), self._relay.secret)
+
+        def answered(result: Any, _: Any) -> None:
+            connecting, self._connecting = self._connecting, None
+            if connecting is None:
+                return
+            if self._relay.broker:
+                self._learn()
+                connecting(None, None)
+            else:
+                self._refuse(explain(result, f"{self.endpoint}", "the broker"), connecting)
+
+        self._library.partitions(f"persistent://{self._options.namespace}/jmsbridge", answered)
+
+    def _learn(self) -> None:
+        said = self._relay.broker.removeprefix("Pulsar Server").strip(" -v") or "of an unknown version"
+        self.broker = self._life.broker = f"Pulsar {said}"
+        sender = str(uuid.uuid4())
+        client_id = self.endpoint.client_id
+        self._facts = LinkFacts(
+            life=self._life,
+            library=self._library,
+            options=self._options,
+            events=self._events,
+            native=self.native,
+            names=Names(self._options.namespace),
+            sender=f"{client_id}_{sender}" if client_id is not None else sender,
+            client_id=client_id,
+            rest=rest_of(self.endpoint, self._options),
+            producers=self._producers,
+            make_queue=self._make_queue,
+            largest=self._relay.largest,
+        )
+        self._producers.begin(self._facts)
+
+    def _make_queue(self, address: Address, done: Done) -> None:
+        assert self._facts is not None
+        waiting = self._queues.get(address, [])
+        if address.topic or waiting is None:
+            done(None, None)
+            return
+        waiting.append(done)
+        if len(waiting) > 1:
+            return
+        self._queues[address] = waiting
+
+        def made(_: Any, error: BackendError | None) -> None:
+            if error is None:
+                self._queues[address] = None
+            else:
+                del self._queues[address]
+            for one in waiting:
+                one(None, error)
+
+        make_queue(self._facts, address, made)
+
+    # -- verbs
+
+    def channel(self, transacted: bool) -> Channel:
+        """Make a channel."""
+        self._life.check()
+        assert self._facts is not None
+        if transacted:
+            raise NotSupported(f"Pulsar's client library has no transactions ({self.broker})")
+        made = Channel(self._facts, self._channels.discard)
+        self._channels.add(made)
+        return made
+
+    def declare(self, address: Address) -> Address:
+        """Not supported: a topic belongs to no connection."""
+        self._life.check()
+        raise NotSupported(f"{self.broker} has no temporary destinations ({address})")
+
+    def delete(self, address: Address) -> None:
+        """Delete a topic by the REST interface."""
+        self._life.check()
+        facts = self._facts
+        assert facts is not None
+        rest = facts.rest
+        if rest is None:
+            raise NotSupported(f"{address} cannot be deleted: {self.broker} needs option admin_url")
+        named = Address(address.name, address.topic)
+        self._life.wait(lambda done: self._producers.close_one(named, done), f"deleting {address}")
+        rest.delete(topic_path(facts.names.topic(address)))
+        self._life.thread.post(lambda: self._forget_queue(named))
+
+    def _forget_queue(self, address: Address) -> None:
+        self._queues.pop(address, None)
+
+    def unsubscribe(self, key: str, address: Address | None) -> None:
+        """Delete a durable subscription."""
+        self._life.check()
+        facts = self._facts
+        assert facts is not None
+        rest = facts.rest
+        if rest is None:
+            raise NotSupported(f"{key!r} cannot be unsubscribed: {self.broker} needs option admin_url")
+        name = subscription_name(facts, Interest(address=address or Address("", True), key=key, durable=True))
+        topic = facts.names.topic(address) if address is not None else topic_of(rest, self._options.namespace, name)
+        delete_subscription(rest, topic, name, key)
+
+    def close(self) -> None:
+        """Answer what is under way, then end; idempotent."""
+        self._life.close(self._close)
+
+    def _close(self) -> None:
+        def gone(*_: Any) -> None:
+            self._life.die(LinkLost("the link was closed"))
+
+        def sent() -> None:
+            self._library.close(gone)
+
+        if self._facts is None:
+            gone()
+        else:
+            self._producers.close(sent)
+
+    # -- Wire
+
+    def batch(self, task: Callable[[], None]) -> None:
+        """Run work."""
+        task()
+
+    def explain(self, error: BaseException) -> LinkLost:
+        """The error for the end of the link."""
+        return loss(error, str(self.endpoint))
+
+    def answer_all(self) -> None:
+        """The link is lost."""
+        self._producers.end(self._life.lost_late(), self._life.lost_early())
+        for channel in list(self._channels):
+            channel.end()
+
+    def break_off(self, error: BaseException) -> None:
+        """Close every connection at once."""
+        self._relay.close()
+        self._library.shut_down()
+        self._life.thread.stop()
+
+    def silence(self) -> float:
+        """For how many seconds the broker has owed an answer and sent nothing."""
+        return time.monotonic() - self._relay.heard if self._library.unanswered else 0.0
+
+    def _broken(self, error: BaseException) -> None:
+        """A connection of the relay ended."""
+        connecting, self._connecting = self._connecting, None
+        if connecting is not None:
+            self._refuse(connect_error(error, self.endpoint), connecting)
+        else:
+            self._life.die(error)
+
+    def _refuse(self, error: BackendError, connecting: Done) -> None:
+        """It could not be opened."""
+        self._relay.close()
+        self._library.shut_down()
+        self._life.refuse(error, connecting)
+
+
+def _native(options: PulsarOptions) -> Native:
+    native = NATIVE
+    if not options.dead_letter_queue:
+        native &= ~Native.REJECT
+    if options.admin_url is None:
+        native &= ~Native.BROWSE
+    return native

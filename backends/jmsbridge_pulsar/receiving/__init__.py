@@ -1,0 +1,1 @@
+"""Receiving: consumers and readers, settlements, browsing."""

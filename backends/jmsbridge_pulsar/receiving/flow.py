@@ -1,0 +1,138 @@
+"""Where the pump of a subscription takes its messages from: decodes them, and drops what must not be shown."""
+
+import heapq
+import itertools
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import _pulsar
+from jmsbridge.spi import Arrival, Interest, Mode
+from jmsbridge.transport.deliveries.expiry import is_expired, now_ms
+from jmsbridge_pulsar.connection.errors import explain, result_of
+from jmsbridge_pulsar.facts import LinkFacts
+from jmsbridge_pulsar.messages.conventions import CONNECTION
+from jmsbridge_pulsar.messages.decoding import decode
+from jmsbridge_pulsar.receiving.delivery import Delivery, key_of
+from jmsbridge_pulsar.receiving.memory import Accepted, Key
+from jmsbridge_pulsar.receiving.takers import Taker
+
+__all__ = ["Flow"]
+
+_POLL = 0.02  # seconds for which it waits for a message; then the pump looks whether it is to stop
+_FIRST = 0.2  # seconds after opening in which the first message may still come
+_NEXT = 0.05  # seconds after a message in which the next one may still come
+_HELD = 1000  # delayed messages that wait here; with so many, nothing more is taken
+
+
+class Flow:
+    """The ``Source`` of a ``CreditPump``. ``open`` opens the taker, and blocks; what it raises ends the pump."""
+
+    def __init__(
+        self, facts: LinkFacts, interest: Interest, accepted: Accepted | None, open_taker: Callable[[], Taker]
+    ) -> None:
+        self._facts = facts
+        self._interest = interest
+        self._accepted = accepted
+        self._open = open_taker
+        self._browses = interest.mode is Mode.BROWSE
+        self._counts = not interest.address.topic or interest.shared  # the broker's count of deliveries is of use
+        self._taker: Taker | None = None
+        self._quiet_at = 0.0  # time.monotonic() after which no message is expected to be on its way
+        self._held: list[tuple[int, int, Arrival]] = []
+        self._numbers = itertools.count()
+        self.unsettled: dict[Key, Delivery] = {}
+        """What the application, or the facade, has."""
+
+    def begin(self) -> Taker:
+        """Open the taker, if it is not open yet."""
+        if self._taker is None:
+            self._taker = self._open()
+            self._quiet_at = time.monotonic() + (0.0 if self._browses else _FIRST)
+        return self._taker
+
+    # -- Source
+
+    def fetch(self, most: int, *, wait: bool) -> Sequence[Arrival]:
+        """See ``Source``."""
+        taker = self.begin()
+        found = self._due(most)
+        patience = 0.0 if found else _POLL if wait else max(0.0, self._quiet_at - time.monotonic())
+        try:
+            while len(found) < most and len(self._held) < _HELD:
+                message = taker.take(patience)
+                if message is None:
+                    break
+                self._quiet_at = time.monotonic() + _NEXT
+                arrival = self._arrival(taker, message)
+                if arrival is not None:
+                    found.append(arrival)
+                    patience = 0.0
+        except _pulsar.PulsarException as error:
+            self._facts.life.check()
+            raise explain(result_of(error), f"consuming {self._interest.address}", self._facts.life.broker) from error
+        return found
+
+    def release(self, arrivals: Sequence[Arrival]) -> None:
+        """See ``Source``: they return when the taker is closed."""
+        for arrival in arrivals:
+            self.unsettled.pop(arrival.token.key, None)
+
+    def wake(self) -> None:
+        """See ``Source``: a ``fetch`` never waits long."""
+
+    # -- messages
+
+    def _due(self, most: int) -> list[Arrival]:
+        found: list[Arrival] = []
+        if self._held:
+            now = now_ms()
+            while self._held and self._held[0][0] <= now and len(found) < most:
+                found.append(heapq.heappop(self._held)[2])
+        return found
+
+    def _arrival(self, taker: Taker, message: Any) -> Arrival | None:
+        """The message for the facade; None if it is not to be shown, or not yet."""
+        key = key_of(message)
+        if key in self.unsettled:
+            return None  # the broker moved the topic and delivers what is here once more
+        if self._accepted is not None and key in self._accepted:
+            taker.accept(message)
+            return None
+        facts, interest = self._facts, self._interest
+        properties = _read(message.properties)
+        if interest.no_local and self._is_own((properties or {}).get(CONNECTION, "")):
+            taker.accept(message)
+            return None
+        envelope = decode(
+            body=message.data(),
+            is_null=message.has_null_value(),
+            properties=properties,
+            key=_read(message.partition_key) or None,
+            event_time=message.event_timestamp(),
+            message_id=key,
+            address=interest.address,
+            names=facts.names,
+        )
+        count = message.redelivery_count() + 1 if self._counts else 1
+        delivery = Delivery(message, key, envelope, count)
+        self.unsettled[key] = delivery
+        arrival = Arrival(delivery, envelope, count > 1, count)
+        if self._browses and (is_expired(envelope) or envelope.delivery_time > now_ms()):
+            return None
+        if not self._counts and envelope.delivery_time > now_ms():
+            heapq.heappush(self._held, (envelope.delivery_time, next(self._numbers), arrival))
+            return None
+        return arrival
+
+    def _is_own(self, sender: str) -> bool:
+        client_id = self._facts.client_id
+        return sender == self._facts.sender or (client_id is not None and sender.startswith(f"{client_id}_"))
+
+
+def _read(read: Callable[[], Any]) -> Any:
+    """None if it is not in UTF-8."""
+    try:
+        return read()
+    except UnicodeDecodeError:
+        return None

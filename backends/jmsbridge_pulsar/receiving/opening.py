@@ -1,0 +1,75 @@
+"""Opens consumers and readers as each kind of subscription needs them. For the I/O thread."""
+
+from typing import Any, Final
+
+import _pulsar
+from jmsbridge.spi import Address, Interest
+from jmsbridge.transport.network.link_life import Done
+from jmsbridge_pulsar.connection.errors import explain
+from jmsbridge_pulsar.connection.library import Result
+from jmsbridge_pulsar.facts import LinkFacts
+from jmsbridge_pulsar.receiving.takers import ConsumerTaker, ReaderTaker
+
+__all__ = ["make_queue", "open_taker", "subscription_name"]
+
+_NON_DURABLE: Final = "non-durable."
+_SMALL: Final = 1  # messages that the library holds at least
+_RETURN: Final = 100  # milliseconds after which a returned message is asked for again; the least that the library allows
+
+
+def subscription_name(facts: LinkFacts, interest: Interest) -> str:
+    """The name of its subscription at the broker, the same as in Java; empty if it has none of its own."""
+    if not interest.address.topic:
+        return facts.options.queue_subscription
+    if interest.key is None:
+        return ""
+    name = interest.key if facts.client_id is None else f"{facts.client_id}_{interest.key}"
+    return name if interest.durable else f"{_NON_DURABLE}{name}"
+
+
+def open_taker(facts: LinkFacts, interest: Interest, done: Done) -> None:
+    """Open what takes its messages."""
+    topic, name = facts.names.topic(interest.address), subscription_name(facts, interest)
+
+    def opened(result: Any, made: Any) -> None:
+        if result == Result.Ok:
+            done(ConsumerTaker(made) if name else ReaderTaker(made), None)
+        else:
+            done(None, explain(result, f"consuming {interest.address}", facts.life.broker))
+
+    if name:
+        is_queue = not interest.address.topic
+        facts.library.consumer(topic, name, _consumer(facts, interest, earliest=is_queue), opened)
+    else:
+        settings = _pulsar.ReaderConfiguration()
+        settings.receiver_queue_size(max(_SMALL, interest.window))
+        facts.library.reader(topic, _pulsar.MessageId.latest, settings, opened)
+
+
+def make_queue(facts: LinkFacts, address: Address, done: Done) -> None:
+    """Make the subscription of a queue: a topic without one keeps nothing. It takes no message from others."""
+    interest = Interest(address=address, window=0)
+
+    def opened(result: Any, made: Any) -> None:
+        if result == Result.Ok:
+            facts.library.ask(made.close_async, done=lambda *_: done(None, None))
+        else:
+            done(None, explain(result, f"queue {address.name!r}", facts.life.broker))
+
+    settings = _consumer(facts, interest, earliest=True)
+    settings.receiver_queue_size(0)
+    facts.library.consumer(facts.names.topic(address), facts.options.queue_subscription, settings, opened)
+
+
+def _consumer(facts: LinkFacts, interest: Interest, *, earliest: bool) -> Any:
+    is_shared = interest.shared or not interest.address.topic
+    settings = _pulsar.ConsumerConfiguration()
+    settings.consumer_type(_pulsar.ConsumerType.Shared if is_shared else _pulsar.ConsumerType.Exclusive)
+    settings.receiver_queue_size(max(_SMALL, interest.window))
+    settings.negative_ack_redelivery_delay_ms(_RETURN)
+    settings.batch_index_ack_enabled(True)
+    settings.subscription_initial_position(
+        _pulsar.InitialPosition.Earliest if earliest else _pulsar.InitialPosition.Latest
+    )
+    settings.property("jms.destination.type", "topic" if interest.address.topic else "queue")
+    return settings

@@ -1,0 +1,190 @@
+"""The SPI's Subscription: credit and settlements on a consumer or a reader of the client library."""
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jmsbridge.spi import BackendError, ChannelLost, Inbox, Interest, Mode, Native, Outcome, Ticket
+from jmsbridge.transport.deliveries.polling import CreditPump
+from jmsbridge.transport.network.link_life import Done
+from jmsbridge_pulsar.facts import LinkFacts
+from jmsbridge_pulsar.receiving.browsing import open_browser
+from jmsbridge_pulsar.receiving.dead_letters import SubscriptionDeadLetters
+from jmsbridge_pulsar.receiving.definitions import prepare
+from jmsbridge_pulsar.receiving.delivery import Delivery
+from jmsbridge_pulsar.receiving.flow import Flow
+from jmsbridge_pulsar.receiving.memory import accepted_of
+from jmsbridge_pulsar.receiving.opening import open_taker, subscription_name
+from jmsbridge_pulsar.receiving.takers import ConsumerTaker, Taker
+
+__all__ = ["Subscription"]
+
+
+class Subscription:
+    """Its verbs are for any thread. ``forget`` is called when it has ended."""
+
+    def __init__(
+        self, facts: LinkFacts, interest: Interest, inbox: Inbox, forget: "Callable[[Subscription], None]"
+    ) -> None:
+        self._facts = facts
+        self._life = facts.life
+        self._forget = forget
+        self.interest = interest
+        self.native: Native = _native(facts, interest)
+        name = subscription_name(facts, interest)
+        where = facts.names.topic(interest.address)
+        self._accepted = accepted_of(str(facts.life.endpoint), where, name) if name else None
+        self._returns = not interest.address.topic or interest.shared  # the broker returns single messages
+        self._taker: Taker | None = None
+        self._flow = Flow(facts, interest, self._accepted, self._open)
+        self._dead_letters = SubscriptionDeadLetters(facts, interest, self._accept, self._give_back)
+        self._error: BackendError | None = None
+        self._closing = threading.Lock()
+        self._is_closed = False
+        self._pump = CreditPump(
+            f"jmsbridge-pulsar-{interest.address.name}-io",
+            self._flow,
+            inbox,
+            self._failed,
+            accept=self._accept if interest.presettled else None,
+            expire=None if interest.mode is Mode.BROWSE else self._expire,
+        )
+
+    def open(self) -> None:
+        """Subscribe; a queue's consumer is opened by its first credit, so that it keeps nothing from others."""
+        try:
+            if self.interest.address.topic or self.interest.mode is Mode.BROWSE:
+                self._flow.begin()
+            else:
+                address = self.interest.address
+                self._life.wait(lambda done: self._facts.make_queue(address, done), f"consuming {address}")
+        except BaseException:
+            self._pump.close(timeout=0.0)
+            raise
+
+    def _open(self) -> Taker:
+        facts, interest = self._facts, self.interest
+        made: Taker
+        if interest.mode is Mode.BROWSE:
+            made = open_browser(facts, interest.address, interest.window)
+        else:
+            if interest.key is not None and facts.rest is not None:
+                topic = facts.names.topic(interest.address)
+                prepare(facts.rest, topic, subscription_name(facts, interest), interest)
+            made = self._life.wait(lambda done: open_taker(facts, interest, done), f"consuming {interest.address}")
+        self._taker = made
+        return made
+
+    # -- verbs
+
+    def grant(self, count: int) -> None:
+        """Allow that many more arrivals."""
+        self._check()
+        self._pump.grant(count)
+
+    def drain(self, ticket: Ticket) -> None:
+        """Take the credit to zero."""
+        error = self._ended()
+        if error is not None:
+            ticket.fail(error)
+        else:
+            self._pump.drain(ticket)
+
+    def settle(
+        self, tokens: Sequence[Delivery], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1
+    ) -> None:
+        """Settle; it reaches the broker within 100 ms, and its disk later."""
+        error = self._ended()
+        if error is not None:
+            if ticket is None:
+                raise error
+            ticket.fail(error)
+            return
+        if outcome is Outcome.REJECTED:
+            self._life.thread.post(lambda: self._dead_letters.reject(tokens, failures, ticket))
+            return
+        settle = self._accept if outcome is Outcome.ACCEPTED else self._give_back
+        for token in tokens:
+            settle(token)
+        if ticket is not None:
+            ticket.succeed()
+
+    def _accept(self, token: Delivery) -> None:
+        if self._flow.unsettled.pop(token.key, None) is None:
+            return
+        if self._accepted is not None:
+            self._accepted.add(token.key)
+        if self._taker is not None:
+            self._taker.accept(token.message)
+
+    def _give_back(self, token: Delivery) -> None:
+        """Return a message; without a shared subscription it stays here until the consumer is closed."""
+        if self._returns and self._flow.unsettled.pop(token.key, None) is not None and self._taker is not None:
+            self._taker.give_back(token.message)
+
+    def _expire(self, token: Delivery) -> None:
+        queue = self.interest.expired
+        if queue:
+            self._life.thread.post(lambda: self._dead_letters.expire(token, queue))
+        else:
+            self._accept(token)
+
+    # -- ends
+
+    def _check(self) -> None:
+        error = self._ended()
+        if error is not None:
+            raise error
+
+    def _ended(self) -> BackendError | None:
+        if self._life.is_over:
+            return self._life.lost_early()
+        return self._error
+
+    def _failed(self, error: BackendError) -> None:
+        """The pump cannot take messages any more."""
+        if self._error is None and not self._life.is_over:
+            self._error = error
+            self._facts.events.subscription_lost(self, error)
+
+    def close(self) -> None:
+        """Return what is unsettled, and end."""
+        with self._closing:
+            if self._is_closed:
+                return
+            self._is_closed = True
+        self._life.wait_closing(self._wait_copies, f"closing the consumer of {self.interest.address}")
+        closed = ChannelLost("the consumer was closed")
+        self._pump.close(closed, self._life.endpoint.close_timeout)
+        self._error = self._error or closed
+        self._life.wait_closing(self._close_taker, f"closing the consumer of {self.interest.address}")
+        self._forget(self)
+
+    def _wait_copies(self, done: Done) -> None:
+        self._dead_letters.when_idle(lambda: done(None, None))
+
+    def _close_taker(self, done: Done) -> None:
+        taker, self._taker = self._taker, None
+
+        def closed(*_: Any) -> None:
+            done(None, None)
+
+        if taker is None:
+            closed()
+        elif isinstance(taker, ConsumerTaker) and self.interest.shared and not self.interest.durable:
+            taker.unsubscribe(self._facts.library, closed)
+        else:
+            taker.close(self._facts.library, closed)
+
+    def end(self, error: BackendError) -> None:
+        """The link is lost; I/O thread."""
+        self._error = self._error or error
+        self._pump.close(error, 0.0)
+        self._taker = None
+
+
+def _native(facts: LinkFacts, interest: Interest) -> Native:
+    native = facts.native | (Native.REJECT if interest.dead_letters else Native.NONE)
+    if interest.mode is Mode.BROWSE:
+        native |= Native.DRAIN
+    return native

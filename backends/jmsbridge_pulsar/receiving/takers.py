@@ -1,0 +1,95 @@
+"""A consumer or a reader of the client library, under one interface."""
+
+import contextlib
+from collections import deque
+from typing import Any, Protocol
+
+import _pulsar
+from jmsbridge_pulsar.connection.library import Answered, Library, Result
+
+__all__ = ["ConsumerTaker", "ReaderTaker", "Taker"]
+
+_ignore = deque[Any](maxlen=0).append  # not Python code: the library calls it back on its own thread
+
+
+class Taker(Protocol):
+    """Takes messages; its methods are for any thread."""
+
+    def take(self, seconds: float) -> Any:
+        """The next message, or None if none comes in time. PulsarException if the taker has ended."""
+
+    def accept(self, message: Any) -> None:
+        """It is consumed."""
+
+    def give_back(self, message: Any) -> None:
+        """Deliver it again, a little later."""
+
+    def close(self, library: Library, done: Answered) -> None:
+        """End it."""
+
+
+class ConsumerTaker:
+    """A consumer on a subscription."""
+
+    def __init__(self, consumer: Any) -> None:
+        self._consumer = consumer
+
+    def take(self, seconds: float) -> Any:
+        """See ``Taker``."""
+        try:
+            return self._consumer.receive(int(seconds * 1000))
+        except _pulsar.Timeout:
+            return None
+
+    def accept(self, message: Any) -> None:
+        """See ``Taker``; it reaches the broker within 100 ms."""
+        with contextlib.suppress(_pulsar.PulsarException):
+            self._consumer.acknowledge_async(message, _ignore)
+
+    def give_back(self, message: Any) -> None:
+        """See ``Taker``; it is counted as redelivered."""
+        with contextlib.suppress(_pulsar.PulsarException):
+            self._consumer.negative_acknowledge(message)
+
+    def unsubscribe(self, library: Library, done: Answered) -> None:
+        """Delete the subscription, if it has no other consumer, and close."""
+
+        def unsubscribed(result: Any, _: Any) -> None:
+            if result == Result.Ok:
+                done(result, None)
+            else:
+                self.close(library, done)
+
+        library.ask(self._consumer.unsubscribe_async, done=unsubscribed)
+
+    def close(self, library: Library, done: Answered) -> None:
+        """See ``Taker``."""
+        library.ask(self._consumer.close_async, done=done)
+
+
+class ReaderTaker:
+    """A reader, which sees all messages from a position on; nothing is settled."""
+
+    def __init__(self, reader: Any) -> None:
+        self._reader = reader
+
+    def take(self, seconds: float) -> Any:
+        """See ``Taker``."""
+        try:
+            return self._reader.read_next(int(seconds * 1000))
+        except _pulsar.Timeout:
+            return None
+
+    def has_more(self, library: Library, done: Answered) -> None:
+        """Ask whether there are more messages now."""
+        library.ask(self._reader.has_message_available_async, done=done)
+
+    def accept(self, message: Any) -> None:
+        """Nothing to do."""
+
+    def give_back(self, message: Any) -> None:
+        """Nothing to do."""
+
+    def close(self, library: Library, done: Answered) -> None:
+        """See ``Taker``."""
+        library.ask(self._reader.close_async, done=done)

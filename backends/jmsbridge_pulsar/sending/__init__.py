@@ -1,0 +1,1 @@
+"""Sending: producers and the outcome of each message."""

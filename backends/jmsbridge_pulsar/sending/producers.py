@@ -1,0 +1,236 @@
+"""The producers of a link, one for each address, and the outcome of each message.
+
+Messages that are passed on together become one entry, and the answer to it is theirs: ``flush_async`` closes the entry
+and answers for it alone, since the library never closes one by itself (``_NEVER``). So there is one call back from the
+library for each entry, not for each message, which costs twice as much as all the rest.
+"""
+
+import contextlib
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from typing import Any
+
+import _pulsar
+from jmsbridge.spi import Address, BackendError, LinkLost
+from jmsbridge.transport.network.link_life import Done
+from jmsbridge_pulsar.connection.errors import explain
+from jmsbridge_pulsar.connection.library import Result
+from jmsbridge_pulsar.facts import LinkFacts
+from jmsbridge_pulsar.sending.outgoing import Outgoing
+
+__all__ = ["Producers"]
+
+_MOST = 1000  # producers of one link; beyond that the one that was idle longest is closed
+_ENTRY_MESSAGES = 100  # an entry goes to one consumer of a queue; larger ones are not faster
+_ENTRY_BYTES = 1 << 18
+_NEVER = 1 << 30  # more than an entry can have
+
+
+class Producers:
+    """For the I/O thread. ``prepare`` makes the subscription of a queue, so that its messages are kept."""
+
+    def __init__(self, prepare: Callable[[Address, Done], None]) -> None:
+        self._prepare = prepare
+        self._facts: LinkFacts | None = None
+        self._made: OrderedDict[Address, _Producer] = OrderedDict()
+        self._unflushed: set[_Producer] = set()
+
+    def begin(self, facts: LinkFacts) -> None:
+        """The link is open."""
+        self._facts = facts
+
+    def send(self, outgoing: Outgoing) -> None:
+        """Pass a message on; ``flush`` follows in the same batch of work."""
+        made = self._made.get(outgoing.address)
+        if made is None:
+            made = self._open(outgoing.address)
+        made.send(outgoing)
+        self._unflushed.add(made)
+
+    def flush(self) -> None:
+        """Close the entries of all producers."""
+        unflushed, self._unflushed = self._unflushed, set()
+        for producer in unflushed:
+            producer.flush()
+
+    def _open(self, address: Address) -> "_Producer":
+        assert self._facts is not None
+        made = self._made[address] = _Producer(self._facts, address, self._forget)
+        while len(self._made) > _MOST:
+            idle = next((one for one in self._made.values() if one.is_idle), None)
+            if idle is None:
+                break
+            self._forget(idle)
+            idle.close(lambda *_: None)
+        self._prepare(address, made.prepared)
+        return made
+
+    def _forget(self, producer: "_Producer") -> None:
+        if self._made.get(producer.address) is producer:
+            del self._made[producer.address]
+
+    def close_one(self, address: Address, done: Done) -> None:
+        """Close the producer of an address, which is to be deleted."""
+        producer = self._made.pop(address, None)
+        if producer is None:
+            done(None, None)
+        else:
+            producer.close(done)
+
+    def close(self, done: Callable[[], None]) -> None:
+        """Wait for what is under way."""
+        left = len(self._made) + 1
+
+        def closed(*_: Any) -> None:
+            nonlocal left
+            left -= 1
+            if not left:
+                done()
+
+        for producer in list(self._made.values()):
+            producer.close(closed)
+        closed()
+
+    def end(self, late: LinkLost, early: LinkLost) -> None:
+        """The link is lost: ``late`` for what was passed to the library, else ``early``."""
+        for producer in list(self._made.values()):
+            producer.end(late, early)
+
+
+class _Producer:
+    """One producer; it is opened when it is made, and messages wait until then."""
+
+    def __init__(self, facts: LinkFacts, address: Address, forget: "Callable[[_Producer], None]") -> None:
+        self.address = address
+        self._facts = facts
+        self._forget = forget
+        self._topic = facts.names.topic(address)
+        self._producer: Any = None
+        self._waiting: deque[Outgoing] = deque()
+        self._entry: list[Outgoing] = []
+        self._size = 0
+        self._under_way: dict[int, list[Outgoing]] = {}
+        self._number = 0
+        self._closing: list[Done] = []
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no message waits for its answer."""
+        return not (self._waiting or self._entry or self._under_way) and self._producer is not None
+
+    def prepared(self, _: Any, error: BackendError | None) -> None:
+        """The queue has its subscription: open the producer."""
+        if error is not None:
+            self._refuse(error)
+            return
+        settings = _pulsar.ProducerConfiguration()
+        settings.send_timeout_millis(0)  # an outcome is exact, or unknown because the link is lost
+        settings.block_if_queue_full(False)
+        settings.max_pending_messages(_NEVER)  # the facade bounds them by its send_window
+        settings.batching_enabled(self._facts.options.batching)
+        settings.batching_max_messages(_NEVER)
+        settings.batching_max_allowed_size_in_bytes(_NEVER)
+        settings.batching_max_publish_delay_ms(_NEVER)
+        settings.property("jms.transactions", "disabled")
+        self._facts.library.producer(self._topic, settings, self._opened)
+
+    def _opened(self, result: Any, producer: Any) -> None:
+        if result != Result.Ok:
+            self._refuse(explain(result, f"sending to {self.address}", self._facts.life.broker))
+            return
+        self._producer = producer
+        waiting, self._waiting = self._waiting, deque()
+        for outgoing in waiting:
+            self.send(outgoing)
+        self.flush()
+        self._look_closing()
+
+    def _refuse(self, error: BackendError) -> None:
+        """It cannot be opened: nothing was sent. The next message tries again."""
+        self._forget(self)
+        waiting, self._waiting = self._waiting, deque()
+        for outgoing in waiting:
+            outgoing.fail(error)
+        self._look_closing()
+
+    def send(self, outgoing: Outgoing) -> None:
+        """Pass it to the library, or let it wait until that is open."""
+        if self._producer is None:
+            self._waiting.append(outgoing)
+            return
+        if outgoing.alone:
+            self.flush()
+            self._facts.library.ask(self._producer.send_async, outgoing.message, done=self._expect([outgoing]))
+            self._facts.library.ask(self._producer.flush_async, done=lambda *_: None)
+            return
+        self._producer.send_async(outgoing.message, None)
+        self._entry.append(outgoing)
+        self._size += outgoing.size
+        if len(self._entry) >= _ENTRY_MESSAGES or self._size >= _ENTRY_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Close the entry."""
+        entry, self._entry, self._size = self._entry, [], 0
+        if entry:
+            self._facts.library.ask(self._producer.flush_async, done=self._expect(entry))
+
+    def _expect(self, entry: list[Outgoing]) -> Callable[[Any, Any], None]:
+        self._number = number = self._number + 1
+        self._under_way[number] = entry
+
+        def answered(result: Any, _: Any) -> None:
+            if self._under_way.pop(number, None) is not None:
+                self._answer(entry, result)
+
+        return answered
+
+    def _answer(self, entry: list[Outgoing], result: Any) -> None:
+        if result == Result.Ok:
+            for outgoing in entry:
+                if outgoing.ticket is not None:
+                    outgoing.ticket.succeed()
+        else:
+            error = explain(result, f"sending to {self.address}", self._facts.life.broker, sending=True)
+            for outgoing in entry:
+                outgoing.fail(error)
+            self._replace()
+        self._look_closing()
+
+    def _replace(self) -> None:
+        """After a refusal the next message gets a new producer."""
+        self._forget(self)
+        if not self._closing:
+            self.close(lambda *_: None)
+
+    def close(self, done: Done) -> None:
+        """Close it once every message has its answer."""
+        self._closing.append(done)
+        self._look_closing()
+
+    def _look_closing(self) -> None:
+        if not self._closing or self._waiting or self._entry or self._under_way:
+            return
+        closing, self._closing = self._closing, []
+        producer, self._producer = self._producer, None
+
+        def closed(*_: Any) -> None:
+            for done in closing:
+                done(None, None)
+
+        if producer is None:
+            closed()
+        else:
+            self._facts.library.ask(producer.close_async, done=closed)
+
+    def end(self, late: LinkLost, early: LinkLost) -> None:
+        """The link is lost."""
+        under_way, self._under_way = self._under_way, {}
+        for entry in [*under_way.values(), self._entry]:
+            for outgoing in entry:
+                outgoing.fail(late)
+        self._entry = []
+        with contextlib.suppress(IndexError):
+            while True:
+                self._waiting.popleft().fail(early)
+        self._look_closing()
