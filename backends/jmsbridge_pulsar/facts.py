@@ -8,6 +8,7 @@ from jmsbridge.transport.network.link_life import Done, LinkLife
 from jmsbridge_pulsar.administration.rest import Rest
 from jmsbridge_pulsar.connection.library import Library
 from jmsbridge_pulsar.connection.options import PulsarOptions
+from jmsbridge_pulsar.connection.upstream import Controlled
 from jmsbridge_pulsar.messages.names import Names
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ class LinkFacts(NamedTuple):
     client_id: str | None
     rest: Rest | None
     producers: "Producers"
+    controlled: dict[str, Controlled]
+    """By the name of a consumer, who gives it credit."""
     make_queue: Callable[[Address, Done], None]
     """Make the subscription of a queue, unless it is a topic or known already; I/O thread."""
     largest: int

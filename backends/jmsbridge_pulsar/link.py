@@ -18,7 +18,8 @@ from jmsbridge.spi import (
     NotSupported,
 )
 from jmsbridge.transport.network.link_life import Done, LinkLife
-from jmsbridge_pulsar.administration.rest import rest_of, topic_path
+from jmsbridge_pulsar.administration.rest import rest_of
+from jmsbridge_pulsar.administration.topics import delete_topic
 from jmsbridge_pulsar.channel import Channel
 from jmsbridge_pulsar.connection.errors import connect_error, explain, loss
 from jmsbridge_pulsar.connection.library import Library, Result
@@ -26,7 +27,7 @@ from jmsbridge_pulsar.connection.options import PulsarOptions
 from jmsbridge_pulsar.connection.relay import Relay
 from jmsbridge_pulsar.facts import NATIVE, LinkFacts
 from jmsbridge_pulsar.messages.names import Names
-from jmsbridge_pulsar.receiving.definitions import delete_subscription, topic_of
+from jmsbridge_pulsar.receiving.definitions import delete_subscription
 from jmsbridge_pulsar.receiving.opening import make_queue, subscription_name
 from jmsbridge_pulsar.sending.producers import Producers
 
@@ -109,6 +110,7 @@ class Link:
             client_id=client_id,
             rest=rest_of(self.endpoint, self._options),
             producers=self._producers,
+            controlled=self._relay.controlled,
             make_queue=self._make_queue,
             largest=self._relay.largest,
         )
@@ -162,7 +164,7 @@ class Link:
             raise NotSupported(f"{address} cannot be deleted: {self.broker} needs option admin_url")
         named = Address(address.name, address.topic)
         self._life.wait(lambda done: self._producers.close_one(named, done), f"deleting {address}")
-        rest.delete(topic_path(facts.names.topic(address)))
+        delete_topic(rest, facts.names.topic(address))
         self._life.thread.post(lambda: self._forget_queue(named))
 
     def _forget_queue(self, address: Address) -> None:
@@ -177,8 +179,8 @@ class Link:
         if rest is None:
             raise NotSupported(f"{key!r} cannot be unsubscribed: {self.broker} needs option admin_url")
         name = subscription_name(facts, Interest(address=address or Address("", True), key=key, durable=True))
-        topic = facts.names.topic(address) if address is not None else topic_of(rest, self._options.namespace, name)
-        delete_subscription(rest, topic, name, key)
+        topic = None if address is None else facts.names.topic(address)
+        delete_subscription(rest, self._options.namespace, topic, name, key)
 
     def close(self) -> None:
         """Answer what is under way, then end; idempotent."""

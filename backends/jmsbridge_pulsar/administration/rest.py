@@ -16,7 +16,7 @@ from jmsbridge_pulsar.connection.options import PulsarOptions, login_of
 __all__ = ["Rest", "quoted", "rest_of", "topic_path"]
 
 _PATIENCE: Final = 15.0  # seconds
-_KINDS: Final = {401: AccessDenied, 403: AccessDenied, 404: AddressRefused, 412: AddressInUse}
+_KINDS: Final = {401: AccessDenied, 403: AccessDenied, 404: AddressRefused, 409: AddressInUse, 412: AddressInUse}
 
 
 class Rest:

@@ -14,20 +14,27 @@ __all__ = [
     "CONNECT",
     "CONNECTED",
     "ERROR",
+    "FLOW",
     "LOOKUP_RESPONSE",
+    "SUBSCRIBE",
     "Connect",
+    "Consumer",
     "Frames",
     "Malformed",
     "contents",
     "encode_connect",
+    "flow",
     "kind_of",
     "parse_connect",
+    "parse_subscribe",
     "redirect",
     "text_of",
 ]
 
 CONNECT: Final = 2
 CONNECTED: Final = 3
+SUBSCRIBE: Final = 4
+FLOW: Final = 11
 ERROR: Final = 14
 LOOKUP_RESPONSE: Final = 24
 
@@ -35,6 +42,7 @@ Value = int | bytes
 
 _LENGTHS: Final = struct.Struct(">II")
 _AUTH_DATA, _AUTH_METHOD, _PROXIED = 3, 5, 6  # fields of CONNECT
+_TOPIC, _CONSUMER_ID, _CONSUMER_NAME, _DURABLE, _PROPERTIES = 1, 4, 6, 8, 18  # fields of SUBSCRIBE
 _URL, _TLS_URL, _THROUGH_SERVICE = 1, 2, 8  # fields of LOOKUP_RESPONSE
 _MOST: Final = 1 << 26  # bytes in a frame that the relay reads
 
@@ -50,6 +58,25 @@ class Connect(msgspec.Struct, frozen=True):
     secret: bytes
     broker: str | None
     """The broker, as host and port, that a lookup named; None for the connection that asks for lookups."""
+
+
+class Consumer(msgspec.Struct, frozen=True):
+    """What the client library subscribes with."""
+
+    fields: list[tuple[int, Value]]
+    number: int
+    name: str
+    is_partition: bool
+    """Whether the topic is a part of another one."""
+
+    def encode(self, properties: dict[str, str], *, durable: bool) -> bytes:
+        """The frame, for a subscription that is durable or not, with these properties if it is new."""
+        fields = [(number, value) for number, value in self.fields if number != _DURABLE]
+        fields.append((_DURABLE, int(durable)))
+        for name, text in properties.items():
+            fields.append((_PROPERTIES, _encode(1, name.encode()) + _encode(2, text.encode())))
+        inside = b"".join(_encode(number, value) for number, value in fields)
+        return _frame(_encode(1, SUBSCRIBE) + _encode(SUBSCRIBE, inside))
 
 
 class Frames:
@@ -114,6 +141,20 @@ def encode_connect(connect: Connect, login: tuple[str, bytes] | None, proxied: s
         fields.append((_PROXIED, proxied.encode()))
     inside = b"".join(_encode(number, value) for number, value in sorted(fields, key=lambda field: field[0]))
     return _frame(_encode(1, CONNECT) + _encode(CONNECT, inside))
+
+
+def parse_subscribe(command: bytes) -> Consumer:
+    """A SUBSCRIBE of the client library."""
+    inside = _first(command, SUBSCRIBE)
+    fields = list(_fields(inside)) if isinstance(inside, bytes) else []
+    found = dict(fields)
+    is_partition = "-partition-" in text_of(found, _TOPIC)
+    return Consumer(fields, int(found.get(_CONSUMER_ID, 0)), text_of(found, _CONSUMER_NAME), is_partition)
+
+
+def flow(consumer: int, permits: int) -> bytes:
+    """The frame that lets the broker send a consumer so many more messages."""
+    return _frame(_encode(1, FLOW) + _encode(FLOW, _encode(1, consumer) + _encode(2, permits)))
 
 
 def redirect(command: bytes, *, tls: bool) -> tuple[bytes, str, bool]:

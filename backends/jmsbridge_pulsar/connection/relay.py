@@ -35,6 +35,7 @@ from jmsbridge_pulsar.connection.protocol import (
     redirect,
     text_of,
 )
+from jmsbridge_pulsar.connection.upstream import Controlled, Upstream
 
 __all__ = ["PORT", "TLS_PORT", "Relay"]
 
@@ -58,6 +59,8 @@ class Relay:
         """Bytes of the largest message that the broker takes."""
         self.heard = time.monotonic()
         """When the last bytes came from a broker."""
+        self.controlled: dict[str, Controlled] = {}
+        """By the name of a consumer, who gives it credit."""
         self.life = life
         self.options = options
         self._broken = broken
@@ -141,6 +144,7 @@ class _Pipe:
         loop = relay.life.thread.loop
         self._near = ByteStream(loop, self._begin, lambda: self._far.hold(False), self._library_left)
         self._far = ByteStream(loop, self._answered, lambda: self._near.hold(False), self._broke)
+        self._upstream = Upstream(relay.controlled, self._far.write)
         self._began = Frames()
         self._answers = Frames()
         self._asks = False  # this connection is for lookups
@@ -193,9 +197,10 @@ class _Pipe:
             if error is not None:
                 relay.end(self, error)
                 return
-            self._far.write(first + self._waiting)
-            self._waiting = b""
+            self._far.write(first)
+            waiting, self._waiting = self._waiting, b""
             self._receive = self._pass
+            self._pass(waiting)
 
         deadline = time.monotonic() + endpoint.connect_timeout
         self._far.connect(host, port, context, options.server_name or host, deadline, opened)
@@ -206,7 +211,7 @@ class _Pipe:
             self._near.hold(True)
 
     def _pass(self, data: bytes) -> None:
-        self._far.write(data)
+        self._upstream.take(data)
         if self._far.backlog > _HIGH:
             self._near.hold(True)
 

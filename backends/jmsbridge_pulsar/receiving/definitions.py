@@ -1,16 +1,29 @@
-"""The definition of a subscription, kept with it at the broker; only over the REST interface. These calls block."""
+"""The definition of a subscription, kept with it at the broker.
 
+It is written when a subscription is made; only the REST interface reads it. These calls block.
+"""
+
+from contextlib import suppress
 from typing import Final
 
 import msgspec
 
-from jmsbridge.spi import AddressInUse, AddressRefused, BackendError, Interest, SubscriptionRefused, SubscriptionUnknown
+from jmsbridge.spi import (
+    AddressInUse,
+    AddressRefused,
+    Interest,
+    SubscriptionRefused,
+    SubscriptionUnknown,
+)
 from jmsbridge_pulsar.administration.rest import Rest, quoted, topic_path
 
-__all__ = ["delete_subscription", "prepare", "topic_of"]
+__all__ = ["REGISTRY", "check_definition", "definition", "delete_subscription"]
+
+REGISTRY: Final = "jmsbridge-subscriptions"
+"""The topic whose subscriptions tell the topics of others."""
 
 _PROPERTY: Final = "jmsbridge.definition"
-_LATEST: Final = 2**63 - 1
+_TOPIC: Final = "jmsbridge.topic"
 
 
 class _Definition(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -21,57 +34,82 @@ class _Definition(msgspec.Struct, frozen=True, omit_defaults=True):
     no_local: bool = False
 
 
-def prepare(rest: Rest, topic: str, name: str, interest: Interest) -> None:
-    """Make the subscription, or compare its definition; one that was changed begins anew.
+def definition(interest: Interest) -> dict[str, str]:
+    """As a property of the subscription."""
+    made = _Definition(interest.shared, interest.selector, interest.no_local)
+    return {_PROPERTY: msgspec.json.encode(made).decode()}
+
+
+def check_definition(rest: Rest, namespace: str, topic: str, name: str, interest: Interest) -> None:
+    """Compare that of an existing subscription, and delete it if it was changed, so that it begins anew.
 
     SubscriptionRefused if it is shared where this is not, or has consumers that asked for another definition. One
-    without a definition was made by another client, and gets none.
+    without a definition was made by another client and is used as it is.
     """
-    wanted = _Definition(interest.shared, interest.selector, interest.no_local)
+    before = topic_of(rest, namespace, name)
+    if before != topic:
+        if before is not None:
+            _delete_idle(rest, f"{topic_path(before)}/subscription/{quoted(name)}", interest)
+        _remember(rest, namespace, name, topic)
     path = f"{topic_path(topic)}/subscription/{quoted(name)}"
     try:
-        found = rest.get(f"{path}/properties") or {}
+        text = (rest.get(f"{path}/properties") or {}).get(_PROPERTY)
     except AddressRefused:
-        _make(rest, path, wanted)
         return
-    text = found.get(_PROPERTY)
-    if text is None:
+    wanted = definition(interest)[_PROPERTY]
+    if text is None or text == wanted:
         return
     kept = msgspec.json.decode(text, type=_Definition)
-    if kept == wanted:
-        return
-    if kept.shared != wanted.shared and interest.durable:
+    if kept.shared != interest.shared and interest.durable:
         kinds = ("unshared", "shared")
         raise SubscriptionRefused(
-            f"durable subscription {interest.key!r} is {kinds[kept.shared]}, not {kinds[wanted.shared]}; unsubscribe it first"
+            f"durable subscription {interest.key!r} is {kinds[kept.shared]}, not {kinds[interest.shared]}; "
+            "unsubscribe it first"
         )
+    _delete_idle(rest, path, interest)
+
+
+def _delete_idle(rest: Rest, path: str, interest: Interest) -> None:
     try:
-        rest.delete(path)
+        with suppress(AddressRefused):  # it is gone already
+            rest.delete(path)
     except AddressInUse as error:
         raise SubscriptionRefused(
-            f"subscription {interest.key!r} has a consumer with another selector or no_local; close that one first"
+            f"subscription {interest.key!r} has a consumer with another topic, selector or no_local; close that first"
         ) from error
-    _make(rest, path, wanted)
-
-
-def _make(rest: Rest, path: str, definition: _Definition) -> None:
-    position = {"ledgerId": _LATEST, "entryId": _LATEST, "partitionIndex": -1}
-    rest.put(path, position | {"properties": {_PROPERTY: msgspec.json.encode(definition).decode()}})
 
 
 def topic_of(rest: Rest, namespace: str, name: str) -> str | None:
-    """The topic that has a subscription of this name; all of the namespace are asked."""
-    for topic in rest.get(f"persistent/{namespace}"):
-        try:
-            if name in rest.get(f"{topic_path(topic)}/subscriptions"):
-                return str(topic)
-        except BackendError:
-            continue  # deleted meanwhile, or with a name that the broker takes in no request
-    return None
+    """The topic of a subscription of this name, if jmsbridge made it.
+
+    A name stands for one subscription in JMS, but for one on each topic in Pulsar. So for each there is a subscription
+    of the same name on one more topic, which gets no messages, and whose properties tell the topic.
+    """
+    try:
+        found: dict[str, str] | None = rest.get(f"{_entry(namespace, name)}/properties")
+    except AddressRefused:
+        return None
+    return (found or {}).get(_TOPIC)
 
 
-def delete_subscription(rest: Rest, topic: str | None, name: str, key: str) -> None:
-    """Delete a durable subscription; SubscriptionUnknown, or SubscriptionRefused while it has a consumer."""
+def _remember(rest: Rest, namespace: str, name: str, topic: str) -> None:
+    entry, properties = _entry(namespace, name), {_TOPIC: topic}
+    try:
+        rest.put(entry, {"ledgerId": -1, "entryId": -1, "partitionIndex": -1, "properties": properties})
+    except AddressInUse:  # it exists
+        rest.put(f"{entry}/properties", properties)
+
+
+def _entry(namespace: str, name: str) -> str:
+    return f"persistent/{namespace}/{REGISTRY}/subscription/{quoted(name)}"
+
+
+def delete_subscription(rest: Rest, namespace: str, topic: str | None, name: str, key: str) -> None:
+    """Delete a durable subscription; SubscriptionUnknown, or SubscriptionRefused while it has a consumer.
+
+    Without its topic it must be one that jmsbridge made.
+    """
+    topic = topic or topic_of(rest, namespace, name)
     try:
         if topic is None:
             raise AddressRefused(f"no topic has subscription {name!r}")
@@ -80,3 +118,5 @@ def delete_subscription(rest: Rest, topic: str | None, name: str, key: str) -> N
         raise SubscriptionUnknown(f"there is no durable subscription {key!r}: {error}") from error
     except AddressInUse as error:
         raise SubscriptionRefused(f"durable subscription {key!r} has a consumer; close that one first") from error
+    with suppress(AddressRefused):
+        rest.delete(_entry(namespace, name))

@@ -13,6 +13,7 @@ from jmsbridge_pulsar.connection.errors import explain, result_of
 from jmsbridge_pulsar.facts import LinkFacts
 from jmsbridge_pulsar.messages.conventions import CONNECTION
 from jmsbridge_pulsar.messages.decoding import decode
+from jmsbridge_pulsar.receiving.credit import Credit
 from jmsbridge_pulsar.receiving.delivery import Delivery, key_of
 from jmsbridge_pulsar.receiving.memory import Accepted, Key
 from jmsbridge_pulsar.receiving.takers import Taker
@@ -26,15 +27,26 @@ _HELD = 1000  # delayed messages that wait here; with so many, nothing more is t
 
 
 class Flow:
-    """The ``Source`` of a ``CreditPump``. ``open`` opens the taker, and blocks; what it raises ends the pump."""
+    """The ``Source`` of a ``CreditPump``.
+
+    ``open_taker`` blocks; what it raises ends the pump. ``let_go`` ends the taker if it need not stay, and says so.
+    """
 
     def __init__(
-        self, facts: LinkFacts, interest: Interest, accepted: Accepted | None, open_taker: Callable[[], Taker]
+        self,
+        facts: LinkFacts,
+        interest: Interest,
+        accepted: Accepted | None,
+        credit: Credit,
+        open_taker: Callable[[], Taker],
+        let_go: Callable[[], bool],
     ) -> None:
         self._facts = facts
         self._interest = interest
         self._accepted = accepted
         self._open = open_taker
+        self._let_go = let_go
+        self._credit = credit
         self._browses = interest.mode is Mode.BROWSE
         self._counts = not interest.address.topic or interest.shared  # the broker's count of deliveries is of use
         self._taker: Taker | None = None
@@ -57,13 +69,14 @@ class Flow:
         """See ``Source``."""
         taker = self.begin()
         found = self._due(most)
+        taken = 0
         patience = 0.0 if found else _POLL if wait else max(0.0, self._quiet_at - time.monotonic())
         try:
             while len(found) < most and len(self._held) < _HELD:
                 message = taker.take(patience)
                 if message is None:
                     break
-                self._quiet_at = time.monotonic() + _NEXT
+                taken += 1
                 arrival = self._arrival(taker, message)
                 if arrival is not None:
                     found.append(arrival)
@@ -71,6 +84,11 @@ class Flow:
         except _pulsar.PulsarException as error:
             self._facts.life.check()
             raise explain(result_of(error), f"consuming {self._interest.address}", self._facts.life.broker) from error
+        if taken:
+            self._quiet_at = time.monotonic() + _NEXT
+        self._credit.moved(taken, len(found))
+        if not found and not wait and self._credit.forget() and not self._browses and self._let_go():
+            self._taker = None
         return found
 
     def release(self, arrivals: Sequence[Arrival]) -> None:

@@ -1,5 +1,7 @@
 """Opens consumers and readers as each kind of subscription needs them. For the I/O thread."""
 
+import itertools
+from functools import partial
 from typing import Any, Final
 
 import _pulsar
@@ -8,13 +10,16 @@ from jmsbridge.transport.network.link_life import Done
 from jmsbridge_pulsar.connection.errors import explain
 from jmsbridge_pulsar.connection.library import Result
 from jmsbridge_pulsar.facts import LinkFacts
+from jmsbridge_pulsar.receiving.credit import Credit
 from jmsbridge_pulsar.receiving.takers import ConsumerTaker, ReaderTaker
 
 __all__ = ["make_queue", "open_taker", "subscription_name"]
 
 _NON_DURABLE: Final = "non-durable."
-_SMALL: Final = 1  # messages that the library holds at least
-_RETURN: Final = 100  # milliseconds after which a returned message is asked for again; the least that the library allows
+_numbers: Final = itertools.count(1)
+_RETURN: Final = (
+    100  # milliseconds after which a returned message is asked for again; the least that the library allows
+)
 
 
 def subscription_name(facts: LinkFacts, interest: Interest) -> str:
@@ -27,22 +32,29 @@ def subscription_name(facts: LinkFacts, interest: Interest) -> str:
     return name if interest.durable else f"{_NON_DURABLE}{name}"
 
 
-def open_taker(facts: LinkFacts, interest: Interest, done: Done) -> None:
-    """Open what takes its messages."""
+def open_taker(facts: LinkFacts, interest: Interest, credit: Credit, done: Done) -> None:
+    """Open what takes its messages, as ``credit`` allows."""
+    consumer = f"{facts.sender}-{next(_numbers)}"
+    facts.controlled[consumer] = credit
     topic, name = facts.names.topic(interest.address), subscription_name(facts, interest)
 
     def opened(result: Any, made: Any) -> None:
         if result == Result.Ok:
-            done(ConsumerTaker(made) if name else ReaderTaker(made), None)
+            forget = partial(facts.controlled.pop, consumer, None)
+            done(ConsumerTaker(made, forget) if name else ReaderTaker(made, forget), None)
         else:
+            del facts.controlled[consumer]
             done(None, explain(result, f"consuming {interest.address}", facts.life.broker))
 
     if name:
         is_queue = not interest.address.topic
-        facts.library.consumer(topic, name, _consumer(facts, interest, earliest=is_queue), opened)
+        subscribing = _consumer(interest, earliest=is_queue)
+        subscribing.consumer_name(consumer)
+        facts.library.consumer(topic, name, subscribing, opened)
     else:
         settings = _pulsar.ReaderConfiguration()
-        settings.receiver_queue_size(max(_SMALL, interest.window))
+        settings.reader_name(consumer)
+        settings.receiver_queue_size(max(1, interest.window))
         facts.library.reader(topic, _pulsar.MessageId.latest, settings, opened)
 
 
@@ -56,16 +68,16 @@ def make_queue(facts: LinkFacts, address: Address, done: Done) -> None:
         else:
             done(None, explain(result, f"queue {address.name!r}", facts.life.broker))
 
-    settings = _consumer(facts, interest, earliest=True)
+    settings = _consumer(interest, earliest=True)
     settings.receiver_queue_size(0)
     facts.library.consumer(facts.names.topic(address), facts.options.queue_subscription, settings, opened)
 
 
-def _consumer(facts: LinkFacts, interest: Interest, *, earliest: bool) -> Any:
+def _consumer(interest: Interest, *, earliest: bool) -> Any:
     is_shared = interest.shared or not interest.address.topic
     settings = _pulsar.ConsumerConfiguration()
     settings.consumer_type(_pulsar.ConsumerType.Shared if is_shared else _pulsar.ConsumerType.Exclusive)
-    settings.receiver_queue_size(max(_SMALL, interest.window))
+    settings.receiver_queue_size(max(1, interest.window))
     settings.negative_ack_redelivery_delay_ms(_RETURN)
     settings.batch_index_ack_enabled(True)
     settings.subscription_initial_position(

@@ -9,13 +9,14 @@ from jmsbridge.transport.deliveries.polling import CreditPump
 from jmsbridge.transport.network.link_life import Done
 from jmsbridge_pulsar.facts import LinkFacts
 from jmsbridge_pulsar.receiving.browsing import open_browser
+from jmsbridge_pulsar.receiving.credit import Credit
 from jmsbridge_pulsar.receiving.dead_letters import SubscriptionDeadLetters
-from jmsbridge_pulsar.receiving.definitions import prepare
+from jmsbridge_pulsar.receiving.definitions import check_definition, definition
 from jmsbridge_pulsar.receiving.delivery import Delivery
 from jmsbridge_pulsar.receiving.flow import Flow
 from jmsbridge_pulsar.receiving.memory import accepted_of
 from jmsbridge_pulsar.receiving.opening import open_taker, subscription_name
-from jmsbridge_pulsar.receiving.takers import ConsumerTaker, Taker
+from jmsbridge_pulsar.receiving.takers import Taker
 
 __all__ = ["Subscription"]
 
@@ -36,7 +37,12 @@ class Subscription:
         self._accepted = accepted_of(str(facts.life.endpoint), where, name) if name else None
         self._returns = not interest.address.topic or interest.shared  # the broker returns single messages
         self._taker: Taker | None = None
-        self._flow = Flow(facts, interest, self._accepted, self._open)
+        self._credit = Credit(
+            facts.life,
+            {} if interest.key is None else definition(interest),
+            durable=bool(name) and (not interest.address.topic or interest.durable),
+        )
+        self._flow = Flow(facts, interest, self._accepted, self._credit, self._open, self._let_go)
         self._dead_letters = SubscriptionDeadLetters(facts, interest, self._accept, self._give_back)
         self._error: BackendError | None = None
         self._closing = threading.Lock()
@@ -70,16 +76,32 @@ class Subscription:
         else:
             if interest.key is not None and facts.rest is not None:
                 topic = facts.names.topic(interest.address)
-                prepare(facts.rest, topic, subscription_name(facts, interest), interest)
-            made = self._life.wait(lambda done: open_taker(facts, interest, done), f"consuming {interest.address}")
+                name, namespace = subscription_name(facts, interest), facts.options.namespace
+                check_definition(facts.rest, namespace, topic, name, interest)
+            made = self._life.wait(
+                lambda done: open_taker(facts, interest, self._credit, done), f"consuming {interest.address}"
+            )
         self._taker = made
         return made
+
+    def _let_go(self) -> bool:
+        """End the consumer if it need not stay, so that what the broker may still send goes to others.
+
+        The next credit opens another one.
+        """
+        if self._flow.unsettled or (
+            self.interest.address.topic and not (self.interest.shared and self.interest.durable)
+        ):
+            return False
+        self._life.wait_closing(self._close_taker, f"pausing the consumer of {self.interest.address}")
+        return True
 
     # -- verbs
 
     def grant(self, count: int) -> None:
         """Allow that many more arrivals."""
         self._check()
+        self._credit.allow(count)
         self._pump.grant(count)
 
     def drain(self, ticket: Ticket) -> None:
@@ -165,14 +187,13 @@ class Subscription:
 
     def _close_taker(self, done: Done) -> None:
         taker, self._taker = self._taker, None
+        self._credit.close()
 
         def closed(*_: Any) -> None:
             done(None, None)
 
         if taker is None:
             closed()
-        elif isinstance(taker, ConsumerTaker) and self.interest.shared and not self.interest.durable:
-            taker.unsubscribe(self._facts.library, closed)
         else:
             taker.close(self._facts.library, closed)
 

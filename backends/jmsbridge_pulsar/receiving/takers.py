@@ -2,10 +2,11 @@
 
 import contextlib
 from collections import deque
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import _pulsar
-from jmsbridge_pulsar.connection.library import Answered, Library, Result
+from jmsbridge_pulsar.connection.library import Answered, Library
 
 __all__ = ["ConsumerTaker", "ReaderTaker", "Taker"]
 
@@ -31,8 +32,9 @@ class Taker(Protocol):
 class ConsumerTaker:
     """A consumer on a subscription."""
 
-    def __init__(self, consumer: Any) -> None:
+    def __init__(self, consumer: Any, forget: Callable[[], object]) -> None:
         self._consumer = consumer
+        self._forget = forget
 
     def take(self, seconds: float) -> Any:
         """See ``Taker``."""
@@ -51,27 +53,18 @@ class ConsumerTaker:
         with contextlib.suppress(_pulsar.PulsarException):
             self._consumer.negative_acknowledge(message)
 
-    def unsubscribe(self, library: Library, done: Answered) -> None:
-        """Delete the subscription, if it has no other consumer, and close."""
-
-        def unsubscribed(result: Any, _: Any) -> None:
-            if result == Result.Ok:
-                done(result, None)
-            else:
-                self.close(library, done)
-
-        library.ask(self._consumer.unsubscribe_async, done=unsubscribed)
-
     def close(self, library: Library, done: Answered) -> None:
         """See ``Taker``."""
+        self._forget()
         library.ask(self._consumer.close_async, done=done)
 
 
 class ReaderTaker:
     """A reader, which sees all messages from a position on; nothing is settled."""
 
-    def __init__(self, reader: Any) -> None:
+    def __init__(self, reader: Any, forget: Callable[[], object]) -> None:
         self._reader = reader
+        self._forget = forget
 
     def take(self, seconds: float) -> Any:
         """See ``Taker``."""
@@ -79,10 +72,6 @@ class ReaderTaker:
             return self._reader.read_next(int(seconds * 1000))
         except _pulsar.Timeout:
             return None
-
-    def has_more(self, library: Library, done: Answered) -> None:
-        """Ask whether there are more messages now."""
-        library.ask(self._reader.has_message_available_async, done=done)
 
     def accept(self, message: Any) -> None:
         """Nothing to do."""
@@ -92,4 +81,5 @@ class ReaderTaker:
 
     def close(self, library: Library, done: Answered) -> None:
         """See ``Taker``."""
+        self._forget()
         library.ask(self._reader.close_async, done=done)

@@ -1,0 +1,27 @@
+"""What is done with topics over the REST interface. These calls block."""
+
+from contextlib import suppress
+
+from jmsbridge.spi import AddressInUse, AddressRefused
+from jmsbridge_pulsar.administration.rest import Rest, quoted, topic_path
+
+__all__ = ["delete_topic"]
+
+
+def delete_topic(rest: Rest, topic: str) -> None:
+    """Delete it with its messages; AddressInUse while it has consumers. One that does not exist is deleted already.
+
+    With producers of other clients it can only be ended: it takes no more messages and keeps none, and the broker
+    deletes it later (``brokerDeleteInactiveTopicsEnabled``). Forcing it would have these clients make it again.
+    """
+    path = topic_path(topic)
+    try:
+        with suppress(AddressRefused):
+            rest.delete(path)
+    except AddressInUse:
+        subscriptions = rest.get(f"{path}/stats")["subscriptions"]
+        if any(one["consumers"] for one in subscriptions.values()):
+            raise
+        for name in subscriptions:
+            rest.delete(f"{path}/subscription/{quoted(name)}")
+        rest.post(f"{path}/terminate")
