@@ -1,7 +1,7 @@
 """What the parts of a link know of it."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from jmsbridge.spi import Address, LinkEvents, Native
 from jmsbridge.transport.network.link_life import Done, LinkLife
@@ -10,11 +10,9 @@ from jmsbridge_pulsar.connection.library import Library
 from jmsbridge_pulsar.connection.options import PulsarOptions
 from jmsbridge_pulsar.connection.upstream import Controlled
 from jmsbridge_pulsar.messages.names import Names
+from jmsbridge_pulsar.sending.outgoing import Outgoing
 
-if TYPE_CHECKING:
-    from jmsbridge_pulsar.sending.producers import Producers
-
-__all__ = ["NATIVE", "LinkFacts"]
+__all__ = ["NATIVE", "LinkFacts", "Sending"]
 
 NATIVE = (
     Native.SEND_CONFIRM
@@ -35,6 +33,16 @@ NATIVE = (
 """The most that this backend can do: ``BROWSE`` only with an ``admin_url``."""
 
 
+class Sending(Protocol):
+    """The producers of a link, for the I/O thread."""
+
+    def send(self, outgoing: Outgoing) -> None:
+        """Pass a message on; ``flush`` follows in the same batch of work."""
+
+    def flush(self) -> None:
+        """Close the entries of all producers."""
+
+
 class LinkFacts(NamedTuple):
     """One link."""
 
@@ -48,7 +56,7 @@ class LinkFacts(NamedTuple):
     """Its id in messages, by which a consumer recognises those of its own connection."""
     client_id: str | None
     rest: Rest | None
-    producers: "Producers"
+    producers: Sending
     controlled: dict[str, Controlled]
     """By the name of a consumer, who gives it credit."""
     make_queue: Callable[[Address, Done], None]

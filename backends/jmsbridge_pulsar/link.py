@@ -22,7 +22,7 @@ from jmsbridge_pulsar.administration.rest import rest_of
 from jmsbridge_pulsar.administration.topics import delete_topic
 from jmsbridge_pulsar.channel import Channel
 from jmsbridge_pulsar.connection.errors import connect_error, explain, loss
-from jmsbridge_pulsar.connection.library import Library, Result
+from jmsbridge_pulsar.connection.library import Library
 from jmsbridge_pulsar.connection.options import PulsarOptions
 from jmsbridge_pulsar.connection.relay import Relay
 from jmsbridge_pulsar.facts import NATIVE, LinkFacts

@@ -1,1 +1,3 @@
 """Administration by the brokers' REST interface."""
+
+__all__: list[str] = []

@@ -3,6 +3,7 @@
 from typing import Final
 
 import _pulsar
+
 from jmsbridge.spi import (
     AccessDenied,
     AddressRefused,
@@ -17,7 +18,7 @@ from jmsbridge.spi import (
 from jmsbridge.transport.network.diagnosis import link_lost, not_connected
 from jmsbridge_pulsar.connection.protocol import Malformed
 
-__all__ = ["Refusal", "connect_error", "explain", "loss", "result_of"]
+__all__ = ["Refusal", "Result", "connect_error", "explain", "loss", "result_of"]
 
 Result = _pulsar.Result
 

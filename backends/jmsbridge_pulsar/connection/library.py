@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import _pulsar
+
 from jmsbridge.transport.network.forking import at_fork
 from jmsbridge.transport.network.link_life import LinkLife
 from jmsbridge_pulsar.connection.errors import Result, result_of
@@ -40,7 +41,7 @@ class Library:
         _clients.add(self)
 
     def ask(self, call: Callable[..., Any], *given: Any, done: Answered) -> None:
-        """Call a method that takes a callback last, which gets a result and a value, a result, or an error or a value."""
+        """Call a method that takes a callback last, which gets a result and perhaps a value, or an error or a value."""
 
         def answered(*values: Any) -> None:  # on a thread of the library, which must do nothing else
             self._life.thread.post(lambda: self._take(values, done))

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import msgspec
-
 from jmsbridge.spi import ConnectFailed, Endpoint
 from jmsbridge.transport.network.tls import TlsOptions, refuse_tls_options
 
@@ -20,15 +18,16 @@ class PulsarOptions(TlsOptions, frozen=True, kw_only=True):
     token_file: str | None = None
     """A file with that token; it is read for each new connection."""
     admin_url: str | None = None
-    """The REST interface of the cluster, such as ``http://host:8080``. Without it there is no administration, no browser
-    and no definition of subscriptions to compare, and temporary destinations stay behind."""
+    """The REST interface of the cluster, such as ``http://host:8080``. Without it there is no administration and no
+    browser, definitions of subscriptions are not compared, and temporary destinations stay behind."""
     queue_subscription: str = "jms-queue"
-    """The subscription that makes a topic a queue; programs in Java must have the same (``jms.queueSubscriptionName``)."""
+    """The subscription that makes a topic a queue. Programs in Java must have the same one, as
+    ``jms.queueSubscriptionName``."""
     dead_letter_queue: str = "DLQ"
     """The queue for messages that were redelivered too often; empty for none."""
     single_address: bool = False
-    """Reach all brokers by the host and port of the URL, whatever addresses they give: for one broker behind a forwarded
-    port."""
+    """Reach all brokers by the host and port of the URL, whatever addresses they give: for one broker behind a
+    forwarded port."""
     batching: bool = True
     """Join messages that are sent at the same time into one entry. Queues then need brokers that acknowledge each
     message of an entry (``acknowledgmentAtBatchIndexLevelEnabled=true``); on others a message that returns brings back

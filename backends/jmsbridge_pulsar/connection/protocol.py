@@ -21,6 +21,7 @@ __all__ = [
     "Consumer",
     "Frames",
     "Malformed",
+    "Value",
     "contents",
     "encode_connect",
     "flow",

@@ -1,1 +1,3 @@
 """Receiving: consumers and readers, settlements, browsing."""
+
+__all__: list[str] = []

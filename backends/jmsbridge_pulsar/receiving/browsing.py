@@ -8,14 +8,15 @@ import re
 from typing import Any, Final
 
 import _pulsar
+
 from jmsbridge.spi import Address, AddressRefused
 from jmsbridge.transport.network.link_life import Done
 from jmsbridge_pulsar.administration.rest import topic_path
 from jmsbridge_pulsar.connection.errors import explain
 from jmsbridge_pulsar.connection.library import Answered, Library, Result
 from jmsbridge_pulsar.facts import LinkFacts
-from jmsbridge_pulsar.receiving.memory import accepted_of
 from jmsbridge_pulsar.receiving.delivery import key_of
+from jmsbridge_pulsar.receiving.memory import accepted_of
 from jmsbridge_pulsar.receiving.takers import Taker
 
 __all__ = ["open_browser"]

@@ -46,7 +46,7 @@ def check_definition(rest: Rest, namespace: str, topic: str, name: str, interest
     SubscriptionRefused if it is shared where this is not, or has consumers that asked for another definition. One
     without a definition was made by another client and is used as it is.
     """
-    before = topic_of(rest, namespace, name)
+    before = _topic_of(rest, namespace, name)
     if before != topic:
         if before is not None:
             _delete_idle(rest, f"{topic_path(before)}/subscription/{quoted(name)}", interest)
@@ -79,7 +79,7 @@ def _delete_idle(rest: Rest, path: str, interest: Interest) -> None:
         ) from error
 
 
-def topic_of(rest: Rest, namespace: str, name: str) -> str | None:
+def _topic_of(rest: Rest, namespace: str, name: str) -> str | None:
     """The topic of a subscription of this name, if jmsbridge made it.
 
     A name stands for one subscription in JMS, but for one on each topic in Pulsar. So for each there is a subscription
@@ -109,7 +109,7 @@ def delete_subscription(rest: Rest, namespace: str, topic: str | None, name: str
 
     Without its topic it must be one that jmsbridge made.
     """
-    topic = topic or topic_of(rest, namespace, name)
+    topic = topic or _topic_of(rest, namespace, name)
     try:
         if topic is None:
             raise AddressRefused(f"no topic has subscription {name!r}")

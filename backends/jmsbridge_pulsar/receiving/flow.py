@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import _pulsar
+
 from jmsbridge.spi import Arrival, Interest, Mode
 from jmsbridge.transport.deliveries.expiry import is_expired, now_ms
 from jmsbridge_pulsar.connection.errors import explain, result_of

@@ -9,7 +9,7 @@ import time
 from collections import OrderedDict
 from typing import Final
 
-__all__ = ["Accepted", "accepted_of"]
+__all__ = ["Accepted", "Key", "accepted_of"]
 
 _MOST: Final = 50_000  # ids of one subscription
 _SUBSCRIPTIONS: Final = 1_000

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any, Final
 
 import _pulsar
+
 from jmsbridge.spi import Address, Interest
 from jmsbridge.transport.network.link_life import Done
 from jmsbridge_pulsar.connection.errors import explain

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import _pulsar
+
 from jmsbridge_pulsar.connection.library import Answered, Library
 
 __all__ = ["ConsumerTaker", "ReaderTaker", "Taker"]

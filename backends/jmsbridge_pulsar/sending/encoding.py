@@ -1,6 +1,7 @@
 """A message as the client library sends it."""
 
 import _pulsar
+
 from jmsbridge.spi import Address, Envelope, SendRefused, Ticket
 from jmsbridge.transport.deliveries.expiry import now_ms
 from jmsbridge_pulsar.facts import LinkFacts

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import _pulsar
+
 from jmsbridge.spi import Address, BackendError, LinkLost
 from jmsbridge.transport.network.link_life import Done
 from jmsbridge_pulsar.connection.errors import explain
