@@ -15,6 +15,7 @@ from jmsbridge.spi import (
     Ticket,
 )
 from jmsbridge.transport.network.io_thread import Mailbox
+from jmsbridge.transport.network.link_life import Done
 from jmsbridge_pulsar.facts import LinkFacts
 from jmsbridge_pulsar.receiving.subscription import Subscription
 from jmsbridge_pulsar.sending.encoding import outgoing_of
@@ -93,6 +94,25 @@ class Channel:
         for subscription in list(self._subscriptions):
             subscription.close()
         self._forget(self)
+
+    def finish(self, done: Done) -> None:
+        """The link is being closed: end all subscriptions; I/O thread."""
+        left = len(self._subscriptions) + 1
+
+        def finished(*_: object) -> None:
+            nonlocal left
+            left -= 1
+            if not left:
+                done(None, None)
+
+        for subscription in list(self._subscriptions):
+            subscription.finish(finished)
+        finished()
+
+    def join(self) -> None:
+        """Wait until its threads have ended, after ``end``."""
+        for subscription in list(self._subscriptions):
+            subscription.join()
 
     def end(self) -> None:
         """The link is lost; I/O thread."""

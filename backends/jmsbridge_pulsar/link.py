@@ -1,8 +1,10 @@
 """The SPI's Link: one client of the client library, behind a relay."""
 
+import atexit
 import itertools
 import time
 import uuid
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +19,7 @@ from jmsbridge.spi import (
     Native,
     NotSupported,
 )
+from jmsbridge.transport.network.forking import at_fork
 from jmsbridge.transport.network.link_life import Done, LinkLife
 from jmsbridge_pulsar.administration.rest import rest_of
 from jmsbridge_pulsar.administration.topics import delete_topic
@@ -36,11 +39,24 @@ __all__ = ["Link", "open_link"]
 _numbers = itertools.count(1)
 
 
+_open: "weakref.WeakSet[Link]" = weakref.WeakSet()
+
+
 def open_link(endpoint: Endpoint, options: PulsarOptions, events: LinkEvents) -> "Link":
     """Connect and log in."""
     link = Link(endpoint, options, events)
     link.connect()
+    _open.add(link)
     return link
+
+
+def _abort_all() -> None:
+    for link in list(_open):
+        link.abort()
+
+
+atexit.register(_abort_all)
+at_fork(after_in_child=_open.clear)
 
 
 class Link:
@@ -185,18 +201,30 @@ class Link:
     def close(self) -> None:
         """Answer what is under way, then end; idempotent."""
         self._life.close(self._close)
+        self._join()
+
+    def abort(self) -> None:
+        """End at once: the library aborts the process if Python ends while a thread is in one of its calls."""
+        self._life.close(lambda: self._life.die(LinkLost("the interpreter ends")))
+        self._join()
+
+    def _join(self) -> None:
+        for channel in list(self._channels):
+            channel.join()
 
     def _close(self) -> None:
-        def gone(*_: Any) -> None:
-            self._life.die(LinkLost("the link was closed"))
+        """Wait for what is under way, and close consumers, which tells the broker what they accepted."""
+        left = len(self._channels) + 1
 
-        def sent() -> None:
-            self._library.close(gone)
+        def closed(*_: Any) -> None:
+            nonlocal left
+            left -= 1
+            if not left:
+                self._life.die(LinkLost("the link was closed"))
 
-        if self._facts is None:
-            gone()
-        else:
-            self._producers.close(sent)
+        for channel in list(self._channels):
+            channel.finish(closed)
+        self._producers.close(closed)
 
     # -- Wire
 

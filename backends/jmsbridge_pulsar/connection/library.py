@@ -1,6 +1,5 @@
 """The client library, used only by calls that return at once; their answers are passed to the I/O thread."""
 
-import atexit
 import ctypes
 import os
 import weakref
@@ -78,12 +77,12 @@ class Library:
         """Make a reader."""
         self.ask(self._client.create_reader_async_v2, topic, start, settings, done=done)
 
-    def close(self, done: Answered) -> None:
-        """Close all consumers and producers, and the connections."""
-        self.ask(self._client.close_async, done=done)
-
     def shut_down(self) -> None:
-        """End at once, without a word to the broker."""
+        """End at once, without a word to the broker; its threads have ended then.
+
+        Not by closing the client, which answers on one more thread: that may still be there when Python ends, and then
+        the library aborts the process.
+        """
         client, self._client = self._client, _Gone()
         if client is not None and not isinstance(client, _Gone):
             client.shutdown()
@@ -108,17 +107,10 @@ class _Gone:
 _clients: "weakref.WeakSet[Library]" = weakref.WeakSet()
 
 
-def _shut_down_all() -> None:
-    """At exit: the library aborts the process if it ends with sends under way."""
-    for library in list(_clients):
-        library.shut_down()
-
-
 def _abandon_all() -> None:
     for library in list(_clients):
         library.abandon()
     _clients.clear()
 
 
-atexit.register(_shut_down_all)
 at_fork(after_in_child=_abandon_all)

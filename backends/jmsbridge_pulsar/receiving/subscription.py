@@ -20,6 +20,8 @@ from jmsbridge_pulsar.receiving.takers import Taker
 
 __all__ = ["Subscription"]
 
+_JOINING = 1.0  # seconds; the thread never waits that long for a message
+
 
 class Subscription:
     """Its verbs are for any thread. ``forget`` is called when it has ended."""
@@ -196,6 +198,15 @@ class Subscription:
             closed()
         else:
             taker.close(self._facts.library, closed)
+
+    def finish(self, done: Done) -> None:
+        """The link is being closed; I/O thread."""
+        self._pump.close(ChannelLost("the link was closed"), 0.0)
+        self._close_taker(done)
+
+    def join(self) -> None:
+        """Wait until the thread that takes messages has ended, after ``end``."""
+        self._pump.close(timeout=_JOINING)
 
     def end(self, error: BackendError) -> None:
         """The link is lost; I/O thread."""
