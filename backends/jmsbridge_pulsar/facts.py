@@ -25,6 +25,7 @@ NATIVE = (
     | Native.DELAY
     | Native.EXPIRY
     | Native.CREDIT
+    | Native.RETURN
     | Native.UNLIMITED_REQUEUE
     | Native.REJECT
     | Native.NO_LOCAL

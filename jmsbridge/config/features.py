@@ -85,7 +85,7 @@ FEATURES: tuple[Feature, ...] = (
         "behind emulation_limit other messages is not found",
         "emulated",
         warns=True,
-        needs=Native.UNLIMITED_REQUEUE | Native.FAIL,
+        needs=Native.UNLIMITED_REQUEUE | Native.RETURN,
     ),
     Feature(
         Native.BROWSE,
@@ -153,10 +153,17 @@ FEATURES: tuple[Feature, ...] = (
         Native.CREDIT, "exact credit", "the broker's prefetch", "a bounded number of additional messages", "emulated"
     ),
     Feature(
+        Native.RETURN,
+        "return while the consumer is open",
+        "messages return with the end of the consumer",
+        "a message returns when its closed consumer has no unacknowledged ones left",
+        "emulated",
+    ),
+    Feature(
         Native.FAIL,
-        "immediate return of failed messages",
+        "mark of failed messages",
         "the connection remembers what it returned, to mark and count it when it gets it again",
-        "a message returns when its closed consumer has no unacknowledged ones left; other connections get it unmarked",
+        "other connections get it unmarked",
         "emulated",
     ),
     Feature(

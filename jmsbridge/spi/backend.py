@@ -104,8 +104,8 @@ class Subscription(Protocol):
 
         Without SETTLE_CONFIRM the ticket is answered after the write. On a transacted channel with TRANSACTIONS
         ACCEPTED joins the transaction and its ticket may be answered at once: ``commit`` confirms. Every other
-        settlement takes effect at once, and is answered as on any channel. Without FAIL, RELEASED, REQUEUED and FAILED
-        may be kept until ``close``, unmarked, and are answered at once.
+        settlement takes effect at once, and is answered as on any channel. RELEASED, REQUEUED and FAILED may be kept
+        until ``close`` without RETURN, may return unmarked without FAIL, and are then answered at once.
         ``failures`` is for brokers that count exactly: the number of failed deliveries to add to the count. With FAILED
         and REJECTED it includes the last delivery, with REQUEUED only those before it. A backend whose broker does not
         distinguish REQUEUED from FAILED treats it as FAILED.

@@ -4,8 +4,9 @@ A backend class states the most that its family can do, a link what this broker 
 it. The facade emulates or refuses what is missing, as the table in ``jmsbridge.config.features`` says.
 
 Who claims TRANSACTIONS also claims SEND_TRANSACTIONS. With SEND_TRANSACTIONS alone, settlements on a transacted channel
-take effect at once, as on any other. Without FAIL, a message that is RELEASED, REQUEUED or FAILED, and one that is
-unsettled when its channel is closed, may return as late as its subscription is closed, and not marked as redelivered.
+take effect at once, as on any other. Without RETURN, a message that is RELEASED, REQUEUED or FAILED, and one that is
+unsettled when its channel is closed, may return as late as its subscription is closed; without FAIL, not marked as
+redelivered. Who claims FAIL also claims RETURN.
 """
 
 from enum import Flag, auto
@@ -40,6 +41,7 @@ class Native(Flag):
     DUPLICATE_DETECTION = auto()  # a second send with the same duplicate id is confirmed and dropped
     DRAIN = auto()  # drain is answered after everything available has arrived, also when the window was full
     CREDIT = auto()  # arrivals never exceed the credit that was granted
+    RETURN = auto()  # RELEASED, REQUEUED and FAILED return a message while its consumer is open, for every consumer
     FAIL = auto()  # FAILED returns a message to its place at once, marked as redelivered for every consumer
     RELEASE = auto()  # RELEASED returns a message to its place without counting a delivery
     UNLIMITED_REQUEUE = auto()  # FAILED returns a message to the queue, however often, and never drops or moves it

@@ -35,6 +35,7 @@ NATIVE = (
     | Native.DUPLICATE_DETECTION
     | Native.DRAIN
     | Native.CREDIT
+    | Native.RETURN
     | Native.FAIL
     | Native.RELEASE
     | Native.UNLIMITED_REQUEUE

@@ -77,7 +77,7 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
 
 ARTEMIS: Final = Product(
     name="Artemis",
-    native=_ACTIVEMQ | Native.FAIL | Native.RELEASE | Native.DUPLICATE_DETECTION,
+    native=_ACTIVEMQ | Native.RETURN | Native.FAIL | Native.RELEASE | Native.DUPLICATE_DETECTION,
     dead_letters="DLQ",
     own_selectors=True,
     zero_sequences=True,
@@ -104,7 +104,7 @@ CLASSIC: Final = Product(
 )
 RABBITMQ: Final = Product(
     name="RabbitMQ",
-    native=_MESSAGES | Native.FAIL,
+    native=_MESSAGES | Native.RETURN | Native.FAIL,
     queue_prefix="/queues/",
     topic_prefix="/exchanges/amq.topic/",
     dead_letters="jms.dlq",
@@ -115,7 +115,7 @@ RABBITMQ: Final = Product(
 )
 GENERIC: Final = Product(
     name="the broker",
-    native=_MESSAGES | Native.FAIL | Native.DURABLE | Native.BROWSE | Native.QUEUE_SELECTORS | Native.TOPIC_SELECTORS,
+    native=_MESSAGES | Native.RETURN | Native.FAIL | Native.DURABLE | Native.BROWSE | Native.QUEUE_SELECTORS | Native.TOPIC_SELECTORS,
     dead_letters="jms.dlq",
     answers_all=True,
 )

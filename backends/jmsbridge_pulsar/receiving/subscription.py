@@ -217,6 +217,8 @@ class Subscription:
 
 def _native(facts: LinkFacts, interest: Interest) -> Native:
     native = facts.native | (Native.REJECT if interest.dead_letters else Native.NONE)
+    if interest.address.topic and not interest.shared:
+        native &= ~Native.RETURN
     if interest.mode is Mode.BROWSE:
         native |= Native.DRAIN
     return native

@@ -22,6 +22,7 @@ NATIVE = (
     | Native.EXPIRY
     | Native.DRAIN
     | Native.CREDIT
+    | Native.RETURN
     | Native.FAIL
     | Native.UNLIMITED_REQUEUE
     | Native.REJECT

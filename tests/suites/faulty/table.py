@@ -152,6 +152,7 @@ _CAPABILITIES = (
     _row(flows.ArrivesAfterDrain, Native.DRAIN, "receive_drain_brings_what_is_there"),
     _row(flows.GivesOneTooMany, Native.CREDIT, "receive_credit_adds_up"),
     _row(flows.FailsLate, Native.FAIL, "settle_failed_goes_to_others_at_once"),
+    _row(flows.FailsLate, Native.RETURN, "settle_returned_goes_to_others[Outcome.FAILED]"),
     _row(capabilities.ReleasedCounts, Native.RELEASE, "settle_released_is_unmarked"),
     _row(flows.DropsAfterTwenty, Native.UNLIMITED_REQUEUE, "settle_failed_is_never_dropped"),
     _row(capabilities.RejectedDropped, Native.REJECT, "rejected_goes_to_the_queue_of_the_interest"),

@@ -44,13 +44,14 @@ LEAST = (
     | Native.SHARED
     | Native.SHARED_DURABLE
     | Native.CREDIT
+    | Native.RETURN
     | Native.FAIL
     | Native.UNLIMITED_REQUEUE
 )
 """The fewest capabilities with which everything else can be emulated."""
 
 
-LATE = ~(Native.FAIL | Native.DELIVERY_COUNT)
+LATE = ~(Native.RETURN | Native.FAIL | Native.DELIVERY_COUNT)
 """Messages return when their subscription is closed, unmarked."""
 
 ORDERED = LATE & ~Native.TRANSACTIONS

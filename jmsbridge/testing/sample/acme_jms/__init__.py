@@ -22,6 +22,7 @@ NATIVE = (
     | Native.BODY_KINDS
     | Native.DRAIN
     | Native.CREDIT
+    | Native.RETURN
     | Native.FAIL
     | Native.RELEASE
 )

@@ -154,9 +154,33 @@ def test_contract_settle_failed_goes_to_others_at_once(harness: Harness) -> None
 
 @level("contract")
 @promise(Outcome.FAILED, Outcome.RELEASED, Outcome.REQUEUED)
+@requires(Native.RETURN)
+@pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.RELEASED, Outcome.REQUEUED])
+def test_contract_settle_returned_goes_to_others(harness: Harness, outcome: Outcome) -> None:
+    """Another consumer gets the message while the first one is open and holds a second message."""
+    address = harness.address()
+    link = harness.open_link()
+    send_texts_to(link, address, "a", "b")
+    subscription, box = hold(link.channel(False), address, 2)
+    _, other = subscribe(harness.open_link().channel(False), address, 1)
+    settle(subscription, box.tokens[:1], outcome)
+    assert other.wait(1)[0].envelope.body == "a"
+    settle(subscription, box.tokens[1:], Outcome.ACCEPTED)
+    subscription.close()
+
+
+@level("contract")
+@requires(Native.FAIL)
+def test_contract_settle_fail_is_return(harness: Harness) -> None:
+    """Who claims FAIL claims RETURN as well, or the facade would not emulate selectors on queues."""
+    assert Native.RETURN in harness.open_link().native
+
+
+@level("contract")
+@promise(Outcome.FAILED, Outcome.RELEASED, Outcome.REQUEUED)
 @pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.RELEASED, Outcome.REQUEUED])
 def test_contract_settle_returned_comes_back_after_close(harness: Harness, outcome: Outcome) -> None:
-    """Without FAIL, too, what was returned is there again in its place once the subscription is closed."""
+    """Without RETURN, too, what was returned is there again in its place once the subscription is closed."""
     address = harness.address()
     link = harness.open_link()
     send_texts_to(link, address, "a", "b", "c")
