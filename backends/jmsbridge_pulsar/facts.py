@@ -21,6 +21,7 @@ NATIVE = (
     | Native.DURABLE
     | Native.SHARED
     | Native.SHARED_DURABLE
+    | Native.CLIENT_ID
     | Native.EXCLUSIVE_DURABLE
     | Native.DELAY
     | Native.EXPIRY

@@ -2,6 +2,7 @@
 
 import atexit
 import itertools
+import logging
 import time
 import uuid
 import weakref
@@ -11,6 +12,7 @@ from typing import Any
 from jmsbridge.spi import (
     Address,
     BackendError,
+    ClientIdRefused,
     ConnectFailed,
     Endpoint,
     Interest,
@@ -21,20 +23,22 @@ from jmsbridge.spi import (
 )
 from jmsbridge.transport.network.forking import at_fork
 from jmsbridge.transport.network.link_life import Done, LinkLife
-from jmsbridge_pulsar.administration.rest import rest_of
-from jmsbridge_pulsar.administration.topics import delete_topic
+from jmsbridge_pulsar.administration.admin import PulsarAdmin
+from jmsbridge_pulsar.administration.rest import Rest, rest_of
 from jmsbridge_pulsar.channel import Channel
 from jmsbridge_pulsar.connection.errors import connect_error, explain, loss
-from jmsbridge_pulsar.connection.library import Library
+from jmsbridge_pulsar.connection.library import Library, Result
 from jmsbridge_pulsar.connection.options import PulsarOptions
 from jmsbridge_pulsar.connection.relay import Relay
 from jmsbridge_pulsar.facts import NATIVE, LinkFacts
 from jmsbridge_pulsar.messages.names import Names
 from jmsbridge_pulsar.receiving.definitions import delete_subscription
-from jmsbridge_pulsar.receiving.opening import make_queue, subscription_name
+from jmsbridge_pulsar.receiving.opening import make_queue, reserve_client_id, subscription_name
 from jmsbridge_pulsar.sending.producers import Producers
 
 __all__ = ["Link", "open_link"]
+
+log = logging.getLogger("jmsbridge.pulsar")
 
 _numbers = itertools.count(1)
 
@@ -59,7 +63,7 @@ atexit.register(_abort_all)
 at_fork(after_in_child=_open.clear)
 
 
-class Link:
+class Link(PulsarAdmin):
     """Its methods are for any thread."""
 
     def __init__(self, endpoint: Endpoint, options: PulsarOptions, events: LinkEvents) -> None:
@@ -76,6 +80,7 @@ class Link:
         self._channels: set[Channel] = set()
         self._facts: LinkFacts | None = None
         self._connecting: Done | None = None
+        self._holder: Any = None  # the consumer that has the client id
 
     # -- opening
 
@@ -104,7 +109,7 @@ class Link:
                 return
             if self._relay.broker:
                 self._learn()
-                connecting(None, None)
+                self._reserve(connecting)
             else:
                 self._refuse(explain(result, f"{self.endpoint}", "the broker"), connecting)
 
@@ -131,6 +136,27 @@ class Link:
             largest=self._relay.largest,
         )
         self._producers.begin(self._facts)
+
+    def _reserve(self, connecting: Done) -> None:
+        """Take the client id, if there is one, for this link."""
+        client_id, facts = self.endpoint.client_id, self._facts
+        assert facts is not None
+        if client_id is None:
+            connecting(None, None)
+            return
+
+        def reserved(result: Any, holder: Any) -> None:
+            if result == Result.ConsumerBusy:
+                text = f"client id {client_id!r} is in use on {self.endpoint}; use another, or close that connection"
+                self._refuse(ClientIdRefused(text), connecting)
+                return
+            if result != Result.Ok:
+                self.native &= ~Native.CLIENT_ID
+                log.info("%s: client id %r is not reserved (%s)", self.endpoint, client_id, result.name)
+            self._holder = holder
+            connecting(None, None)
+
+        reserve_client_id(facts, client_id, reserved)
 
     def _make_queue(self, address: Address, done: Done) -> None:
         assert self._facts is not None
@@ -173,29 +199,30 @@ class Link:
     def delete(self, address: Address) -> None:
         """Delete a topic by the REST interface."""
         self._life.check()
+        self.remove(Address(address.name, address.topic))
+
+    def _administration(self) -> tuple[Rest, Names]:
+        self._life.check()
         facts = self._facts
         assert facts is not None
-        rest = facts.rest
-        if rest is None:
-            raise NotSupported(f"{address} cannot be deleted: {self.broker} needs option admin_url")
-        named = Address(address.name, address.topic)
-        self._life.wait(lambda done: self._producers.close_one(named, done), f"deleting {address}")
-        delete_topic(rest, facts.names.topic(address))
-        self._life.thread.post(lambda: self._forget_queue(named))
+        if facts.rest is None:
+            raise NotSupported(f"{self.broker} is administered over REST: set option admin_url")
+        return facts.rest, facts.names
+
+    def _let_go(self, address: Address) -> None:
+        self._life.wait(lambda done: self._producers.close_one(address, done), f"removing {address}")
+        self._life.thread.post(lambda: self._forget_queue(address))
 
     def _forget_queue(self, address: Address) -> None:
         self._queues.pop(address, None)
 
     def unsubscribe(self, key: str, address: Address | None) -> None:
         """Delete a durable subscription."""
-        self._life.check()
+        rest, names = self._administration()
         facts = self._facts
         assert facts is not None
-        rest = facts.rest
-        if rest is None:
-            raise NotSupported(f"{key!r} cannot be unsubscribed: {self.broker} needs option admin_url")
         name = subscription_name(facts, Interest(address=address or Address("", True), key=key, durable=True))
-        topic = None if address is None else facts.names.topic(address)
+        topic = None if address is None else names.topic(address)
         delete_subscription(rest, self._options.namespace, topic, name, key)
 
     def close(self) -> None:
@@ -214,7 +241,7 @@ class Link:
 
     def _close(self) -> None:
         """Wait for what is under way, and close consumers, which tells the broker what they accepted."""
-        left = len(self._channels) + 1
+        left = len(self._channels) + 2
 
         def closed(*_: Any) -> None:
             nonlocal left
@@ -225,6 +252,10 @@ class Link:
         for channel in list(self._channels):
             channel.finish(closed)
         self._producers.close(closed)
+        if self._holder is None:
+            closed()
+        else:
+            self._library.ask(self._holder.close_async, done=closed)
 
     # -- Wire
 

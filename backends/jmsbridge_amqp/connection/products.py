@@ -115,7 +115,13 @@ RABBITMQ: Final = Product(
 )
 GENERIC: Final = Product(
     name="the broker",
-    native=_MESSAGES | Native.RETURN | Native.FAIL | Native.DURABLE | Native.BROWSE | Native.QUEUE_SELECTORS | Native.TOPIC_SELECTORS,
+    native=_MESSAGES
+    | Native.RETURN
+    | Native.FAIL
+    | Native.DURABLE
+    | Native.BROWSE
+    | Native.QUEUE_SELECTORS
+    | Native.TOPIC_SELECTORS,
     dead_letters="jms.dlq",
     answers_all=True,
 )

@@ -17,13 +17,19 @@ from jmsbridge.spi import (
 )
 from jmsbridge_pulsar.administration.rest import Rest, quoted, topic_path
 
-__all__ = ["REGISTRY", "check_definition", "definition", "delete_subscription"]
+__all__ = ["CLIENTS", "NON_DURABLE", "REGISTRY", "check_definition", "definition", "delete_subscription", "owner_of"]
 
 REGISTRY: Final = "jmsbridge-subscriptions"
 """The topic whose subscriptions tell the topics of others."""
 
+CLIENTS: Final = "jmsbridge-clients"
+"""The topic whose subscriptions are the client ids in use."""
+
 _PROPERTY: Final = "jmsbridge.definition"
+_CLIENT: Final = "jmsbridge.client_id"
 _TOPIC: Final = "jmsbridge.topic"
+NON_DURABLE: Final = "non-durable."
+"""How the names of shared subscriptions begin that are not durable."""
 
 
 class _Definition(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -34,10 +40,20 @@ class _Definition(msgspec.Struct, frozen=True, omit_defaults=True):
     no_local: bool = False
 
 
-def definition(interest: Interest) -> dict[str, str]:
-    """As a property of the subscription."""
+def definition(interest: Interest, client_id: str | None) -> dict[str, str]:
+    """The properties of its subscription, which has this client id."""
     made = _Definition(interest.shared, interest.selector, interest.no_local)
-    return {_PROPERTY: msgspec.json.encode(made).decode()}
+    found = {_PROPERTY: msgspec.json.encode(made).decode()}
+    if client_id is not None:
+        found[_CLIENT] = client_id
+    return found
+
+
+def owner_of(subscription: str, properties: dict[str, str]) -> tuple[str, str | None]:
+    """The name of a subscription as the application gave it, and its client id."""
+    client_id = properties.get(_CLIENT)
+    key = subscription.removeprefix(NON_DURABLE)
+    return (key, None) if client_id is None else (key.removeprefix(f"{client_id}_"), client_id)
 
 
 def check_definition(rest: Rest, namespace: str, topic: str, name: str, interest: Interest) -> None:
@@ -56,7 +72,7 @@ def check_definition(rest: Rest, namespace: str, topic: str, name: str, interest
         text = (rest.get(f"{path}/properties") or {}).get(_PROPERTY)
     except AddressRefused:
         return
-    wanted = definition(interest)[_PROPERTY]
+    wanted = definition(interest, None)[_PROPERTY]
     if text is None or text == wanted:
         return
     kept = msgspec.json.decode(text, type=_Definition)

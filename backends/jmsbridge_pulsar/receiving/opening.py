@@ -9,14 +9,14 @@ import _pulsar
 from jmsbridge.spi import Address, Interest
 from jmsbridge.transport.network.link_life import Done
 from jmsbridge_pulsar.connection.errors import explain
-from jmsbridge_pulsar.connection.library import Result
+from jmsbridge_pulsar.connection.library import Answered, Result
 from jmsbridge_pulsar.facts import LinkFacts
 from jmsbridge_pulsar.receiving.credit import Credit
+from jmsbridge_pulsar.receiving.definitions import CLIENTS, NON_DURABLE
 from jmsbridge_pulsar.receiving.takers import ConsumerTaker, ReaderTaker
 
-__all__ = ["make_queue", "open_taker", "subscription_name"]
+__all__ = ["make_queue", "open_taker", "reserve_client_id", "subscription_name"]
 
-_NON_DURABLE: Final = "non-durable."
 _numbers: Final = itertools.count(1)
 _RETURN: Final = (
     100  # milliseconds after which a returned message is asked for again; the least that the library allows
@@ -30,7 +30,7 @@ def subscription_name(facts: LinkFacts, interest: Interest) -> str:
     if interest.key is None:
         return ""
     name = interest.key if facts.client_id is None else f"{facts.client_id}_{interest.key}"
-    return name if interest.durable else f"{_NON_DURABLE}{name}"
+    return name if interest.durable else f"{NON_DURABLE}{name}"
 
 
 def open_taker(facts: LinkFacts, interest: Interest, credit: Credit, done: Done) -> None:
@@ -72,6 +72,17 @@ def make_queue(facts: LinkFacts, address: Address, done: Done) -> None:
     settings = _consumer(interest, earliest=True)
     settings.receiver_queue_size(0)
     facts.library.consumer(facts.names.topic(address), facts.options.queue_subscription, settings, opened)
+
+
+def reserve_client_id(facts: LinkFacts, client_id: str, done: Answered) -> None:
+    """Make a consumer that excludes another one of the same client id, and gets no messages."""
+    settings = _pulsar.ConsumerConfiguration()
+    settings.consumer_type(_pulsar.ConsumerType.Exclusive)
+    settings.receiver_queue_size(1)
+    settings.consumer_name(facts.sender)
+    facts.controlled[facts.sender] = Credit(facts.life, {}, durable=False)
+    topic = facts.names.topic(Address(CLIENTS, topic=True))
+    facts.library.consumer(topic, client_id, settings, done)
 
 
 def _consumer(interest: Interest, *, earliest: bool) -> Any:

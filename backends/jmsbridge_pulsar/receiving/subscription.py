@@ -41,7 +41,7 @@ class Subscription:
         self._taker: Taker | None = None
         self._credit = Credit(
             facts.life,
-            {} if interest.key is None else definition(interest),
+            {} if interest.key is None else definition(interest, facts.client_id),
             durable=bool(name) and (not interest.address.topic or interest.durable),
         )
         self._flow = Flow(facts, interest, self._accepted, self._credit, self._open, self._let_go)

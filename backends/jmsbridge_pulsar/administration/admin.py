@@ -1,0 +1,127 @@
+"""The SPI's Admin over the REST interface. Its verbs block.
+
+A queue is a topic with the subscription of queues; every other subscription belongs to the topic of that name.
+"""
+
+from abc import ABC, abstractmethod
+from contextlib import suppress
+from typing import Any, Final
+
+from jmsbridge.spi import Address, AddressInUse, AddressRefused, BackendError, DestinationInfo, NotSupported
+from jmsbridge_pulsar.administration.rest import Rest, quoted, topic_path
+from jmsbridge_pulsar.administration.topics import delete_topic
+from jmsbridge_pulsar.connection.options import PulsarOptions
+from jmsbridge_pulsar.messages.names import Names
+from jmsbridge_pulsar.receiving.definitions import CLIENTS, REGISTRY, owner_of
+
+__all__ = ["PulsarAdmin"]
+
+_OWN: Final = (CLIENTS, REGISTRY, "__")  # beginnings of the names of topics that are no destinations
+_EARLIEST: Final = {"ledgerId": -1, "entryId": -1, "partitionIndex": -1}
+
+
+class PulsarAdmin(ABC):
+    """What ``Link`` inherits. For any thread."""
+
+    broker: str
+    _options: PulsarOptions
+
+    @abstractmethod
+    def _administration(self) -> tuple[Rest, Names]:
+        """The REST interface; LinkLost, or NotSupported without one."""
+
+    @property
+    def dead_letters(self) -> Address | None:
+        """Where rejected messages go."""
+        queue = self._options.dead_letter_queue
+        return Address(queue) if queue else None
+
+    def list_destinations(self) -> list[DestinationInfo]:
+        """All queues, topics and subscriptions of the namespace."""
+        rest, names = self._administration()
+        found: list[DestinationInfo] = []
+        for topic in rest.get(f"persistent/{self._options.namespace}"):
+            name = names.short(topic)
+            if not name.startswith(_OWN):
+                with suppress(AddressRefused):  # it was deleted meanwhile
+                    found += self._list_one(rest, topic, name)
+        return sorted(found, key=lambda one: (one.address.name, one.address.topic, one.subscription or ""))
+
+    def _list_one(self, rest: Rest, topic: str, name: str) -> list[DestinationInfo]:
+        try:
+            stats = rest.get(f"{topic_path(topic)}/stats?getEarliestTimeInBacklog=true")
+        except AddressRefused:
+            raise
+        except BackendError:  # a name that the interface does not take
+            return []
+        subscriptions: dict[str, Any] = stats["subscriptions"]
+        queue = self._options.queue_subscription
+        found = [
+            self._info(rest, topic, Address(name, one != queue), one, state) for one, state in subscriptions.items()
+        ]
+        if queue not in subscriptions:
+            found.append(DestinationInfo(address=Address(name, True), depth=0, consumers=0))
+        return found
+
+    def _info(self, rest: Rest, topic: str, address: Address, subscription: str, state: Any) -> DestinationInfo:
+        depth = _count(rest, topic, subscription) if state["msgBacklog"] else 0
+        key, client_id = owner_of(subscription, state.get("subscriptionProperties") or {})
+        return DestinationInfo(
+            address=address,
+            depth=depth,
+            consumers=len(state["consumers"]),
+            oldest=(state.get("earliestMsgPublishTimeInBacklog") or None) if depth else None,
+            subscription=key if address.topic else None,
+            client_id=client_id if address.topic else None,
+        )
+
+    def depth(self, address: Address) -> int:
+        """How many messages a queue holds; 0 if it does not exist."""
+        rest, names = self._administration()
+        with suppress(AddressRefused):
+            return _count(rest, names.topic(address), self._options.queue_subscription)
+        return 0
+
+    def create(self, address: Address) -> None:
+        """Create a queue or topic; does nothing when it exists."""
+        rest, names = self._administration()
+        path = topic_path(names.topic(address))
+        with suppress(AddressInUse):  # it exists
+            rest.put(path)
+        if not address.topic:
+            with suppress(AddressInUse):
+                rest.put(f"{path}/subscription/{quoted(self._options.queue_subscription)}", _EARLIEST)
+
+    def remove(self, address: Address) -> None:
+        """Remove a queue or topic with its messages; ``AddressInUse`` while it has consumers."""
+        rest, names = self._administration()
+        self._let_go(address)
+        delete_topic(rest, names.topic(address))
+
+    @abstractmethod
+    def _let_go(self, address: Address) -> None:
+        """Close what this link has open on an address."""
+
+    def purge(self, address: Address, selector: str | None = None) -> int:
+        """Delete the messages of a queue."""
+        rest, names = self._administration()
+        if selector is not None:
+            raise NotSupported(f"{self.broker} cannot delete only the messages that match a selector")
+        topic, queue = names.topic(address), self._options.queue_subscription
+        try:
+            count = _count(rest, topic, queue)
+            rest.post(f"{topic_path(topic)}/subscription/{quoted(queue)}/skip_all")
+        except AddressRefused:
+            return 0
+        return count
+
+    def move(self, source: Address, target: Address, selector: str | None = None, limit: int | None = None) -> int:
+        """Not supported: the broker moves nothing."""
+        self._administration()
+        raise NotSupported(f"{self.broker} cannot move messages from one queue to another ({source} to {target})")
+
+
+def _count(rest: Rest, topic: str, subscription: str) -> int:
+    """How many messages a subscription has; the broker itself counts entries."""
+    found = rest.post(f"{topic_path(topic)}/subscription/{quoted(subscription)}/analyzeBacklog", {})
+    return int(found["messages"])
