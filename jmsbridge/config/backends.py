@@ -8,7 +8,7 @@ from jmsbridge.errors import ConfigurationError
 from jmsbridge.spi import registry
 from jmsbridge.spi.backend import Backend
 
-__all__ = ["COMING", "EXTRAS", "NETWORKED", "backend_for", "install_hint", "missing_backend", "refuse_java_url"]
+__all__ = ["EXTRAS", "NETWORKED", "backend_for", "install_hint", "missing_backend", "refuse_java_url"]
 
 EXTRAS = {
     "amqp": "amqp",
@@ -22,13 +22,7 @@ EXTRAS = {
 }
 """The extra of the wheel that brings a scheme's client library."""
 
-COMING = {
-    "pulsar": "Pulsar",
-    "pulsar+ssl": "Pulsar",
-}
-"""Schemes for which a later version will have a backend, with the name of the protocol."""
-
-NETWORKED = frozenset((*EXTRAS, *COMING))
+NETWORKED = frozenset(EXTRAS)
 """Schemes whose URLs name a host."""
 
 _INSTEAD = {"amqp": "rabbitmq", "amqps": "rabbitmqs"}
@@ -67,9 +61,6 @@ def backend_for(scheme: str) -> Backend:
 
 
 def _unknown(scheme: str) -> str:
-    here = ", ".join(registry.names())
-    if scheme in COMING:
-        return f"this version of jmsbridge has no backend for {COMING[scheme]} ({scheme}:); it has {here}"
     return f"unknown scheme {shown_scheme(scheme)}: {nearest(scheme, [*registry.names(), *EXTRAS], 'schemes')}"
 
 

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import Result
 
 import jmsbridge
-from jmsbridge.config.backends import COMING, EXTRAS
+from jmsbridge.config.backends import EXTRAS
 from jmsbridge.errors import ConfigurationError
 from jmsbridge.spi import registry
 
@@ -63,17 +63,6 @@ def test_a_client_library_that_is_missing_is_named_with_its_extra(run: Run, monk
         assert "pip install 'jmsbridge[rabbitmq]'" in result.stderr
 
 
-@pytest.mark.parametrize("scheme", COMING)
-def test_every_command_says_that_a_backend_is_missing(run: Run, tmp_path: Path, scheme: str) -> None:
-    (tmp_path / "jmsbridge.toml").write_text(f"[profiles.x]\nurl = '{scheme}://h'\n", encoding="utf-8")
-    for command in (("config", "check"), ("config", "show", "x"), ("doctor", "x"), ("list", "-t", f"{scheme}://a,b")):
-        result = run(*command)
-        assert result.exit_code == 2
-        assert f"has no backend for {COMING[scheme]} ({scheme}:); it has " in result.stderr
-        assert "pip install" not in result.stderr
-    assert f"\t{scheme}\t" not in run("backends").stdout
-
-
 def test_a_wrong_profile_is_reported_in_json_too(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _without_proton(monkeypatch)
     (tmp_path / "jmsbridge.toml").write_text("[profiles.x]\nurl = 'amqp://h'\n", encoding="utf-8")
@@ -118,4 +107,3 @@ def test_a_third_party_backend_may_have_such_a_scheme() -> None:
 
 def test_extras_are_advised_for_what_this_version_has() -> None:
     assert set(EXTRAS) <= set(registry.names())
-    assert not set(COMING) & set(registry.names())

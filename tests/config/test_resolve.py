@@ -151,8 +151,6 @@ def test_emulation_by_feature_in_a_url() -> None:
         ("stob:", {}, "unknown scheme 'stob': did you mean 'stub'?"),
         ("embeded:", {}, "unknown scheme 'embeded': did you mean 'embedded'?"),
         ("qqqq:", {}, "known schemes: "),
-        ("pulsar+ssl://h", {}, "this version of jmsbridge has no backend for Pulsar (pulsar+ssl:); it has "),
-        ("pulsar://h,pulsar://i", {}, "no backend for Pulsar (pulsar:); it has"),
         ("rabbitmq:h", {}, "two slashes"),
         ("orders", {}, "unknown profile 'orders'"),
     ],
