@@ -23,6 +23,8 @@ from jmsbridge_pulsar.sending.outgoing import Outgoing
 
 __all__ = ["Channel"]
 
+_BUSY = 16  # after so many sends in one batch, the I/O thread looks for more without a wake-up
+
 
 class Channel:
     """Verbs from any thread. ``forget`` is called once it is closed."""
@@ -56,6 +58,8 @@ class Channel:
 
     def _serve(self, items: deque[Outgoing]) -> None:
         producers = self._facts.producers
+        if len(items) >= _BUSY:
+            self._box.watch()
         while items:
             producers.send(items.popleft())
         producers.flush()
