@@ -24,6 +24,8 @@ class Backend:
     """Whether only ``make test-long`` runs it."""
     module: str | None = None
     """The module of its client library, where that may be missing."""
+    has_rest: bool = False
+    """Whether the option ``admin_url`` is the address of its REST interface."""
 
 
 BACKENDS = {
@@ -40,5 +42,6 @@ BACKENDS = {
         Backend(
             "brokerj-amqp", broker="brokerj", options="topic_prefix=amq.topic/", every_suite=False, module="proton"
         ),
+        Backend("pulsar", broker="pulsar", every_suite=False, module="_pulsar", has_rest=True),
     )
 }

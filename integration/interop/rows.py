@@ -7,11 +7,12 @@ from integration.interop.activemq import differences as activemq
 from integration.interop.artemis import differences as artemis
 from integration.interop.brokerj import differences as brokerj
 from integration.interop.differences import Difference, Loss, Refusal
+from integration.interop.pulsar import differences as pulsar
 from integration.interop.qpid.differences import QPID
 from integration.interop.rabbitmq import differences as rabbitmq
 from integration.interop.stomp import differences as stomp
 
-__all__ = ["ROWS", "Client", "Row"]
+__all__ = ["PAGES", "ROWS", "Client", "Row"]
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,8 @@ class Row:
     """Whether the broker may leave a message whose delay has ended to the next consumer, though one waits."""
     queue_address: str = ""
     """What AMQP 1.0 writes before the name of a queue, where the broker does not say so itself."""
+    has_rest: bool = False
+    """Whether both languages are told where the broker's REST interface is, as the option ``admin_url``."""
     subscriptions: Literal["none", "own", "durable", "shared"] = "durable"
     """Of topics: none, each language its own durable ones, the same one after the other, or at the same time."""
 
@@ -72,8 +75,11 @@ _QPID_BROKERJ = Client("qpid", "BrokerJFactory")
 _QPID_RABBITMQ = Client("qpid", "RabbitFactory")
 _CORE = Client("artemis")
 _OPENWIRE = Client("activemq")
+_STARLIGHT = Client("pulsar")
 _GROUPS = {"emulation.message_groups": "allow"}  # their properties are to be written, whatever the broker makes of them
 _DELAYS = {"emulation.delivery_delay": "allow"}
+PAGES = {"amqp": "amqp-messages.md", "pulsar": "pulsar.md", "stomp": "stomp.md"}
+"""By scheme of ours, the page with the table of losses that ``test_losses`` compares with these rows."""
 
 ROWS = (
     Row(
@@ -218,5 +224,18 @@ ROWS = (
         {},
         stomp.CLASSIC,
         refusals=stomp.NO_DELAY,
+    ),
+    Row(
+        "pulsar-starlight",
+        "pulsar",
+        _STARLIGHT,
+        "pulsar",
+        "pulsar",
+        _GROUPS,
+        pulsar.STARLIGHT,
+        refusals=pulsar.STARLIGHT_REFUSALS,
+        module="_pulsar",
+        has_rest=True,
+        subscriptions="shared",
     ),
 )

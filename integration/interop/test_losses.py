@@ -4,10 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from integration.interop.rows import ROWS, Row
-
-_PAGES = {"amqp": "amqp-messages.md", "stomp": "stomp.md"}
-"""By scheme, the page with the table of losses."""
+from integration.interop.rows import PAGES, ROWS, Row
 
 
 def _told(page: str) -> set[str]:
@@ -18,7 +15,7 @@ def _told(page: str) -> set[str]:
     return {f"{program}: {subject}" for program, subject, _ in rows}
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row.python in _PAGES], ids=lambda row: row.name)
+@pytest.mark.parametrize("row", [row for row in ROWS if row.python in PAGES], ids=lambda row: row.name)
 def test_each_difference_is_in_the_table_of_losses(row: Row) -> None:
     listed = [each.reason for each in row.differences] + [each.reason for each in row.losses]
-    assert set(listed) <= _told(_PAGES[row.python])
+    assert set(listed) <= _told(PAGES[row.python])

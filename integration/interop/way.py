@@ -26,8 +26,7 @@ class Way:
 
     def url(self, **options: Any) -> str:
         """Of our connection; the options are beside those of the row."""
-        query = urlencode({**self.row.options, **options})
-        return f"{self.broker.url(self.row.python)}?{query}" if query else self.broker.url(self.row.python)
+        return self._address(self.row.python, {**self.row.options, **self._rest, **options})
 
     def java(self, command: str, **arguments: Any) -> list[Any]:
         """What a command of the Java program prints."""
@@ -36,8 +35,16 @@ class Way:
 
     def start(self, command: str, **arguments: Any) -> Running:
         """The same while it runs."""
-        address = self.broker.url(self.row.java)
+        address = self._address(self.row.java, self._rest)
         return self.program.start(self.row.client.factory, address, command, json.dumps(arguments))
+
+    @property
+    def _rest(self) -> dict[str, str]:
+        return {"admin_url": self.broker.url("http")} if self.row.has_rest else {}
+
+    def _address(self, scheme: str, options: dict[str, Any]) -> str:
+        url = self.broker.url(scheme)
+        return f"{url}?{urlencode(options)}" if options else url
 
 
 def ways(wanted: Callable[[Row], bool] = lambda row: True) -> list[object]:

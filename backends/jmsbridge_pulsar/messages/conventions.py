@@ -25,6 +25,7 @@ __all__ = [
     "PRIORITY",
     "REPLY_KIND",
     "REPLY_TO",
+    "SEQUENCE",
     "SIDE",
     "TYPE_SUFFIX",
     "Side",
@@ -49,6 +50,7 @@ CONNECTION: Final = "JMSConnectionID"
 DELIVERIES: Final = "JMSXDeliveryCount"
 """On the wire only if a Java program received the message and sent it on: see ``decoding``."""
 GROUP: Final = "JMSXGroupID"
+SEQUENCE: Final = "JMSXGroupSeq"
 SIDE: Final = "JMS_jmsbridge"
 """JSON, only in messages with something that Starlight has no place for: see ``Side``."""
 FAULT: Final = "JMS_jmsbridge_fault"

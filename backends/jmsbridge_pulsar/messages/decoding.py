@@ -30,6 +30,7 @@ from jmsbridge_pulsar.messages.conventions import (
     PRIORITY,
     REPLY_KIND,
     REPLY_TO,
+    SEQUENCE,
     SIDE,
     Side,
     type_name,
@@ -115,8 +116,11 @@ def _properties(wire: Mapping[str, str], key: str | None) -> dict[str, Any]:
                 found[name] = text
     if key:
         found[GROUP] = key
-    elif GROUP in found and not (found[GROUP] or DELIVERIES not in wire):
-        del found[GROUP]  # a Java program read "no group" as an empty name, and sent that on
+    if DELIVERIES in wire:  # without a group a Java program read an empty name and a text as number, and sent these on
+        if not found.get(GROUP, True):
+            del found[GROUP]
+        if isinstance(found.get(SEQUENCE), str):
+            del found[SEQUENCE]
     return found
 
 

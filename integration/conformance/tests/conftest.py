@@ -54,11 +54,14 @@ def _url(request: pytest.FixtureRequest, backend: str, folder: Path) -> str:
     if not row.broker:
         return row.url.format(folder=folder)
     if row.module is not None and importlib.util.find_spec(row.module) is None:
-        unavailable(f"{row.name}: the client library {row.module} is not installed: pip install jmsbridge[amqp]")
-    url: str = request.getfixturevalue(row.broker).url(row.scheme)
+        unavailable(f"{row.name}: its client library {row.module} is not installed: pip install jmsbridge[brokers]")
+    broker = request.getfixturevalue(row.broker)
+    url: str = broker.url(row.scheme)
     registry.load(url.partition(":")[0])
-    # the suite sends JMSXGroupID to check that it arrives
-    return f"{url}?emulation.message_groups=allow" + (f"&{row.options}" if row.options else "")
+    options = ["emulation.message_groups=allow", row.options]  # the suite sends JMSXGroupID to check that it arrives
+    if row.has_rest:
+        options.append(f"admin_url={broker.url('http')}")
+    return f"{url}?{'&'.join(filter(None, options))}"
 
 
 def _wanted(request: pytest.FixtureRequest, suite: Suite, backend: str) -> list[str]:

@@ -10,7 +10,7 @@ import java.util.List;
 
 /** What differs between the brokers' own clients; each has one small class of this kind beside its pom.xml. */
 interface Client {
-    /** Connects to the address, which has no login in it. */
+    /** Connects to the address, which has no login in it, and the REST interface as its query where there is one. */
     ConnectionFactory factory(String address) throws Exception;
 
     /** The queue of that name. */

@@ -29,7 +29,9 @@ import java.util.Map;
  *   ask {queue, text, topic}  send a request with a temporary destination, describe it and the answer
  *   subscribe {topic, name, shared, selector, count, keep, client_id}
  *                             receive by a durable subscription, then forget it unless it is kept
- *   publish {topic, count}    send numbered texts</pre>
+ *   publish {topic, count}    send numbered texts
+ *   forward {queue, to, type, correlation_id, reply_to, priority, clear}
+ *                             send a message on with these headers, without its properties if these are cleared</pre>
  */
 public final class Interop {
     private static final long PATIENCE = 30_000;
@@ -50,7 +52,18 @@ public final class Interop {
         this.told = told;
     }
 
-    public static void main(String[] arguments) throws Exception {
+    public static void main(String[] arguments) {
+        int status = 0;
+        try {
+            run(arguments);
+        } catch (Exception error) {
+            error.printStackTrace();
+            status = 1;
+        }
+        System.exit(status); // the threads of some clients go on, or take seconds to end
+    }
+
+    private static void run(String[] arguments) throws Exception {
         Client client = (Client) Class.forName(arguments[0]).getDeclaredConstructor().newInstance();
         Map<?, ?> told = JSON.fromJson(arguments[3], Map.class);
         URI address = new URI(arguments[1]);
@@ -66,7 +79,9 @@ public final class Interop {
     }
 
     private static Connection connect(Client client, URI uri) throws Exception {
-        ConnectionFactory factory = client.factory(uri.getScheme() + "://" + uri.getHost() + ":" + uri.getPort());
+        String query = uri.getQuery() == null ? "" : "?" + uri.getQuery();
+        ConnectionFactory factory =
+                client.factory(uri.getScheme() + "://" + uri.getHost() + ":" + uri.getPort() + query);
         if (uri.getUserInfo() == null) {
             return factory.createConnection();
         }
@@ -82,6 +97,7 @@ public final class Interop {
             case "ask" -> ask();
             case "subscribe" -> subscribe();
             case "publish" -> publish();
+            case "forward" -> forward();
             default -> throw new IllegalArgumentException(command);
         }
     }
@@ -189,6 +205,21 @@ public final class Interop {
         }
         if (told.get("keep").equals(false)) {
             session.unsubscribe(text("name"));
+        }
+    }
+
+    private void forward() throws Exception {
+        try (MessageConsumer consumer = session.createConsumer(client.queue(session, text("queue")));
+                MessageProducer producer = session.createProducer(client.queue(session, text("to")))) {
+            Message message = consumer.receive(PATIENCE);
+            if (told.get("clear").equals(true)) {
+                message.clearProperties();
+            }
+            message.setJMSType(text("type"));
+            message.setJMSCorrelationID(text("correlation_id"));
+            message.setJMSReplyTo(client.queue(session, text("reply_to")));
+            producer.send(message, message.getJMSDeliveryMode(), (int) number(told, "priority"), 0);
+            print(messages.describe(message));
         }
     }
 

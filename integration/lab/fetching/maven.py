@@ -6,10 +6,12 @@ from pathlib import Path
 
 from integration.lab.fetching.tools import need, run
 
-__all__ = ["copy", "copy_dependencies", "copy_with_dependencies", "unpack"]
+__all__ = ["TOLERANT", "copy", "copy_dependencies", "copy_with_dependencies", "unpack"]
 
 _WHY = "the Java brokers and clients come through Maven; install it (Debian: maven), and a JDK of version 17 or newer"
 _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin"
+TOLERANT = "2.10"
+"""The last version of that plugin that fetches a file whose POM has no parent."""
 
 
 def copy(artifact: str, folder: Path, *, plugin: str = "3.6.1") -> Path:
@@ -30,9 +32,15 @@ def copy_with_dependencies(artifacts: Sequence[str], folder: Path) -> None:
 
 
 def copy_dependencies(pom: Path, folder: Path, *options: str, timeout: float = 600.0) -> None:
-    """Fetch the jars that a pom names, with their run-time dependencies, into a folder."""
-    goal = f"{_PLUGIN}:3.6.1:copy-dependencies"
-    _mvn(*options, "-f", str(pom), goal, "-DincludeScope=runtime", f"-DoutputDirectory={folder}", timeout=timeout)
+    """Fetch the jars that a pom names, with their run-time dependencies, into a folder.
+
+    What the pom names as an ``artifactItem`` comes alone: the jar of a POM without its parent is fetched only so.
+    """
+    goals = [f"{_PLUGIN}:3.6.1:copy-dependencies"]
+    if "<artifactItem>" in pom.read_text(encoding="utf-8"):
+        goals.append(f"{_PLUGIN}:{TOLERANT}:copy")
+    for goal in goals:
+        _mvn(*options, "-f", str(pom), goal, "-DincludeScope=runtime", f"-DoutputDirectory={folder}", timeout=timeout)
 
 
 def unpack(archive: Path, folder: Path) -> None:
