@@ -10,7 +10,7 @@ import _pulsar
 
 from jmsbridge.transport.network.forking import at_fork
 from jmsbridge.transport.network.link_life import LinkLife
-from jmsbridge_pulsar.connection.errors import Result, result_of
+from jmsbridge_pulsar.connection.errors import Result, Words, result_of
 
 __all__ = ["Answered", "Library", "Result"]
 
@@ -23,7 +23,9 @@ _OPERATION = 30  # seconds after which the library gives a request up
 class Library:
     """One client of the library, which belongs to one link."""
 
-    def __init__(self, life: LinkLife) -> None:
+    def __init__(self, life: LinkLife, words: Words) -> None:
+        self.words = words
+        """What the brokers said when they refused messages."""
         self._life = life
         self._client: Any = None
         self.unanswered = 0
