@@ -138,7 +138,10 @@ class Pipe:
             self._near.hold(True)
 
     def _library_left(self, error: BaseException) -> None:
-        self._relay.end(self, LibraryLeft(self._relay.words.lately()))
+        if self._connect is None:
+            self._relay.drop(self)  # it was not the library
+        else:
+            self._relay.end(self, LibraryLeft(self._relay.words.lately()))
 
     # -- from the broker
 

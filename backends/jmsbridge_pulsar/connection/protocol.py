@@ -283,7 +283,7 @@ def parse_lookup(command: bytes, *, tls: bool) -> Lookup:
 
 
 def encode_lookup(frame: Frame, url: str, *, is_redirect: bool) -> bytes:
-    """The answer to a lookup with another URL, to which the library connects; by way of the relay, if not redirected."""
+    """The answer to a lookup with the URL to which the library connects; by way of the relay, if not redirected."""
     more = _encode(_URL, url.encode())
     if not is_redirect:
         more += _encode(_THROUGH_SERVICE, 1)
