@@ -62,7 +62,7 @@ class Rest:
         request = urllib.request.Request(f"{self._base}/admin/v2/{path}", data, headers, method=method)
         try:
             with self._opener.open(request, timeout=_PATIENCE) as answer:
-                text = answer.read(_LARGEST)
+                content = answer.read(_LARGEST)
         except urllib.error.HTTPError as error:
             with error:
                 said = _reason(error.read()) or error.reason
@@ -74,9 +74,10 @@ class Rest:
                 f"{self._base} does not answer {method} {path} ({error}); is option admin_url right?", in_doubt=True
             ) from error
         try:
-            return json.loads(text) if text.strip() else None
+            return json.loads(content) if content.strip() else None
         except ValueError as error:
-            raise BackendError(f"{self._base} answers {method} {path} with no JSON; is option admin_url right?") from error
+            text = f"{self._base} answers {method} {path} with no JSON; is option admin_url right?"
+            raise BackendError(text) from error
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):

@@ -17,7 +17,7 @@ _SUBSCRIPTIONS: Final = 1_000
 _SECONDS: Final = 120.0
 
 Key = tuple[int, int, int, int, int]
-"""Ledger, entry, partition, the index in a batch, and when it was published: a broker that lost its data counts anew."""
+"""Ledger, entry, partition, index in a batch, and when it was published: a broker that lost its data counts anew."""
 
 _numbers = itertools.count()
 _times: OrderedDict[tuple[int, Key], float] = OrderedDict()  # the oldest first

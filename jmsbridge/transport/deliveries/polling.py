@@ -86,7 +86,7 @@ class CreditPump:
     def close(self, error: BackendError | None = None, timeout: float | None = None) -> None:
         """Stop fetching; open drains fail with ``error``. Blocks until the thread has ended."""
         self._end(error or ChannelLost("the consumer was closed"))
-        if threading.get_ident() != self._thread.ident:  # current_thread() would register a thread that it does not know
+        if threading.current_thread() is not self._thread:
             self._thread.join(timeout)
 
     def _wake(self) -> None:

@@ -135,9 +135,9 @@ def test_connections_that_cannot_be_opened(error: BaseException, kind: type[Back
 
 
 def test_a_user_is_named_and_his_password_is_not() -> None:
-    where = Endpoint(scheme="pulsar", host="broker", user="somebody", password="the-secret")
+    where = Endpoint(scheme="pulsar", host="broker", user="the-user", password="the-secret")
     made = connect_error(Refusal(3, "no"), where)
-    assert "somebody" in str(made)
+    assert "the-user" in str(made)
     assert "the-secret" not in str(made)
 
 

@@ -1,6 +1,7 @@
 """Frames that are cut anywhere, have hostile lengths or are not frames at all (issue 17)."""
 
 import random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -181,7 +182,7 @@ def test_words_of_a_broker_are_one_line_and_short() -> None:
     assert len(words_of(found, 3)) <= 300
 
 
-def _connect(**fields: object) -> Connect:
+def _connect(**fields: Any) -> Connect:
     read = first_frame(frame(Kind.CONNECT, f1="library", f3="secret", f4=19, f5="token", **fields))
     assert read is not None
     return parse_connect(read.command)
@@ -217,7 +218,7 @@ def test_the_first_frame_must_be_small() -> None:
         first_frame(frame(Kind.CONNECT, f1=bytes(70_000)))
 
 
-def _lookup(**fields: object) -> Frame:
+def _lookup(**fields: Any) -> Frame:
     data = frame(Kind.LOOKUP_RESPONSE, f4=9, **fields)
     return Frame(LOOKUP_RESPONSE, data[8:], data)
 

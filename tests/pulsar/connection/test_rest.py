@@ -39,7 +39,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    do_GET = do_PUT = do_POST = do_DELETE = _serve
+    do_GET = do_PUT = do_POST = do_DELETE = _serve  # noqa: N815 - names of the library
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing is printed."""
@@ -112,10 +112,11 @@ def test_a_redirect_that_leaves_the_protocol_or_never_ends(serve: Callable[..., 
     for location in ("https://127.0.0.1:1/x", "ftp://127.0.0.1/x", "file:///etc/passwd"):
         with pytest.raises(BackendError):
             _rest(serve(lambda path, location=location: (307, {"Location": location}, b""))).get("x")
-    endless = serve(lambda path: (307, {"Location": endless.url + path}, b""))
+    endless: list[_Served] = []
+    endless.append(serve(lambda path: (307, {"Location": endless[0].url + path}, b"")))
     with pytest.raises(BackendError):
-        _rest(endless).get("x")
-    assert len(endless.requests) < 20
+        _rest(endless[0]).get("x")
+    assert len(endless[0].requests) < 20
 
 
 @pytest.mark.parametrize(
