@@ -38,7 +38,9 @@ def _producer(line: "Line", heard: Command) -> None:
 
 def _send(line: "Line", heard: Command) -> None:
     producer = heard.fields.number(1)
-    topic = line.producers[producer]
+    topic = line.producers.get(producer)
+    if topic is None:
+        return  # it was closed a moment ago
     number = topic.store(heard)
     place = message(f1=LEDGER, f2=number)
     line.write(Kind.SEND_RECEIPT, f1=producer, f2=heard.fields.number(2), f3=place)

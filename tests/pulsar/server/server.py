@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from tests.pulsar.server.answering import answer
 from tests.pulsar.server.topics import Consumer, Topic
-from tests.pulsar.server.wire import Command, frame, parse_frames
+from tests.pulsar.server.wire import Command, Kind, frame, parse_frames
 
 __all__ = ["Line", "Server"]
 
@@ -121,6 +121,23 @@ class Server:
     def topic(self, name: str) -> Topic:
         """A topic by its full name, made when it is first asked for."""
         return self.topics.setdefault(name, Topic())
+
+    def close_producers(self) -> None:
+        """Tell all producers to connect again, as when their topics move to another broker."""
+        with self.lock:
+            for line in self.lines:
+                for number in line.producers:
+                    line.write(Kind.CLOSE_PRODUCER, f1=number, f2=0)
+                line.producers.clear()
+
+    def close_consumers(self) -> None:
+        """The same for consumers: what they have not acknowledged is delivered again."""
+        with self.lock:
+            for line in self.lines:
+                for number, consumer in line.consumers.items():
+                    line.write(Kind.CLOSE_CONSUMER, f1=number, f2=0)
+                    consumer.leave()
+                line.consumers.clear()
 
     def close(self) -> None:
         """Stop listening, and end all connections."""
