@@ -11,6 +11,7 @@ from typing import Final, Protocol
 import msgspec
 
 from jmsbridge.spi import BackendError
+from jmsbridge_pulsar.connection.errors import Words
 from jmsbridge_pulsar.connection.protocol import (
     CLOSE_CONSUMER,
     CLOSE_PRODUCER,
@@ -66,10 +67,14 @@ class Attached(msgspec.Struct):
 
 
 class Attachments:
-    """For one link. ``refused`` gets what cannot be opened again, the broker's code and its words."""
+    """For one link. ``refused`` gets what cannot be opened again, the broker's code and its words.
 
-    def __init__(self, refused: Callable[[Attached, int, str], None]) -> None:
+    ``words`` gets those with which it refuses to open something for the first time, which the library reports.
+    """
+
+    def __init__(self, refused: Callable[[Attached, int, str], None], words: Words) -> None:
         self._refused = refused
+        self._words = words
         self._all: dict[tuple[int, int], Attached] = {}  # by the kind of the request that opens it, and its number
         self._requests: dict[int, tuple[int, int]] = {}
         self._lookups: dict[int, str] = {}
@@ -115,7 +120,8 @@ class Attachments:
 
     def _fail(self, key: tuple[int, int], failed: Attached, code: int, said: str) -> None:
         if not failed.is_made:
-            del self._all[key]  # the library reports it
+            self._words.say(said)
+            del self._all[key]
         elif code not in _TEMPORARY or time.monotonic() - failed.closed_at > _PATIENCE:
             del self._all[key]
             self._refused(failed, code, said)

@@ -22,6 +22,7 @@ from jmsbridge_pulsar.connection.protocol import Malformed
 __all__ = [
     "LibraryLeft",
     "LoginEnded",
+    "Migrated",
     "Refusal",
     "Result",
     "Words",
@@ -103,12 +104,17 @@ class Words:
         self._at = 0.0
 
     def say(self, text: str) -> None:
-        """It said this."""
-        self._text, self._at = text, time.monotonic()
+        """It said this, if it did say something."""
+        if text:
+            self._text, self._at = text, time.monotonic()
 
     def lately(self) -> str:
         """What it said a moment ago; empty for nothing."""
         return self._text if time.monotonic() - self._at < _LATELY else ""
+
+
+class Migrated(Exception):
+    """The cluster has moved to this URL."""
 
 
 class LoginEnded(Exception):
@@ -126,6 +132,8 @@ def loss(error: BaseException, where: str) -> LinkLost:
         said = "the client library closed a connection"
         if str(error):
             said = f"{said}; the broker had said: {error}"
+    elif isinstance(error, Migrated):
+        said = f"the cluster has migrated to {error}; connect to that"
     elif isinstance(error, LoginEnded):
         said = (
             "the broker asked for the login again, since a token expires, and then ended the connection: keep a valid "

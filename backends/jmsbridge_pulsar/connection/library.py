@@ -83,9 +83,9 @@ class Library:
     def shut_down(self) -> None:
         """End; its threads have ended then. Its connections are closed already, so that it does not wait for brokers.
 
-        Not by ``shutdown``, which keeps the GIL while it waits for a thread that may need the GIL to call us: the process
-        then stands still for 20 seconds. Not by ``close_async``, which calls us on one more thread: if that is still
-        there when Python ends, the library aborts the process.
+        Not by ``shutdown``, which keeps the GIL while it waits for a thread that may need the GIL to call us: the
+        process then stands still for 20 seconds. Not by ``close_async``, which calls us on one more thread: if that is
+        still there when Python ends, the library aborts the process.
         """
         client, self._client = self._client, _Gone()
         if client is not None and not isinstance(client, _Gone):

@@ -14,25 +14,31 @@ from jmsbridge.spi import BackendError
 from jmsbridge.transport.network.stream import ByteStream
 from jmsbridge.transport.network.tls import client_context
 from jmsbridge_pulsar.connection.attachments import ANSWERS
-from jmsbridge_pulsar.connection.errors import LibraryLeft, LoginEnded, Refusal
+from jmsbridge_pulsar.connection.errors import LibraryLeft, LoginEnded, Migrated, Refusal
 from jmsbridge_pulsar.connection.options import login_of
 from jmsbridge_pulsar.connection.protocol import (
     AUTH_CHALLENGE,
+    CLOSE_CONSUMER,
+    CLOSE_PRODUCER,
     CONNECTED,
     ERROR,
     LOOKUP_RESPONSE,
+    PARTITIONS_RESPONSE,
     SEND_ERROR,
+    TOPIC_MIGRATED,
     Connect,
     Frame,
     Frames,
     Malformed,
     contents,
     encode_auth_response,
+    encode_closed,
     encode_connect,
     encode_refusal,
     first_frame,
     number_of,
     parse_connect,
+    soften,
     words_of,
 )
 from jmsbridge_pulsar.connection.upstream import Upstream
@@ -43,7 +49,7 @@ if TYPE_CHECKING:
 __all__ = ["Pipe"]
 
 _HIGH: Final = 1 << 20  # bytes that may wait for one side before the other is read no more
-_WANTED: Final = ANSWERS | {AUTH_CHALLENGE, SEND_ERROR}
+_WANTED: Final = ANSWERS | {AUTH_CHALLENGE, SEND_ERROR, PARTITIONS_RESPONSE, TOPIC_MIGRATED}
 _FINAL: Final = {15, 22}  # codes of SEND_ERROR for one message alone: the topic is terminated, it is not allowed
 _RENEWAL: Final = 60.0  # seconds after a login was renewed in which the end of the connection is the answer to it
 
@@ -171,7 +177,17 @@ class Pipe:
             found = contents(frame.command)
             self._relay.words.say(words_of(found, 4))
             return encode_refusal(frame) if number_of(found, 3) in _FINAL else frame.data
+        if frame.kind == TOPIC_MIGRATED:
+            url = words_of(contents(frame.command), 4 if self._relay.is_secure else 3)
+            self._relay.end(self, Migrated(url))
+            return None
+        if frame.kind == PARTITIONS_RESPONSE:
+            data, said = soften(frame)
+            self._relay.words.say(said)
+            return data
         self._relay.attachments.answered(frame)
+        if frame.kind in (CLOSE_PRODUCER, CLOSE_CONSUMER):
+            return encode_closed(frame)
         return self._relay.answer_lookup(frame) if frame.kind == LOOKUP_RESPONSE else frame.data
 
     def _take_first(self, frame: Frame) -> bytes | None:

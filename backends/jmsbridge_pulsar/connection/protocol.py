@@ -20,11 +20,13 @@ __all__ = [
     "FLOW",
     "LOOKUP",
     "LOOKUP_RESPONSE",
+    "PARTITIONS_RESPONSE",
     "PRODUCER",
     "PRODUCER_SUCCESS",
     "SEND_ERROR",
     "SUBSCRIBE",
     "SUCCESS",
+    "TOPIC_MIGRATED",
     "Connect",
     "Consumer",
     "Frame",
@@ -34,9 +36,11 @@ __all__ = [
     "Value",
     "contents",
     "encode_auth_response",
+    "encode_closed",
     "encode_connect",
     "encode_flow",
     "encode_lookup",
+    "encode_no_address",
     "encode_refusal",
     "first_frame",
     "kind_of",
@@ -44,6 +48,7 @@ __all__ = [
     "parse_connect",
     "parse_lookup",
     "parse_subscribe",
+    "soften",
     "text_of",
     "words_of",
 ]
@@ -59,10 +64,12 @@ ERROR: Final = 14
 CLOSE_PRODUCER: Final = 15
 CLOSE_CONSUMER: Final = 16
 PRODUCER_SUCCESS: Final = 17
+PARTITIONS_RESPONSE: Final = 22
 LOOKUP: Final = 23
 LOOKUP_RESPONSE: Final = 24
 AUTH_CHALLENGE: Final = 36
 _AUTH_RESPONSE: Final = 37
+TOPIC_MIGRATED: Final = 68
 
 Value = int | bytes
 
@@ -76,8 +83,11 @@ _WORDS: Final = 300  # characters of a text that is shown
 
 _CLIENT, _AUTH_DATA, _PROTOCOL, _AUTH_METHOD, _PROXIED = 1, 3, 4, 5, 6  # fields of CONNECT
 _TOPIC, _CONSUMER_ID, _CONSUMER_NAME, _DURABLE, _PROPERTIES = 1, 4, 6, 8, 18  # fields of SUBSCRIBE
-_URL, _TLS_URL, _RESPONSE, _THROUGH_SERVICE = 1, 2, 3, 8  # fields of LOOKUP_RESPONSE
-_REDIRECT: Final = 0  # a value of _RESPONSE: ask that broker instead
+_URL, _TLS_URL, _RESPONSE, _REQUEST, _THROUGH_SERVICE = 1, 2, 3, 4, 8  # fields of LOOKUP_RESPONSE
+_REDIRECT, _FAILED = 0, 2  # values of _RESPONSE; the first: ask that broker instead
+_ERRORS: Final = {LOOKUP_RESPONSE: (6, 7), PARTITIONS_RESPONSE: (4, 5)}  # fields with code and text of the error
+_FATAL: Final = {6, 14}  # codes for which the library ends the connection: not ready, too many requests
+_RETRIED, _NOT_ALLOWED = 1, 22  # codes for which it tries again, or reports the error
 _PRODUCER, _SEQUENCE, _CODE, _MESSAGE = 1, 2, 3, 4  # fields of SEND_ERROR
 _CHECKSUM: Final = 9  # a value of _CODE
 
@@ -184,6 +194,7 @@ class Lookup(msgspec.Struct, frozen=True):
 
     broker: str
     """Host and port of the broker that serves the topic, or if ``is_redirect`` of the one to ask; empty if none."""
+    is_failed: bool
     is_redirect: bool
     is_proxied: bool
     """Whether that broker is behind a proxy, which the answer came from."""
@@ -278,8 +289,9 @@ def parse_lookup(command: bytes, *, tls: bool) -> Lookup:
     """Read LOOKUP_RESPONSE; ``tls`` if brokers are reached by their addresses for TLS."""
     found = contents(command)
     broker = text_of(found, _TLS_URL if tls else _URL).rpartition("//")[2].rstrip("/")
-    response = found.get(_RESPONSE)
-    return Lookup(broker, response == _REDIRECT, bool(number_of(found, _THROUGH_SERVICE)))
+    response = number_of(found, _RESPONSE) if _RESPONSE in found else _FAILED
+    is_proxied = bool(number_of(found, _THROUGH_SERVICE))
+    return Lookup(broker, response == _FAILED, response == _REDIRECT, is_proxied)
 
 
 def encode_lookup(frame: Frame, url: str, *, is_redirect: bool) -> bytes:
@@ -288,6 +300,27 @@ def encode_lookup(frame: Frame, url: str, *, is_redirect: bool) -> bytes:
     if not is_redirect:
         more += _encode(_THROUGH_SERVICE, 1)
     return _frame(frame.command + _encode(LOOKUP_RESPONSE, more))  # of a field that comes twice, the last one counts
+
+
+def encode_no_address(frame: Frame) -> bytes:
+    """The answer to a lookup as one that has failed."""
+    request = number_of(contents(frame.command), _REQUEST)
+    return _encode_command(LOOKUP_RESPONSE, (_RESPONSE, _FAILED), (_REQUEST, request), (6, _NOT_ALLOWED))
+
+
+def soften(frame: Frame) -> tuple[bytes, str]:
+    """A failed answer about a topic, with an error for which the library does not end the connection; and its words."""
+    code, text = _ERRORS[frame.kind]
+    found = contents(frame.command)
+    if number_of(found, code) not in _FATAL:
+        return frame.data, words_of(found, text)
+    return _frame(frame.command + _encode(frame.kind, _encode(code, _RETRIED))), words_of(found, text)
+
+
+def encode_closed(frame: Frame) -> bytes:
+    """CLOSE_PRODUCER or CLOSE_CONSUMER without the address of another broker, to which the library would connect."""
+    found = contents(frame.command)
+    return _encode_command(frame.kind, *((number, found[number]) for number in (1, 2) if number in found))
 
 
 def encode_refusal(frame: Frame) -> bytes:

@@ -24,8 +24,10 @@ from jmsbridge_pulsar.connection.protocol import (
     Malformed,
     contents,
     encode_lookup,
+    encode_no_address,
     number_of,
     parse_lookup,
+    soften,
     words_of,
 )
 
@@ -65,7 +67,7 @@ class Relay:
         """What the broker said when it refused a message."""
         self.controlled: dict[str, Controlled] = {}
         """By the name of a consumer, who gives it credit."""
-        self.attachments = Attachments(refused)
+        self.attachments = Attachments(refused, self.words)
         self.life = life
         self.options = options
         self._broken = broken
@@ -156,8 +158,13 @@ class Relay:
     def answer_lookup(self, frame: Frame) -> bytes:
         """The answer to a lookup that leads the library back to the relay."""
         found = parse_lookup(frame.command, tls=self.is_secure)
-        if not found.broker:  # a failed lookup, or a broker without the listener that is needed
-            return frame.data
+        if found.is_failed:
+            data, said = soften(frame)
+            self.words.say(said)
+            return data
+        if not found.broker:
+            self.words.say(f"no address for connections {'with' if self.is_secure else 'without'} TLS")
+            return encode_no_address(frame)
         if found.is_redirect:
             return encode_lookup(frame, self._door(found.broker), is_redirect=True)
         if found.is_proxied:

@@ -142,7 +142,8 @@ class _Producer:
 
     def _opened(self, result: Any, producer: Any) -> None:
         if result != Result.Ok:
-            self._refuse(explain(result, f"sending to {self.address}", self._facts.life.broker))
+            said = self._facts.library.words.lately()
+            self._refuse(explain(result, f"sending to {self.address}", self._facts.life.broker, said=said))
             return
         self._producer = producer
         waiting, self._waiting = self._waiting, deque()

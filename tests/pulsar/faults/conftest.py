@@ -47,7 +47,12 @@ def connect() -> "Iterator[Callable[..., Link]]":
         server: "Server", log: LinkLog | None = None, options: dict[str, Any] | None = None, **fields: Any
     ) -> Link:
         used = tls_backend if fields.get("scheme") == "pulsar+ssl" else backend
-        given = {"scheme": "pulsar", "host": "127.0.0.1", "port": server.port, "close_timeout": 2.0} | fields
+        given: dict[str, Any] = {
+            "scheme": "pulsar",
+            "host": "127.0.0.1",
+            "port": server.port,
+            "close_timeout": 2.0,
+        } | fields
         link = used.open(Endpoint(**given), used.options(**options or {}), log or LinkLog())
         assert isinstance(link, Link)
         made.append(link)

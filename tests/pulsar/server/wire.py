@@ -39,6 +39,7 @@ class Kind:
     LAST_ID_RESPONSE = 30
     AUTH_CHALLENGE = 36
     AUTH_RESPONSE = 37
+    TOPIC_MIGRATED = 68
 
 
 class Fields:
