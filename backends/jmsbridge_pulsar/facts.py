@@ -6,9 +6,9 @@ from typing import NamedTuple, Protocol
 from jmsbridge.spi import Address, LinkEvents, Native
 from jmsbridge.transport.network.link_life import Done, LinkLife
 from jmsbridge_pulsar.administration.rest import Rest
+from jmsbridge_pulsar.connection.attachments import Controlled
 from jmsbridge_pulsar.connection.library import Library
 from jmsbridge_pulsar.connection.options import PulsarOptions
-from jmsbridge_pulsar.connection.upstream import Controlled
 from jmsbridge_pulsar.messages.names import Names
 from jmsbridge_pulsar.sending.outgoing import Outgoing
 

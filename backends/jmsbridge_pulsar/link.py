@@ -26,7 +26,8 @@ from jmsbridge.transport.network.link_life import Done, LinkLife
 from jmsbridge_pulsar.administration.admin import PulsarAdmin
 from jmsbridge_pulsar.administration.rest import Rest, rest_of
 from jmsbridge_pulsar.channel import Channel
-from jmsbridge_pulsar.connection.errors import connect_error, explain, loss
+from jmsbridge_pulsar.connection.attachments import Attached
+from jmsbridge_pulsar.connection.errors import connect_error, explain, loss, result_of_code
 from jmsbridge_pulsar.connection.library import Library, Result
 from jmsbridge_pulsar.connection.options import PulsarOptions
 from jmsbridge_pulsar.connection.relay import Relay
@@ -73,8 +74,8 @@ class Link(PulsarAdmin):
         self._options = options
         self._events = events
         self._life = LinkLife(f"jmsbridge-pulsar-{next(_numbers)}-io", self.broker, endpoint, events, self)
-        self._relay = Relay(self._life, options, self._broken)
-        self._library = Library(self._life)
+        self._relay = Relay(self._life, options, self._broken, self._refused)
+        self._library = Library(self._life, self._relay.words)
         self._producers = Producers(self._make_queue)
         self._queues: dict[Address, list[Done] | None] = {}  # None: made; else those who wait for it
         self._channels: set[Channel] = set()
@@ -290,6 +291,15 @@ class Link(PulsarAdmin):
             self._refuse(connect_error(error, self.endpoint), connecting)
         else:
             self._life.die(error)
+
+    def _refused(self, attached: Attached, code: int, said: str) -> None:
+        """A broker closed a producer or a consumer, and does not let it in again."""
+        result, broker = result_of_code(code), self._life.broker
+        topic = attached.topic.partition("-partition-")[0]
+        if attached.name is None:
+            self._producers.lose(topic, explain(result, f"sending to {topic}", broker, sending=True, said=said))
+        elif attached.name in self._relay.controlled:
+            self._relay.controlled[attached.name].refused(explain(result, f"consuming {topic}", broker, said=said))
 
     def _refuse(self, error: BackendError, connecting: Done) -> None:
         """It could not be opened."""

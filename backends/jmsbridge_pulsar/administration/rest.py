@@ -1,11 +1,13 @@
 """Requests to the REST interface of a cluster; each blocks, for at most 15 seconds."""
 
 import base64
+import http
 import http.client
 import json
 import ssl
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -16,18 +18,17 @@ from jmsbridge_pulsar.connection.options import PulsarOptions, login_of
 __all__ = ["Rest", "quoted", "rest_of", "topic_path"]
 
 _PATIENCE: Final = 15.0  # seconds
+_LARGEST: Final = 1 << 26  # bytes of an answer
 _KINDS: Final = {401: AccessDenied, 403: AccessDenied, 404: AddressRefused, 409: AddressInUse, 412: AddressInUse}
 
 
 class Rest:
-    """``base`` is the URL of the interface."""
+    """``base`` is the URL of the interface, ``login`` returns the header for the login as it is now."""
 
-    def __init__(self, base: str, login: str | None, context: ssl.SSLContext | None) -> None:
+    def __init__(self, base: str, login: Callable[[], str | None], context: ssl.SSLContext | None) -> None:
         self._base = base.rstrip("/")
-        self._headers = {"Content-Type": "application/json"}
-        if login is not None:
-            self._headers["Authorization"] = login
-        handlers: list[urllib.request.BaseHandler] = []
+        self._login = login
+        handlers: list[urllib.request.BaseHandler] = [_Redirects()]
         if context is not None:
             handlers.append(urllib.request.HTTPSHandler(context=context))
         self._opener = urllib.request.build_opener(*handlers)
@@ -54,10 +55,14 @@ class Rest:
     def _call(self, method: str, path: str, body: Any = None) -> Any:
         """The JSON of the answer; AddressRefused for what does not exist, AddressInUse for what is in use."""
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"{self._base}/admin/v2/{path}", data, self._headers, method=method)
+        headers = {"Content-Type": "application/json"}
+        login = self._login()
+        if login is not None:
+            headers["Authorization"] = login
+        request = urllib.request.Request(f"{self._base}/admin/v2/{path}", data, headers, method=method)
         try:
             with self._opener.open(request, timeout=_PATIENCE) as answer:
-                text = answer.read()
+                content = answer.read(_LARGEST)
         except urllib.error.HTTPError as error:
             with error:
                 said = _reason(error.read()) or error.reason
@@ -68,21 +73,38 @@ class Rest:
             raise BackendError(
                 f"{self._base} does not answer {method} {path} ({error}); is option admin_url right?", in_doubt=True
             ) from error
-        return json.loads(text) if text.strip() else None
+        try:
+            return json.loads(content) if content.strip() else None
+        except ValueError as error:
+            text = f"{self._base} answers {method} {path} with no JSON; is option admin_url right?"
+            raise BackendError(text) from error
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """A broker that does not serve a topic sends each request on to the one that does, whatever the method."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> urllib.request.Request | None:
+        """Repeat the request there, with its login, unless it would leave TLS."""
+        if code != http.HTTPStatus.TEMPORARY_REDIRECT or newurl.partition(":")[0] != req.type:
+            raise urllib.error.HTTPError(req.full_url, code, f"sent on to {newurl}", headers, fp)
+        return urllib.request.Request(newurl, req.data, dict(req.header_items()), method=req.get_method())
 
 
 def rest_of(endpoint: Endpoint, options: PulsarOptions) -> Rest | None:
     """The REST interface of the options, with the login of the connection; None without ``admin_url``."""
     if options.admin_url is None:
         return None
-    login = login_of(endpoint, options)
-    header = None
-    if login is not None and login[0] == "token":
-        header = f"Bearer {login[1].decode()}"
-    elif login is not None and login[0] == "basic":
-        header = f"Basic {base64.b64encode(login[1]).decode()}"
     context = client_context(options, options.admin_url) if options.admin_url.startswith("https:") else None
-    return Rest(options.admin_url, header, context)
+    return Rest(options.admin_url, lambda: _header(login_of(endpoint, options)), context)
+
+
+def _header(login: tuple[str, bytes] | None) -> str | None:
+    method, data = login or ("", b"")
+    if method == "token":
+        return f"Bearer {data.decode()}"
+    return f"Basic {base64.b64encode(data).decode()}" if method == "basic" else None
 
 
 def quoted(name: str) -> str:

@@ -1,6 +1,7 @@
 """Results of the client library and failed connections as errors of the SPI; each names the broker and a remedy."""
 
-from typing import Final
+import time
+from typing import Any, Final
 
 import _pulsar
 
@@ -18,23 +19,67 @@ from jmsbridge.spi import (
 from jmsbridge.transport.network.diagnosis import link_lost, not_connected
 from jmsbridge_pulsar.connection.protocol import Malformed
 
-__all__ = ["Refusal", "Result", "connect_error", "explain", "loss", "result_of"]
+__all__ = [
+    "LibraryLeft",
+    "LoginEnded",
+    "Migrated",
+    "Refusal",
+    "Result",
+    "Words",
+    "connect_error",
+    "explain",
+    "loss",
+    "result_of",
+    "result_of_code",
+]
 
 Result = _pulsar.Result
 
 _TLS_PORT: Final = 6651
+_LATELY: Final = 5.0  # seconds
 _AUTHENTICATION, _AUTHORIZATION = 3, 4  # of the protocol's errors
-_NOT_ALLOWED: Final = (Result.AuthorizationError, Result.AuthenticationError)
-_UNKNOWN: Final = (Result.TopicNotFound, Result.InvalidTopicName, Result.TopicTerminated)
+_KINDS: Final[dict[Any, type[BackendError]]] = {
+    Result.AuthorizationError: AccessDenied,
+    Result.AuthenticationError: AccessDenied,
+    Result.TopicNotFound: AddressRefused,
+    Result.InvalidTopicName: AddressRefused,
+    Result.TopicTerminated: AddressRefused,
+    Result.ConsumerBusy: SubscriptionRefused,
+    Result.ProducerBusy: SendRefused,
+    Result.ProducerFenced: SendRefused,
+    Result.ProducerBlockedQuotaExceededError: SendRefused,
+    Result.ProducerBlockedQuotaExceededException: SendRefused,
+}
+_NOT_STORED: Final = (Result.MessageTooBig, Result.ChecksumError)
+"""The library does not send the message, or the broker refuses it alone, which the relay makes of each such refusal."""
+_CODES: Final = dict(
+    enumerate(
+        (
+            *(Result.UnknownError, Result.BrokerMetadataError, Result.BrokerPersistenceError),
+            *(Result.AuthenticationError, Result.AuthorizationError, Result.ConsumerBusy, Result.ServiceUnitNotReady),
+            *(Result.ProducerBlockedQuotaExceededError, Result.ProducerBlockedQuotaExceededException),
+            *(Result.ChecksumError, Result.UnsupportedVersionError, Result.TopicNotFound, Result.SubscriptionNotFound),
+            *(Result.ConsumerNotFound, Result.TooManyLookupRequestException, Result.TopicTerminated),
+            *(Result.ProducerBusy, Result.InvalidTopicName, Result.IncompatibleSchema, Result.ConsumerAssignError),
+            *(Result.TransactionCoordinatorNotFoundError, Result.InvalidTxnStatusError, Result.NotAllowedError),
+            *(Result.TransactionConflict, Result.TransactionNotFound, Result.ProducerFenced),
+        )
+    )
+)
+"""The protocol's errors, in the order of their codes."""
 _REASONS: Final = {
-    Result.TopicNotFound: "the topic does not exist, and the broker does not create it",
+    Result.TopicNotFound: "the topic or its namespace does not exist, and the broker does not create it",
     Result.InvalidTopicName: "this is not a valid name of a topic",
     Result.TopicTerminated: "the topic is terminated: it takes no more messages",
-    Result.AuthorizationError: "this user may not do it",
-    Result.ProducerBusy: "another producer has the topic for itself",
-    Result.ProducerFenced: "another producer has taken the topic for itself",
-    Result.MessageTooBig: "the message is larger than the broker takes",
-    Result.ConsumerBusy: "it has a consumer that excludes another one",
+    Result.AuthorizationError: "this user may not do it; the namespace's administrator grants permissions",
+    Result.ProducerBusy: "another producer has the topic for itself (access mode exclusive); close that one first",
+    Result.ProducerFenced: "another producer has taken the topic for itself (access mode exclusive)",
+    Result.ProducerBlockedQuotaExceededError: "too many messages wait there to be consumed (backlog quota)",
+    Result.ProducerBlockedQuotaExceededException: "too many messages wait there to be consumed (backlog quota)",
+    Result.MessageTooBig: "the message is larger than the broker takes (maxMessageSize)",
+    Result.ChecksumError: "it does not take this message",
+    Result.ConsumerBusy: "it has a consumer that excludes another one; close that one first",
+    Result.BrokerMetadataError: "its metadata did not allow it; does the namespace exist?",
     Result.Timeout: "no answer in time",
 }
 
@@ -47,6 +92,35 @@ class Refusal(Exception):
         self.code = code
 
 
+class LibraryLeft(Exception):
+    """The client library closed a connection, perhaps because of these words of the broker."""
+
+
+class Words:
+    """What a broker said last when it refused something."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._at = 0.0
+
+    def say(self, text: str) -> None:
+        """It said this, if it did say something."""
+        if text:
+            self._text, self._at = text, time.monotonic()
+
+    def lately(self) -> str:
+        """What it said a moment ago; empty for nothing."""
+        return self._text if time.monotonic() - self._at < _LATELY else ""
+
+
+class Migrated(Exception):
+    """The cluster has moved to this URL."""
+
+
+class LoginEnded(Exception):
+    """The connection ended after the broker had asked for the login once more."""
+
+
 def loss(error: BaseException, where: str) -> LinkLost:
     """The error for a lost connection."""
     said = None
@@ -54,6 +128,17 @@ def loss(error: BaseException, where: str) -> LinkLost:
         said = f"the broker refused another connection ({error})"
     elif isinstance(error, Malformed):
         said = f"the broker sent what is not Pulsar's protocol ({error})"
+    elif isinstance(error, LibraryLeft):
+        said = "the client library closed a connection"
+        if str(error):
+            said = f"{said}; the broker had said: {error}"
+    elif isinstance(error, Migrated):
+        said = f"the cluster has migrated to {error}; connect to that"
+    elif isinstance(error, LoginEnded):
+        said = (
+            "the broker asked for the login again, since a token expires, and then ended the connection: keep a valid "
+            "token in the file of option token_file"
+        )
     return link_lost(error, where, said)
 
 
@@ -90,20 +175,23 @@ def result_of(error: BaseException) -> "_pulsar.Result":
     return Result.__members__.get(type(error).__name__, Result.UnknownError)
 
 
-def explain(result: "_pulsar.Result", what: str, broker: str, *, sending: bool = False) -> BackendError:
-    """The error for a result of the client library other than Ok.
+def result_of_code(code: int) -> "_pulsar.Result":
+    """The result for an error of the protocol."""
+    return _CODES.get(code, Result.UnknownError)
 
-    A send whose outcome the result does not tell is in doubt.
+
+def explain(result: "_pulsar.Result", what: str, broker: str, *, sending: bool = False, said: str = "") -> BackendError:
+    """The error for a result of the client library other than Ok; ``said`` are the broker's own words, if known.
+
+    A message that was passed to the library, which is what ``sending`` means, is in doubt unless it certainly was not
+    stored.
     """
-    text = f"{what}: {broker} refused it ({result.name}): {_REASONS.get(result, 'see the log of the broker')}"
-    if result in _NOT_ALLOWED:
-        return AccessDenied(text)
-    if result in _UNKNOWN:
-        return AddressRefused(text)
-    if result == Result.ConsumerBusy:
-        return SubscriptionRefused(text)
-    if result in (Result.ProducerBusy, Result.ProducerFenced):
+    reason = _REASONS.get(result) or "see the log of the broker"
+    if said:
+        reason = f"{reason}; it said: {said}"
+    text = f"{what}: {broker} refused it ({result.name}): {reason}"
+    if result in _NOT_STORED:
         return SendRefused(text)
-    if result == Result.MessageTooBig:
-        return SendRefused(text)
-    return BackendError(text, in_doubt=sending)
+    if sending:
+        return BackendError(text, in_doubt=True)
+    return _KINDS.get(result, BackendError)(text)

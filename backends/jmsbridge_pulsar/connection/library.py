@@ -1,5 +1,6 @@
 """The client library, used only by calls that return at once; their answers are passed to the I/O thread."""
 
+import contextlib
 import ctypes
 import os
 import weakref
@@ -10,7 +11,7 @@ import _pulsar
 
 from jmsbridge.transport.network.forking import at_fork
 from jmsbridge.transport.network.link_life import LinkLife
-from jmsbridge_pulsar.connection.errors import Result, result_of
+from jmsbridge_pulsar.connection.errors import Result, Words, result_of
 
 __all__ = ["Answered", "Library", "Result"]
 
@@ -23,7 +24,9 @@ _OPERATION = 30  # seconds after which the library gives a request up
 class Library:
     """One client of the library, which belongs to one link."""
 
-    def __init__(self, life: LinkLife) -> None:
+    def __init__(self, life: LinkLife, words: Words) -> None:
+        self.words = words
+        """What the brokers said when they refused messages."""
         self._life = life
         self._client: Any = None
         self.unanswered = 0
@@ -78,14 +81,16 @@ class Library:
         self.ask(self._client.create_reader_async_v2, topic, start, settings, done=done)
 
     def shut_down(self) -> None:
-        """End at once, without a word to the broker; its threads have ended then.
+        """End; its threads have ended then. Its connections are closed already, so that it does not wait for brokers.
 
-        Not by closing the client, which answers on one more thread: that may still be there when Python ends, and then
-        the library aborts the process.
+        Not by ``shutdown``, which keeps the GIL while it waits for a thread that may need the GIL to call us: the
+        process then stands still for 20 seconds. Not by ``close_async``, which calls us on one more thread: if that is
+        still there when Python ends, the library aborts the process.
         """
         client, self._client = self._client, _Gone()
         if client is not None and not isinstance(client, _Gone):
-            client.shutdown()
+            with contextlib.suppress(_pulsar.PulsarException):
+                client.close()
         _clients.discard(self)
 
     def abandon(self) -> None:

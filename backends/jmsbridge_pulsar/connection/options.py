@@ -1,11 +1,16 @@
 """The options of a connection to Pulsar, in addition to those of every broker."""
 
+import re
 from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
 
 from jmsbridge.spi import ConnectFailed, Endpoint
 from jmsbridge.transport.network.tls import TlsOptions, refuse_tls_options
 
 __all__ = ["PulsarOptions", "WithoutTls", "login_of"]
+
+_TOKEN: Final = re.compile(r"[!-~]+")
 
 
 class PulsarOptions(TlsOptions, frozen=True, kw_only=True):
@@ -16,7 +21,8 @@ class PulsarOptions(TlsOptions, frozen=True, kw_only=True):
     token: str | None = None
     """The token with which to log in; a URL with user and password logs in by these instead (``basic``)."""
     token_file: str | None = None
-    """A file with that token; it is read for each new connection."""
+    """A file with that token. It is read for each new connection, and when the broker asks for a new token because the
+    last one has expired."""
     admin_url: str | None = None
     """The REST interface of the cluster, such as ``http://host:8080``. Without it there is no administration and no
     browser, definitions of subscriptions are not compared, and temporary destinations stay behind."""
@@ -38,6 +44,10 @@ class PulsarOptions(TlsOptions, frozen=True, kw_only=True):
             raise ValueError("options 'token' and 'token_file' exclude each other")
         if self.namespace.count("/") != 1 or not all(self.namespace.split("/")):
             raise ValueError(f"option 'namespace' must be tenant/namespace, not {self.namespace!r}")
+        if self.token is not None and not _TOKEN.fullmatch(self.token):
+            raise ValueError("option 'token' must be one word of ASCII characters")
+        if self.admin_url is not None:
+            _check_admin_url(self.admin_url)
 
     def __repr__(self) -> str:
         shown = {name: getattr(self, name) for name in self.__struct_fields__}
@@ -56,15 +66,38 @@ class WithoutTls(PulsarOptions, frozen=True, kw_only=True):
 
 def login_of(endpoint: Endpoint, options: PulsarOptions) -> tuple[str, bytes] | None:
     """The method and the data with which to log in; None for anonymous. ConnectFailed if the token cannot be read."""
-    if options.token_file is not None:
-        try:
-            return "token", Path(options.token_file).read_text().strip().encode()
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConnectFailed(f"{endpoint}: the token in {options.token_file!r} cannot be read: {error}") from error
-    if options.token is not None:
-        return "token", options.token.encode()
     if endpoint.user is not None:
         return "basic", f"{endpoint.user}:{endpoint.password or ''}".encode()
+    if options.token_file is not None:
+        return "token", _read_token(endpoint, options.token_file)
+    if options.token is not None:
+        return "token", options.token.encode()
     if options.certificate is not None:
         return "tls", b""
     return None
+
+
+def _read_token(endpoint: Endpoint, file: str) -> bytes:
+    try:
+        token = Path(file).read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConnectFailed(
+            f"{endpoint}: the file with the token, {file!r}, cannot be read ({type(error).__name__})"
+        ) from None  # the text of UnicodeDecodeError has a part of the file
+    if not _TOKEN.fullmatch(token):
+        what = "more than one word of ASCII characters" if token else "nothing"
+        raise ConnectFailed(f"{endpoint}: the file with the token, {file!r}, has {what} in it")
+    return token.encode()
+
+
+def _check_admin_url(url: str) -> None:
+    """Raise ValueError without showing a password that may be in it."""
+    try:
+        parts = urlsplit(url)
+        is_url = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_url = False
+    if not is_url or parts.query or parts.fragment:
+        raise ValueError("option 'admin_url' must be like http://host:8080 or https://host:8443")
+    if "@" in parts.netloc:
+        raise ValueError("option 'admin_url' must not have a user: the login of the connection is used")

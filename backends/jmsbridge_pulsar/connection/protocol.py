@@ -5,47 +5,91 @@ a command is its type, and its contents are in the field of that number.
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Final
 
 import msgspec
 
 __all__ = [
+    "AUTH_CHALLENGE",
+    "CLOSE_CONSUMER",
+    "CLOSE_PRODUCER",
     "CONNECT",
     "CONNECTED",
     "ERROR",
     "FLOW",
+    "LOOKUP",
     "LOOKUP_RESPONSE",
+    "PARTITIONS_RESPONSE",
+    "PRODUCER",
+    "PRODUCER_SUCCESS",
+    "SEND_ERROR",
     "SUBSCRIBE",
+    "SUCCESS",
+    "TOPIC_MIGRATED",
     "Connect",
     "Consumer",
+    "Frame",
     "Frames",
+    "Lookup",
     "Malformed",
     "Value",
     "contents",
+    "encode_auth_response",
+    "encode_closed",
     "encode_connect",
-    "flow",
+    "encode_flow",
+    "encode_lookup",
+    "encode_no_address",
+    "encode_refusal",
+    "first_frame",
     "kind_of",
+    "number_of",
     "parse_connect",
+    "parse_lookup",
     "parse_subscribe",
-    "redirect",
+    "soften",
     "text_of",
+    "words_of",
 ]
 
 CONNECT: Final = 2
 CONNECTED: Final = 3
 SUBSCRIBE: Final = 4
+PRODUCER: Final = 5
+SEND_ERROR: Final = 8
 FLOW: Final = 11
+SUCCESS: Final = 13
 ERROR: Final = 14
+CLOSE_PRODUCER: Final = 15
+CLOSE_CONSUMER: Final = 16
+PRODUCER_SUCCESS: Final = 17
+PARTITIONS_RESPONSE: Final = 22
+LOOKUP: Final = 23
 LOOKUP_RESPONSE: Final = 24
+AUTH_CHALLENGE: Final = 36
+_AUTH_RESPONSE: Final = 37
+TOPIC_MIGRATED: Final = 68
 
 Value = int | bytes
 
 _LENGTHS: Final = struct.Struct(">II")
-_AUTH_DATA, _AUTH_METHOD, _PROXIED = 3, 5, 6  # fields of CONNECT
+_HEAD: Final = 10  # the bytes of a frame that say how long it is, and what: no command is shorter than two bytes
+_TYPE: Final = 1 << 3  # how a command begins: field 1, a number
+_LARGEST_READ: Final = 1 << 20  # bytes of a frame that is read
+_PADDING: Final = 1 << 16  # bytes that a frame may have beside its message
+_VARINT: Final = 10  # bytes of a number, at most
+_WORDS: Final = 300  # characters of a text that is shown
+
+_CLIENT, _AUTH_DATA, _PROTOCOL, _AUTH_METHOD, _PROXIED = 1, 3, 4, 5, 6  # fields of CONNECT
 _TOPIC, _CONSUMER_ID, _CONSUMER_NAME, _DURABLE, _PROPERTIES = 1, 4, 6, 8, 18  # fields of SUBSCRIBE
-_URL, _TLS_URL, _THROUGH_SERVICE = 1, 2, 8  # fields of LOOKUP_RESPONSE
-_MOST: Final = 1 << 26  # bytes in a frame that the relay reads
+_URL, _TLS_URL, _RESPONSE, _REQUEST, _THROUGH_SERVICE = 1, 2, 3, 4, 8  # fields of LOOKUP_RESPONSE
+_REDIRECT, _FAILED = 0, 2  # values of _RESPONSE; the first: ask that broker instead
+_ERRORS: Final = {LOOKUP_RESPONSE: (6, 7), PARTITIONS_RESPONSE: (4, 5)}  # fields with code and text of the error
+_FATAL: Final = {6, 14}  # codes for which the library ends the connection: not ready, too many requests
+_RETRIED, _NOT_ALLOWED = 1, 22  # codes for which it tries again, or reports the error
+_PRODUCER, _SEQUENCE, _CODE, _MESSAGE = 1, 2, 3, 4  # fields of SEND_ERROR
+_CHECKSUM: Final = 9  # a value of _CODE
 
 
 class Malformed(Exception):
@@ -76,43 +120,120 @@ class Consumer(msgspec.Struct, frozen=True):
         fields.append((_DURABLE, int(durable)))
         for name, text in properties.items():
             fields.append((_PROPERTIES, _encode(1, name.encode()) + _encode(2, text.encode())))
-        inside = b"".join(_encode(number, value) for number, value in fields)
-        return _frame(_encode(1, SUBSCRIBE) + _encode(SUBSCRIBE, inside))
+        return _encode_command(SUBSCRIBE, *fields)
+
+
+class Frame(msgspec.Struct, frozen=True):
+    """One that was asked for: ``data`` is all of it, ``command`` the part that is a command."""
+
+    kind: int
+    command: bytes
+    data: bytes
 
 
 class Frames:
-    """Splits a stream into commands, each with its whole frame."""
+    """Follows the frames of a stream without keeping them, except those of the kinds in ``wanted``.
 
-    def __init__(self) -> None:
-        self._unread = b""
+    While ``wanted`` is None that is every frame. ``largest`` is how large a message may be: the client library gets
+    memory for as much as a frame's length says.
+    """
 
-    def feed(self, data: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """The frames that are complete now."""
-        self._unread += data
-        while len(self._unread) >= 8:
-            whole, size = _LENGTHS.unpack_from(self._unread)
-            if whole > _MOST or size + 4 > whole:
-                raise Malformed(f"a frame of {whole} bytes with a command of {size}")
-            if len(self._unread) < whole + 4:
+    def __init__(self, largest: int) -> None:
+        self.largest = largest
+        self.wanted: Container[int] | None = None
+        self._kept = bytearray()  # the begin of a frame that is wanted, or may be
+        self._needed = _HEAD  # bytes of it before it is looked at again
+        self._left = 0  # bytes that are left of a frame that passes
+
+    @property
+    def is_between(self) -> bool:
+        """Whether what ``feed`` has returned so far ends with the end of a frame."""
+        return not self._left
+
+    def feed(self, data: bytes) -> Iterator[bytes | Frame]:
+        """In order, the bytes that pass, and frames that are wanted."""
+        if self._kept:
+            self._kept += data
+            if len(self._kept) < self._needed:
                 return
-            frame, self._unread = self._unread[: whole + 4], self._unread[whole + 4 :]
-            yield frame[8 : 8 + size], frame
+            data, self._kept = bytes(self._kept), bytearray()
+        self._needed = _HEAD
+        begin = at = min(self._left, len(data))
+        self._left -= at
+        if at:
+            yield data[:at]
+        end = len(data)
+        while end - at >= _HEAD:
+            size = self._length(data, at)
+            if data[at + 8] == _TYPE and self.wanted is not None and data[at + 9] not in self.wanted:
+                at += size
+                continue
+            if size > _LARGEST_READ:
+                raise Malformed(f"a frame of {size} bytes that has to be read")
+            if at + size > end:
+                self._needed = size
+                break
+            if begin < at:
+                yield data[begin:at]
+            yield _read(data[at : at + size])
+            begin = at = at + size
+        self._left += max(0, at - end)
+        if begin < min(at, end):
+            yield data[begin:at]
+        self._kept += data[at:]
 
-    def rest(self) -> bytes:
-        """What has not been returned as a frame."""
-        rest, self._unread = self._unread, b""
-        return rest
+    def _length(self, data: bytes, at: int) -> int:
+        whole, size = _LENGTHS.unpack_from(data, at)
+        if whole > self.largest + _PADDING or not 2 <= size <= whole - 4:
+            raise Malformed(f"a frame of {whole} bytes with a command of {size}")
+        return int(whole) + 4
+
+
+class Lookup(msgspec.Struct, frozen=True):
+    """The answer to a lookup."""
+
+    broker: str
+    """Host and port of the broker that serves the topic, or if ``is_redirect`` of the one to ask; empty if none."""
+    is_failed: bool
+    is_redirect: bool
+    is_proxied: bool
+    """Whether that broker is behind a proxy, which the answer came from."""
 
 
 def kind_of(command: bytes) -> int:
     """Its type."""
-    return int(_first(command, 1) or 0)
+    kind = _first(command, 1)
+    if not isinstance(kind, int):
+        raise Malformed("a command without a type")
+    return kind
 
 
 def contents(command: bytes) -> dict[int, Value]:
     """Its fields, without their own inner structure; the last one of each number."""
     inside = _first(command, kind_of(command))
     return dict(_fields(inside)) if isinstance(inside, bytes) else {}
+
+
+def number_of(found: dict[int, Value], number: int) -> int:
+    """A field as a number; 0 if it is missing."""
+    value = found.get(number, 0)
+    return value if isinstance(value, int) else 0
+
+
+def text_of(found: dict[int, Value], number: int) -> str:
+    """A field as text; empty if it is missing."""
+    value = found.get(number, b"")
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
+
+
+def words_of(found: dict[int, Value], number: int) -> str:
+    """A field as text for people: on one line, and not long."""
+    return "".join(each if each.isprintable() else " " for each in text_of(found, number))[:_WORDS].strip()
+
+
+def first_frame(data: bytes) -> Frame | None:
+    """The frame with which a stream begins, once it is complete; it must be small."""
+    return next((found for found in Frames(0).feed(data) if isinstance(found, Frame)), None)
 
 
 def parse_connect(command: bytes) -> Connect:
@@ -122,13 +243,8 @@ def parse_connect(command: bytes) -> Connect:
         raise Malformed("the client library did not begin with CONNECT")
     fields = list(_fields(inside))
     found = dict(fields)
-    broker = found.get(_PROXIED)
     secret = found.get(_AUTH_DATA, b"")
-    return Connect(
-        fields,
-        secret if isinstance(secret, bytes) else b"",
-        broker.decode() if isinstance(broker, bytes) else None,
-    )
+    return Connect(fields, secret if isinstance(secret, bytes) else b"", text_of(found, _PROXIED) or None)
 
 
 def encode_connect(connect: Connect, login: tuple[str, bytes] | None, proxied: str | None) -> bytes:
@@ -140,8 +256,19 @@ def encode_connect(connect: Connect, login: tuple[str, bytes] | None, proxied: s
         fields.append((_AUTH_DATA, data))
     if proxied is not None:
         fields.append((_PROXIED, proxied.encode()))
-    inside = b"".join(_encode(number, value) for number, value in sorted(fields, key=lambda field: field[0]))
-    return _frame(_encode(1, CONNECT) + _encode(CONNECT, inside))
+    return _encode_command(CONNECT, *sorted(fields, key=lambda field: field[0]))
+
+
+def encode_auth_response(connect: Connect, login: tuple[str, bytes] | None) -> bytes:
+    """The answer to AUTH_CHALLENGE: the login once more, as it is now."""
+    found = dict(connect.fields)
+    method, data = login or ("none", b"")
+    return _encode_command(
+        _AUTH_RESPONSE,
+        (1, text_of(found, _CLIENT).encode()),
+        (2, _encode(1, method.encode()) + _encode(2, data)),
+        (3, number_of(found, _PROTOCOL)),
+    )
 
 
 def parse_subscribe(command: bytes) -> Consumer:
@@ -150,33 +277,68 @@ def parse_subscribe(command: bytes) -> Consumer:
     fields = list(_fields(inside)) if isinstance(inside, bytes) else []
     found = dict(fields)
     is_partition = "-partition-" in text_of(found, _TOPIC)
-    return Consumer(fields, int(found.get(_CONSUMER_ID, 0)), text_of(found, _CONSUMER_NAME), is_partition)
+    return Consumer(fields, number_of(found, _CONSUMER_ID), text_of(found, _CONSUMER_NAME), is_partition)
 
 
-def flow(consumer: int, permits: int) -> bytes:
+def encode_flow(consumer: int, permits: int) -> bytes:
     """The frame that lets the broker send a consumer so many more messages."""
-    return _frame(_encode(1, FLOW) + _encode(FLOW, _encode(1, consumer) + _encode(2, permits)))
+    return _encode_command(FLOW, (1, consumer), (2, permits))
 
 
-def redirect(command: bytes, *, tls: bool) -> tuple[bytes, str, bool]:
-    """The answer to a lookup, changed so that the library connects through the relay again.
-
-    Returns its frame, the broker as host and port, and whether the broker itself is behind a proxy.
-    """
+def parse_lookup(command: bytes, *, tls: bool) -> Lookup:
+    """Read LOOKUP_RESPONSE; ``tls`` if brokers are reached by their addresses for TLS."""
     found = contents(command)
-    url = text_of(found, _TLS_URL) if tls else text_of(found, _URL)
-    is_proxied = bool(found.get(_THROUGH_SERVICE))
-    broker = url.rpartition("//")[2].rstrip("/")
-    if not broker:  # a failed lookup, or a broker without the listener that is needed
-        return _frame(command), "", is_proxied
-    more = _encode(_URL, f"pulsar://{broker}".encode()) + _encode(_THROUGH_SERVICE, 1)
-    return _frame(command + _encode(LOOKUP_RESPONSE, more)), broker, is_proxied
+    broker = text_of(found, _TLS_URL if tls else _URL).rpartition("//")[2].rstrip("/")
+    response = number_of(found, _RESPONSE) if _RESPONSE in found else _FAILED
+    is_proxied = bool(number_of(found, _THROUGH_SERVICE))
+    return Lookup(broker, response == _FAILED, response == _REDIRECT, is_proxied)
 
 
-def text_of(found: dict[int, Value], number: int) -> str:
-    """A field as text; empty if it is missing."""
-    value = found.get(number, b"")
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
+def encode_lookup(frame: Frame, url: str, *, is_redirect: bool) -> bytes:
+    """The answer to a lookup with the URL to which the library connects; by way of the relay, if not redirected."""
+    more = _encode(_URL, url.encode())
+    if not is_redirect:
+        more += _encode(_THROUGH_SERVICE, 1)
+    return _frame(frame.command + _encode(LOOKUP_RESPONSE, more))  # of a field that comes twice, the last one counts
+
+
+def encode_no_address(frame: Frame) -> bytes:
+    """The answer to a lookup as one that has failed."""
+    request = number_of(contents(frame.command), _REQUEST)
+    return _encode_command(LOOKUP_RESPONSE, (_RESPONSE, _FAILED), (_REQUEST, request), (6, _NOT_ALLOWED))
+
+
+def soften(frame: Frame) -> tuple[bytes, str]:
+    """A failed answer about a topic, with an error for which the library does not end the connection; and its words."""
+    code, text = _ERRORS[frame.kind]
+    found = contents(frame.command)
+    if number_of(found, code) not in _FATAL:
+        return frame.data, words_of(found, text)
+    return _frame(frame.command + _encode(frame.kind, _encode(code, _RETRIED))), words_of(found, text)
+
+
+def encode_closed(frame: Frame) -> bytes:
+    """CLOSE_PRODUCER or CLOSE_CONSUMER without the address of another broker, to which the library would connect."""
+    found = contents(frame.command)
+    return _encode_command(frame.kind, *((number, found[number]) for number in (1, 2) if number in found))
+
+
+def encode_refusal(frame: Frame) -> bytes:
+    """SEND_ERROR as one for which the library fails this message alone, instead of ending the connection."""
+    found = contents(frame.command)
+    kept = [(number, found[number]) for number in (_PRODUCER, _SEQUENCE) if number in found]
+    return _encode_command(SEND_ERROR, *kept, (_CODE, _CHECKSUM), (_MESSAGE, b"refused"))
+
+
+def _read(data: bytes) -> Frame:
+    _, size = _LENGTHS.unpack_from(data)
+    command = data[8 : 8 + size]
+    return Frame(kind_of(command), command, data)
+
+
+def _encode_command(kind: int, *fields: tuple[int, Value]) -> bytes:
+    inside = b"".join(_encode(number, value) for number, value in fields)
+    return _frame(_encode(1, kind) + _encode(kind, inside))
 
 
 def _frame(command: bytes) -> bytes:
@@ -196,26 +358,28 @@ def _fields(message: bytes) -> Iterator[tuple[int, Value]]:
             value: Value
             if kind == 0:
                 value, at = _varint(message, at)
-            elif kind == 2:
-                size, at = _varint(message, at)
-                value, at = message[at : at + size], at + size
             else:
-                size = {1: 8, 5: 4}[kind]
+                if kind == 2:
+                    size, at = _varint(message, at)
+                else:
+                    size = {1: 8, 5: 4}[kind]
                 value, at = message[at : at + size], at + size
+            if at > len(message):
+                raise IndexError
             yield tag >> 3, value
     except (IndexError, KeyError) as error:
         raise Malformed("a command that cannot be read") from error
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
+    value = 0
+    for shift in range(0, 7 * _VARINT, 7):
         byte = data[at]
         at += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             return value, at
-        shift += 7
+    raise IndexError
 
 
 def _encode(number: int, value: Value) -> bytes:

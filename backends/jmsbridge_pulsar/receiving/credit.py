@@ -3,17 +3,21 @@
 import threading
 from collections.abc import Callable
 
+from jmsbridge.spi import BackendError
 from jmsbridge.transport.network.link_life import LinkLife
 
 __all__ = ["Credit"]
 
 
 class Credit:
-    """Methods are for any thread, except ``ready``. ``durable`` and ``properties`` are those of ``Controlled``."""
+    """A ``Controlled``. Its methods are for any thread, except ``ready``; ``refused`` gets what ends the consumer."""
 
-    def __init__(self, life: LinkLife, properties: dict[str, str], *, durable: bool) -> None:
+    def __init__(
+        self, life: LinkLife, properties: dict[str, str], refused: Callable[[BackendError], None], *, durable: bool
+    ) -> None:
         self.durable = durable
         self.properties = properties
+        self.refused = refused
         self._life = life
         self._lock = threading.Lock()  # guards what follows; nothing is called while it is held
         self._wanted = 0  # what the facade still wants

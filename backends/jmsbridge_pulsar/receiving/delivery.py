@@ -23,4 +23,4 @@ class Delivery:
 def key_of(message: Any) -> Key:
     """What tells a message from every other one of its topic."""
     made = message.message_id()
-    return made.ledger_id(), made.entry_id(), made.partition(), made.batch_index()
+    return made.ledger_id(), made.entry_id(), made.partition(), made.batch_index(), message.publish_timestamp()

@@ -129,7 +129,7 @@ class Flow:
             properties=properties,
             key=_read(message.partition_key) or None,
             event_time=message.event_timestamp(),
-            message_id=key,
+            message_id=key[:4],
             address=interest.address,
             names=facts.names,
         )

@@ -4,6 +4,7 @@ An acknowledgement reaches the broker within 100 ms and its disk up to a minute 
 delivers acknowledged messages again, unmarked. Those that come again here are acknowledged again and not shown.
 """
 
+import itertools
 import threading
 import time
 from collections import OrderedDict
@@ -11,40 +12,39 @@ from typing import Final
 
 __all__ = ["Accepted", "Key", "accepted_of"]
 
-_MOST: Final = 50_000  # ids of one subscription
+_MOST: Final = 200_000  # ids of all subscriptions
 _SUBSCRIPTIONS: Final = 1_000
 _SECONDS: Final = 120.0
 
-Key = tuple[int, int, int, int]
-"""Ledger, entry, partition and the index in a batch."""
+Key = tuple[int, int, int, int, int]
+"""Ledger, entry, partition, index in a batch, and when it was published: a broker that lost its data counts anew."""
+
+_numbers = itertools.count()
+_times: OrderedDict[tuple[int, Key], float] = OrderedDict()  # the oldest first
+_lock = threading.Lock()
 
 
 class Accepted:
     """The ids of one subscription; for any thread."""
 
     def __init__(self) -> None:
-        self._times: OrderedDict[Key, float] = OrderedDict()
-        self._lock = threading.Lock()
+        self._number = next(_numbers)
 
     def add(self, key: Key) -> None:
         """It is being acknowledged."""
         now = time.monotonic()
-        with self._lock:
-            self._times[key] = now
-            oldest = next(iter(self._times))
-            if len(self._times) > _MOST or now - self._times[oldest] > _SECONDS:
-                del self._times[oldest]
+        with _lock:
+            _times[self._number, key] = now
+            _times.move_to_end((self._number, key))
+            while len(_times) > _MOST or now - next(iter(_times.values())) > _SECONDS:
+                _times.popitem(last=False)
 
     def __contains__(self, key: Key) -> bool:
-        if not self._times:
-            return False
-        with self._lock:
-            added = self._times.get(key)
+        added = _times.get((self._number, key))
         return added is not None and time.monotonic() - added <= _SECONDS
 
 
 _subscriptions: OrderedDict[tuple[str, str, str], Accepted] = OrderedDict()
-_lock = threading.Lock()
 
 
 def accepted_of(cluster: str, topic: str, subscription: str) -> Accepted:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import _pulsar
 
-from jmsbridge.spi import Address, Interest
+from jmsbridge.spi import Address, BackendError, Interest, LinkLost
 from jmsbridge.transport.network.link_life import Done
 from jmsbridge_pulsar.connection.errors import explain
 from jmsbridge_pulsar.connection.library import Answered, Result
@@ -45,7 +45,8 @@ def open_taker(facts: LinkFacts, interest: Interest, credit: Credit, done: Done)
             done(ConsumerTaker(made, forget) if name else ReaderTaker(made, forget), None)
         else:
             del facts.controlled[consumer]
-            done(None, explain(result, f"consuming {interest.address}", facts.life.broker))
+            said = facts.library.words.lately()
+            done(None, explain(result, f"consuming {interest.address}", facts.life.broker, said=said))
 
     if name:
         is_queue = not interest.address.topic
@@ -67,7 +68,8 @@ def make_queue(facts: LinkFacts, address: Address, done: Done) -> None:
         if result == Result.Ok:
             facts.library.ask(made.close_async, done=lambda *_: done(None, None))
         else:
-            done(None, explain(result, f"queue {address.name!r}", facts.life.broker))
+            said = facts.library.words.lately()
+            done(None, explain(result, f"queue {address.name!r}", facts.life.broker, said=said))
 
     settings = _consumer(interest, earliest=True)
     settings.receiver_queue_size(0)
@@ -76,11 +78,15 @@ def make_queue(facts: LinkFacts, address: Address, done: Done) -> None:
 
 def reserve_client_id(facts: LinkFacts, client_id: str, done: Answered) -> None:
     """Make a consumer that excludes another one of the same client id, and gets no messages."""
+
+    def lost(error: BackendError) -> None:
+        facts.life.die(LinkLost(f"the client id {client_id!r} is not reserved any more: {error}"))
+
     settings = _pulsar.ConsumerConfiguration()
     settings.consumer_type(_pulsar.ConsumerType.Exclusive)
     settings.receiver_queue_size(1)
     settings.consumer_name(facts.sender)
-    facts.controlled[facts.sender] = Credit(facts.life, {}, durable=False)
+    facts.controlled[facts.sender] = Credit(facts.life, {}, lost, durable=False)
     topic = facts.names.topic(Address(CLIENTS, topic=True))
     facts.library.consumer(topic, client_id, settings, done)
 

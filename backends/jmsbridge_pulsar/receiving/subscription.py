@@ -42,6 +42,7 @@ class Subscription:
         self._credit = Credit(
             facts.life,
             {} if interest.key is None else definition(interest, facts.client_id),
+            self._failed,
             durable=bool(name) and (not interest.address.topic or interest.durable),
         )
         self._flow = Flow(facts, interest, self._accepted, self._credit, self._open, self._let_go)

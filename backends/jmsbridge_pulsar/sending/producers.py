@@ -78,6 +78,11 @@ class Producers:
         else:
             producer.close(done)
 
+    def lose(self, topic: str, error: BackendError) -> None:
+        """The broker has closed the producer of a topic, and does not let it in again."""
+        for producer in [each for each in self._made.values() if each.topic == topic]:
+            producer.lose(error)
+
     def close(self, done: Callable[[], None]) -> None:
         """Wait for what is under way."""
         left = len(self._made) + 1
@@ -105,7 +110,7 @@ class _Producer:
         self.address = address
         self._facts = facts
         self._forget = forget
-        self._topic = facts.names.topic(address)
+        self.topic = facts.names.topic(address)
         self._producer: Any = None
         self._waiting: deque[Outgoing] = deque()
         self._entry: list[Outgoing] = []
@@ -133,11 +138,12 @@ class _Producer:
         settings.batching_max_allowed_size_in_bytes(_NEVER)
         settings.batching_max_publish_delay_ms(_NEVER)
         settings.property("jms.transactions", "disabled")
-        self._facts.library.producer(self._topic, settings, self._opened)
+        self._facts.library.producer(self.topic, settings, self._opened)
 
     def _opened(self, result: Any, producer: Any) -> None:
         if result != Result.Ok:
-            self._refuse(explain(result, f"sending to {self.address}", self._facts.life.broker))
+            said = self._facts.library.words.lately()
+            self._refuse(explain(result, f"sending to {self.address}", self._facts.life.broker, said=said))
             return
         self._producer = producer
         waiting, self._waiting = self._waiting, deque()
@@ -192,11 +198,20 @@ class _Producer:
                 if outgoing.ticket is not None:
                     outgoing.ticket.succeed()
         else:
-            error = explain(result, f"sending to {self.address}", self._facts.life.broker, sending=True)
+            said = self._facts.library.words.lately() if result == Result.ChecksumError else ""
+            broker = self._facts.life.broker
+            error = explain(result, f"sending to {self.address}", broker, sending=True, said=said)
             for outgoing in entry:
                 outgoing.fail(error)
             self._replace()
         self._look_closing()
+
+    def lose(self, error: BackendError) -> None:
+        """The broker has closed it, and does not let it in again: what is under way has no answer."""
+        under_way, self._under_way = self._under_way, {}
+        for outgoing in [one for entry in under_way.values() for one in entry]:
+            outgoing.fail(error)
+        self._replace()
 
     def _replace(self) -> None:
         """After a refusal the next message gets a new producer."""

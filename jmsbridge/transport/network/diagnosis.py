@@ -20,7 +20,7 @@ def link_lost(error: BaseException | None, where: str, said: str | None = None) 
 
 def not_connected(error: BaseException, endpoint: Endpoint, product: str, tls_port: int) -> ConnectFailed:
     """The error for a connection that could not be opened, if the broker gave no reason."""
-    if isinstance(error, ConnectionResetError) and "closed" in str(error):
+    if isinstance(error, ConnectionResetError):
         reason = (
             "the connection broke during login; is the broker starting or stopping, or does that port expect TLS or "
             "another protocol?"

@@ -81,18 +81,18 @@ class ByteStream:
         self._context, self._name, self._deadline, self._opened = tls, name, deadline, opened
 
         def look_up() -> None:
-            problem = OSError(f"{host} has no address")
+            problem: Exception = OSError(f"{host} has no address")
             try:
                 found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
                 self._addresses = [(family, kind, proto, address) for family, kind, proto, _, address in found]
-            except OSError as error:
+            except (OSError, UnicodeError) as error:  # UnicodeError: a part of the name is empty or too long
                 problem = error
             self._loop.add_callback_threadsafe(lambda: self._looked_up(problem))
 
         # a slow name server must not keep this thread from being closed
         threading.Thread(target=look_up, name="jmsbridge-name-io", daemon=True).start()
 
-    def _looked_up(self, problem: OSError) -> None:
+    def _looked_up(self, problem: Exception) -> None:
         if self._opened is not None:
             self._try_next(problem)
 

@@ -1,0 +1,234 @@
+"""What a broker may do to a consumer: nothing is shown twice unmarked, nothing is lost, and an end has a reason."""
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from jmsbridge.spi import AccessDenied, Address, AddressRefused, BackendError, Outcome, SubscriptionRefused
+from jmsbridge.testing.harness import LinkLog
+from jmsbridge.testing.suite.contract.support import drain, envelope, send, settle, subscribe
+from jmsbridge.testing.suite.support import eventually
+from jmsbridge_pulsar.connection import attachments
+from jmsbridge_pulsar.link import Link
+from tests.pulsar.server.answering import answer
+from tests.pulsar.server.server import Line, Server
+from tests.pulsar.server.wire import Command, Kind
+
+Connect = Callable[..., Link]
+
+QUEUE, TOPIC = Address("q"), Address("t", True)
+FULL = "persistent://public/default/q"
+
+
+def _fill(link: Link, count: int) -> None:
+    channel = link.channel(False)
+    for number in range(count):
+        send(channel, envelope(QUEUE, str(number)))
+
+
+def _acknowledged(server: Server) -> int:
+    return len(server.topic(FULL).subscriptions["jms-queue"].acknowledged)
+
+
+def test_a_topic_that_moves_shows_nothing_twice(server: Server, connect: Connect) -> None:
+    log = LinkLog()
+    link = connect(server, log)
+    _fill(link, 5)
+    subscription, box = subscribe(link.channel(False), QUEUE, 10)
+    box.wait(5)
+    settle(subscription, box.tokens[:1], Outcome.ACCEPTED)
+    eventually(lambda: _acknowledged(server) == 1)
+    subscribed = len(server.heard_of(Kind.SUBSCRIBE))
+    server.close_consumers()
+    eventually(lambda: len(server.heard_of(Kind.SUBSCRIBE)) > subscribed)
+    _fill(link, 1)
+    box.wait(6)
+    box.wait_quiet()
+    assert box.bodies == ["0", "1", "2", "3", "4", "0"]
+    settle(subscription, box.tokens[1:], Outcome.ACCEPTED)
+    eventually(lambda: _acknowledged(server) == 6)
+    assert (log.losses, log.subscriptions) == ([], [])
+
+
+def test_an_acknowledgement_that_was_lost_is_repeated(server: Server, connect: Connect) -> None:
+    """The message comes again on the next link, and is not shown."""
+    link = connect(server)
+    _fill(link, 2)
+    subscription, box = subscribe(link.channel(False), QUEUE, 1)
+    box.wait(1)
+
+    def deaf(line: Line, heard: Command) -> None:
+        if heard.kind != Kind.ACK:
+            answer(line, heard)
+
+    server.heard = deaf
+    settle(subscription, box.tokens, Outcome.ACCEPTED)
+    for line in list(server.lines):
+        line.cut()
+    server.heard = answer
+    eventually(lambda: not server.topic(FULL).subscriptions["jms-queue"].consumers)
+    assert _acknowledged(server) == 0
+    other = connect(server)
+    again, shown = subscribe(other.channel(False), QUEUE, 10)
+    shown.wait(1)
+    shown.wait_quiet()
+    assert shown.bodies == ["1"]
+    settle(again, shown.tokens, Outcome.ACCEPTED)
+    eventually(lambda: _acknowledged(server) == 2)
+
+
+def test_what_was_not_acknowledged_comes_again(server: Server, connect: Connect) -> None:
+    log = LinkLog()
+    link = connect(server, log)
+    _fill(link, 3)
+    _, box = subscribe(link.channel(False), QUEUE, 10)
+    box.wait(3)
+    for line in list(server.lines):
+        line.cut()
+    eventually(lambda: log.losses)
+    eventually(lambda: not server.topic(FULL).subscriptions["jms-queue"].consumers)
+    _, shown = subscribe(connect(server).channel(False), QUEUE, 10)
+    shown.wait(3)
+    assert shown.bodies == ["0", "1", "2"]
+    assert len(log.losses) == 1
+
+
+def _not_again(code: int, said: str) -> Callable[[Line, Command], None]:
+    def heard(line: Line, heard: Command) -> None:
+        if heard.kind == Kind.SUBSCRIBE:
+            line.write(Kind.ERROR, f1=heard.fields.number(5), f2=code, f3=said)
+        else:
+            answer(line, heard)
+
+    return heard
+
+
+@pytest.mark.parametrize(("code", "kind"), [(11, AddressRefused), (4, AccessDenied), (12, BackendError)])
+@pytest.mark.parametrize("address", [QUEUE, TOPIC])
+def test_a_consumer_that_is_not_let_in_again(
+    server: Server, connect: Connect, address: Address, code: int, kind: type[BackendError]
+) -> None:
+    """The library alone would try for ever."""
+    log = LinkLog()
+    link = connect(server, log)
+    subscription, _ = subscribe(link.channel(False), address, 10)
+    eventually(lambda: server.heard_of(Kind.FLOW))
+    server.heard = _not_again(code, "not again")
+    server.close_consumers()
+    eventually(lambda: log.subscriptions)
+    ((ended, error),) = log.subscriptions
+    assert ended is subscription
+    assert type(error) is kind
+    assert "not again" in str(error)
+    assert address.name in str(error)
+    assert log.losses == []
+    subscription.close()
+    server.heard = answer
+    _fill(link, 1)
+
+
+def test_a_consumer_that_another_one_excludes(
+    server: Server, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is tried for a while: at first the broker may still know the consumer that it has just closed."""
+    monkeypatch.setattr(attachments, "_PATIENCE", 0.8)
+    log = LinkLog()
+    link = connect(server, log)
+    subscribe(link.channel(False), TOPIC, 10, key="durable", durable=True)
+    eventually(lambda: server.heard_of(Kind.FLOW))
+    before = len(server.heard_of(Kind.SUBSCRIBE))
+    server.heard = _not_again(5, "it has another one")
+    server.close_consumers()
+    eventually(lambda: log.subscriptions)
+    assert isinstance(log.subscriptions[0][1], SubscriptionRefused)
+    assert len(server.heard_of(Kind.SUBSCRIBE)) > before + 1
+
+
+def test_a_consumer_that_is_let_in_after_a_while_goes_on(server: Server, connect: Connect) -> None:
+    log = LinkLog()
+    link = connect(server, log)
+    _, box = subscribe(link.channel(False), QUEUE, 10)
+    eventually(lambda: server.heard_of(Kind.FLOW))
+    server.heard = _not_again(6, "moving")
+    before = len(server.heard_of(Kind.SUBSCRIBE))
+    server.close_consumers()
+    eventually(lambda: len(server.heard_of(Kind.SUBSCRIBE)) >= before + 2)
+    server.heard = answer
+    _fill(link, 1)
+    box.wait(1)
+    assert (log.losses, log.subscriptions) == ([], [])
+
+
+def test_a_first_refusal_is_an_error_of_the_call(server: Server, connect: Connect) -> None:
+    server.heard = _not_again(5, "it has another one")
+    log = LinkLog()
+    link = connect(server, log)
+    with pytest.raises(SubscriptionRefused, match="close that one first"):
+        subscribe(link.channel(False), TOPIC, 10, key="durable", durable=True)
+    assert (log.losses, log.subscriptions) == ([], [])
+
+
+def test_a_message_that_cannot_be_read_by_the_library(server: Server, connect: Connect) -> None:
+    """A wrong checksum: it acknowledges it by itself as discarded; the consumer goes on."""
+    link = connect(server)
+    _fill(link, 3)
+    topic = server.topic(FULL)
+    spoilt = bytearray(topic.entries[1].payload)
+    spoilt[-1] ^= 0xFF
+    topic.entries[1].payload = bytes(spoilt)
+    log = LinkLog()
+    _, box = subscribe(connect(server, log).channel(False), QUEUE, 10)
+    box.wait(2)
+    box.wait_quiet()
+    assert box.bodies == ["0", "2"]
+    assert log.losses == []
+
+
+def test_a_broker_that_sends_more_than_was_asked_for(server: Server, connect: Connect) -> None:
+    """Nothing arrives beyond the credit."""
+    link = connect(server)
+    _fill(link, 5)
+
+    def generous(line: Line, heard: Command) -> None:
+        answer(line, heard)
+        if heard.kind == Kind.FLOW:
+            consumer = line.consumers[heard.fields.number(1)]
+            consumer.permits += 100
+            consumer.deliver()
+
+    server.heard = generous
+    subscription, box = subscribe(link.channel(False), QUEUE, 2)
+    box.wait(2)
+    box.wait_quiet()
+    assert box.bodies == ["0", "1"]
+    subscription.grant(3)
+    box.wait(5)
+    assert box.bodies == ["0", "1", "2", "3", "4"]
+
+
+def test_closing_a_consumer_while_its_topic_moves(server: Server, connect: Connect) -> None:
+    link = connect(server)
+    _fill(link, 3)
+    subscription, box = subscribe(link.channel(False), QUEUE, 10)
+    box.wait(3)
+    asked = threading.Event()
+
+    def slow(line: Line, heard: Command) -> None:
+        if heard.kind == Kind.SUBSCRIBE:
+            asked.set()
+        else:
+            answer(line, heard)
+
+    server.heard = slow
+    server.close_consumers()
+    assert asked.wait(5)
+    settle(subscription, box.tokens, Outcome.ACCEPTED)
+    drain(subscription)
+    subscription.close()
+    server.heard = answer
+    _fill(link, 1)
+    _, shown = subscribe(link.channel(False), QUEUE, 10)
+    shown.wait(1)
+    shown.wait_quiet()
+    assert shown.bodies == ["0"]
