@@ -121,6 +121,8 @@ class Channel:
             raise NotSupported(f"{broker} cannot be browsed over STOMP ({interest.address})")
         if interest.shared and Native.SHARED not in self._facts.native:
             raise NotSupported(f"{broker} has no shared subscriptions over STOMP ({interest.key!r})")
+        if interest.durable and Native.DURABLE not in self._facts.native:
+            raise NotSupported(f"over STOMP jmsbridge has no durable subscriptions on {broker} ({interest.key!r})")
         if interest.durable and not interest.shared and self._facts.client_id is None:
             raise NotSupported(
                 f"{broker} has durable subscriptions over STOMP only with a client id ({interest.key!r})"

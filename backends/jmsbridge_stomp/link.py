@@ -23,7 +23,7 @@ from jmsbridge.spi import (
 from jmsbridge.transport.network.link_life import Done
 from jmsbridge_stomp.administration.admin import StompAdmin
 from jmsbridge_stomp.channel import Channel
-from jmsbridge_stomp.connection.errors import Refusal, connect_error
+from jmsbridge_stomp.connection.errors import Refusal, connect_error, has_no_host
 from jmsbridge_stomp.connection.options import StompOptions
 from jmsbridge_stomp.connection.products import Product, product_of
 from jmsbridge_stomp.connection.scheduling import ask_scheduler
@@ -81,7 +81,11 @@ class Link(StompAdmin):
 
     def _connect(self, deadline: float, done: Done) -> None:
         def refused(error: BaseException) -> None:
-            if not self._life.is_over:
+            if not self._life.is_over and self._options.virtual_host is None and has_no_host(error):
+                self._options = msgspec.structs.replace(self._options, virtual_host="/")  # RabbitMQ's own
+                self._main = StompSocket(self._sockets, self._options, self._life.die)
+                self._connect(deadline, done)
+            elif not self._life.is_over:
                 made = error if isinstance(error, BackendError) else connect_error(error, self.endpoint)
                 self._life.refuse(made, done)
 
@@ -119,7 +123,7 @@ class Link(StompAdmin):
         self._facts = LinkFacts(
             sockets=self._sockets,
             main=self._main,
-            new_socket=_maker_of_sockets(self._sockets, self._options, ends=not product.shares_socket),
+            new_socket=_maker_of_sockets(self._sockets, self._options, product),
             product=product,
             native=native,
             encoder=Encoder(
@@ -143,6 +147,8 @@ class Link(StompAdmin):
         self._life.check()
         assert self._facts is not None
         assert self._copier is not None
+        if transacted and Native.SEND_TRANSACTIONS not in self.native:
+            raise NotSupported(f"{self.broker} has no transactions over STOMP")
         made = Channel(self._facts, self._copier, transacted, self._channels.discard)
         self._channels.add(made)
         return made
@@ -161,6 +167,8 @@ class Link(StompAdmin):
         """Delete a durable subscription."""
         self._life.check()
         assert self._facts is not None
+        if Native.DURABLE not in self.native:
+            raise NotSupported(f"over STOMP jmsbridge has no durable subscriptions on {self.broker} ({key!r})")
         if self.endpoint.client_id is None and not self._facts.product.managed:
             raise SubscriptionUnknown(f"{self.broker} has no durable subscription without a client id: {key!r}")
         if key in self._facts.active:
@@ -202,12 +210,13 @@ class Link(StompAdmin):
             self._copier.end()
 
 
-def _maker_of_sockets(sockets: Sockets, options: StompOptions, *, ends: bool) -> NewSocket:
-    """``ends`` says that the broker ends each with an error. Not of the link, which messages in use must not keep."""
+def _maker_of_sockets(sockets: Sockets, options: StompOptions, product: Product) -> NewSocket:
+    """Not of the link, which messages in use must not keep."""
 
     def new_socket(ended: Callable[[Refusal], None]) -> StompSocket:
         made = StompSocket(sockets, options, ended)
-        made.ends_with_errors = ends
+        made.ends_with_errors = not product.shares_socket
+        made.names_refused = product.names_refused
         return made
 
     return new_socket

@@ -46,6 +46,8 @@ class StompSocket:
         self.is_open = False
         self.ends_with_errors = False
         """Whether the broker ends the socket with every ERROR, so that nothing more is to be written after one."""
+        self.names_refused = True
+        """Whether ERROR names the refused frame. If not, it is known only if it is the last one, and alone open."""
         self._sockets = sockets
         self._life = sockets.life
         self._options = options
@@ -55,6 +57,7 @@ class StompSocket:
         self._unflushed: list[bytes] = []
         self._size = 0  # bytes in _unflushed
         self._produced = 0  # bytes of all frames so far
+        self._last = 0  # where the last frame begins
         self._answers: dict[str, tuple[int, Answered]] = {}  # by receipt: where the frame begins, who is told
         self._number = 0
         self._opened: Callable[[dict[str, str] | None, BaseException | None], None] | None = None
@@ -183,6 +186,7 @@ class StompSocket:
             self._sockets.guard(self.flush)
 
     def _append(self, data: bytes) -> None:
+        self._last = self._produced
         self._unflushed.append(data)
         self._size += len(data)
         self._produced += len(data)
@@ -256,8 +260,14 @@ class StompSocket:
         self._refusal, self._refused = refusal, time.monotonic()
         if self.ends_with_errors:
             self._life.thread.call_later(_ENDS, self._end_refused)
-        if refusal.receipt is None or not self._answer(refusal.receipt, refusal):
+        receipt = refusal.receipt if self.names_refused else self._only_open()
+        if receipt is None or not self._answer(receipt, refusal):
             log.warning("%s: the broker reports an error: %s", self._life.endpoint, refusal)
+
+    def _only_open(self) -> str | None:
+        for receipt, (begins, _) in self._answers.items():
+            return receipt if begins == self._last and len(self._answers) == 1 else None
+        return None
 
     @property
     def is_refused(self) -> bool:

@@ -16,9 +16,6 @@ from jmsbridge_stomp.selecting.rewriting import rewritten
 
 __all__ = ["Delivery", "Receiver", "name_of", "selector_of"]
 
-_BYTES: Final = 2048  # of Artemis's window for each message
-_LARGE: Final = 1 << 26  # bytes of its window if settlements come late
-_MANY: Final = 32_766  # messages of Classic's prefetch if settlements come late
 _WIDE: Final = 64  # a window in which an acknowledgement may wait for others
 _numbers = itertools.count(1)
 
@@ -64,7 +61,8 @@ class Receiver:
         self.socket.ask("SUBSCRIBE", self._headers(), answered)
 
     def _headers(self) -> Iterator[tuple[str, str]]:
-        interest, dialect = self._interest, self._product.dialect
+        interest, product = self._interest, self._product
+        dialect = product.dialect
         name, routing = dialect.destination(interest.address)
         yield "id", self._id
         yield "destination", f"{name}::{shared_queue(interest, self._client_id)}" if interest.shared else name
@@ -73,14 +71,17 @@ class Receiver:
             yield "browser", "true"
         elif routing:
             yield "subscription-type", routing
-            yield "consumer-window-size", str(_LARGE if interest.deferred else self._most * _BYTES if self._most else 1)
-        else:
-            yield "activemq.prefetchSize", str(_MANY if interest.deferred else max(1, self._most))
+        yield from dialect.creation(interest.address)
+        if not self._browses:
+            yield product.window, str(product.late_window if interest.deferred else self._window())
         if interest.key is not None and not interest.shared:
             yield name_of(self._product), interest.key
         selector = selector_of(interest, dialect)
         if selector:
             yield "selector", selector
+
+    def _window(self) -> int:
+        return self._most * self._product.window_unit or 1
 
     def delivered(self, frame: Frame, envelope: Envelope, is_redelivered: bool) -> Delivery:
         """Note a message."""

@@ -188,6 +188,7 @@ class Subscription:
             self._answer_time = time.monotonic() - asked
             if error is not None:
                 self._receiver = None
+                self._socket = None if socket.is_refused else self._socket  # its end is no more news
                 what = f"consuming {self.interest.address}"
                 if isinstance(error, Refusal):
                     error = refused(error, what, self._life.broker, BackendError)
@@ -383,7 +384,16 @@ class Subscription:
                 self._attach(self._attached_later)
             self._still()
 
-        receiver.unsubscribe(returned)
+        self._leave(receiver, returned)
+
+    def _leave(self, receiver: Receiver, done: Callable[[], None]) -> None:
+        """End a receiver, so that what is unsettled returns to the broker."""
+        socket = self._socket
+        if self._facts.product.keeps_unsettled and socket is not None:
+            self._socket = None
+            socket.close(done)
+        else:
+            receiver.unsubscribe(done)
 
     def _holds_only_returned(self, receiver: Receiver) -> bool:
         return not receiver.joined and len(receiver.deliveries) == len(receiver.returned) + len(self._gate.held)
@@ -417,7 +427,7 @@ class Subscription:
             else:
                 socket.close(ended)
 
-        if receiver is None or not receiver.socket.is_open:
+        if receiver is None or not receiver.socket.is_open or self._facts.product.keeps_unsettled:
             unsubscribed()
         else:
             receiver.unsubscribe(unsubscribed)
