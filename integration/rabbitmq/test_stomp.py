@@ -10,7 +10,7 @@ import pytest
 from integration.lab.broker import Broker
 from integration.lab.table import PASSWORD, USER
 from integration.rabbitmq.administration import remove_queue
-from integration.stomp.opening import check_long_listener, check_tls, new_queue, open_link
+from integration.stomp.opening import check_late_settlements, check_long_listener, check_tls, new_queue, open_link
 from jmsbridge.spi import (
     Address,
     AddressRefused,
@@ -202,6 +202,10 @@ def test_a_message_of_another_client(rabbitmq: Broker, link: Link) -> None:
 
 def test_a_message_over_tls(rabbitmq: Broker) -> None:
     check_tls(rabbitmq)
+
+
+def test_late_settlements_stop_nothing(rabbitmq: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_late_settlements(rabbitmq, monkeypatch, "_RABBITMQ", 25, ordered=True, user=USER, password=PASSWORD)
 
 
 def test_a_long_listener(rabbitmq: Broker) -> None:
