@@ -19,7 +19,7 @@ from jmsbridge.spi import (
 )
 from jmsbridge.transport.deliveries.expiry import now_ms
 from jmsbridge.transport.network.io_thread import Mailbox
-from jmsbridge.transport.network.link_life import DEADLINE, Done
+from jmsbridge.transport.network.link_life import DEADLINE, Done, after_all
 from jmsbridge_amqp.connection.errors import Failure
 from jmsbridge_amqp.connection.link_group import LinkGroup
 from jmsbridge_amqp.connection.literal_names import check_name
@@ -328,23 +328,17 @@ class Channel:
         self._finish_all()
 
     def _end_sessions(self, done: Callable[[], None]) -> None:
-        left = len(self._subscriptions) + 1
+        def ended() -> None:
+            if self._go_on in self._driver.when_emptied:
+                self._driver.when_emptied.remove(self._go_on)
+            self._forget(self)
+            done()
 
-        def ended(*_: object) -> None:
-            nonlocal left
-            left -= 1
-            if not left:
-                if self._go_on in self._driver.when_emptied:
-                    self._driver.when_emptied.remove(self._go_on)
-                self._forget(self)
-                done()
-
-        for subscription in list(self._subscriptions):
-            subscription.finish(ended)
-        if self._session is None:
-            ended()
-        else:
-            self._session.detach_and_end(ended)
+        starts: list[Callable[[Done], object]] = [subscription.finish for subscription in self._subscriptions]
+        session = self._session
+        if session is not None:
+            starts.append(lambda done: session.detach_and_end(lambda: done(None, None)))
+        after_all(starts, ended)
 
     def finish(self, done: Done) -> None:
         """Close: write what waits, then end the sessions; I/O thread."""

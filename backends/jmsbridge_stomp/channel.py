@@ -20,7 +20,7 @@ from jmsbridge.spi import (
 )
 from jmsbridge.transport.deliveries.expiry import now_ms
 from jmsbridge.transport.network.io_thread import Mailbox
-from jmsbridge.transport.network.link_life import Done
+from jmsbridge.transport.network.link_life import Done, after_all
 from jmsbridge.transport.tickets import CallbackTicket
 from jmsbridge_stomp.facts import LinkFacts
 from jmsbridge_stomp.protocol.frames import Unencodable, header
@@ -233,21 +233,12 @@ class Channel:
 
     def _finish_all(self, done: Callable[[], None]) -> None:
         """End every subscription, then the socket for sends."""
-        left = len(self._subscriptions) + 1
-
-        def ended(*_: object) -> None:
-            nonlocal left
-            left -= 1
-            if not left:
-                self._sender.close(closed)
 
         def closed() -> None:
             self._forget(self)
             done()
 
-        for subscription in list(self._subscriptions):
-            subscription.finish(ended)
-        ended()
+        after_all([subscription.finish for subscription in self._subscriptions], lambda: self._sender.close(closed))
 
     def finish(self, done: Done) -> None:
         """Close: write what waits, roll back, then close the sockets; I/O thread."""

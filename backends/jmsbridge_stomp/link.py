@@ -4,7 +4,6 @@ import itertools
 import time
 import uuid
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
@@ -20,7 +19,7 @@ from jmsbridge.spi import (
     SubscriptionRefused,
     SubscriptionUnknown,
 )
-from jmsbridge.transport.network.link_life import Done
+from jmsbridge.transport.network.link_life import Done, after_all
 from jmsbridge_stomp.administration.admin import StompAdmin
 from jmsbridge_stomp.channel import Channel
 from jmsbridge_stomp.connection.errors import Refusal, connect_error, has_no_host
@@ -57,7 +56,7 @@ class Link(StompAdmin):
         self._events = events
         self._sockets = Sockets(f"jmsbridge-stomp-{next(_numbers)}-io", endpoint, events, options.heartbeat)
         self._life = self._sockets.life
-        self._sockets.when_lost.append(self._answer_all)
+        self._life.when_lost.append(self._answer_all)
         self._main = StompSocket(self._sockets, options, self._life.die)
         self._channels: set[Channel] = set()
         self._facts: LinkFacts | None = None
@@ -67,17 +66,8 @@ class Link(StompAdmin):
 
     def connect(self) -> None:
         """Connect; if that fails, close the socket at once."""
-        self._life.is_private = True
         deadline = time.monotonic() + self.endpoint.connect_timeout
-        try:
-            self._life.connect(lambda done: self._connect(deadline, done), deadline)
-        except BaseException as error:
-            self._life.close(lambda: self._life.die(LinkLost("the link was not opened")))
-            if isinstance(error, LinkLost):
-                raise ConnectFailed(f"{self.endpoint}: {error}") from error
-            raise
-        self._life.is_private = False
-        self._life.check()
+        self._life.open(lambda done: self._connect(deadline, done), deadline)
 
     def _connect(self, deadline: float, done: Done) -> None:
         def refused(error: BaseException) -> None:
@@ -182,17 +172,7 @@ class Link(StompAdmin):
 
     def _close(self) -> None:
         """End the channels, then the sockets. I/O thread."""
-        left = len(self._channels) + 1
-
-        def closed(*_: Any) -> None:
-            nonlocal left
-            left -= 1
-            if not left:
-                self._disconnect()
-
-        for channel in list(self._channels):
-            channel.finish(closed)
-        closed()
+        after_all([channel.finish for channel in self._channels], self._disconnect)
 
     def _disconnect(self) -> None:
         def ended() -> None:

@@ -24,7 +24,7 @@ class Copier:
         self._naming = naming
         self._nodes = nodes
         self._senders: Senders | None = None
-        driver.when_lost.append(self._lost)
+        driver.life.when_lost.append(self._lost)
 
     def send(self, address: Address, data: bytes, ticket: Ticket) -> None:
         """Send a message; without an answer within ``DEADLINE`` the ticket fails, and what was not written is dropped.
