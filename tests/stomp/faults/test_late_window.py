@@ -10,7 +10,6 @@ import pytest
 from jmsbridge.spi import Address, Outcome
 from jmsbridge.testing.harness import LinkLog
 from jmsbridge.testing.suite.contract.support import settle, subscribe
-from jmsbridge.testing.suite.support import eventually
 from jmsbridge_stomp.connection import products
 from jmsbridge_stomp.protocol.frames import Frame
 from jmsbridge_stomp.receiving import late_window
@@ -109,12 +108,13 @@ def test_answers_come_while_nothing_else_is_read_and_what_adds_up_returns(
     feeder, log = Feeder(COUNT, BODY), LinkLog()
     link = connect(start(feeder.heard, CLASSIC), log)
     subscription, box = subscribe(link.channel(False), QUEUE, 1, deferred=True)
-    for number in range(1, 4):
+    for number in range(1, 30):
         box.wait(number)
+        if len(feeder.subscribed) == 2:
+            break
         _settled_down(feeder)
         settle(subscription, box.tokens[-1:], Outcome.ACCEPTED)
         subscription.grant(1)
-    eventually(lambda: len(feeder.subscribed) == 2)
     assert feeder.unsubscribed == [feeder.subscribed[0]["id"]]
     first, second = (int(headers["activemq.prefetchSize"]) for headers in feeder.subscribed)
     assert (first, second) == (32_766, 1)  # one of them counts as more than half of what may be held
