@@ -19,7 +19,7 @@ from jmsbridge.transport.network.diagnosis import link_lost, not_connected
 from jmsbridge_stomp.protocol.frames import Frame, Unencodable
 from jmsbridge_stomp.protocol.parsing import Malformed
 
-__all__ = ["Refusal", "connect_error", "has_no_host", "loss", "refused"]
+__all__ = ["Refusal", "answer_of", "connect_error", "has_no_host", "loss", "refused"]
 
 _CONTENT: Final = re.compile(r"\bCoreMessage\[.*", re.DOTALL)
 _TLS_PORT: Final = 61612
@@ -97,6 +97,13 @@ def _login_refused(said: str, endpoint: Endpoint) -> BackendError:
         who = f"user {endpoint.user!r}" if endpoint.user else "a client without a user name"
         return AuthenticationFailed(f"{endpoint} refused {who} ({said}): check user and password")
     return ConnectFailed(f"{endpoint}: the broker refused the connection ({said})")
+
+
+def answer_of(
+    error: Refusal | BackendError | None, what: str, broker: str, otherwise: type[BackendError]
+) -> BackendError | None:
+    """The answer to a frame in the words of the SPI: None for a receipt."""
+    return refused(error, what, broker, otherwise) if isinstance(error, Refusal) else error
 
 
 def refused(refusal: Refusal, what: str, broker: str, otherwise: type[BackendError]) -> BackendError:

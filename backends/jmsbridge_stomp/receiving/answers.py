@@ -1,7 +1,7 @@
 """One ticket for several acknowledgements. For the I/O thread."""
 
 from jmsbridge.spi import BackendError, Ticket
-from jmsbridge_stomp.connection.errors import Refusal
+from jmsbridge_stomp.connection.errors import Refusal, answer_of
 
 __all__ = ["Answers"]
 
@@ -19,9 +19,7 @@ class Answers:
 
     def __call__(self, error: Refusal | BackendError | None) -> None:
         """Take one answer."""
-        if isinstance(error, Refusal):
-            error = BackendError(f"{self._broker} refused an acknowledgement ({error})")
-        self._error = self._error or error
+        self._error = self._error or answer_of(error, "an acknowledgement", self._broker, BackendError)
         self._left -= 1
         if self._left:
             return

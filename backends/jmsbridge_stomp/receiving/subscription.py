@@ -13,7 +13,7 @@ from jmsbridge.transport.deliveries.commands import Commands
 from jmsbridge.transport.deliveries.credit import CreditGate
 from jmsbridge.transport.deliveries.expiry import is_expired
 from jmsbridge.transport.network.link_life import Done
-from jmsbridge_stomp.connection.errors import Refusal, connect_error, refused
+from jmsbridge_stomp.connection.errors import Refusal, answer_of, connect_error, refused
 from jmsbridge_stomp.connection.stomp_socket import StompSocket
 from jmsbridge_stomp.facts import LinkFacts
 from jmsbridge_stomp.messages.wire import Decoder
@@ -193,10 +193,7 @@ class Subscription:
             if error is not None:
                 self._receiver = None
                 self._socket = None if socket.is_refused else self._socket  # its end is no more news
-                what = f"consuming {self.interest.address}"
-                if isinstance(error, Refusal):
-                    error = refused(error, what, self._life.broker, BackendError)
-            self._attached(error)
+            self._attached(answer_of(error, f"consuming {self.interest.address}", self._life.broker, BackendError))
 
         receiver.subscribe(lambda frame: self._arrived(receiver, frame), answered)
 
@@ -263,9 +260,8 @@ class Subscription:
         """Ask the broker whether there is more, until nothing came meanwhile."""
         came = self._came
 
-        def answered(error: Refusal | BackendError | None) -> None:
-            if isinstance(error, Refusal):
-                error = refused(error, f"a drain of {self.interest.address}", self._life.broker, BackendError)
+        def answered(answer: Refusal | BackendError | None) -> None:
+            error = answer_of(answer, f"a drain of {self.interest.address}", self._life.broker, BackendError)
             draining, self._draining = self._draining, []
             for ticket in draining:
                 if error is not None:
