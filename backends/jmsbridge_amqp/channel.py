@@ -2,7 +2,7 @@
 
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, nullcontext
 
 from jmsbridge.spi import (
@@ -14,17 +14,15 @@ from jmsbridge.spi import (
     Interest,
     LinkLost,
     NotSupported,
-    SendRefused,
     Ticket,
 )
 from jmsbridge.transport.deliveries.expiry import now_ms
-from jmsbridge.transport.network.io_thread import Mailbox
-from jmsbridge.transport.network.link_life import DEADLINE, Done
+from jmsbridge.transport.network.link_life import DEADLINE, Done, after_all
+from jmsbridge.transport.queued_channel import BUSY, Command, QueuedChannel
 from jmsbridge_amqp.connection.errors import Failure
 from jmsbridge_amqp.connection.link_group import LinkGroup
 from jmsbridge_amqp.connection.literal_names import check_name
 from jmsbridge_amqp.facts import LinkFacts
-from jmsbridge_amqp.messages.wire import Unencodable
 from jmsbridge_amqp.receiving.asking import asked_apart
 from jmsbridge_amqp.receiving.sources import source_for
 from jmsbridge_amqp.receiving.subscription import Subscription
@@ -33,35 +31,27 @@ from jmsbridge_amqp.sending.sender import cancelled
 from jmsbridge_amqp.sending.senders import Senders
 from jmsbridge_amqp.transactions.coordinator import Coordinator
 from jmsbridge_amqp.transactions.transaction import Transaction
-from jmsbridge_amqp.work import Command, Work
 
 __all__ = ["Channel"]
 
 log = logging.getLogger("jmsbridge.amqp")
 
-_BUSY = 64  # after so many sends in one batch, the I/O thread looks for more without a wake-up
 
-
-class Channel:
-    """Verbs from any thread; the rest belongs to the I/O thread. ``forget`` is called once it is closed."""
+class Channel(QueuedChannel[Outgoing, Transaction]):
+    """``forget`` is called once it is closed."""
 
     def __init__(self, facts: LinkFacts, forget: "Callable[[Channel], None]") -> None:
-        self.transaction: Transaction | None = None
+        super().__init__(facts.driver.life)
         self._facts = facts
         self._driver = facts.driver
-        self._life = facts.driver.life
         self._forget = forget
-        self._box: Mailbox[Work] = Mailbox(self._life.thread, self._serve, self._refuse)
         self._session: LinkGroup | None = None
         self._senders: Senders | None = None
         self._coordinator: Coordinator | None = None
         self._subscriptions: list[Subscription] = []
-        self._lost: BackendError | None = None
         self._target: Address | None = None  # the last address that was checked; any thread
-        self._finishing: list[Done] = []  # what waits for the channel to be closed
-        self._ensuring: Work | None = None  # the message whose queue is being created
+        self._ensuring: Outgoing | None = None  # the message whose queue is being created
         self._closing = False
-        self._closed = False
 
     # -- opening
 
@@ -99,42 +89,17 @@ class Channel:
 
     # -- verbs
 
-    def check(self) -> None:
-        """Raise if the channel or its link is lost."""
-        self._life.check()
-        if self._lost is not None:
-            raise ChannelLost(str(self._lost))
-
-    def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
-        """Encode the message and pass it to the I/O thread."""
-        if ticket is None:
-            self.check()
-        try:
-            if envelope.address is not self._target:
-                check_name(envelope.address, self._facts.product)
-                self._target = envelope.address
-            if envelope.reply_to is not None:
-                check_name(envelope.reply_to, self._facts.product)
-            data = self._facts.encoder.encode(envelope, now_ms())
-        except (Unencodable, BackendError) as error:
-            refused = error if isinstance(error, BackendError) else SendRefused(f"{envelope.address}: {error}")
-            if ticket is None:
-                raise refused from error
-            ticket.fail(refused)
-            return
+    def _encode(self, envelope: Envelope, ticket: Ticket | None) -> Outgoing:
+        if envelope.address is not self._target:
+            check_name(envelope.address, self._facts.product)
+            self._target = envelope.address
+        if envelope.reply_to is not None:
+            check_name(envelope.reply_to, self._facts.product)
+        data = self._facts.encoder.encode(envelope, now_ms())
         if ticket is None and self._facts.product.answers_all:
             ticket = _Unasked()
         drops = self._facts.nodes is not None and envelope.address.topic
-        self._put(Outgoing(envelope.address, data, ticket, drops=drops))
-
-    def put(self, ticket: Ticket | None, run: Callable[[], None]) -> None:
-        """Run this on the I/O thread, in call order."""
-        self._put(Command(ticket, run))
-
-    def _put(self, item: Work) -> None:
-        self._box.put(item)
-        if self._lost is not None:  # the link, which may end at this moment, need not know the channel any more
-            self._box.refuse_all()
+        return Outgoing(envelope.address, data, ticket, drops=drops)
 
     def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
         """Attach a receiver without credit."""
@@ -177,52 +142,18 @@ class Channel:
             self._subscriptions.remove(subscription)
             subscription.released()
 
-    def cancel(self, tickets: Sequence[Ticket]) -> None:
-        """Cancel sends that were not written."""
-        wanted = {id(ticket) for ticket in tickets}
-
-        def cancel(done: Done) -> None:
-            items = self._box.items
-            for item in [] if self._is_over else list(items):
-                if isinstance(item, Outgoing) and item.ticket is not None and id(item.ticket) in wanted:
-                    items.remove(item)
-                    item.cancel(cancelled(item, self._life.broker))
-            if self.transaction is not None:
-                self.transaction.cancel(wanted)
-            if self._senders is not None:
-                self._senders.cancel(wanted)
-            done(None, None)
-
-        self._life.wait(cancel, "cancelling sends")
-
-    def commit(self, ticket: Ticket) -> None:
-        """Make the transaction effective."""
-        self._end_transaction(ticket, commits=True)
-
-    def rollback(self, ticket: Ticket) -> None:
-        """Forget the transaction."""
-        self._end_transaction(ticket, commits=False)
-
-    def _end_transaction(self, ticket: Ticket, *, commits: bool) -> None:
-        transaction = self.transaction
-        if transaction is None:
-            ticket.fail(NotSupported("this channel has no transactions"))
-        else:
-            self.put(ticket, lambda: (transaction.commit if commits else transaction.rollback)(ticket))
-
-    def close(self) -> None:
-        """Roll back, return unsettled messages, end the sessions."""
-        if self._closed:
-            return
-        self._life.wait_closing(self.finish, "closing a channel")
-        self._closed = True  # last, so that an interrupted close can be repeated
-
     # -- the queue
 
-    def _serve(self, items: deque[Work]) -> None:
-        if self._lost is not None:
-            self._box.refuse_all()
-            return
+    def _cancel(self, message: Outgoing) -> None:
+        message.cancel(cancelled(message, self._life.broker))
+
+    def _cancel_later(self, wanted: Collection[int]) -> None:
+        if self.transaction is not None:
+            self.transaction.cancel(wanted)
+        if self._senders is not None:
+            self._senders.cancel(wanted)
+
+    def _serve(self, items: deque[Outgoing | Command]) -> None:
         transaction, senders, driver = self.transaction, self._senders, self._driver
         assert senders is not None
         count = 0
@@ -241,10 +172,10 @@ class Channel:
             else:
                 count += 1
                 senders.push(item)
-        if count >= _BUSY:
+        if count >= BUSY:
             self._box.watch()
 
-    def _has_node(self, item: Work) -> bool:
+    def _has_node(self, item: Outgoing | Command) -> bool:
         """Whether this can be served now. If its queue has to be created, all later items wait for that, too."""
         nodes = self._facts.nodes
         if nodes is None or not isinstance(item, Outgoing) or nodes.is_known(item.address):
@@ -266,24 +197,6 @@ class Channel:
         timer = self._life.thread.call_later(DEADLINE, lambda: ensured(None, late))
         nodes.ensure(item.address, ensured)
         return False
-
-    @property
-    def _is_over(self) -> bool:
-        """Whether items are refused, perhaps by another thread at this moment."""
-        return self._lost is not None or self._life.is_over
-
-    def _refuse(self, item: Work) -> None:
-        item.fail(self._life.lost_early() if self._lost is None else ChannelLost(str(self._lost)))
-
-    def _go_on(self) -> None:
-        """The transaction has ended, or there is room for messages: serve what waits, then close if that is asked."""
-        self._box.work()
-        self._finish_all()
-
-    def _finish_all(self) -> None:
-        waiting, self._finishing = self._finishing, []
-        for done in waiting:
-            self.finish(done)
 
     # -- ends
 
@@ -325,38 +238,31 @@ class Channel:
             transaction.end(error)
         for subscription in list(self._subscriptions):
             subscription.end(error)
-        self._finish_all()
+        self._finish_waiting()
 
     def _end_sessions(self, done: Callable[[], None]) -> None:
-        left = len(self._subscriptions) + 1
+        def ended() -> None:
+            if self._go_on in self._driver.when_emptied:
+                self._driver.when_emptied.remove(self._go_on)
+            self._forget(self)
+            done()
 
-        def ended(*_: object) -> None:
-            nonlocal left
-            left -= 1
-            if not left:
-                if self._go_on in self._driver.when_emptied:
-                    self._driver.when_emptied.remove(self._go_on)
-                self._forget(self)
-                done()
-
-        for subscription in list(self._subscriptions):
-            subscription.finish(ended)
-        if self._session is None:
-            ended()
-        else:
-            self._session.detach_and_end(ended)
+        starts: list[Callable[[Done], object]] = [subscription.finish for subscription in self._subscriptions]
+        session = self._session
+        if session is not None:
+            starts.append(lambda done: session.detach_and_end(lambda: done(None, None)))
+        after_all(starts, ended)
 
     def finish(self, done: Done) -> None:
-        """Close: write what waits, then end the sessions; I/O thread."""
-        if self._is_over or self._senders is None:
+        """Close: write what waits, then end the sessions."""
+        if self._senders is None:
             done(None, None)
-            return
-        self._box.work()
-        transaction = self.transaction
-        if (transaction is not None and transaction.is_ending) or self._box.items:
-            self._finishing.append(done)
-            return
-        if transaction is None:
+        else:
+            super().finish(done)
+
+    def _finish(self, done: Done) -> None:
+        assert self._senders is not None
+        if self.transaction is None:
             self._senders.when_idle(lambda: self._close_sessions(done))
         else:
             self._close_sessions(done)

@@ -3,7 +3,6 @@
 import itertools
 import time
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
@@ -13,13 +12,12 @@ from jmsbridge.spi import (
     ConnectFailed,
     Endpoint,
     LinkEvents,
-    LinkLost,
     Native,
     NotSupported,
     SubscriptionRefused,
     SubscriptionUnknown,
 )
-from jmsbridge.transport.network.link_life import Done
+from jmsbridge.transport.network.link_life import Done, after_all
 from jmsbridge_amqp.administration.admin import AmqpAdmin
 from jmsbridge_amqp.channel import Channel
 from jmsbridge_amqp.connection.capabilities import ANONYMOUS_RELAY, native_of
@@ -81,7 +79,7 @@ class Link(AmqpAdmin):
         self._asks = asks
         self._driver = Driver(f"jmsbridge-amqp-{next(_numbers)}-io", endpoint, events)
         self._life = self._driver.life
-        self._driver.when_lost.append(self._answer_all)
+        self._life.when_lost.append(self._answer_all)
         self._channels: set[Channel] = set()
         self._facts: LinkFacts | None = None
 
@@ -89,16 +87,7 @@ class Link(AmqpAdmin):
 
     def connect(self, deadline: float) -> None:
         """Connect, until this ``time.monotonic()``; if that fails, close the socket at once."""
-        self._life.is_private = True
-        try:
-            self._life.connect(lambda done: self._connect(deadline, done), deadline)
-        except BaseException as error:
-            self._life.close(lambda: self._life.die(LinkLost("the link was not opened")))
-            if isinstance(error, LinkLost):
-                raise ConnectFailed(f"{self.endpoint}: {error}") from error
-            raise
-        self._life.is_private = False
-        self._life.check()
+        self._life.open(lambda done: self._connect(deadline, done), deadline)
 
     def _connect(self, deadline: float, done: Done) -> None:
         def learned(facts: Facts, transactions: bool) -> None:
@@ -222,17 +211,7 @@ class Link(AmqpAdmin):
 
     def _close(self) -> None:
         """End the channels, then the connection. I/O thread."""
-        left = len(self._channels) + 1
-
-        def closed(*_: Any) -> None:
-            nonlocal left
-            left -= 1
-            if not left:
-                self._driver.close()
-
-        for channel in list(self._channels):
-            channel.finish(closed)
-        closed()
+        after_all([channel.finish for channel in self._channels], self._driver.close)
 
     def _answer_all(self) -> None:
         for channel in list(self._channels):

@@ -13,7 +13,6 @@ from jmsbridge.spi import (
     Address,
     BackendError,
     ClientIdRefused,
-    ConnectFailed,
     Endpoint,
     Interest,
     LinkEvents,
@@ -87,17 +86,7 @@ class Link(PulsarAdmin):
 
     def connect(self) -> None:
         """Connect; if that fails, leave nothing open."""
-        self._life.is_private = True
-        deadline = time.monotonic() + self.endpoint.connect_timeout
-        try:
-            self._life.connect(self._connect, deadline)
-        except BaseException as error:
-            self._life.close(lambda: self._life.die(LinkLost("the link was not opened")))
-            if isinstance(error, LinkLost):
-                raise ConnectFailed(f"{self.endpoint}: {error}") from error
-            raise
-        self._life.is_private = False
-        self._life.check()
+        self._life.open(self._connect, time.monotonic() + self.endpoint.connect_timeout)
 
     def _connect(self, done: Done) -> None:
         """Ask for something, which makes the library connect and log in; I/O thread."""

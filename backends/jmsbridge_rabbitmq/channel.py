@@ -4,11 +4,11 @@ Each uses its own AMQP channel. When the broker closes the AMQP channel of a con
 channel ends, because the messages that its session consumed belong together.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from jmsbridge.spi import BackendError, ChannelLost, Envelope, Inbox, Interest, LinkEvents, NotSupported, Ticket
-from jmsbridge.transport.network.link_life import Done, LinkLife
+from jmsbridge.transport.network.link_life import Done, LinkLife, after_all
 from jmsbridge_rabbitmq.consuming.subscription import Subscription
 from jmsbridge_rabbitmq.consuming.subscriptions import Subscriptions
 from jmsbridge_rabbitmq.publishing.publishers import Publishers
@@ -79,18 +79,8 @@ class Channel:
         if self._lost is not None or self._closed:
             return
         self._lost = error
-        subscriptions = self._mine
-        left = len(subscriptions) + 1
-
-        def ended(_: Any, __: BackendError | None) -> None:
-            nonlocal left
-            left -= 1
-            if not left:
-                self._events.channel_lost(self, error)
-
-        for subscription in subscriptions:
-            subscription.give_up(error, ended)
-        self._close_publisher(ended)
+        ends: list[Callable[[Done], None]] = [partial(each.give_up, error) for each in self._mine]
+        after_all([*ends, self._close_publisher], lambda: self._events.channel_lost(self, error))
 
     def close(self) -> None:
         """Close the publisher and the subscriptions; unsettled messages return to the broker."""

@@ -1,4 +1,4 @@
-"""STOMP 1.2: ``stomp://host`` and with TLS ``stomp+ssl://``, for ActiveMQ Classic and Artemis.
+"""STOMP 1.2: ``stomp://host`` and with TLS ``stomp+ssl://``, for ActiveMQ Classic, Artemis and RabbitMQ.
 
 ``protocol`` has the frames of STOMP.
 """

@@ -1,7 +1,7 @@
 """The SPI's Channel: a queue for its sends and transactions, and its subscriptions."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from jmsbridge.spi import (
     BackendError,
@@ -14,85 +14,53 @@ from jmsbridge.spi import (
     NotSupported,
     SelectorRefused,
     SendCancelled,
-    SendRefused,
     SubscriptionRefused,
     Ticket,
 )
 from jmsbridge.transport.deliveries.expiry import now_ms
-from jmsbridge.transport.network.io_thread import Mailbox
-from jmsbridge.transport.network.link_life import Done
+from jmsbridge.transport.network.link_life import Done, after_all
+from jmsbridge.transport.queued_channel import BUSY, Command, QueuedChannel
 from jmsbridge.transport.tickets import CallbackTicket
 from jmsbridge_stomp.facts import LinkFacts
 from jmsbridge_stomp.protocol.frames import Unencodable, header
 from jmsbridge_stomp.receiving.receiver import selector_of
 from jmsbridge_stomp.receiving.subscription import Subscription
 from jmsbridge_stomp.sending.copier import Copier
-from jmsbridge_stomp.sending.outgoing import Command, Outgoing, Work
+from jmsbridge_stomp.sending.outgoing import Outgoing
 from jmsbridge_stomp.sending.sender import Sender
 from jmsbridge_stomp.sending.transaction import Transaction
 
 __all__ = ["Channel"]
 
-_BUSY = 64  # after so many sends in one batch, the I/O thread looks for more without a wake-up
 
-
-class Channel:
-    """Verbs from any thread; the rest belongs to the I/O thread. ``forget`` is called once it is closed."""
+class Channel(QueuedChannel[Outgoing, Transaction]):
+    """``forget`` is called once it is closed."""
 
     def __init__(self, facts: LinkFacts, copier: Copier, transacted: bool, forget: "Callable[[Channel], None]") -> None:
+        super().__init__(facts.sockets.life)
         self._facts = facts
         self._copier = copier
-        self._life = facts.sockets.life
         self._forget = forget
-        self._box: Mailbox[Work] = Mailbox(self._life.thread, self._serve, self._refuse)
         self._joins = (
             transacted and Native.TRANSACTIONS in facts.native
         )  # acknowledgements, on the transaction's socket
         shared = facts.main if self._joins and facts.client_id is not None else None  # for durable subscriptions
         self._sender = Sender(facts, self._go_on, self.lose, shared)
-        self._transaction = Transaction(self._sender, lambda: self._life.broker, self._go_on) if transacted else None
+        self.transaction = Transaction(self._sender, lambda: self._life.broker, self._go_on) if transacted else None
         self._subscriptions: list[Subscription] = []
-        self._lost: BackendError | None = None
-        self._finishing: list[Done] = []  # what waits for the queue to be empty
-        self._closed = False
 
     # -- verbs
 
-    def check(self) -> None:
-        """Raise if the channel or its link is lost."""
-        self._life.check()
-        if self._lost is not None:
-            raise ChannelLost(str(self._lost))
-
-    def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
-        """Encode the message and pass it to the I/O thread."""
-        if ticket is None:
-            self.check()
-        try:
-            data = self._facts.encoder.encode(envelope, now_ms())
-        except (BackendError, ValueError) as error:
-            refused = error if isinstance(error, BackendError) else SendRefused(f"{envelope.address}: {error}")
-            if ticket is None:
-                raise refused from error
-            ticket.fail(refused)
-            return
-        self._put(Outgoing(f"a message to {envelope.address}", data, ticket))
-
-    def put(self, ticket: Ticket | None, run: Callable[[], None]) -> None:
-        """Run this on the I/O thread, in call order with sends and commits."""
-        self._put(Command(ticket, run))
-
-    def _put(self, item: Work) -> None:
-        self._box.put(item)
-        if self._lost is not None:  # the link, which may end at this moment, need not know the channel any more
-            self._box.refuse_all()
+    def _encode(self, envelope: Envelope, ticket: Ticket | None) -> Outgoing:
+        data = self._facts.encoder.encode(envelope, now_ms())
+        return Outgoing(f"a message to {envelope.address}", data, ticket)
 
     def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
         """Subscribe without credit."""
         self.check()
         self._check_interest(interest)
         key = None if interest.shared else interest.key
-        transaction = self._transaction if self._joins else None
+        transaction = self.transaction if self._joins else None
         made = Subscription(self._facts, self._copier, self, interest, inbox, transaction)
 
         def open_it(done: Done) -> None:
@@ -121,6 +89,8 @@ class Channel:
             raise NotSupported(f"{broker} cannot be browsed over STOMP ({interest.address})")
         if interest.shared and Native.SHARED not in self._facts.native:
             raise NotSupported(f"{broker} has no shared subscriptions over STOMP ({interest.key!r})")
+        if interest.durable and Native.DURABLE not in self._facts.native:
+            raise NotSupported(f"over STOMP jmsbridge has no durable subscriptions on {broker} ({interest.key!r})")
         if interest.durable and not interest.shared and self._facts.client_id is None:
             raise NotSupported(
                 f"{broker} has durable subscriptions over STOMP only with a client id ({interest.key!r})"
@@ -138,54 +108,13 @@ class Channel:
             if key is not None and not subscription.interest.shared:
                 self._facts.active.discard(key)
 
-    def cancel(self, tickets: Sequence[Ticket]) -> None:
-        """Cancel sends that were not written."""
-        wanted = {id(ticket) for ticket in tickets}
-
-        def cancel(done: Done) -> None:
-            items = self._box.items
-            for item in [] if self._is_over else list(items):
-                if isinstance(item, Outgoing) and item.ticket is not None and id(item.ticket) in wanted:
-                    items.remove(item)
-                    item.fail(SendCancelled(f"{item.what} was cancelled before it was written to {self._life.broker}"))
-            done(None, None)
-
-        self._life.wait(cancel, "cancelling sends")
-
-    def commit(self, ticket: Ticket) -> None:
-        """Make the sends of the transaction effective."""
-        if self._transaction is None:
-            ticket.fail(NotSupported("this channel has no transactions"))
-        else:
-            transaction = self._transaction
-            self.put(ticket, lambda: transaction.commit(ticket))
-
-    def rollback(self, ticket: Ticket) -> None:
-        """Forget the sends of the transaction."""
-        if self._transaction is None:
-            ticket.fail(NotSupported("this channel has no transactions"))
-        else:
-            transaction = self._transaction
-            self.put(ticket, lambda: transaction.rollback(ticket))
-
-    def close(self) -> None:
-        """Roll back, return unsettled messages, close the sockets."""
-        if self._closed:
-            return
-        self._life.wait_closing(self.finish, "closing a channel")
-        self._closed = True  # last, so that an interrupted close can be repeated
-
     # -- the queue
 
-    @property
-    def _is_over(self) -> bool:
-        return self._lost is not None or self._life.is_over
+    def _cancel(self, message: Outgoing) -> None:
+        message.fail(SendCancelled(f"{message.what} was cancelled before it was written to {self._life.broker}"))
 
-    def _serve(self, items: deque[Work]) -> None:
-        if self._lost is not None:
-            self._box.refuse_all()
-            return
-        transaction, sender, count = self._transaction, self._sender, 0
+    def _serve(self, items: deque[Outgoing | Command]) -> None:
+        transaction, sender, count = self.transaction, self._sender, 0
         while items and not self._is_over:
             if transaction is not None and transaction.is_ending:
                 return
@@ -203,18 +132,8 @@ class Channel:
             else:
                 sender.write(item)
             count += 1
-        if count >= _BUSY:
+        if count >= BUSY:
             self._box.watch()
-
-    def _refuse(self, item: Work) -> None:
-        item.fail(self._life.lost_early() if self._lost is None else ChannelLost(str(self._lost)))
-
-    def _go_on(self) -> None:
-        """There is room, or a transaction has ended: serve what waits, then close if that is asked."""
-        self._box.work()
-        waiting, self._finishing = self._finishing, []
-        for done in waiting:
-            self.finish(done)
 
     # -- ends
 
@@ -225,45 +144,27 @@ class Channel:
         self._lost = error
         self._sender.end(lambda doubt: ChannelLost(str(error), in_doubt=doubt))
         self._box.refuse_all()
-        for done in self._finishing:
-            done(None, None)
+        self._finish_waiting()
         self._finish_all(lambda: None if self._life.is_over else self._facts.events.channel_lost(self, error))
 
     def _finish_all(self, done: Callable[[], None]) -> None:
         """End every subscription, then the socket for sends."""
-        left = len(self._subscriptions) + 1
-
-        def ended(*_: object) -> None:
-            nonlocal left
-            left -= 1
-            if not left:
-                self._sender.close(closed)
 
         def closed() -> None:
             self._forget(self)
             done()
 
-        for subscription in list(self._subscriptions):
-            subscription.finish(ended)
-        ended()
-
-    def finish(self, done: Done) -> None:
-        """Close: write what waits, roll back, then close the sockets; I/O thread."""
-        if self._is_over:
-            done(None, None)
-            return
-        self._box.work()
-        if (self._transaction is not None and self._transaction.is_ending) or self._box.items:
-            self._finishing.append(done)
-            return
-        self._sender.when_idle(lambda: self._finish(done))
+        after_all([subscription.finish for subscription in self._subscriptions], lambda: self._sender.close(closed))
 
     def _finish(self, done: Done) -> None:
+        self._sender.when_idle(lambda: self._close_sockets(done))
+
+    def _close_sockets(self, done: Done) -> None:
         if self._is_over:
             done(None, None)
             return
-        if self._transaction is not None and self._transaction.is_open:
-            self._transaction.rollback(CallbackTicket(lambda _: self._finish(done)))
+        if self.transaction is not None and self.transaction.is_open:
+            self.transaction.rollback(CallbackTicket(lambda _: self._close_sockets(done)))
             return
         self._lost = ChannelLost("the channel is closed")
         self._finish_all(lambda: done(None, None))
@@ -272,8 +173,8 @@ class Channel:
         """The link is lost: answer everything; I/O thread."""
         life = self._life
         self._box.refuse_all()
-        if self._transaction is not None:
-            self._transaction.end(life.lost_early())
+        if self.transaction is not None:
+            self.transaction.end(life.lost_early())
         self._sender.end(lambda doubt: life.lost_late() if doubt else life.lost_early())
         for subscription in list(self._subscriptions):
             subscription.end(life.lost_early())

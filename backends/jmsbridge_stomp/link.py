@@ -4,7 +4,6 @@ import itertools
 import time
 import uuid
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
@@ -20,10 +19,10 @@ from jmsbridge.spi import (
     SubscriptionRefused,
     SubscriptionUnknown,
 )
-from jmsbridge.transport.network.link_life import Done
+from jmsbridge.transport.network.link_life import Done, after_all
 from jmsbridge_stomp.administration.admin import StompAdmin
 from jmsbridge_stomp.channel import Channel
-from jmsbridge_stomp.connection.errors import Refusal, connect_error
+from jmsbridge_stomp.connection.errors import Refusal, connect_error, has_no_host
 from jmsbridge_stomp.connection.options import StompOptions
 from jmsbridge_stomp.connection.products import Product, product_of
 from jmsbridge_stomp.connection.scheduling import ask_scheduler
@@ -57,7 +56,7 @@ class Link(StompAdmin):
         self._events = events
         self._sockets = Sockets(f"jmsbridge-stomp-{next(_numbers)}-io", endpoint, events, options.heartbeat)
         self._life = self._sockets.life
-        self._sockets.when_lost.append(self._answer_all)
+        self._life.when_lost.append(self._answer_all)
         self._main = StompSocket(self._sockets, options, self._life.die)
         self._channels: set[Channel] = set()
         self._facts: LinkFacts | None = None
@@ -67,21 +66,16 @@ class Link(StompAdmin):
 
     def connect(self) -> None:
         """Connect; if that fails, close the socket at once."""
-        self._life.is_private = True
         deadline = time.monotonic() + self.endpoint.connect_timeout
-        try:
-            self._life.connect(lambda done: self._connect(deadline, done), deadline)
-        except BaseException as error:
-            self._life.close(lambda: self._life.die(LinkLost("the link was not opened")))
-            if isinstance(error, LinkLost):
-                raise ConnectFailed(f"{self.endpoint}: {error}") from error
-            raise
-        self._life.is_private = False
-        self._life.check()
+        self._life.open(lambda done: self._connect(deadline, done), deadline)
 
     def _connect(self, deadline: float, done: Done) -> None:
         def refused(error: BaseException) -> None:
-            if not self._life.is_over:
+            if not self._life.is_over and self._options.virtual_host is None and has_no_host(error):
+                self._options = msgspec.structs.replace(self._options, virtual_host="/")  # RabbitMQ's own
+                self._main = StompSocket(self._sockets, self._options, self._life.die)
+                self._connect(deadline, done)
+            elif not self._life.is_over:
                 made = error if isinstance(error, BackendError) else connect_error(error, self.endpoint)
                 self._life.refuse(made, done)
 
@@ -119,7 +113,7 @@ class Link(StompAdmin):
         self._facts = LinkFacts(
             sockets=self._sockets,
             main=self._main,
-            new_socket=_maker_of_sockets(self._sockets, self._options, ends=not product.shares_socket),
+            new_socket=_maker_of_sockets(self._sockets, self._options, product),
             product=product,
             native=native,
             encoder=Encoder(
@@ -143,6 +137,8 @@ class Link(StompAdmin):
         self._life.check()
         assert self._facts is not None
         assert self._copier is not None
+        if transacted and Native.SEND_TRANSACTIONS not in self.native:
+            raise NotSupported(f"{self.broker} has no transactions over STOMP")
         made = Channel(self._facts, self._copier, transacted, self._channels.discard)
         self._channels.add(made)
         return made
@@ -161,6 +157,8 @@ class Link(StompAdmin):
         """Delete a durable subscription."""
         self._life.check()
         assert self._facts is not None
+        if Native.DURABLE not in self.native:
+            raise NotSupported(f"over STOMP jmsbridge has no durable subscriptions on {self.broker} ({key!r})")
         if self.endpoint.client_id is None and not self._facts.product.managed:
             raise SubscriptionUnknown(f"{self.broker} has no durable subscription without a client id: {key!r}")
         if key in self._facts.active:
@@ -174,17 +172,7 @@ class Link(StompAdmin):
 
     def _close(self) -> None:
         """End the channels, then the sockets. I/O thread."""
-        left = len(self._channels) + 1
-
-        def closed(*_: Any) -> None:
-            nonlocal left
-            left -= 1
-            if not left:
-                self._disconnect()
-
-        for channel in list(self._channels):
-            channel.finish(closed)
-        closed()
+        after_all([channel.finish for channel in self._channels], self._disconnect)
 
     def _disconnect(self) -> None:
         def ended() -> None:
@@ -202,12 +190,13 @@ class Link(StompAdmin):
             self._copier.end()
 
 
-def _maker_of_sockets(sockets: Sockets, options: StompOptions, *, ends: bool) -> NewSocket:
-    """``ends`` says that the broker ends each with an error. Not of the link, which messages in use must not keep."""
+def _maker_of_sockets(sockets: Sockets, options: StompOptions, product: Product) -> NewSocket:
+    """Not of the link, which messages in use must not keep."""
 
     def new_socket(ended: Callable[[Refusal], None]) -> StompSocket:
         made = StompSocket(sockets, options, ended)
-        made.ends_with_errors = ends
+        made.ends_with_errors = not product.shares_socket
+        made.names_refused = product.names_refused
         return made
 
     return new_socket

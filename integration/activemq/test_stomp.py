@@ -5,7 +5,14 @@ import pytest
 from integration.lab.broker import Broker
 from integration.lab.fixtures import StartBroker
 from integration.lab.table import NO_SCHEDULER
-from integration.stomp.opening import check_large_bytes, check_long_listener, check_tls, new_queue, open_link
+from integration.stomp.opening import (
+    check_large_bytes,
+    check_late_settlements,
+    check_long_listener,
+    check_tls,
+    new_queue,
+    open_link,
+)
 from jmsbridge.spi import Address, AddressRefused, Channel, Mode, Native, Outcome
 from jmsbridge.testing.harness import LinkLog
 from jmsbridge.testing.suite.contract.support import (
@@ -50,6 +57,10 @@ def test_a_message_over_tls(activemq: Broker) -> None:
 
 def test_large_bytes(activemq: Broker) -> None:
     check_large_bytes(activemq)
+
+
+def test_late_settlements_stop_nothing(activemq: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_late_settlements(activemq, monkeypatch, "_CLASSIC", 25, ordered=False)
 
 
 def test_a_long_listener(activemq: Broker) -> None:

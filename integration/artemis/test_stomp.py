@@ -4,7 +4,14 @@ import pytest
 
 from integration.lab.admin.artemis import Management
 from integration.lab.broker import Broker
-from integration.stomp.opening import check_large_bytes, check_long_listener, check_tls, new_queue, open_link
+from integration.stomp.opening import (
+    check_large_bytes,
+    check_late_settlements,
+    check_long_listener,
+    check_tls,
+    new_queue,
+    open_link,
+)
 from jmsbridge.spi import AccessDenied, Address, ConnectFailed, Outcome, SendRefused
 from jmsbridge.testing.harness import LinkLog
 from jmsbridge.testing.suite.contract.support import Answer, envelope, send, send_texts_to, settle, subscribe
@@ -60,6 +67,10 @@ def test_a_message_over_tls(artemis: Broker) -> None:
 
 def test_large_bytes(artemis: Broker) -> None:
     check_large_bytes(artemis)
+
+
+def test_late_settlements_stop_nothing(artemis: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_late_settlements(artemis, monkeypatch, "_ARTEMIS", 20000, ordered=True)
 
 
 def test_a_long_listener(artemis: Broker) -> None:

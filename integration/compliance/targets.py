@@ -164,6 +164,13 @@ TARGETS = (
     ),
     Target("rabbitmq", "rabbitmq"),
     Target("rabbitmq-amqp", "rabbitmq", scheme="amqp", module="proton", long=True),
+    Target(
+        "rabbitmq-stomp",
+        "rabbitmq",
+        scheme="stomp",
+        misses={"test_recv_prefetch_bounds_what_a_consumer_holds": _AHEAD},
+        long=True,
+    ),
     Target("rabbitmq-quorum", "rabbitmq", {"queue_type": "quorum"}, long=True),
     Target("rabbitmq3", "rabbitmq3", long=True),
 )

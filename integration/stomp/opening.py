@@ -4,18 +4,27 @@ import os
 import threading
 from typing import Any
 
+import msgspec
 import pytest
 
 import jmsbridge
 from integration.lab.broker import Broker
-from jmsbridge.spi import Address, BodyKind, ConnectFailed, Endpoint
+from jmsbridge.spi import Address, BodyKind, ConnectFailed, Endpoint, Native, Outcome
 from jmsbridge.testing.harness import LinkLog
-from jmsbridge.testing.suite.contract.support import Answer, envelope, send, subscribe
+from jmsbridge.testing.suite.contract.support import Answer, drain, envelope, send, settle, subscribe
 from jmsbridge_stomp.backend import StompOptions, backend, tls_backend
+from jmsbridge_stomp.connection import products
 from jmsbridge_stomp.connection.options import WithoutTls
 from jmsbridge_stomp.link import Link
 
-__all__ = ["check_large_bytes", "check_long_listener", "check_tls", "new_queue", "open_link"]
+__all__ = [
+    "check_large_bytes",
+    "check_late_settlements",
+    "check_long_listener",
+    "check_tls",
+    "new_queue",
+    "open_link",
+]
 
 
 def new_queue() -> Address:
@@ -52,6 +61,45 @@ def check_large_bytes(broker: Broker) -> None:
     assert answer.outcome(60) is None
     _, box = subscribe(link.channel(False), name, 1)
     assert box.wait(1, timeout=60)[0].envelope.body == body
+    link.close()
+
+
+def check_late_settlements(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch, row: str, window: int, *, ordered: bool, **login: Any
+) -> None:
+    """A session that settles nothing gets all that it wants, and what it does not settle returns.
+
+    ``window`` takes the place of the usual one of this row of products, which is too large for a test. Unless
+    ``ordered``, the broker gives what returns to those of its consumers that end a moment later.
+    """
+    monkeypatch.setattr(products, row, msgspec.structs.replace(getattr(products, row), late_window=window))
+    link, name, count = open_link(broker, LinkLog(), **login), new_queue(), 300
+    sent = [
+        envelope(name, "ä" * (number % 7 * 40), properties={f"p{number % 5}": "x" * (number % 11 * 30), "n": number})
+        for number in range(count)
+    ]
+    send(link.channel(False), *sent)
+    channel = link.channel(Native.TRANSACTIONS in link.native)
+    subscription, box = subscribe(channel, name, 10, window=10, deferred=True)
+    for wanted in range(10, count, 10):
+        box.wait(wanted)
+        subscription.grant(10)
+    box.wait(count, 30)
+    assert [arrival.envelope.properties["n"] for arrival in box.arrivals] == list(range(count))
+    drain(subscription)
+    settle(subscription, box.tokens[:-5], Outcome.ACCEPTED)
+    if Native.TRANSACTIONS in link.native:
+        answer = Answer()
+        channel.commit(answer)
+        answer.wait()
+    settle(subscription, box.tokens[-5:], Outcome.FAILED)
+    subscription.close()
+    channel.close()
+    _, again = subscribe(link.channel(False), name, 10)
+    again.wait(5)
+    again.wait_quiet()
+    left = [arrival.envelope.properties["n"] for arrival in again.arrivals]
+    assert (left if ordered else sorted(left)) == list(range(count - 5, count))
     link.close()
 
 

@@ -2,7 +2,7 @@
 
 from jmsbridge.spi import Address, NotSupported
 from jmsbridge.transport.artemis.administration import ArtemisAdmin
-from jmsbridge.transport.artemis.operations import Reply, Request
+from jmsbridge.transport.artemis.operations import Request
 from jmsbridge.transport.network.link_life import Done
 from jmsbridge_amqp.administration.requests import Requests
 from jmsbridge_amqp.connection.literal_names import check_name
@@ -37,15 +37,10 @@ class AmqpAdmin(ArtemisAdmin):
     def _client_id(self) -> str | None:
         return self._known().client_id
 
-    def _replies_to(self, requests: list[Request], what: str, patience: float) -> list[Reply]:
-        facts = self._known()
-        to = Address(facts.product.management)
-
-        def start(done: Done) -> None:
-            Requests(facts, to, requests, patience, done)
-
-        replies: list[Reply] = facts.driver.life.wait(start, what, patience=patience + 5)
-        return replies
+    def _request(self, requests: list[Request], patience: float, done: Done) -> None:
+        facts = self._facts
+        assert facts is not None
+        Requests(facts, Address(facts.product.management), requests, patience, done)
 
     def _known(self) -> LinkFacts:
         """The link's facts; NotSupported if this broker has no administration over AMQP 1.0."""

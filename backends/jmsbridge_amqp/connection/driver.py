@@ -52,8 +52,6 @@ class Driver:
         """Who is told that a session, link or the connection was opened or closed by the broker."""
         self.sessions: set[Droppable] = set()
         """The holders of proton's objects, which drop them when the connection is gone."""
-        self.when_lost: list[Callable[[], None]] = []
-        """Called when the link is lost, to answer what is open."""
         self.produced = 0
         """How many bytes proton has produced; compared with the stream's ``written`` it tells what was sent."""
         self.unflushed = 0
@@ -298,10 +296,7 @@ class Driver:
         return loss(error, str(self.life.endpoint))
 
     def answer_all(self) -> None:
-        """The link is lost: answer all tickets. Drops ``when_lost``, so that messages in use do not keep the link."""
-        tasks, self.when_lost = self.when_lost, []
-        for task in tasks:
-            task()
+        """The link is lost: answer all tickets."""
         writes, unplaced = self._writes, self._unplaced
         self._writes, self._unplaced = deque(), []
         for _, ticket in writes:

@@ -48,7 +48,7 @@ class Management:
         self._unanswered: dict[str, Answered] = {}
         self._numbers = itertools.count(1)
         self._splitter = Splitter()
-        driver.when_lost.append(self._lost)
+        driver.life.when_lost.append(self._lost)
 
     def ask(self, method: str, path: str, body: dict[str, Any] | None, answered: Answered) -> None:
         """Send a request."""

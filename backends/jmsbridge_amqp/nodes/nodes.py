@@ -54,7 +54,7 @@ class Nodes:
         self._management = Management(driver)
         self._known: set[Address] = set()
         self._probing: list[Callable[[BackendError | None], None]] = []
-        driver.when_lost.append(self._lost)
+        driver.life.when_lost.append(self._lost)
 
     def is_known(self, address: Address) -> bool:
         """Whether messages can be sent there already; any thread."""

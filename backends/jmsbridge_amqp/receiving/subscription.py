@@ -34,8 +34,8 @@ from jmsbridge_amqp.nodes.nodes import AGAIN, PATIENCE, Nodes
 from jmsbridge_amqp.receiving.dead_letters import SubscriptionDeadLetters
 from jmsbridge_amqp.receiving.receiver import Receiver, Source
 from jmsbridge_amqp.receiving.sharing import check_sharing
+from jmsbridge_amqp.receiving.sink import Sink
 from jmsbridge_amqp.receiving.token import Token
-from jmsbridge_amqp.work import Sink
 
 __all__ = ["Subscription"]
 

@@ -1,8 +1,7 @@
 """Sends copies of received messages, over a session of its own. For the I/O thread."""
 
 from jmsbridge.spi import Address, BackendError, ChannelLost, Ticket
-from jmsbridge.transport.network.link_life import DEADLINE
-from jmsbridge.transport.tickets import CallbackTicket
+from jmsbridge.transport.deliveries.copies import TimedTicket
 from jmsbridge_amqp.connection.driver import Driver
 from jmsbridge_amqp.connection.errors import Failure
 from jmsbridge_amqp.connection.link_group import LinkGroup
@@ -24,38 +23,25 @@ class Copier:
         self._naming = naming
         self._nodes = nodes
         self._senders: Senders | None = None
-        driver.when_lost.append(self._lost)
+        driver.life.when_lost.append(self._lost)
 
     def send(self, address: Address, data: bytes, ticket: Ticket) -> None:
         """Send a message; without an answer within ``DEADLINE`` the ticket fails, and what was not written is dropped.
 
         An answer that comes later is ignored.
         """
-        life, is_answered, is_pushed = self.driver.life, False, False
+        is_pushed = False
 
-        def answered(error: BackendError | None) -> None:
-            nonlocal is_answered
-            if is_answered:
-                return
-            is_answered = True
-            life.thread.cancel(timer)
-            if error is None:
-                ticket.succeed()
-            else:
-                ticket.fail(error)
-
-        def too_late() -> None:
+        def is_in_doubt() -> bool:
             if self._senders is not None:
                 self._senders.cancel((id(copy),))
-            text = f"{address}: no answer from {life.broker} within {DEADLINE:.3g} s"
-            answered(BackendError(text, in_doubt=is_pushed))
+            return is_pushed
 
-        copy = CallbackTicket(answered)
-        timer = life.thread.call_later(DEADLINE, too_late)
+        copy = TimedTicket(self.driver.life, ticket, str(address), is_in_doubt)
 
         def ensured(_: object, error: BackendError | None) -> None:
             nonlocal is_pushed
-            if is_answered:
+            if copy.is_answered:
                 return  # the original is returned: its copy must not be sent, too
             if error is None:
                 is_pushed = True

@@ -13,7 +13,7 @@ from typing import Any
 import _pulsar
 
 from jmsbridge.spi import Address, BackendError, LinkLost
-from jmsbridge.transport.network.link_life import Done
+from jmsbridge.transport.network.link_life import Done, after_all
 from jmsbridge_pulsar.connection.errors import explain
 from jmsbridge_pulsar.connection.library import Result
 from jmsbridge_pulsar.facts import LinkFacts
@@ -85,17 +85,7 @@ class Producers:
 
     def close(self, done: Callable[[], None]) -> None:
         """Wait for what is under way."""
-        left = len(self._made) + 1
-
-        def closed(*_: Any) -> None:
-            nonlocal left
-            left -= 1
-            if not left:
-                done()
-
-        for producer in list(self._made.values()):
-            producer.close(closed)
-        closed()
+        after_all([producer.close for producer in self._made.values()], done)
 
     def end(self, late: LinkLost, early: LinkLost) -> None:
         """The link is lost: ``late`` for what was passed to the library, else ``early``."""

@@ -73,7 +73,7 @@ class Control:
         self._opening = False
         self._waiting: deque[_Talk] = deque()
         self._talk: _Talk | None = None
-        pair.when_lost.append(self._lost)
+        pair.life.when_lost.append(self._lost)
 
     def wait(self, conversation: Conversation, what: str, deadline: float = math.inf) -> Any:
         """Run a conversation and wait for its result, at most until ``deadline``; not on the I/O thread."""

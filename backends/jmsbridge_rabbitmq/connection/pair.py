@@ -27,8 +27,8 @@ _numbers = itertools.count(1)
 class ConnectionPair:
     """The connections and the life of one link. All but ``life`` and ``silence`` belongs to the I/O thread.
 
-    ``when_lost`` is called when the link has died, to answer all tickets; ``when_blocked`` with each change of
-    ``blocked``, which says whether the broker has stopped reading from publishers.
+    ``when_blocked`` is called with each change of ``blocked``, which says whether the broker has stopped reading from
+    publishers.
     """
 
     def __init__(self, endpoint: Endpoint, options: RabbitOptions, events: LinkEvents) -> None:
@@ -37,7 +37,6 @@ class ConnectionPair:
         self.header_room = _FRAME - _RESERVED
         self.consuming: Any = None
         self.publishing: Any = None
-        self.when_lost: list[Callable[[], None]] = []
         self.when_blocked: list[Callable[[bool], None]] = []
         self.number = next(_numbers)
         self.life = LinkLife(f"jmsbridge-rabbitmq-{self.number}-io", "RabbitMQ", endpoint, events, self)
@@ -116,9 +115,7 @@ class ConnectionPair:
         return loss(error, str(self.endpoint))
 
     def answer_all(self) -> None:
-        """The link is dead: answer all open tickets and requests."""
-        for each in self.when_lost:
-            each()
+        """Nothing more to answer than what ``LinkLife.when_lost`` has."""
 
     def silence(self) -> float:
         """Seconds for which an answer is due and the broker is silent; sends do not count during an alarm."""

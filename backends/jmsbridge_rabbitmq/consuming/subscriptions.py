@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from jmsbridge.spi import Address, AddressRefused, BackendError, Inbox, Interest, LinkEvents, Mode, Native, NotSupported
+from jmsbridge.transport.network.link_life import after_all
 from jmsbridge_rabbitmq.connection.options import RabbitOptions
 from jmsbridge_rabbitmq.connection.pair import ConnectionPair
 from jmsbridge_rabbitmq.consuming.sources import Sources
@@ -36,7 +37,7 @@ class Subscriptions:
         self._copier = copier
         self._selects = options.topic_selectors == "broker"
         self._facts = LinkFacts(native, options, stamp, events, self.open.discard)
-        pair.when_lost.append(self._end)
+        pair.life.when_lost.append(self._end)
         pair.when_blocked.append(self._blocked)
 
     def subscribe(self, interest: Interest, inbox: Inbox, lose: Callable[[BackendError], None]) -> Subscription:
@@ -81,19 +82,7 @@ class Subscriptions:
 
     def finish_limited(self, done: Callable[[], None]) -> None:
         """Close the subscriptions of queues with a delivery limit; messages near the limit are copied first."""
-        limited = [each for each in list(self.open) if each.is_limited]
-        left = len(limited)
-
-        def finished(_: object, __: BackendError | None) -> None:
-            nonlocal left
-            left -= 1
-            if not left:
-                done()
-
-        for subscription in limited:
-            subscription.finish(finished)
-        if not limited:
-            done()
+        after_all([each.finish for each in self.open if each.is_limited], done)
 
     def _end(self) -> None:
         for each in list(self.open):

@@ -21,7 +21,7 @@ class Publishers:
         self.open: set[Publisher] = set()
         self._made_of = pair, control, known, encoder, quorum
         self.copier = self.make()
-        pair.when_lost.append(self._end)
+        pair.life.when_lost.append(self._end)
         pair.when_blocked.append(self._blocked)
 
     def make(self) -> Publisher:

@@ -2,7 +2,7 @@
 
 from jmsbridge.spi import Address, Endpoint, NotSupported
 from jmsbridge.transport.artemis.administration import ArtemisAdmin
-from jmsbridge.transport.artemis.operations import Reply, Request
+from jmsbridge.transport.artemis.operations import Request
 from jmsbridge.transport.network.link_life import Done
 from jmsbridge_stomp.administration.requests import Requests
 from jmsbridge_stomp.facts import LinkFacts
@@ -35,14 +35,9 @@ class StompAdmin(ArtemisAdmin):
     def _client_id(self) -> str | None:
         return self.endpoint.client_id
 
-    def _replies_to(self, requests: list[Request], what: str, patience: float) -> list[Reply]:
-        facts = self._known()
-
-        def start(done: Done) -> None:
-            Requests(facts, requests, patience, done)
-
-        replies: list[Reply] = facts.sockets.life.wait(start, what, patience=patience + 5)
-        return replies
+    def _request(self, requests: list[Request], patience: float, done: Done) -> None:
+        assert self._facts is not None
+        Requests(self._facts, requests, patience, done)
 
     def _known(self) -> LinkFacts:
         """The link's facts; NotSupported if this broker has no administration over STOMP."""

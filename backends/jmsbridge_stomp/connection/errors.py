@@ -19,12 +19,24 @@ from jmsbridge.transport.network.diagnosis import link_lost, not_connected
 from jmsbridge_stomp.protocol.frames import Frame, Unencodable
 from jmsbridge_stomp.protocol.parsing import Malformed
 
-__all__ = ["Refusal", "connect_error", "loss", "refused"]
+__all__ = ["Refusal", "answer_of", "connect_error", "has_no_host", "loss", "refused"]
 
 _CONTENT: Final = re.compile(r"\bCoreMessage\[.*", re.DOTALL)
 _TLS_PORT: Final = 61612
-_NOT_ALLOWED: Final = ("not authorized", "does not have permission", "amq229213", "amq229032", "securityexception")
-_BAD_LOGIN: Final = ("user name [", "password is invalid", "amq229031", "authentication", "login", "unable to validate")
+_NOT_ALLOWED: Final = (
+    *("not authorized", "does not have permission", "amq229213", "amq229032", "securityexception"),
+    "access_refused",
+)
+_BAD_LOGIN: Final = (
+    *("user name [", "password is invalid", "amq229031", "authentication", "login", "unable to validate"),
+    "access refused for user",
+)
+_RESERVED: Final = "reserved prefix"
+_NO_ADDRESS: Final = (
+    *("does not exist", "doesnotexist", "unknown destination", "invalid destination", "not_found"),
+    *("inequivalent arg", _RESERVED),
+)
+_NO_HOST: Final = re.compile(r"virtual host .* access denied", re.IGNORECASE)
 
 
 class Refusal(Exception):
@@ -34,7 +46,7 @@ class Refusal(Exception):
         said = frame.headers.get("message", "").strip()
         lines = frame.body.decode("utf-8", "replace").strip().splitlines()
         first = lines[0].strip() if lines else ""
-        text = said if not first or first in said else f"{said}: {first}" if said else first
+        text = said if not first or first in said else first if said.lower() in first.lower() else f"{said}: {first}"
         text = _CONTENT.sub("", text).strip()  # Artemis repeats the whole message
         super().__init__(text[:500] or "the broker gave no reason")
         self.receipt = frame.headers.get("receipt-id")
@@ -68,8 +80,15 @@ def connect_error(error: BaseException, endpoint: Endpoint) -> BackendError:
     return made
 
 
+def has_no_host(error: BaseException) -> bool:
+    """Whether RabbitMQ has no virtual host of the name in CONNECT, or none for this user."""
+    return isinstance(error, Refusal) and _NO_HOST.search(str(error)) is not None
+
+
 def _login_refused(said: str, endpoint: Endpoint) -> BackendError:
     lower = said.lower()
+    if _NO_HOST.search(said):
+        return AuthenticationFailed(f"{endpoint}: {said}; set the option virtual_host to one that the user may use")
     if "already connected" in lower or "clientid" in lower or "client id" in lower:
         return ClientIdRefused(
             f"client id {endpoint.client_id!r} is in use on {endpoint} ({said}); use another, or close that connection"
@@ -80,17 +99,24 @@ def _login_refused(said: str, endpoint: Endpoint) -> BackendError:
     return ConnectFailed(f"{endpoint}: the broker refused the connection ({said})")
 
 
+def answer_of(
+    error: Refusal | BackendError | None, what: str, broker: str, otherwise: type[BackendError]
+) -> BackendError | None:
+    """The answer to a frame in the words of the SPI: None for a receipt."""
+    return refused(error, what, broker, otherwise) if isinstance(error, Refusal) else error
+
+
 def refused(refusal: Refusal, what: str, broker: str, otherwise: type[BackendError]) -> BackendError:
     """The error for a refused frame; ``otherwise`` if the broker's words do not say more."""
     lower = str(refusal).lower()
     kind = otherwise
-    if any(part in lower for part in _NOT_ALLOWED):
+    if any(part in lower for part in _NOT_ALLOWED) and _RESERVED not in lower:
         kind = AccessDenied
     elif "selector" in lower or "filter" in lower:
         kind = SelectorRefused
     elif "in use" in lower or "amq339051" in lower:
         kind = SubscriptionRefused
-    elif "does not exist" in lower or "doesnotexist" in lower or "unknown destination" in lower:
+    elif any(part in lower for part in _NO_ADDRESS):
         kind = AddressRefused
     made = kind(f"{what}: {broker} refused it ({refusal})")
     made.__cause__ = refusal

@@ -6,23 +6,26 @@ from typing import Final
 import msgspec
 
 from jmsbridge.spi import ConnectFailed, Native
-from jmsbridge_stomp.messages.wire import ARTEMIS, CLASSIC, OLD_CLASSIC, Dialect
+from jmsbridge_stomp.messages.wire import ARTEMIS, CLASSIC, OLD_CLASSIC, RABBITMQ, Dialect
 
 __all__ = ["NATIVE", "Product", "product_of"]
 
-_BOTH: Final = (
+_ALL: Final = (
     Native.SEND_CONFIRM
-    | Native.SETTLE_CONFIRM
     | Native.TYPED_PROPERTIES
     | Native.BODY_KINDS
-    | Native.SEND_TRANSACTIONS
-    | Native.DURABLE
-    | Native.PRIORITY
     | Native.EXPIRY
     | Native.CREDIT
     | Native.REJECT
     | Native.NO_LOCAL
     | Native.UNLIMITED_REQUEUE
+)
+_ACTIVEMQ: Final = (
+    _ALL
+    | Native.SETTLE_CONFIRM
+    | Native.SEND_TRANSACTIONS
+    | Native.DURABLE
+    | Native.PRIORITY
     | Native.GROUPS
     | Native.QUEUE_SELECTORS
 )
@@ -42,28 +45,55 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
     does not end it. Otherwise each has its own, because every ERROR ends its socket."""
     managed: bool
     """It is administered by messages."""
+    window: str
+    """The header with which a subscription says how much may be on its way or unsettled."""
+    window_unit: int = 1
+    """What one message counts there."""
+    late_window: int
+    """Its value if settlements come late."""
+    keeps_unsettled: bool = False
+    """UNSUBSCRIBE returns nothing to the queue: only the end of the socket does."""
+    names_refused: bool = True
+    """ERROR names the refused frame, if that asked for a receipt."""
 
 
 _CLASSIC: Final = Product(
     dialect=CLASSIC,
-    native=_BOTH | Native.CLIENT_ID | Native.EXCLUSIVE_DURABLE | Native.BROWSE | Native.DRAIN | Native.TRANSACTIONS,
+    native=_ACTIVEMQ | Native.CLIENT_ID | Native.EXCLUSIVE_DURABLE | Native.BROWSE | Native.DRAIN | Native.TRANSACTIONS,
     dead_letters="ActiveMQ.DLQ",
     has_scheduler=True,
     shares_socket=True,
     managed=False,
+    window="activemq.prefetchSize",
+    late_window=32_766,
 )
 _ARTEMIS: Final = Product(
     dialect=ARTEMIS,
-    native=_BOTH | Native.DELAY | Native.DUPLICATE_DETECTION | Native.SHARED | Native.SHARED_DURABLE,
+    native=_ACTIVEMQ | Native.DELAY | Native.DUPLICATE_DETECTION | Native.SHARED | Native.SHARED_DURABLE,
     dead_letters="DLQ",
     has_scheduler=False,
     shares_socket=False,
     managed=True,
+    window="consumer-window-size",
+    window_unit=2048,
+    late_window=1 << 26,
 )
-NATIVE: Final = _CLASSIC.native | _ARTEMIS.native
+_RABBITMQ: Final = Product(
+    dialect=RABBITMQ,
+    native=_ALL,
+    dead_letters="jms.dlq",
+    has_scheduler=False,
+    shares_socket=False,
+    managed=False,
+    window="prefetch-count",
+    late_window=32_766,
+    keeps_unsettled=True,
+    names_refused=False,
+)
+NATIVE: Final = _CLASSIC.native | _ARTEMIS.native | _RABBITMQ.native
 """All that this backend can use, on any broker."""
 
-_SERVER: Final = re.compile(r"(ActiveMQ-Artemis|ActiveMQ)/(\d+)\.(\d+)\.?(\d*)")
+_SERVER: Final = re.compile(r"(ActiveMQ-Artemis|ActiveMQ|RabbitMQ)/(\d+)\.(\d+)\.?(\d*)")
 
 
 def product_of(server: str | None, where: object) -> tuple[Product, str]:
@@ -72,13 +102,15 @@ def product_of(server: str | None, where: object) -> tuple[Product, str]:
     if found is None:
         said = f"calls itself {server[:80]!r}" if server else "does not say what it is"
         raise ConnectFailed(
-            f"{where}: the broker {said}; over STOMP jmsbridge supports ActiveMQ Classic and Artemis. "
-            "For RabbitMQ write rabbitmq://, for other brokers try amqp://"
+            f"{where}: the broker {said}; over STOMP jmsbridge supports ActiveMQ Classic, Artemis and RabbitMQ. "
+            "For other brokers try amqp://"
         )
     version = tuple(int(part or 0) for part in found.groups()[1:])
     text = ".".join(map(str, version))
     if found[1] == "ActiveMQ-Artemis":
         return _ARTEMIS, f"Artemis {text}"
+    if found[1] == "RabbitMQ":
+        return _RABBITMQ, f"RabbitMQ {text}"
     row = _CLASSIC
     if version < (5, 18, 6) or (6, 0, 0) <= version < (6, 1, 4):
         row = msgspec.structs.replace(row, dialect=OLD_CLASSIC)

@@ -45,8 +45,6 @@ class Sockets:
         self.members: set[Member] = set()
         self.dirty: set[Member] = set()
         """Those with something to write after this batch."""
-        self.when_lost: list[Callable[[], None]] = []
-        """Called when the link is lost, to answer what is open."""
         self._depth = 0
         self._timer: Timer | None = None
 
@@ -83,10 +81,7 @@ class Sockets:
         return loss(error, str(self.life.endpoint))
 
     def answer_all(self) -> None:
-        """The link is lost: answer all tickets. Drops ``when_lost``, so that messages in use do not keep the link."""
-        tasks, self.when_lost = self.when_lost, []
-        for task in tasks:
-            task()
+        """The link is lost: answer what is open."""
         for member in list(self.members):
             member.answer_open(lambda doubt: self.life.lost_late() if doubt else self.life.lost_early())
 

@@ -46,6 +46,8 @@ class StompSocket:
         self.is_open = False
         self.ends_with_errors = False
         """Whether the broker ends the socket with every ERROR, so that nothing more is to be written after one."""
+        self.names_refused = True
+        """Whether ERROR names the refused frame. If not, it is known only if it is the last one, and alone open."""
         self._sockets = sockets
         self._life = sockets.life
         self._options = options
@@ -55,6 +57,9 @@ class StompSocket:
         self._unflushed: list[bytes] = []
         self._size = 0  # bytes in _unflushed
         self._produced = 0  # bytes of all frames so far
+        self._last = 0  # where the last frame begins
+        self._full: set[str] = set()
+        self._reads = True
         self._answers: dict[str, tuple[int, Answered]] = {}  # by receipt: where the frame begins, who is told
         self._number = 0
         self._opened: Callable[[dict[str, str] | None, BaseException | None], None] | None = None
@@ -159,6 +164,8 @@ class StompSocket:
         receipt = str(self._number)
         self._answers[receipt] = self._produced, answered
         self._expect()
+        if not self._reads:
+            self._look_reading()
         return receipt
 
     def _expect(self) -> None:
@@ -183,6 +190,7 @@ class StompSocket:
             self._sockets.guard(self.flush)
 
     def _append(self, data: bytes) -> None:
+        self._last = self._produced
         self._unflushed.append(data)
         self._size += len(data)
         self._produced += len(data)
@@ -256,8 +264,14 @@ class StompSocket:
         self._refusal, self._refused = refusal, time.monotonic()
         if self.ends_with_errors:
             self._life.thread.call_later(_ENDS, self._end_refused)
-        if refusal.receipt is None or not self._answer(refusal.receipt, refusal):
+        receipt = refusal.receipt if self.names_refused else self._only_open()
+        if receipt is None or not self._answer(receipt, refusal):
             log.warning("%s: the broker reports an error: %s", self._life.endpoint, refusal)
+
+    def _only_open(self) -> str | None:
+        for receipt, (begins, _) in self._answers.items():
+            return receipt if begins == self._last and len(self._answers) == 1 else None
+        return None
 
     @property
     def is_refused(self) -> bool:
@@ -278,7 +292,30 @@ class StompSocket:
         if not self._answers:
             self._asked = None
         found[1](answer)
+        if self._full:
+            self._look_reading()
         return True
+
+    def hold_back(self, name: str, is_full: bool) -> None:
+        """Say whether a subscription can keep no more messages; ``forget`` ends that as well.
+
+        If that holds for all of the socket, it is not read, so that the broker waits: but for answers, and for what
+        lies before these.
+        """
+        (self._full.add if is_full else self._full.discard)(name)
+        self._look_reading()
+
+    def forget(self, name: str) -> None:
+        """A subscription has ended."""
+        self.subscriptions.pop(name, None)
+        self.hold_back(name, False)
+
+    def _look_reading(self) -> None:
+        reads = bool(self._answers) or not self._full or not self.subscriptions.keys() <= self._full
+        if reads != self._reads:
+            self._reads = reads
+            self._heard = time.monotonic()
+            self._stream.hold(not reads)
 
     # -- heart-beats
 
@@ -289,7 +326,7 @@ class StompSocket:
             return
         if now - self._wrote >= period / 8 and not self._stream.backlog:
             self._write(BEAT)
-        if self._beats and now - self._heard > period:
+        if self._beats and self._reads and now - self._heard > period:
             self._life.die(TimeoutError(f"the broker was silent for more than {period:g} s (option heartbeat)"))
 
     def silence(self, now: float) -> float:

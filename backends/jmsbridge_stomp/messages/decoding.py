@@ -16,6 +16,8 @@ from jmsbridge_stomp.protocol.frames import Frame
 __all__ = ["Decoder", "Inbound"]
 
 _MOST_TIME: Final = (1 << 63) - 1
+_MOST_SECONDS: Final = 10**11  # year 5138: a larger timestamp is in milliseconds
+_TEXTS: Final = ("text/", "application/json", "application/xml")
 _decode_side: Final = msgspec.json.Decoder(Side).decode
 _STRUCTURES: Final = {BodyKind.MAP: decode_map, BodyKind.STREAM: decode_stream}
 
@@ -50,7 +52,7 @@ class Decoder:
             body,
             properties,
             self._message_id(headers) if side is None else side.id,
-            _number(headers.get("timestamp")) if side is None else side.timestamp,
+            self._timestamp(headers) if side is None else side.timestamp,
             headers.get("persistent", "").lower() == "true",
             min(_number(headers.get("priority"), 4), 9),
             _number(headers.get("expires")) if side is None else side.expiration,
@@ -61,7 +63,13 @@ class Decoder:
         )
         return Inbound(envelope, headers.get("redelivered") == "true", None if side is None else side.sender)
 
+    def _timestamp(self, headers: dict[str, str]) -> int:
+        given = _number(headers.get("timestamp"))
+        return given * 1000 if self._dialect.amqp and given < _MOST_SECONDS else given
+
     def _message_id(self, headers: dict[str, str]) -> str | None:
+        if self._dialect.amqp:
+            return headers.get("amqp-message-id")  # the broker's own differs with each delivery
         given = headers.get("__HDR_MESSAGE_ID", headers.get("message-id"))  # that of OpenWire, or the broker's own
         if given is None:
             return None
@@ -107,7 +115,8 @@ class Decoder:
             return BodyKind.BYTES, body, "a text that is not in UTF-8"
 
     def _properties(self, headers: dict[str, str], side: Side | None) -> tuple[dict[str, Any], str | None]:
-        texts = {name: text for name, text in headers.items() if is_plain_name(name)}
+        reserved = self._dialect.reserved
+        texts = {name: text for name, text in headers.items() if name not in reserved and is_plain_name(name)}
         if side is not None:
             texts |= side.properties
         elif "_AMQ_GROUP_ID" in headers:
@@ -132,7 +141,9 @@ def _with_group(properties: dict[str, Any], headers: dict[str, str]) -> dict[str
 
 
 def _is_bytes(headers: dict[str, str], dialect: Dialect) -> bool:
-    """Whether a message of another program is one of bytes."""
+    """Whether a message of another program is one of bytes; RabbitMQ writes the length of every body."""
+    if dialect.amqp:
+        return not headers.get("content-type", "").startswith(_TEXTS)
     if "content-length" not in headers or headers.get("amq-msg-type") == "text":
         return False
     if not dialect.routes:

@@ -64,6 +64,9 @@ class Encoder:
         self._sender = sender
         self._delays = delays
         self._detects = detects
+        self._largest = dialect.largest
+        # On RabbitMQ it would make a queue that belongs to the connection.
+        self._transient = b"" if dialect.amqp else b"persistent:false\n"
         self._target: tuple[Address | None, bytes] = (None, b"")
 
     def encode(self, envelope: Envelope, now: int) -> bytes:
@@ -72,20 +75,20 @@ class Encoder:
         ``now`` is the time in milliseconds.
         """
         side = Side(kind=int(envelope.kind), id=envelope.message_id, timestamp=envelope.timestamp)
-        lines = [
-            self._destination(envelope.address),
-            b"persistent:true\n" if envelope.persistent else b"persistent:false\n",
-        ]
+        lines = [self._destination(envelope.address), b"persistent:true\n" if envelope.persistent else self._transient]
         if envelope.priority != 4:
             lines.append(b"priority:%d\n" % envelope.priority)
         if self._sender is not None and envelope.address.topic:
             side.sender = self._sender
         self._rare(envelope, now, side, lines)
         if envelope.properties:
-            _properties(envelope.properties, side, lines)
+            _properties(envelope.properties, self._dialect, side, lines)
         body = self._body(envelope.kind, envelope.body, side, lines)
         lines += _side_lines(side)
-        return b"".join((*lines, b"\n", body, b"\0"))
+        data = b"".join((*lines, b"\n", body, b"\0"))
+        if self._largest and len(data) > self._largest:
+            raise Unencodable(f"a frame of {len(data):,} bytes; {self._dialect.name} takes {self._largest:,}")
+        return data
 
     def _destination(self, address: Address) -> bytes:
         known, lines = self._target
@@ -93,6 +96,7 @@ class Encoder:
             self._dialect.check(address)
             name, routing = self._dialect.destination(address)
             lines = header("destination", name) + (header("destination-type", routing) if routing else b"")
+            lines += b"".join(header(*made) for made in self._dialect.creation(address))
             self._target = address, lines
         return lines
 
@@ -105,22 +109,34 @@ class Encoder:
             lines.append(b"AMQ_SCHEDULED_DELAY:%d\n" % (envelope.delivery_time - now))
         if envelope.timestamp > 0 and self._dialect.keeps_timestamp and not delayed:
             lines.append(b"timestamp:%d\n" % envelope.timestamp)
-        if envelope.expiration > 0:
+        if envelope.expiration > 0 and self._dialect.amqp:
+            lines.append(b"expiration:%d\n" % max(0, envelope.expiration - now))
+        elif envelope.expiration > 0:
             lines.append(b"expires:%d\n" % envelope.expiration)
         side.expiration, side.delivery_time = envelope.expiration, envelope.delivery_time
         correlation = envelope.correlation_id
         if isinstance(correlation, bytes):
             side.correlation_hex = correlation.hex()
         elif correlation is not None:
-            side.correlation = _if_unfit("correlation-id", correlation, lines)
+            side.correlation = self._if_unfit("correlation-id", correlation, lines)
         if envelope.jms_type is not None:
-            side.type = _if_unfit("type", envelope.jms_type, lines)
+            side.type = self._if_unfit("type", envelope.jms_type, lines)
         if envelope.reply_to is not None:
             self._dialect.check(envelope.reply_to)
-            lines.append(header("reply-to", self._dialect.reply_to(envelope.reply_to)))
+            reply_to = self._dialect.reply_to(envelope.reply_to)
+            if not self._dialect.is_short(reply_to):
+                raise Unencodable(f"a name of a destination for answers that is too long for {self._dialect.name}")
+            lines.append(header("reply-to", reply_to))
             side.reply_temporary = envelope.reply_to.temporary
         if self._detects and envelope.duplicate_id is not None:
             lines.append(header("_AMQ_DUPL_ID", envelope.duplicate_id))
+
+    def _if_unfit(self, name: str, text: str, lines: list[bytes]) -> str | None:
+        """Add a header, and return None; or return the text if it does not fit into one."""
+        if not text or not _fits(text) or not self._dialect.is_short(text):
+            return text
+        lines.append(header(name, text))
+        return None
 
     def _body(self, kind: BodyKind, body: Any, side: Side, lines: list[bytes]) -> bytes:
         if kind in _STRUCTURES:
@@ -151,14 +167,6 @@ class Encoder:
         return data
 
 
-def _if_unfit(name: str, text: str, lines: list[bytes]) -> str | None:
-    """Add a header, and return None; or return the text if it does not fit into one."""
-    if not text or not _fits(text):
-        return text
-    lines.append(header(name, text))
-    return None
-
-
 def _fits(text: str) -> bool:
     """Whether every broker keeps this text in a header as it is."""
     if len(text) > _LONGEST or "\0" in text:
@@ -174,13 +182,13 @@ def _line_begin(name: str) -> bytes:
     return f"{name}:".encode() if is_plain_name(name) and _fits(name) else b""
 
 
-def _properties(properties: dict[str, Any], side: Side, lines: list[bytes]) -> None:
+def _properties(properties: dict[str, Any], dialect: Dialect, side: Side, lines: list[bytes]) -> None:
     texts, types = encode_properties(properties)
     if types:
         lines += _types_lines(types) if len(types) <= _PIECE else _json_lines(TYPES, types)
     more: dict[str, str] = {}
     for name, text in texts.items():
-        begin = _line_begin(name)
+        begin = b"" if dialect.hides(name) else _line_begin(name)
         if begin and properties[name] is not None and len(lines) < _MOST and _fits(text):
             plain = ":" not in text and "\\" not in text and text.isprintable()
             lines.append(begin + text.encode() + b"\n" if plain else header(name, text))

@@ -2,7 +2,7 @@
 
 from jmsbridge_stomp.messages.conventions import FAULT
 from jmsbridge_stomp.messages.decoding import Decoder, Inbound
-from jmsbridge_stomp.messages.dialects import ARTEMIS, CLASSIC, OLD_CLASSIC, Dialect
+from jmsbridge_stomp.messages.dialects import ARTEMIS, CLASSIC, OLD_CLASSIC, RABBITMQ, Dialect
 from jmsbridge_stomp.messages.encoding import Encoder
 
-__all__ = ["ARTEMIS", "CLASSIC", "FAULT", "OLD_CLASSIC", "Decoder", "Dialect", "Encoder", "Inbound"]
+__all__ = ["ARTEMIS", "CLASSIC", "FAULT", "OLD_CLASSIC", "RABBITMQ", "Decoder", "Dialect", "Encoder", "Inbound"]

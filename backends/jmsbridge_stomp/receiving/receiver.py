@@ -16,9 +16,7 @@ from jmsbridge_stomp.selecting.rewriting import rewritten
 
 __all__ = ["Delivery", "Receiver", "name_of", "selector_of"]
 
-_BYTES: Final = 2048  # of Artemis's window for each message
-_LARGE: Final = 1 << 26  # bytes of its window if settlements come late
-_MANY: Final = 32_766  # messages of Classic's prefetch if settlements come late
+_OVERHEAD: Final = 512  # bytes of a message beside its body and its headers
 _WIDE: Final = 64  # a window in which an acknowledgement may wait for others
 _numbers = itertools.count(1)
 
@@ -26,13 +24,14 @@ _numbers = itertools.count(1)
 class Delivery:
     """A message that was delivered: the token of its arrival."""
 
-    __slots__ = ("ack", "envelope", "is_redelivered", "receiver")
+    __slots__ = ("ack", "envelope", "is_redelivered", "receiver", "size")
 
-    def __init__(self, receiver: "Receiver", ack: bytes, envelope: Envelope, is_redelivered: bool) -> None:
+    def __init__(self, receiver: "Receiver", ack: bytes, envelope: Envelope, is_redelivered: bool, size: int) -> None:
         self.receiver = receiver
         self.ack = ack
         self.envelope = envelope
         self.is_redelivered = is_redelivered
+        self.size = size
 
 
 class Receiver:
@@ -40,12 +39,14 @@ class Receiver:
 
     ``joined`` are those that were accepted in a transaction that has not ended.
 
-    ``credit`` is what was granted so far, which is served even if it is more than the window. A browser has nothing to
-    settle: its messages remain in the queue.
+    ``credit`` is what was granted so far, which is served even if it is more than the window; ``late`` is the window if
+    settlements come late. A browser has nothing to settle: its messages remain in the queue.
     """
 
-    def __init__(self, socket: StompSocket, facts: LinkFacts, interest: Interest, credit: int) -> None:
+    def __init__(self, socket: StompSocket, facts: LinkFacts, interest: Interest, credit: int, late: int) -> None:
         self.socket = socket
+        self.unsettled_size = 0
+        """Of the unsettled messages, as Artemis may count them; 0 unless settlements come late."""
         self.deliveries: dict[Delivery, None] = {}
         self.returned: set[Delivery] = set()
         self.joined: list[Delivery] = []
@@ -54,39 +55,70 @@ class Receiver:
         self._interest = interest
         self._browses = interest.mode is Mode.BROWSE
         self._most = max(interest.window, credit) if interest.window else 0
-        self._id = f"jb{next(_numbers)}"
+        self._late = late
+        self._arrived: Callable[[Frame], None] = lambda _: None
+        self._names: list[str] = []  # of its subscriptions at the broker, which share all else
 
     def subscribe(
         self, arrived: Callable[[Frame], None], answered: Callable[[Refusal | BackendError | None], None]
     ) -> None:
         """Begin; messages may arrive before the answer."""
-        self.socket.subscriptions[self._id] = arrived
-        self.socket.ask("SUBSCRIBE", self._headers(), answered)
+        self._arrived = arrived
+        self._add(answered)
 
-    def _headers(self) -> Iterator[tuple[str, str]]:
-        interest, dialect = self._interest, self._product.dialect
-        name, routing = dialect.destination(interest.address)
-        yield "id", self._id
-        yield "destination", f"{name}::{shared_queue(interest, self._client_id)}" if interest.shared else name
+    def widen(self) -> None:
+        """Take as much again."""
+        self._add(lambda _: None)  # if the broker refuses it, the others go on
+
+    def _add(self, answered: Callable[[Refusal | BackendError | None], None]) -> None:
+        name = f"jb{next(_numbers)}"
+        self._names.append(name)
+        self.socket.subscriptions[name] = self._arrived
+        self.socket.ask("SUBSCRIBE", self._headers(name), answered)
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether the broker may send no more because of what is unsettled, although settlements come late."""
+        counts = self._product.window_unit == 1
+        unsettled = len(self.deliveries) + len(self.joined) if counts else self.unsettled_size
+        return unsettled >= self._late * len(self._names)
+
+    def hold_back(self, is_full: bool) -> None:
+        """Say whether no more messages can be kept."""
+        for name in self._names:
+            self.socket.hold_back(name, is_full)
+
+    def _headers(self, name: str) -> Iterator[tuple[str, str]]:
+        interest, product = self._interest, self._product
+        dialect = product.dialect
+        destination, routing = dialect.destination(interest.address)
+        queue = f"::{shared_queue(interest, self._client_id)}" if interest.shared else ""
+        yield "id", name
+        yield "destination", f"{destination}{queue}"
         yield "ack", "auto" if self._browses else "client-individual"
         if self._browses:
             yield "browser", "true"
         elif routing:
             yield "subscription-type", routing
-            yield "consumer-window-size", str(_LARGE if interest.deferred else self._most * _BYTES if self._most else 1)
-        else:
-            yield "activemq.prefetchSize", str(_MANY if interest.deferred else max(1, self._most))
+        yield from dialect.creation(interest.address)
+        if not self._browses:
+            yield product.window, str(self._late if interest.deferred else self._window())
         if interest.key is not None and not interest.shared:
             yield name_of(self._product), interest.key
         selector = selector_of(interest, dialect)
         if selector:
             yield "selector", selector
 
+    def _window(self) -> int:
+        return self._most * self._product.window_unit or 1
+
     def delivered(self, frame: Frame, envelope: Envelope, is_redelivered: bool) -> Delivery:
         """Note a message."""
-        made = Delivery(self, header("id", frame.headers.get("ack", "")), envelope, is_redelivered)
+        size = _size_of(frame) if self._interest.deferred else 0
+        made = Delivery(self, header("id", frame.headers.get("ack", "")), envelope, is_redelivered, size)
         if not self._browses:
             self.deliveries[made] = None
+            self.unsettled_size += size
         return made
 
     def is_end(self, frame: Frame) -> bool:
@@ -97,6 +129,7 @@ class Receiver:
         """Acknowledge a message; false if it is settled already."""
         if self.deliveries.pop(delivery, self) is self or delivery in self.returned:
             return False
+        self.unsettled_size -= delivery.size
         self.socket.acknowledge(delivery.ack, answered, soon=self._most >= _WIDE)
         return True
 
@@ -111,16 +144,27 @@ class Receiver:
     def end_joined(self, *, committed: bool) -> None:
         """The transaction has ended; if it was rolled back, the messages are unsettled again."""
         joined, self.joined = self.joined, []
-        if not committed:
+        if committed:
+            self.unsettled_size -= sum(delivery.size for delivery in joined)
+        else:
             self.deliveries.update(dict.fromkeys(joined))
 
     def unsubscribe(self, done: Callable[[], None]) -> None:
         """End; what is unsettled returns to the broker. What arrives from now on is ignored, and returns as well."""
-        self.socket.subscriptions.pop(self._id, None)
+        names, self._names = self._names, []
         self.deliveries.clear()
         self.returned.clear()
         self.joined.clear()
-        self.socket.ask("UNSUBSCRIBE", [("id", self._id)], lambda _: done())
+        for name in names:
+            self.socket.forget(name)
+        for name in names[:0:-1]:  # the latest first, so that the messages come to stand in their old order
+            self.socket.tell("UNSUBSCRIBE", [("id", name)])
+        self.socket.ask("UNSUBSCRIBE", [("id", names[0])], lambda _: done())
+
+
+def _size_of(frame: Frame) -> int:
+    """At least what the broker counts: Artemis has two bytes for each character."""
+    return _OVERHEAD + 2 * (len(frame.body) + sum(len(name) + len(value) for name, value in frame.headers.items()))
 
 
 def selector_of(interest: Interest, dialect: Dialect) -> str:

@@ -13,13 +13,15 @@ from jmsbridge.transport.deliveries.commands import Commands
 from jmsbridge.transport.deliveries.credit import CreditGate
 from jmsbridge.transport.deliveries.expiry import is_expired
 from jmsbridge.transport.network.link_life import Done
-from jmsbridge_stomp.connection.errors import Refusal, connect_error, refused
+from jmsbridge_stomp.connection.errors import Refusal, answer_of, connect_error, refused
 from jmsbridge_stomp.connection.stomp_socket import StompSocket
 from jmsbridge_stomp.facts import LinkFacts
 from jmsbridge_stomp.messages.wire import Decoder
 from jmsbridge_stomp.protocol.frames import Frame
+from jmsbridge_stomp.receiving.answers import Answers
 from jmsbridge_stomp.receiving.dead_letters import SubscriptionDeadLetters
 from jmsbridge_stomp.receiving.definitions import NON_DURABLE, prepare, shared_queue
+from jmsbridge_stomp.receiving.late_window import LateWindow
 from jmsbridge_stomp.receiving.probing import probe
 from jmsbridge_stomp.receiving.receiver import Delivery, Receiver, name_of
 from jmsbridge_stomp.sending.copier import Copier
@@ -70,7 +72,9 @@ class Subscription:
         self.interest = interest
         self._decoder = Decoder(facts.product.dialect, interest.address)
         self._commands = Commands(self._life, lambda: self._error)
-        self._gate = CreditGate(inbox, self._accept if interest.presettled else None, self._expire)
+        accept, size_of = self._accept if interest.presettled else None, _size_of if interest.deferred else None
+        self._gate = CreditGate(inbox, accept, self._expire, size_of)
+        self._late = LateWindow(facts.product, interest, self._gate)
         self._dead_letters = SubscriptionDeadLetters(facts, copier, interest, self._give_back)
         self._receiver: Receiver | None = None
         self._socket: StompSocket | None = None  # its own
@@ -181,17 +185,15 @@ class Subscription:
             prepare(self._facts, self.interest, prepared)
 
     def _subscribe(self, socket: StompSocket) -> None:
-        receiver = self._receiver = Receiver(socket, self._facts, self.interest, self._gate.credit)
+        receiver = self._receiver = Receiver(socket, self._facts, self.interest, self._gate.credit, self._late.size)
         asked = time.monotonic()
 
         def answered(error: Refusal | BackendError | None) -> None:
             self._answer_time = time.monotonic() - asked
             if error is not None:
                 self._receiver = None
-                what = f"consuming {self.interest.address}"
-                if isinstance(error, Refusal):
-                    error = refused(error, what, self._life.broker, BackendError)
-            self._attached(error)
+                self._socket = None if socket.is_refused else self._socket  # its end is no more news
+            self._attached(answer_of(error, f"consuming {self.interest.address}", self._life.broker, BackendError))
 
         receiver.subscribe(lambda frame: self._arrived(receiver, frame), answered)
 
@@ -218,6 +220,8 @@ class Subscription:
         self._gate.hand_up()
         if self._receiver is None and not self._attaching:
             self._attach(self._attached_later)
+        elif self._receiver is not None and self.interest.deferred:
+            self._late.look(self._receiver)
 
     def _attached_later(self, _: object, error: BackendError | None) -> None:
         if error is not None and self._error is None:
@@ -256,9 +260,8 @@ class Subscription:
         """Ask the broker whether there is more, until nothing came meanwhile."""
         came = self._came
 
-        def answered(error: Refusal | BackendError | None) -> None:
-            if isinstance(error, Refusal):
-                error = refused(error, f"a drain of {self.interest.address}", self._life.broker, BackendError)
+        def answered(answer: Refusal | BackendError | None) -> None:
+            error = answer_of(answer, f"a drain of {self.interest.address}", self._life.broker, BackendError)
             draining, self._draining = self._draining, []
             for ticket in draining:
                 if error is not None:
@@ -303,8 +306,10 @@ class Subscription:
             self._expire(delivery)
         else:
             count = 2 if inbound.redelivered else 1
-            self._gate.held.append(Arrival(delivery, inbound.envelope, inbound.redelivered, count))
+            self._gate.hold(Arrival(delivery, inbound.envelope, inbound.redelivered, count))
             self._gate.hand_up()
+            if delivery.size:
+                self._late.arrived(receiver, delivery.size)
 
     def _accept(self, delivery: Delivery) -> None:
         delivery.receiver.accept(delivery, None)
@@ -324,7 +329,7 @@ class Subscription:
         if outcome is Outcome.REJECTED:
             self._dead_letters.reject(tokens, failures, ticket)
         elif outcome is Outcome.ACCEPTED:
-            answered = None if ticket is None else _Answers(ticket, len(tokens), self._life.broker)
+            answered = None if ticket is None else Answers(ticket, len(tokens), self._life.broker)
             for token in tokens:
                 if not token.receiver.accept(token, answered) and answered is not None:
                     answered(None)  # it has expired, or was returned, and comes again
@@ -371,9 +376,11 @@ class Subscription:
         address = self.interest.address
         if (address.topic and self.interest.key is None) or not self._holds_only_returned(receiver):
             return
-        if not receiver.returned and (self.interest.window or self._gate.credit > 0):
-            return  # with a window of 0, nothing is kept that was not asked for
-        self._gate.held.clear()
+        wanted = self.interest.window or self._gate.credit > 0  # with a window of 0, nothing is kept without credit
+        if wanted and not receiver.returned and not self._late.is_too_large:
+            return
+        self._late.ended()
+        self._gate.clear()
         self._receiver = None
         self._attaching = True
 
@@ -383,7 +390,16 @@ class Subscription:
                 self._attach(self._attached_later)
             self._still()
 
-        receiver.unsubscribe(returned)
+        self._leave(receiver, returned)
+
+    def _leave(self, receiver: Receiver, done: Callable[[], None]) -> None:
+        """End a receiver, so that what is unsettled returns to the broker."""
+        socket = self._socket
+        if self._facts.product.keeps_unsettled and socket is not None:
+            self._socket = None
+            socket.close(done)
+        else:
+            receiver.unsubscribe(done)
 
     def _holds_only_returned(self, receiver: Receiver) -> bool:
         return not receiver.joined and len(receiver.deliveries) == len(receiver.returned) + len(self._gate.held)
@@ -417,7 +433,7 @@ class Subscription:
             else:
                 socket.close(ended)
 
-        if receiver is None or not receiver.socket.is_open:
+        if receiver is None or not receiver.socket.is_open or self._facts.product.keeps_unsettled:
             unsubscribed()
         else:
             receiver.unsubscribe(unsubscribed)
@@ -447,7 +463,7 @@ class Subscription:
 
     def _lose(self, error: BackendError) -> None:
         self._error = self._error or error
-        self._gate.held.clear()
+        self._gate.clear()
         self._gate.credit = 0
         draining, self._draining = self._draining, []
         for ticket in draining:
@@ -461,25 +477,5 @@ class Subscription:
             self._attached(error)
 
 
-class _Answers:
-    """Answers a ticket when so many receipts have come."""
-
-    def __init__(self, ticket: Ticket, count: int, broker: str) -> None:
-        self._ticket = ticket
-        self._left = count
-        self._broker = broker
-        self._error: BackendError | None = None
-        if not count:
-            ticket.succeed()
-
-    def __call__(self, error: Refusal | BackendError | None) -> None:
-        if isinstance(error, Refusal):
-            error = BackendError(f"{self._broker} refused an acknowledgement ({error})")
-        self._error = self._error or error
-        self._left -= 1
-        if self._left:
-            return
-        if self._error is None:
-            self._ticket.succeed()
-        else:
-            self._ticket.fail(self._error)
+def _size_of(token: Delivery) -> int:
+    return token.size

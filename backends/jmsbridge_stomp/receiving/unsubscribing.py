@@ -20,7 +20,7 @@ from jmsbridge.transport.artemis import operations
 from jmsbridge.transport.artemis.operations import Reply
 from jmsbridge.transport.network.link_life import DEADLINE, Done
 from jmsbridge_stomp.administration.requests import Requests
-from jmsbridge_stomp.connection.errors import Refusal, connect_error, refused
+from jmsbridge_stomp.connection.errors import Refusal, answer_of, connect_error
 from jmsbridge_stomp.connection.stomp_socket import Answered, StompSocket
 from jmsbridge_stomp.facts import LinkFacts
 from jmsbridge_stomp.receiving.definitions import queue_names
@@ -33,9 +33,7 @@ def unsubscribe(facts: LinkFacts, key: str, address: Address | None, done: Done)
     """Delete one of this link's client id, or of none; ``done`` gets SubscriptionUnknown if there is none."""
 
     def answered(error: Refusal | BackendError | None) -> None:
-        if isinstance(error, Refusal):
-            error = refused(error, f"unsubscribing {key!r}", facts.sockets.life.broker, SubscriptionUnknown)
-        done(None, error)
+        done(None, answer_of(error, f"unsubscribing {key!r}", facts.sockets.life.broker, SubscriptionUnknown))
 
     if facts.product.managed:
         _delete_queue(facts, key, address, answered)

@@ -4,9 +4,8 @@ from collections import deque
 from collections.abc import Callable
 
 from jmsbridge.spi import BackendError, Envelope, Ticket
+from jmsbridge.transport.deliveries.copies import TimedTicket
 from jmsbridge.transport.deliveries.expiry import now_ms
-from jmsbridge.transport.network.link_life import DEADLINE
-from jmsbridge.transport.tickets import CallbackTicket
 from jmsbridge_stomp.facts import LinkFacts
 from jmsbridge_stomp.sending.outgoing import Outgoing
 from jmsbridge_stomp.sending.sender import Sender
@@ -31,33 +30,20 @@ class Copier:
 
         An answer that comes later is ignored.
         """
-        is_answered = False
-
-        def answered(error: BackendError | None) -> None:
-            nonlocal is_answered
-            if is_answered:
-                return
-            is_answered = True
-            self._life.thread.cancel(timer)
-            if error is None:
-                ticket.succeed()
-            else:
-                ticket.fail(error)
-
-        def too_late() -> None:
-            in_doubt = outgoing not in self._waiting
-            if not in_doubt:
-                self._waiting.remove(outgoing)
-            text = f"{envelope.address}: no answer from {self._life.broker} within {DEADLINE:.3g} s"
-            answered(BackendError(text, in_doubt=in_doubt))
-
-        timer = self._life.thread.call_later(DEADLINE, too_late)
         try:
             data = self._facts.encoder.encode(envelope, now_ms())
         except (BackendError, ValueError) as error:
-            answered(error if isinstance(error, BackendError) else BackendError(f"{envelope.address}: {error}"))
+            ticket.fail(error if isinstance(error, BackendError) else BackendError(f"{envelope.address}: {error}"))
             return
-        outgoing = Outgoing(f"a copy to {envelope.address}", data, CallbackTicket(answered))
+
+        def is_in_doubt() -> bool:
+            if outgoing not in self._waiting:
+                return True
+            self._waiting.remove(outgoing)
+            return False
+
+        timed = TimedTicket(self._life, ticket, str(envelope.address), is_in_doubt)
+        outgoing = Outgoing(f"a copy to {envelope.address}", data, timed)
         self._waiting.append(outgoing)
         self._work()
 

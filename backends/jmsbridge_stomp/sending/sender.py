@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 from jmsbridge.spi import BackendError, ChannelLost, SendRefused
-from jmsbridge_stomp.connection.errors import Refusal, connect_error, refused
+from jmsbridge_stomp.connection.errors import Refusal, answer_of, connect_error
 from jmsbridge_stomp.connection.stomp_socket import Answered, StompSocket
 from jmsbridge_stomp.facts import LinkFacts
 from jmsbridge_stomp.sending.outgoing import Outgoing
@@ -112,11 +112,10 @@ class Sender:
             self._socket.send(outgoing.data, None)
             return
 
-        def answered(error: Refusal | BackendError | None) -> None:
+        def answered(answer: Refusal | BackendError | None) -> None:
+            error = answer_of(answer, outgoing.what, self._life.broker, SendRefused)
             if error is None:
                 ticket.succeed()
-            elif isinstance(error, Refusal):
-                ticket.fail(refused(error, outgoing.what, self._life.broker, SendRefused))
             else:
                 ticket.fail(error)
 

@@ -15,6 +15,7 @@ from jmsbridge.spi import (
 )
 from jmsbridge.transport.artemis import operations
 from jmsbridge.transport.artemis.operations import Reply, Request
+from jmsbridge.transport.network.link_life import Done, LinkLife
 
 __all__ = ["ArtemisAdmin"]
 
@@ -28,6 +29,7 @@ class ArtemisAdmin(ABC):
     """The verbs of the SPI's Admin; a link extends it with what its protocol needs. Any thread."""
 
     broker: str
+    _life: LinkLife
 
     @abstractmethod
     def _check_administration(self) -> None:
@@ -42,8 +44,8 @@ class ArtemisAdmin(ABC):
         """The selector as Artemis evaluates it on the messages in a queue."""
 
     @abstractmethod
-    def _replies_to(self, requests: list[Request], what: str, patience: float) -> list[Reply]:
-        """Send requests, and wait for the replies, in the same order."""
+    def _request(self, requests: list[Request], patience: float, done: Done) -> None:
+        """Send requests; ``done`` gets the replies, in the same order, or the error. I/O thread."""
 
     @property
     @abstractmethod
@@ -151,7 +153,10 @@ class ArtemisAdmin(ABC):
     def _replies(self, requests: list[Request], what: str) -> list[Reply]:
         self._check_administration()
         try:
-            return self._replies_to(requests, what, _PATIENCE)
+            replies: list[Reply] = self._life.wait(
+                lambda done: self._request(requests, _PATIENCE, done), what, patience=_PATIENCE + 5
+            )
+            return replies
         except (AccessDenied, AddressRefused, SendRefused) as error:
             raise AccessDenied(
                 f"{what}: {error}. Artemis is administered by messages to {operations.ADDRESS}: the user needs the "

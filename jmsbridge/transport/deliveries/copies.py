@@ -7,9 +7,10 @@ from collections.abc import Callable, Hashable
 
 from jmsbridge.spi import BackendError, Ticket
 from jmsbridge.transport.network.io_thread import IoThread
+from jmsbridge.transport.network.link_life import DEADLINE, LinkLife
 from jmsbridge.transport.tickets import CallbackTicket
 
-__all__ = ["CopiesUnderWay"]
+__all__ = ["CopiesUnderWay", "TimedTicket"]
 
 
 class CopiesUnderWay:
@@ -49,3 +50,35 @@ class CopiesUnderWay:
         tasks, self._when_idle = self._when_idle, []
         for task in tasks:
             task()
+
+
+class TimedTicket(CallbackTicket):
+    """Passes the first answer on, or after ``DEADLINE`` that the broker gave none; later answers are ignored.
+
+    ``what`` is what has no answer then, and ``is_in_doubt`` takes back what was not written, and returns whether the
+    broker may have the rest. For the I/O thread.
+    """
+
+    __slots__ = ("_life", "_ticket", "_timer", "is_answered")
+
+    def __init__(self, life: LinkLife, ticket: Ticket, what: str, is_in_doubt: Callable[[], bool]) -> None:
+        super().__init__(self._answer)
+        self.is_answered = False
+        self._life = life
+        self._ticket = ticket
+
+        def too_late() -> None:
+            text = f"{what}: no answer from {life.broker} within {DEADLINE:.3g} s"
+            self._answer(BackendError(text, in_doubt=is_in_doubt()))
+
+        self._timer = life.thread.call_later(DEADLINE, too_late)
+
+    def _answer(self, error: BackendError | None) -> None:
+        if self.is_answered:
+            return
+        self.is_answered = True
+        self._life.thread.cancel(self._timer)
+        if error is None:
+            self._ticket.succeed()
+        else:
+            self._ticket.fail(error)

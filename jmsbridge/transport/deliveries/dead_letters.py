@@ -1,14 +1,19 @@
 """Dead-lettering in the client: send a copy to another queue and, once it is confirmed, accept the original."""
 
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+import msgspec
+
 from jmsbridge.spi import (
     DEAD_LETTER_EXPIRED,
+    DEAD_LETTER_NOTES,
     Address,
     BackendError,
+    ChannelLost,
     Envelope,
     Interest,
     LinkLost,
@@ -17,14 +22,17 @@ from jmsbridge.spi import (
     dead_letter_notes,
     rejected_to,
 )
+from jmsbridge.transport.deliveries.copies import CopiesUnderWay
 from jmsbridge.transport.deliveries.expiry import now_ms
+from jmsbridge.transport.network.link_life import LinkLife
 
-__all__ = ["PAUSE", "DeadLetterWire", "DeadLetters", "dead_letter_properties"]
+__all__ = ["PAUSE", "CopiedDeadLetters", "DeadLetterWire", "DeadLetters", "dead_letter_properties", "letter_of"]
 
 log = logging.getLogger("jmsbridge.transport")
 
 PAUSE = 30.0
 """Seconds after which a message that could not be moved is delivered again."""
+_PATIENCE = 10.0  # seconds for which a close waits for copies, but at most half of ``close_timeout``
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -37,6 +45,14 @@ def dead_letter_properties(
     address, key = interest.address, interest.key
     origin = f"{address}/{key}" if address.topic and key is not None else str(address)
     return dead_letter_notes(reason, None if address == Address(queue) else origin, deliveries, now_ms(), home)
+
+
+def letter_of(envelope: Envelope, queue: str, notes: dict[str, Any]) -> Envelope:
+    """The copy for another queue: it has these notes instead of earlier ones, and does not expire."""
+    kept = {name: value for name, value in envelope.properties.items() if name not in DEAD_LETTER_NOTES}
+    return msgspec.structs.replace(
+        envelope, address=Address(queue), properties=kept | notes, expiration=0, duplicate_id=None
+    )
 
 
 class DeadLetterWire(Protocol[T_contra]):
@@ -130,6 +146,52 @@ class DeadLetters(Generic[T]):
                 PAUSE,
                 error,
             )
+
+
+class CopiedDeadLetters(ABC, Generic[T]):
+    """``DeadLetters`` of one subscription with ``CopiesUnderWay``, for which a close waits. For the I/O thread.
+
+    ``queue`` is the backend's own dead-letter queue, empty for none. ``accept`` accepts an original, and returns False
+    if the consumer is closed; ``give_back`` returns one whose copy failed.
+    """
+
+    def __init__(
+        self,
+        life: LinkLife,
+        interest: Interest,
+        queue: str,
+        accept: Callable[[T], bool | None],
+        give_back: Callable[[T], None],
+    ) -> None:
+        self._life = life
+        self._accept = accept
+        self._give_back = give_back
+        self._copying = CopiesUnderWay(life.thread)
+        letters: DeadLetters[T] = DeadLetters(interest, queue or None, None, lambda: life.broker, self)
+        self.reject = letters.reject
+        self.expire = letters.expire
+
+    def when_idle(self, task: Callable[[], None]) -> None:
+        """Call this when no copy is under way."""
+        self._copying.when_idle(task, min(_PATIENCE, self._life.endpoint.close_timeout / 2))
+
+    @abstractmethod
+    def read(self, token: T) -> tuple[Envelope, int]:
+        """As ``DeadLetterWire.read``."""
+
+    @abstractmethod
+    def copy_letter(
+        self, queue: str, token: T, notes: dict[str, Any], done: Callable[[BackendError | None], None]
+    ) -> None:
+        """As ``DeadLetterWire.copy_letter``; the ticket for it is one of ``_copying``."""
+
+    def settle_original(self, token: T, error: BackendError | None, pause: float) -> BackendError | None:
+        """Accept the original; after an error return it in ``pause`` seconds, or when the consumer is closed."""
+        if error is not None:
+            self._life.thread.call_later(pause, lambda: self._give_back(token))
+        elif self._accept(token) is False:
+            return ChannelLost("the consumer is closed", in_doubt=True)
+        return error
 
 
 class _Letter(NamedTuple, Generic[T]):

@@ -6,14 +6,14 @@ The backend implements how to connect and what to close; this module decides whe
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from jmsbridge.spi import BackendError, ConnectFailed, Endpoint, LinkEvents, LinkLost
 from jmsbridge.transport.network.diagnosis import SILENT
 from jmsbridge.transport.network.io_thread import IoThread
 
-__all__ = ["DEADLINE", "Done", "LinkLife", "Wire"]
+__all__ = ["DEADLINE", "Done", "LinkLife", "Wire", "after_all"]
 
 log = logging.getLogger("jmsbridge.transport")
 
@@ -48,7 +48,8 @@ class Wire(Protocol):
 class LinkLife:
     """A link from the first attempt to connect to its end. Methods are for any thread unless they say "I/O thread".
 
-    ``broker`` is the broker's name in error messages; the backend sets it when it knows more. While ``is_private`` is
+    ``broker`` is the broker's name in error messages; the backend sets it when it knows more. ``when_lost`` is called
+    before ``Wire.answer_all``, and then dropped, so that messages in use do not keep the link. While ``is_private`` is
     set, ``LinkEvents.lost`` is not called: the facade does not have the link yet, and ``open`` raises instead.
     """
 
@@ -56,6 +57,7 @@ class LinkLife:
         self.broker = broker
         self.endpoint = endpoint
         self.is_private = False
+        self.when_lost: list[Callable[[], None]] = []
         self.thread = IoThread(name, wire.batch, self.die)
         self._events = events
         self._wire = wire
@@ -65,6 +67,19 @@ class LinkLife:
         self._lock = threading.RLock()  # guards _closing and _dead; a signal handler may enter it again
 
     # -- connecting
+
+    def open(self, start: Callable[[Done], None], deadline: float | None = None) -> None:
+        """``connect``; if that fails, nothing is left open, and no loss is reported."""
+        self.is_private = True
+        try:
+            self.connect(start, deadline)
+        except BaseException as error:
+            self.close(lambda: self.die(LinkLost("the link was not opened")))
+            if isinstance(error, LinkLost):
+                raise ConnectFailed(f"{self.endpoint}: {error}") from error
+            raise
+        self.is_private = False
+        self.check()
 
     def connect(self, start: Callable[[Done], None], deadline: float | None = None) -> None:
         """Start the thread and connect, within the endpoint's ``connect_timeout``.
@@ -168,6 +183,9 @@ class LinkLife:
             else:
                 self.thread.ended = error if isinstance(error, LinkLost) else self._wire.explain(error)
             try:
+                tasks, self.when_lost = self.when_lost, []
+                for task in tasks:
+                    task()
                 self._wire.answer_all()
             except Exception:  # a mistake in the backend must not hide the loss
                 log.exception("unexpected error while open requests were answered")
@@ -189,6 +207,22 @@ class LinkLife:
         patience = max(0.0, self.endpoint.close_timeout - self._wire.silence())
         self.thread.call_later(patience, lambda: self.die(LinkLost("the link was closed")))
         start()
+
+
+def after_all(starts: Iterable[Callable[[Done], object]], then: Callable[[], None]) -> None:
+    """Start each of these, and call ``then`` when all are done, whatever their results; I/O thread."""
+    waiting = list(starts)
+    left = len(waiting) + 1
+
+    def done(*_: object) -> None:
+        nonlocal left
+        left -= 1
+        if not left:
+            then()
+
+    for start in waiting:
+        start(done)
+    done()
 
 
 class _Wait:

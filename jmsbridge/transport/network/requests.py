@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
-from jmsbridge.spi import BackendError, ConnectFailed, Endpoint, LinkEvents, LinkLost, Ticket
+from jmsbridge.spi import BackendError, Endpoint, LinkEvents, LinkLost, Ticket
 from jmsbridge.transport.network.diagnosis import describe
 from jmsbridge.transport.network.io_thread import Mailbox
 from jmsbridge.transport.network.link_life import Done, LinkLife
@@ -57,16 +57,11 @@ class Requests:
 
     def open(self, connected: socket.socket, begin: Callable[[Done], None]) -> None:
         """Use this socket from now on; ``begin`` writes the first request. ConnectFailed, or the broker's refusal."""
-        self.life.is_private = True
         try:
-            self.life.connect(partial(self._start, connected, begin))
-        except BackendError as error:
-            self.life.close(partial(self.life.die, error))
+            self.life.open(partial(self._start, connected, begin))
+        except BaseException:
             connected.close()
-            if isinstance(error, LinkLost):
-                raise ConnectFailed(f"{self.life.endpoint}: {error}") from error
             raise
-        self.life.is_private = False
 
     def _start(self, connected: socket.socket, begin: Callable[[Done], None], done: Done) -> None:
         connected.setblocking(False)

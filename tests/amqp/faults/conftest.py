@@ -77,9 +77,9 @@ def script(opened: "Opened") -> "Script":
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> float:
     """Every deadline for an answer is this short."""
+    import jmsbridge.transport.deliveries.copies
     import jmsbridge_amqp.channel
     import jmsbridge_amqp.receiving.subscription
-    import jmsbridge_amqp.sending.copier
     import jmsbridge_amqp.transactions.transaction
     from jmsbridge.transport.network.link_life import LinkLife
 
@@ -88,7 +88,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> float:
     for module in (
         jmsbridge_amqp.channel,
         jmsbridge_amqp.receiving.subscription,
-        jmsbridge_amqp.sending.copier,
+        jmsbridge.transport.deliveries.copies,
         jmsbridge_amqp.transactions.transaction,
     ):
         monkeypatch.setattr(module, "DEADLINE", seconds)

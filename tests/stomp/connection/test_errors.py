@@ -20,7 +20,7 @@ from jmsbridge.spi import (
 )
 from jmsbridge_stomp.connection.errors import Refusal, connect_error, loss, refused
 from jmsbridge_stomp.connection.products import product_of
-from jmsbridge_stomp.messages.wire import ARTEMIS, CLASSIC, OLD_CLASSIC, Dialect
+from jmsbridge_stomp.messages.wire import ARTEMIS, CLASSIC, OLD_CLASSIC, RABBITMQ, Dialect
 from jmsbridge_stomp.protocol.frames import Frame, Unencodable
 from jmsbridge_stomp.protocol.parsing import Malformed
 
@@ -40,18 +40,19 @@ def _refusal(said: str, body: str = "") -> Refusal:
         ("ActiveMQ/5.19.0", CLASSIC, "ActiveMQ Classic 5.19.0"),
         ("ActiveMQ/5.18.5", OLD_CLASSIC, "ActiveMQ Classic 5.18.5"),
         ("ActiveMQ/6.4-SNAPSHOT", CLASSIC, "ActiveMQ Classic 6.4.0"),
+        ("RabbitMQ/4.0.5", RABBITMQ, "RabbitMQ 4.0.5"),
     ],
 )
 def test_the_broker_says_what_it_is(server: str, dialect: Dialect, name: str) -> None:
     product, said = product_of(server, WHERE)
     assert (product.dialect, said) == (dialect, name)
-    assert Native.SEND_TRANSACTIONS in product.native
+    assert (Native.SEND_TRANSACTIONS in product.native) is (dialect is not RABBITMQ)
     assert (Native.TRANSACTIONS in product.native) is said.startswith("ActiveMQ Classic 6")  # with acknowledgements
 
 
-@pytest.mark.parametrize("server", ["RabbitMQ/4.0.5", "", None, "apache-apollo/1.7"])
+@pytest.mark.parametrize("server", ["", None, "apache-apollo/1.7"])
 def test_other_brokers_are_refused(server: str | None) -> None:
-    with pytest.raises(ConnectFailed, match="ActiveMQ Classic and Artemis"):
+    with pytest.raises(ConnectFailed, match="ActiveMQ Classic, Artemis and RabbitMQ"):
         product_of(server, WHERE)
 
 
@@ -61,6 +62,8 @@ def test_other_brokers_are_refused(server: str | None) -> None:
         (_refusal("User name [u] or password is invalid."), AuthenticationFailed),
         (_refusal("Failed to connect", "AMQ229031: Unable to validate user from /127.0.0.1"), AuthenticationFailed),
         (_refusal("Broker: jb - Client: c already connected from tcp://127.0.0.1:1"), ClientIdRefused),
+        (_refusal("Bad CONNECT", "Access refused for user 'u'"), AuthenticationFailed),
+        (_refusal("Bad CONNECT", "Virtual host 'h' access denied"), AuthenticationFailed),
         (_refusal("Something else"), ConnectFailed),
         (Unencodable("a line feed"), AuthenticationFailed),
         (Malformed("no command"), ConnectFailed),
@@ -83,6 +86,9 @@ def test_why_a_connection_cannot_be_opened(error: Exception, kind: type[BackendE
         ("Invalid selector", SelectorRefused),
         ("Durable consumer is in use for client: c", SubscriptionRefused),
         ("The destination temp-queue://x does not exist.", AddressRefused),
+        ("ACCESS_REFUSED - access to queue 'x' refused", AccessDenied),
+        ("ACCESS_REFUSED - queue name 'amq.x' contains reserved prefix 'amq.*'", AddressRefused),
+        ("PRECONDITION_FAILED - inequivalent arg 'x-queue-type' for queue 'x'", AddressRefused),
         ("no reason that is known", SendRefused),
     ],
 )

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from jmsbridge_stomp.protocol.frames import Frame, encode
 from jmsbridge_stomp.protocol.parsing import Malformed, Parser
 
-__all__ = ["ARTEMIS", "CLASSIC", "Line", "Peer", "answer"]
+__all__ = ["ARTEMIS", "CLASSIC", "RABBITMQ", "Line", "Peer", "answer"]
 
 ARTEMIS = "ActiveMQ-Artemis/2.56.0"
 CLASSIC = "ActiveMQ/6.3.1"
+RABBITMQ = "RabbitMQ/4.0.5"
 
 
 class Line:

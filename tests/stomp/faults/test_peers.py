@@ -5,13 +5,23 @@ import time
 
 import pytest
 
-from jmsbridge.spi import Address, BackendError, BodyKind, Channel, ConnectFailed, Outcome, SendRefused
+from jmsbridge.spi import (
+    Address,
+    AddressRefused,
+    AuthenticationFailed,
+    BackendError,
+    BodyKind,
+    Channel,
+    ConnectFailed,
+    Outcome,
+    SendRefused,
+)
 from jmsbridge.testing.harness import LinkLog
 from jmsbridge.testing.suite.contract.support import Answer, envelope, send, settle, subscribe
 from jmsbridge.testing.suite.support import eventually
 from jmsbridge_stomp.protocol.frames import Frame
 from tests.stomp.faults.conftest import Connect, Start
-from tests.stomp.faults.peer import ARTEMIS, CLASSIC, Line, answer
+from tests.stomp.faults.peer import ARTEMIS, CLASSIC, RABBITMQ, Line, answer
 
 QUEUE = Address("queue")
 
@@ -107,6 +117,54 @@ def test_an_error_that_names_no_frame_leaves_sends_in_doubt(start: Start, connec
     eventually(lambda: log.channels)
     assert log.losses == []
     send(link.channel(False), envelope(QUEUE, "on another channel"))
+
+
+def _refuse_like_rabbitmq(line: Line, frame: Frame) -> None:
+    """ERROR names no frame; what is behind it is not carried out."""
+    if b"bad" in frame.body:
+        line.write("ERROR", {"message": "not_found"}, b"NOT_FOUND - no")
+        line.cut()
+    else:
+        answer(line, frame)
+
+
+def test_an_error_of_rabbitmq_is_that_of_the_only_open_frame(start: Start, connect: Connect) -> None:
+    log = LinkLog()
+    channel = connect(start(_refuse_like_rabbitmq, RABBITMQ), log).channel(False)
+    assert [ticket.outcome() for ticket in _send(channel, "first")] == [None]
+    error = _send(channel, "bad")[0].outcome()
+    assert type(error) is AddressRefused
+    assert not error.in_doubt
+    assert [ticket.outcome() for ticket in _send(channel, "after")] == [None]
+    assert (log.losses, log.channels) == ([], [])
+
+
+def test_an_error_of_rabbitmq_leaves_several_frames_in_doubt(start: Start, connect: Connect) -> None:
+    log = LinkLog()
+
+    def answer_none_before(line: Line, frame: Frame) -> None:
+        if frame.command != "SEND" or b"bad" in frame.body:
+            _refuse_like_rabbitmq(line, frame)
+
+    channel = connect(start(answer_none_before, RABBITMQ), log).channel(False)
+    errors = [ticket.outcome() for ticket in _send(channel, "first", "bad")]
+    assert [error is not None and error.in_doubt for error in errors] == [True, True]
+    eventually(lambda: log.channels)
+    assert log.losses == []
+
+
+def test_a_virtual_host_is_tried_once(start: Start, connect: Connect) -> None:
+    """The URL's host is none of RabbitMQ's, so its usual one is tried; a second refusal is reported."""
+    hosts: list[str] = []
+
+    def refuse(line: Line, frame: Frame) -> None:
+        hosts.append(frame.headers["host"])
+        line.write("ERROR", {"message": "Bad CONNECT"}, b"Virtual host 'x' access denied")
+        line.cut()
+
+    with pytest.raises(AuthenticationFailed, match="virtual_host"):
+        connect(start(refuse, RABBITMQ))
+    assert hosts == ["127.0.0.1", "/"]
 
 
 def test_a_broker_that_reads_no_messages_still_gets_acknowledgements(start: Start, connect: Connect) -> None:

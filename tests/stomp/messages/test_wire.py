@@ -7,13 +7,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jmsbridge.spi import Address, AddressRefused, BodyKind, Byte, Char, Envelope, Float, Long, Short
-from jmsbridge_stomp.messages.wire import ARTEMIS, CLASSIC, FAULT, OLD_CLASSIC, Decoder, Dialect, Encoder, Inbound
-from jmsbridge_stomp.protocol.frames import Frame
+from jmsbridge_stomp.messages.wire import (
+    ARTEMIS,
+    CLASSIC,
+    FAULT,
+    OLD_CLASSIC,
+    RABBITMQ,
+    Decoder,
+    Dialect,
+    Encoder,
+    Inbound,
+)
+from jmsbridge_stomp.protocol.frames import Frame, Unencodable
 from jmsbridge_stomp.protocol.parsing import Parser
 
 QUEUE = Address("orders")
 NOW = 1_800_000_000_000
-dialects = pytest.mark.parametrize("dialect", [ARTEMIS, CLASSIC, OLD_CLASSIC], ids=["artemis", "classic", "old"])
+DIALECTS = {"artemis": ARTEMIS, "classic": CLASSIC, "old": OLD_CLASSIC, "rabbitmq": RABBITMQ}
+dialects = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
 
 
 def _envelope(body: Any = "text", kind: BodyKind = BodyKind.TEXT, **fields: Any) -> Envelope:
@@ -56,7 +67,18 @@ _values = st.one_of(
 _fields = st.one_of(_values, st.binary(max_size=9), st.characters(max_codepoint=0xFFFF).map(Char))
 _names = st.one_of(
     st.sampled_from(
-        ["type", "priority", "destination", "JMSXGroupID", "JMS_x", "jb_types", "AMQ_SCHEDULED_DELAY", "ä", "n"]
+        [
+            "type",
+            "priority",
+            "durable",
+            "expiration",
+            "JMSXGroupID",
+            "JMS_x",
+            "jb_types",
+            "AMQ_SCHEDULED_DELAY",
+            "ä",
+            "n",
+        ]
     ),
     st.text(st.characters(categories=["L"]), min_size=1, max_size=5),
 )
@@ -182,6 +204,35 @@ def test_destinations_of_classic_have_a_prefix() -> None:
     assert headers["timestamp"] == str(NOW)
 
 
+def test_what_makes_queues_on_rabbitmq_is_never_a_property() -> None:
+    """``durable`` in a header would make a queue that does not survive a restart."""
+    assert "persistent" not in _frame(_envelope(persistent=False), RABBITMQ).headers  # false makes one, too
+    sent = _envelope(address=Address("a/b"), expiration=NOW + 5, properties={"durable": "false", "expiration": "1"})
+    headers = _frame(sent, RABBITMQ).headers
+    assert (headers["destination"], headers["x-queue-type"]) == ("/queue/a%2Fb", "classic")
+    assert (headers["expiration"], "durable" in headers, "timestamp" in headers) == ("5", False, False)
+    assert _back(sent, RABBITMQ) == sent
+    topic = _frame(_envelope(address=Address("a/b", topic=True)), RABBITMQ).headers
+    assert (topic["destination"], "x-queue-type" in topic) == ("/topic/a%2Fb", False)
+
+
+def test_texts_that_are_too_long_for_amqp_come_back() -> None:
+    """The broker ends the connection for a name, a correlation id or a type of more than 255 bytes."""
+    long = "ä" * 128
+    sent = _envelope(correlation_id=long, jms_type=long, properties={long: 1, "n" * 255: 2})
+    headers = _frame(sent, RABBITMQ).headers
+    assert max(len(name) for name in headers) == 255
+    assert not {"correlation-id", "type", long} & headers.keys()
+    assert _back(sent, RABBITMQ) == sent
+    with pytest.raises(Unencodable, match="answers"):
+        _frame(_envelope(reply_to=Address("x" * 250)), RABBITMQ)
+
+
+def test_a_frame_that_rabbitmq_would_not_read_is_refused() -> None:
+    with pytest.raises(Unencodable, match="4,194,240"):
+        _frame(_envelope("x" * (4 << 20)), RABBITMQ)
+
+
 @pytest.mark.parametrize(
     ("dialect", "name"),
     [
@@ -195,6 +246,10 @@ def test_destinations_of_classic_have_a_prefix() -> None:
         (ARTEMIS, "/queue/a"),
         (CLASSIC, " a"),
         (ARTEMIS, "a\0b"),
+        (RABBITMQ, "a%2Fb"),
+        (RABBITMQ, "a\nb"),
+        (RABBITMQ, "a.*"),
+        (RABBITMQ, "ä" * 128),
         (ARTEMIS, ""),
     ],
 )
@@ -270,6 +325,22 @@ def test_what_artemis_adds_to_messages_of_java_is_read() -> None:
     assert found.properties == {"JMSXGroupID": "g", "JMSXGroupSeq": 3}
 
 
+def test_a_message_of_amqp_on_rabbitmq() -> None:
+    """The length of a text is written, too; the broker's own message id differs with each delivery."""
+    headers = {"message_id": "T_jb1@@session@@1", "timestamp": "5", "durable": "x", "n": "1", "content_length": "1"}
+    found = _foreign(RABBITMQ, b"x", **{name.replace("_", "__"): value for name, value in headers.items()}).envelope
+    assert (found.kind, found.message_id, found.timestamp, found.properties) == (BodyKind.BYTES, None, 5000, {"n": "1"})
+    typed = {"content__type": "text/plain; charset=utf-8", "amqp__message__id": "m", "timestamp": str(NOW)}
+    named = _foreign(RABBITMQ, b"x", **typed).envelope
+    assert (named.kind, named.message_id, named.timestamp) == (BodyKind.TEXT, "m", NOW)
+
+
+def test_the_answer_to_a_temporary_queue_of_the_plugin() -> None:
+    reply_to = _foreign(RABBITMQ, b"x", reply__to="/reply-queue/amq.gen-x").envelope.reply_to
+    assert reply_to == Address("/reply-queue/amq.gen-x", temporary=True)
+    assert RABBITMQ.destination(reply_to)[0] == "/reply-queue/amq.gen-x"
+
+
 def test_a_text_that_is_not_utf_8_is_bytes_with_a_reason() -> None:
     envelope = _foreign(CLASSIC, b"\xff").envelope
     assert (envelope.kind, envelope.body) == (BodyKind.BYTES, b"\xff")
@@ -281,7 +352,7 @@ def test_a_text_that_is_not_utf_8_is_bytes_with_a_reason() -> None:
     st.binary(max_size=9),
 )
 def test_decoding_never_raises(headers: dict[str, str], body: bytes) -> None:
-    for dialect in (ARTEMIS, CLASSIC, OLD_CLASSIC):
+    for dialect in DIALECTS.values():
         envelope = Decoder(dialect, QUEUE).decode(Frame("MESSAGE", headers, body)).envelope
         assert 0 <= envelope.priority <= 9
 

@@ -45,3 +45,15 @@ def test_a_held_message_that_expires_uses_no_credit(monkeypatch: pytest.MonkeyPa
     gate.credit = 2
     gate.hand_up()
     assert (box.tokens, expired, gate.credit) == ([1, 2], [0], 0)
+
+
+def test_the_size_of_what_is_held() -> None:
+    gate = CreditGate(Box(), None, lambda _: None, size_of=lambda token: 10 * token)
+    for token in (1, 2, 3):
+        gate.hold(arrival(token))
+    assert gate.held_size == 60
+    gate.credit = 2
+    gate.hand_up()
+    assert gate.held_size == 30
+    gate.clear()
+    assert (gate.held_size, len(gate.held)) == (0, 0)

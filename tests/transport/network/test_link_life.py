@@ -11,7 +11,7 @@ from jmsbridge.testing.harness import LinkLog
 from jmsbridge.testing.suite.contract.support import Answer
 from jmsbridge.testing.suite.support import eventually
 from jmsbridge.transport.deliveries.commands import Commands
-from jmsbridge.transport.network.link_life import LinkLife
+from jmsbridge.transport.network.link_life import Done, LinkLife, after_all
 
 
 class Broker:
@@ -159,6 +159,43 @@ def test_a_broker_that_does_not_answer_while_connecting() -> None:
     with pytest.raises(ConnectFailed, match=r"no answer within .* another protocol's port"):
         broker.life.connect(lambda done: None)
     broker.die(ConnectionError("the test is over"))
+
+
+def test_a_link_that_is_lost_while_it_is_opened() -> None:
+    """That is a failed attempt to connect; nothing is left, and no loss is reported."""
+    broker = Broker()
+    with pytest.raises(ConnectFailed, match="explained: cut"):
+        broker.life.open(lambda done: broker.life.die(ConnectionError("cut")))
+    assert broker.life.is_over
+    assert broker.log.losses == []
+
+
+def test_a_refused_link_is_over() -> None:
+    broker = Broker()
+    with pytest.raises(ConnectFailed, match="not here"):
+        broker.life.open(lambda done: broker.life.refuse(ConnectFailed("not here"), done))
+    assert broker.life.is_over
+
+
+def test_a_link_that_was_opened_reports_its_loss() -> None:
+    broker = Broker()
+    broker.life.open(lambda done: done(None, None))
+    broker.life.when_lost.append(lambda: broker.order.append("told"))
+    broker.die(ConnectionError("cut"))
+    assert broker.order == ["told", "answered", "broken off"]
+    assert broker.life.when_lost == []
+    assert len(broker.log.losses) == 1
+
+
+def test_what_waits_for_several() -> None:
+    order: list[str] = []
+    open_ones: list[Done] = []
+    after_all([], lambda: order.append("none"))
+    starts: list[Callable[[Done], None]] = [open_ones.append, lambda done: done(None, BackendError("no"))]
+    after_all(starts, lambda: order.append("all"))
+    assert order == ["none"]
+    open_ones[0](None, None)
+    assert order == ["none", "all"]
 
 
 def test_commands_run_in_order_or_are_answered(broker: Broker) -> None:

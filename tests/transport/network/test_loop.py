@@ -174,6 +174,26 @@ def test_the_awaited_events_can_change(running: Running) -> None:
         running.do(lambda: running.loop.remove_handler(ours.fileno()))
 
 
+def test_a_socket_may_wait_for_nothing_for_a_while(running: Running) -> None:
+    got: list[bytes] = []
+    ours, theirs = socket.socketpair()
+
+    def watch(events: int) -> None:
+        running.do(lambda: running.loop.update_handler(ours.fileno(), events))
+
+    with ours, theirs:
+        running.do(lambda: running.loop.add_handler(ours.fileno(), lambda *_: got.append(ours.recv(9)), EpollLoop.READ))
+        for _ in range(2):
+            watch(0)
+            theirs.sendall(b"x")
+            running.do(lambda: None)
+            assert got == []
+        watch(EpollLoop.READ)
+        eventually(lambda: got == [b"xx"])
+        watch(0)
+        running.do(lambda: running.loop.remove_handler(ours.fileno()))
+
+
 @pytest.mark.parametrize("kind", _KINDS)
 def test_nothing_is_left_behind_and_nothing_runs_after_the_end(
     kind: type[EpollLoop] | type[SelectorLoop], monkeypatch: pytest.MonkeyPatch

@@ -217,6 +217,28 @@ def test_what_arrives_and_the_end(
     assert len(world.errors) == 1
 
 
+def test_what_is_not_read_keeps_the_other_side_waiting(
+    world: World, server: Server, contexts: tuple[ssl.SSLContext, ssl.SSLContext]
+) -> None:
+    """Writing goes on meanwhile, and nothing is lost."""
+    world.connect("localhost", server.port, client_of(server, contexts))
+    eventually(lambda: server.socket is not None)
+    assert server.socket is not None
+    world.do(lambda: world.stream.hold(True))
+    data = bytes(range(251)) * 200_000
+    sending = threading.Thread(target=server.socket.sendall, args=(data,), daemon=True)
+    sending.start()
+    world.do(lambda: world.stream.write(b"goes on"))
+    eventually(lambda: world.do(lambda: world.stream.written) == 7)
+    sending.join(0.3)
+    assert sending.is_alive()
+    assert world.got == b""
+    world.do(lambda: world.stream.hold(False))
+    sending.join(PATIENCE)
+    eventually(lambda: len(world.got) == len(data), PATIENCE)
+    assert world.got == data
+
+
 def test_a_certificate_that_is_not_trusted(world: World, contexts: tuple[ssl.SSLContext, ssl.SSLContext]) -> None:
     server = Server(contexts[0])
     world.connect("localhost", server.port, ssl.create_default_context())
