@@ -3,6 +3,7 @@
 import atexit
 import itertools
 import logging
+import threading
 import time
 import uuid
 import weakref
@@ -44,17 +45,21 @@ _numbers = itertools.count(1)
 
 
 _open: "weakref.WeakSet[Link]" = weakref.WeakSet()
+_ending = threading.Event()
 
 
 def open_link(endpoint: Endpoint, options: PulsarOptions, events: LinkEvents) -> "Link":
     """Connect and log in."""
     link = Link(endpoint, options, events)
+    _open.add(link)  # before it connects, which may be in vain and still under way when the interpreter ends
+    if _ending.is_set():
+        raise ConnectFailed(f"{endpoint}: the interpreter ends")
     link.connect()
-    _open.add(link)
     return link
 
 
 def _abort_all() -> None:
+    _ending.set()
     for link in list(_open):
         link.abort()
 

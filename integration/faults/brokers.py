@@ -2,11 +2,17 @@
 
 from dataclasses import dataclass
 
-__all__ = ["RESTART_FIRST", "ROWS", "Row"]
+from integration.faults.verdict import Late
+
+__all__ = ["LATE", "RESTART_FIRST", "ROWS", "Row"]
 
 RESTART_FIRST = frozenset({"rabbitmq"})
 """Brokers that are restarted after the creation of the queue: RabbitMQ 4.0 loses a quorum queue if it is killed within
 seconds of its creation."""
+
+LATE = {"pulsar": Late(sent=1.0, stored=70.0)}
+"""How late acknowledgements are stored: Pulsar's client sends them within 0.1 s, and its broker stores them within a
+minute (``managedLedgerCursorPositionFlushSeconds``)."""
 
 
 @dataclass(frozen=True)
@@ -35,4 +41,5 @@ ROWS = (
     Row("activemq-amqp", "activemq", module="proton"),
     Row("artemis-stomp", "artemis", "stomp"),
     Row("activemq-stomp", "activemq", "stomp"),
+    Row("pulsar", "pulsar", options="single_address=true", short=10_000, topic=True, module="_pulsar"),
 )

@@ -21,6 +21,7 @@ def text(report: Report) -> str:
         f"sends that failed and were repeated: {verdict.refused:,} refused, {verdict.unknown:,} in doubt",
         f"received from two sends, the first of them in doubt: {verdict.sent_twice:,}",
         f"received again after a cut that left the settlement in doubt: {verdict.settled_in_doubt:,}",
+        f"received again since the broker had not stored the acknowledgement: {verdict.not_stored:,}",
         f"received again without the mark of a redelivery: {verdict.unmarked:,}",
     ]
     for kind, count in sorted(verdict.counts.items()):

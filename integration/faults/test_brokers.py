@@ -24,7 +24,7 @@ def _runs(*, short: bool) -> Iterator[object]:
 
 def faults(folder: Path, row: Row, messages: int, **plan: Any) -> Report:
     if row.module is not None and importlib.util.find_spec(row.module) is None:
-        unavailable(f"{row.name}: the client library {row.module} is not installed: pip install jmsbridge[amqp]")
+        unavailable(f"{row.name}: its client library {row.module} is not installed: pip install jmsbridge[brokers]")
     seed = random.randrange(1 << 30)
     try:
         return run(Plan(row.broker, messages, seed=seed, options=row.options, scheme=row.scheme, **plan), folder)

@@ -6,7 +6,7 @@ import pytest
 
 from integration.faults.disturbances import draw
 from integration.faults.ledger import MARKED, Entry, Step
-from integration.faults.verdict import Disturbance, Verdict, judge
+from integration.faults.verdict import Disturbance, Late, Verdict, judge
 
 HOLDS = 10
 
@@ -155,3 +155,50 @@ def test_a_cut_after_the_close_of_a_connection_explains_nothing() -> None:
     consumers = {"c0": [Entry(0.0, Step.HOLDS, number=HOLDS), *got(0, 1), *closed], "c1": got(0, 4)}
     assert judge({"p": many(1)}, consumers, [Disturbance("cut", 1.5, 1.6)]).settled_in_doubt == 1
     assert judge({"p": many(1)}, consumers, [Disturbance("cut", 3, 3.1)]).counts == {"duplicate without doubt": 1}
+
+
+LATE = Late(sent=1.0, stored=60.0)
+
+
+def late(
+    *receipts: tuple[str, list[Entry]], cut: Disturbance, closed_at: float | None = None, how: Late = LATE
+) -> Verdict:
+    """The verdict over one message, and receipts with the names of their consumers; the first may have closed."""
+    consumers: dict[str, list[Entry]] = {}
+    for name, entries in receipts:
+        consumers.setdefault(name, [Entry(0.0, Step.HOLDS)]).extend(entries)
+    if closed_at is not None:
+        consumers[receipts[0][0]].append(Entry(closed_at, Step.CLOSED))
+    return judge({"p": many(1)}, consumers, [cut], how)
+
+
+def test_a_kill_explains_what_was_acknowledged_before_and_not_stored() -> None:
+    kill = Disturbance("kill", 50.0, 55.0)
+    found = late(("c0", got(0, 1)), ("c1", got(0, 58)), cut=kill)
+    assert (found.counts, found.not_stored, found.unmarked) == ({}, 1, 1)
+    assert late(("c0", got(0, 1)), ("c1", got(0, 58)), cut=kill, closed_at=20.0).ok
+    at_once = late(("c0", got(0, 1)), ("c1", got(0, 58)), cut=kill, closed_at=20.0, how=Late())
+    assert at_once.counts == {"duplicate without doubt": 1}
+
+
+@pytest.mark.parametrize("kill", [(62.0, 63.0), (0.0, 0.5)], ids=["long afterwards", "before"])
+def test_a_kill_at_another_time_explains_no_duplicate(kill: tuple[float, float]) -> None:
+    receipts = ("c0", got(0, 1 if kill[0] else 5)), ("c1", got(0, 70))
+    assert late(*receipts, cut=Disturbance("kill", *kill)).counts == {"duplicate without doubt": 1}
+
+
+def test_a_cut_explains_only_acknowledgements_on_their_way() -> None:
+    receipts = ("c0", got(0, 1)), ("c1", got(0, 5))
+    assert late(*receipts, cut=Disturbance("reset", 1.5, 1.6)).not_stored == 1
+    for cut, closed_at in ((2.5, None), (1.5, 1.2)):
+        found = late(*receipts, cut=Disturbance("reset", cut, cut + 0.1), closed_at=closed_at)
+        assert found.counts == {"duplicate without doubt": 1}
+
+
+def test_who_has_acknowledged_a_message_gets_it_again_only_with_a_mark() -> None:
+    kill = Disturbance("kill", 50.0, 55.0)
+    assert late(("c0", got(0, 1)), ("c0", got(0, 58)), cut=kill).counts == {"without a mark": 1}
+    soon = Disturbance("reset", 1.005, 1.1)  # before it was settled, which explains it by itself
+    assert late(("c0", got(0, 1)), ("c0", got(0, 5)), cut=soon).counts == {"without a mark": 1}
+    marked = [Entry(58, Step.GOT, "p:0", 0, MARKED), Entry(58.1, Step.DONE, "p:0", 0)]
+    assert late(("c0", got(0, 1)), ("c0", marked), cut=kill).not_stored == 1

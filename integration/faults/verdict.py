@@ -15,6 +15,11 @@ after a failure keeps its key and gets a new number. The violations are
 A cut explains that a message comes again if its settlement may not have reached the broker: the consumer had received
 fewer messages after it, up to the cut, than it may hold unacknowledged. With more, the broker must have had the
 acknowledgement, or it would not have sent more. A cut after a consumer has closed its connection does not explain it.
+
+With some brokers an acknowledgement that has succeeded is not stored yet (``Late``). Then a cut also explains that a
+message comes again if it was processed shortly before, and the kill of the broker if it was processed within the time
+in which the broker stores acknowledgements, even if its consumer has closed its connection since. But the process that
+acknowledged it knows it: what it gets again *without a mark* is a violation.
 """
 
 import math
@@ -27,12 +32,13 @@ import msgspec
 
 from integration.faults.ledger import MARKED, Entry, Step
 
-__all__ = ["Disturbance", "Verdict", "judge"]
+__all__ = ["Disturbance", "Late", "Verdict", "judge"]
 
 _GRACE = 2.0
 """Seconds after a cut during which a process may not have noticed it."""
 _OUTCOMES = (Step.CONFIRMED, Step.REFUSED, Step.UNKNOWN)
 _SHOWN = 20  # of each kind of broken promise
+_KILL = "kill"  # the disturbance that is more than a cut
 
 _Call = tuple[str, int]  # producer, number
 
@@ -43,6 +49,18 @@ class Disturbance(msgspec.Struct, frozen=True):
     kind: str
     at: float
     until: float
+
+
+class Late(msgspec.Struct, frozen=True):
+    """How late acknowledgements are that have succeeded; in seconds."""
+
+    sent: float = 0.0
+    """Until they have reached the broker."""
+    stored: float = 0.0
+    """Until the broker has stored them."""
+
+
+_NEVER_LATE = Late()
 
 
 class Verdict(msgspec.Struct):
@@ -57,6 +75,8 @@ class Verdict(msgspec.Struct):
     """Keys that were received from two calls, the first of them in doubt."""
     settled_in_doubt: int = 0
     """Receipts of processed messages that a cut explains."""
+    not_stored: int = 0
+    """Receipts of processed messages whose acknowledgements had not reached the broker, or were not stored there."""
     unmarked: int = 0
     """Redelivered messages without a mark: the broker lost the information that it had delivered them."""
     broken: dict[str, list[str]] = msgspec.field(default_factory=dict)
@@ -97,6 +117,7 @@ def judge(
     producers: Mapping[str, Sequence[Entry]],
     consumers: Mapping[str, Sequence[Entry]],
     disturbances: Iterable[Disturbance],
+    late: Late = _NEVER_LATE,
 ) -> Verdict:
     """The verdict; ``producers`` and ``consumers`` are ledgers by name."""
     verdict = Verdict()
@@ -107,7 +128,7 @@ def judge(
     receipts: dict[_Call, list[_Receipt]] = defaultdict(list)
     lives = {name: _collect(name, entries, receipts) for name, entries in consumers.items()}
     _judge_receipts(keys, outcomes, receipts, verdict)
-    explains = _Explaining(sorted(disturbances, key=lambda one: one.at), lives)
+    explains = _Explaining(sorted(disturbances, key=lambda one: one.at), lives, late)
     for call, found in receipts.items():
         _judge_again(f"{keys.get(call, '?')} call {call[1]}", sorted(found, key=lambda one: one.at), explains, verdict)
     verdict.messages = len(set(keys.values()))
@@ -192,9 +213,11 @@ def _judge_receipts(
 class _Explaining:
     """Decides whether a cut explains a redelivery."""
 
-    def __init__(self, disturbances: Sequence[Disturbance], lives: Mapping[str, _Life]) -> None:
+    def __init__(self, disturbances: Sequence[Disturbance], lives: Mapping[str, _Life], late: Late) -> None:
         self._disturbances = disturbances
         self._lives = lives
+        self._late = late
+        self.is_late = late != _NEVER_LATE
 
     def __call__(self, first: _Receipt, again: _Receipt) -> bool:
         life = self._lives[first.consumer]
@@ -205,6 +228,19 @@ class _Explaining:
                 return True
         return False
 
+    def by_lateness(self, first: _Receipt, again: _Receipt) -> bool:
+        """Whether the broker may not have stored the acknowledgement of the first receipt."""
+        assert first.done_at is not None
+        closed_at = self._lives[first.consumer].closed_at
+        for one in self._disturbances:
+            if one.at > again.at or one.until + _GRACE < first.done_at:
+                continue
+            if one.at <= min(first.done_at + self._late.sent, closed_at):
+                return True
+            if one.kind == _KILL and one.at <= first.done_at + self._late.stored:
+                return True
+        return False
+
 
 def _judge_again(what: str, found: Sequence[_Receipt], explains: _Explaining, verdict: Verdict) -> None:
     """Check the receipts of one call in time order: each further one needs a reason."""
@@ -212,10 +248,13 @@ def _judge_again(what: str, found: Sequence[_Receipt], explains: _Explaining, ve
         verdict.unmarked += not again.marked
         if first.done_at is None:
             continue  # requeued, rolled back or in doubt: it may come again
-        if explains(first, again):
+        where = f"{what}: {first.consumer} at {first.at:.3f}, then {again.consumer} at {again.at:.3f}"
+        in_doubt = explains(first, again)
+        if not in_doubt and not explains.by_lateness(first, again):
+            verdict.breaks("duplicate without doubt", where)
+        elif explains.is_late and again.consumer == first.consumer and not again.marked:
+            verdict.breaks("without a mark", where)
+        elif in_doubt:
             verdict.settled_in_doubt += 1
         else:
-            verdict.breaks(
-                "duplicate without doubt",
-                f"{what}: {first.consumer} at {first.at:.3f}, then {again.consumer} at {again.at:.3f}",
-            )
+            verdict.not_stored += 1

@@ -1,7 +1,6 @@
 """A consumer or a reader of the client library, under one interface."""
 
 import contextlib
-from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -10,8 +9,6 @@ import _pulsar
 from jmsbridge_pulsar.connection.library import Answered, Library
 
 __all__ = ["ConsumerTaker", "ReaderTaker", "Taker"]
-
-_ignore = deque[Any](maxlen=0).append  # not Python code: the library calls it back on its own thread
 
 
 class Taker(Protocol):
@@ -47,7 +44,8 @@ class ConsumerTaker:
     def accept(self, message: Any) -> None:
         """See ``Taker``; it reaches the broker within 100 ms."""
         with contextlib.suppress(_pulsar.PulsarException):
-            self._consumer.acknowledge_async(message, _ignore)
+            # without a callback, which the library would call, and so wait for the GIL, while it holds a lock
+            self._consumer.acknowledge_async(message, None)
 
     def give_back(self, message: Any) -> None:
         """See ``Taker``; it is counted as redelivered."""
