@@ -108,6 +108,7 @@ class _Reading:
             raise self._error
         found: list[Positioned] = []
         try:
+            self._facts.life.check()
             for message, place in self._messages:
                 found.append(Positioned(_decode(self._facts, self._address, message), _text(place)))
                 if len(found) == self._most:
