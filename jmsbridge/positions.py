@@ -13,7 +13,7 @@ from jmsbridge.message import Message, message_from_arrival
 from jmsbridge.spi import Positions, Reading
 from jmsbridge.strict import Strict
 
-__all__ = ["MessagePositions", "PositionedMessage"]
+__all__ = ["MessagePositions", "PositionedMessage", "Skip"]
 
 _MOST = 1000  # messages that are read at a time
 
@@ -25,6 +25,13 @@ class PositionedMessage(NamedTuple):
 
     message: Message
     position: str
+
+
+class Skip(NamedTuple):
+    """The position behind some messages, and how many these are."""
+
+    position: str
+    messages: int
 
 
 class MessagePositions(Strict):
@@ -89,13 +96,13 @@ class MessagePositions(Strict):
         """Negative, 0 or positive, as the first of two positions of a lane is before, at or behind the second one."""
         return self._ask(lambda positions: positions.compare(one, other))
 
-    def skip(self, destination: Destination, lane: str, start: str, most: int, end: str | None = None) -> str:
+    def skip(self, destination: Destination, lane: str, start: str, most: int, end: str | None = None) -> Skip:
         """The position behind the next ``most`` messages after ``start``, or behind all if they are fewer.
 
         It is never behind ``end``.
         """
         address, most = arguments.destination(destination).address, arguments.count(most, "most")
-        return self._ask(lambda positions: positions.skip(address, lane, start, most, end))
+        return Skip(*self._ask(lambda positions: positions.skip(address, lane, start, most, end)))
 
     def read(
         self, destination: Destination, lane: str, start: str | None = None, end: str | None = None

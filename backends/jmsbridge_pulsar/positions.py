@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import _pulsar
 
-from jmsbridge.spi import Address, AddressRefused, BackendError, Envelope, Positioned, PositionLost, Reading
+from jmsbridge.spi import Address, AddressRefused, BackendError, Envelope, Positioned, PositionLost, Reading, Skipped
 from jmsbridge.transport.network.link_life import Done
 from jmsbridge_pulsar.connection.errors import Result, explain, result_of
 from jmsbridge_pulsar.facts import LinkFacts
@@ -69,21 +69,22 @@ class PulsarPositions(ABC):
         first, second = _place(one), _place(other)
         return (first > second) - (first < second)
 
-    def skip(self, address: Address, lane: str, start: str, most: int, end: str | None = None) -> str:
+    def skip(self, address: Address, lane: str, start: str, most: int, end: str | None = None) -> Skipped:
         """Read without decoding."""
         at, until = _place(start), None if end is None else _place(end)
+        count = 0
         if most < 1 or (until is not None and until <= at):
-            return start
-        reader = _Range(self._reading(), address, lane, at, until, most)
+            return Skipped(start, count)
+        source = _Range(self._reading(), address, lane, at, until, most)
         try:
-            for _, place in reader.messages():
+            for _, place in source.messages():
                 at = place
-                most -= 1
-                if not most:
+                count += 1
+                if count == most:
                     break
-            return _text(at)
+            return Skipped(_text(at), count)
         finally:
-            reader.close()
+            source.close()
 
     def read(self, address: Address, lane: str, start: str, end: str, most: int) -> Reading:
         """Read with one reader."""

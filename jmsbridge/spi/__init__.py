@@ -38,7 +38,7 @@ from jmsbridge.spi.errors import (
     TransactionRolledBack,
 )
 from jmsbridge.spi.native import Native
-from jmsbridge.spi.positions import Positioned, Positions, Reading
+from jmsbridge.spi.positions import Positioned, Positions, Reading, Skipped
 from jmsbridge.values import Byte, Char, Float, Long, Short
 
 __all__ = [
@@ -89,6 +89,7 @@ __all__ = [
     "SendCancelled",
     "SendRefused",
     "Short",
+    "Skipped",
     "Subscription",
     "SubscriptionRefused",
     "SubscriptionUnknown",

@@ -21,7 +21,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from jmsbridge.spi.envelope import Address, Envelope
 
-__all__ = ["Positioned", "Positions", "Reading"]
+__all__ = ["Positioned", "Positions", "Reading", "Skipped"]
 
 
 class Positioned(NamedTuple):
@@ -29,6 +29,13 @@ class Positioned(NamedTuple):
 
     envelope: Envelope
     after: str
+
+
+class Skipped(NamedTuple):
+    """The position behind some messages, and how many these are."""
+
+    after: str
+    messages: int
 
 
 class Reading(Protocol):
@@ -67,7 +74,7 @@ class Positions(Protocol):
         Does not ask the broker; BackendError for a text that is not a position.
         """
 
-    def skip(self, address: Address, lane: str, start: str, most: int, end: str | None = None) -> str:
+    def skip(self, address: Address, lane: str, start: str, most: int, end: str | None = None) -> Skipped:
         """The position behind the next ``most`` messages after ``start``, or behind all of them if they are fewer.
 
         It is never behind ``end``, and not before ``start``. ``PositionLost`` as for ``read``.

@@ -160,7 +160,7 @@ def test_contract_positions_of_later_messages_are_behind(harness: Harness) -> No
 def test_contract_positions_are_valid_on_other_links(harness: Harness) -> None:
     link, positions, address, lane = _linked(harness)
     send_texts_to(link, address, "a", "b", "c")
-    start = positions.skip(address, lane, positions.first(address, lane), 1)
+    start = positions.skip(address, lane, positions.first(address, lane), 1).after
     end = positions.last(address, lane)
     link.close()
     other = _of(harness.open_link())
@@ -177,9 +177,10 @@ def test_contract_positions_skip_messages(harness: Harness) -> None:
     skips = ((0, 1, None), (0, 3, None), (0, 9, None), (1, 2, None), (3, 1, None), (0, 9, 2), (0, 1, 2), (2, 1, 1))
     for start, most, end in skips:
         to = None if end is None else places[end]
-        found = positions.skip(address, lane, places[start], most, to)
+        found, count = positions.skip(address, lane, places[start], most, to)
         expected = max(start, min(start + most, 3 if end is None else end))
         assert positions.compare(found, places[expected]) == 0, (start, most, end)
+        assert count == expected - start
 
 
 @level("contract")

@@ -43,7 +43,7 @@ def test_pos_are_texts_that_another_connection_can_use(harness: Harness, connect
     send_texts(session, queue, "a", "b", "c")
     (lane,) = positions.lanes(queue)
     first, last = positions.first(queue, lane), positions.last(queue, lane)
-    middle = positions.skip(queue, lane, first, 1, last)
+    middle = positions.skip(queue, lane, first, 1, last).position
     kept = json.loads(json.dumps([first, middle, last]))
     other = harness.connect(start=False).positions
     assert other.compare(middle, kept[0]) > 0 == other.compare(middle, kept[1]) > other.compare(middle, kept[2])
