@@ -160,8 +160,8 @@ class _Reader:
                 if self._closed:
                     raise BackendError(f"{self._what}: it was closed") from error
                 raise explain(result_of(error), self._what, self._facts.life.broker) from error
-            ledger, entry, _, index = key_of(message)
-            yield message, (ledger, entry, index)
+            at = message.message_id()
+            yield message, (at.ledger_id(), at.entry_id(), at.batch_index())
 
     def _next(self) -> Any:
         deadline = time.monotonic() + _PATIENCE
@@ -254,7 +254,7 @@ def _decode(facts: LinkFacts, address: Address, message: Any) -> Envelope:
         properties=read_text(message.properties),
         key=read_text(message.partition_key) or None,
         event_time=message.event_timestamp(),
-        message_id=key_of(message),
+        message_id=key_of(message)[:4],
         address=address,
         names=facts.names,
     )
