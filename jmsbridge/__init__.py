@@ -43,6 +43,7 @@ from jmsbridge.factory import ConnectionFactory, connect, context
 from jmsbridge.listeners import CompletionListener, ExceptionListener, MessageListener
 from jmsbridge.message import BytesMessage, MapMessage, Message, ObjectMessage, StreamMessage, TextMessage
 from jmsbridge.metadata import ConnectionMetaData, __version__
+from jmsbridge.positions import MessagePositions, PositionedMessage
 from jmsbridge.producer import MessageProducer
 from jmsbridge.session import Session
 from jmsbridge.simplified.consumer import JMSConsumer
@@ -84,9 +85,11 @@ __all__ = [
     "Message",
     "MessageConsumer",
     "MessageListener",
+    "MessagePositions",
     "MessageProducer",
     "ObjectMessage",
     "DestinationInfo",
+    "PositionedMessage",
     "PropertyValue",
     "Queue",
     "QueueBrowser",

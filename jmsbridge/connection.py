@@ -18,6 +18,7 @@ from jmsbridge.errors import UnsupportedFeatureException
 from jmsbridge.listeners import EXCEPTION_LISTENER_NAMES, AnyExceptionListener, as_function
 from jmsbridge.metadata import ConnectionMetaData
 from jmsbridge.modes import MISSING, chosen_mode
+from jmsbridge.positions import MessagePositions
 from jmsbridge.session import Session
 from jmsbridge.spi import Backend
 from jmsbridge.strict import Strict
@@ -90,6 +91,12 @@ class Connection(Closing, Strict):
         """The broker's destinations: list, create, remove, purge, move; UnsupportedFeature where the backend cannot."""
         self._core.check_open()
         return Administration(self._core, connection=self)
+
+    @property
+    def positions(self) -> MessagePositions:
+        """Messages by their position, read without consuming; UnsupportedFeature where the broker keeps no log."""
+        self._core.check_open()
+        return MessagePositions(self._core, connection=self)
 
     # ---- sessions
 

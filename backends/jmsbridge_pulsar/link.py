@@ -33,6 +33,7 @@ from jmsbridge_pulsar.connection.options import PulsarOptions
 from jmsbridge_pulsar.connection.relay import Relay
 from jmsbridge_pulsar.facts import NATIVE, LinkFacts
 from jmsbridge_pulsar.messages.names import Names
+from jmsbridge_pulsar.positions import PulsarPositions
 from jmsbridge_pulsar.receiving.definitions import delete_subscription
 from jmsbridge_pulsar.receiving.opening import make_queue, reserve_client_id, subscription_name
 from jmsbridge_pulsar.sending.producers import Producers
@@ -68,7 +69,7 @@ atexit.register(_abort_all)
 at_fork(after_in_child=_open.clear)
 
 
-class Link(PulsarAdmin):
+class Link(PulsarAdmin, PulsarPositions):
     """Its methods are for any thread."""
 
     def __init__(self, endpoint: Endpoint, options: PulsarOptions, events: LinkEvents) -> None:
@@ -219,6 +220,11 @@ class Link(PulsarAdmin):
         name = subscription_name(facts, Interest(address=address or Address("", True), key=key, durable=True))
         topic = None if address is None else names.topic(address)
         delete_subscription(rest, self._options.namespace, topic, name, key)
+
+    def _reading(self) -> LinkFacts:
+        self._life.check()
+        assert self._facts is not None
+        return self._facts
 
     def close(self) -> None:
         """Answer what is under way, then end; idempotent."""

@@ -109,10 +109,10 @@ class Job:
         env = os.environ | {"JOB_FOLDER": str(self.folder)}
         return subprocess.Popen([*command, given], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
-    def start_to(self, point: str, fate: str = "stands") -> "subprocess.Popen[str]":
+    def start_to(self, point: str, fate: str = "stands", **options: Any) -> "subprocess.Popen[str]":
         """``start``, and wait until it has come to the point."""
         (self.folder / "reached").unlink(missing_ok=True)
-        running = self.start(observedPoint=point, observedFate=fate)
+        running = self.start(observedPoint=point, observedFate=fate, **options)
         deadline = time.monotonic() + PATIENCE
         while not (self.folder / "reached").exists():
             assert running.poll() is None, running.communicate()[1][-5000:]
@@ -120,9 +120,9 @@ class Job:
             time.sleep(0.1)  # sleep: a file of another process wakes nobody
         return running
 
-    def kill_at(self, point: str) -> None:
+    def kill_at(self, point: str, **options: Any) -> None:
         """``start_to``, then SIGKILL for every process of the job."""
-        running = self.start_to(point)
+        running = self.start_to(point, **options)
         self.kill()
         running.communicate()
 

@@ -20,11 +20,12 @@ from pyspark.sql.types import StructType
 from jmsbridge import Message, Session
 from jmsbridge.spark import distributed, ids, log, staging
 from jmsbridge.spark.distributed import DistributedReader
-from jmsbridge.spark.options import ReadOptions
+from jmsbridge.spark.position_options import PositionOptions
+from jmsbridge.spark.positions import PositionStreamReader
 from jmsbridge.spark.source import JmsDataSource
 from jmsbridge.spark.stream import JmsStreamReader
 
-__all__ = ["CALLS", "IN_TASKS", "POINTS", "Observed"]
+__all__ = ["BY_POSITION", "CALLS", "IN_TASKS", "POINTS", "Observed"]
 
 _OWN = ("observedfolder", "observedpoint", "observedbefore", "observedfate")
 _PATIENCE = 60.0
@@ -64,6 +65,15 @@ IN_TASKS: dict[str, _Point] = {
 }
 """With tasks as consumers, more of them than workers: each is passed by the first task of a worker."""
 
+BY_POSITION: dict[str, _Point] = {
+    "end found, offset not logged": _Point([(PositionStreamReader, "reportLatestOffset")]),
+    "beginning logged, not planned": _Point([(PositionStreamReader, "partitions")], before=0),
+    "offset of rows logged, not planned": _Point([(PositionStreamReader, "partitions")], before=2),
+    "in a task's read of positions": _Point([(PositionStreamReader, "read")], before=0),
+    "batch of positions finished, not yet told": _Point([(PositionStreamReader, "commit")]),
+}
+"""Without a log; the first batch has no rows."""
+
 CALLS = (
     "prepareForTriggerAvailableNow",
     "getDefaultReadLimit",
@@ -90,15 +100,18 @@ class Observed(JmsDataSource):
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
         """That of ``jms``, observed."""
         reader: Any = super().streamReader(schema)
+        if isinstance(reader, PositionStreamReader):
+            return _PositionReader(reader._options, reader._columns, self._own)
         kind = _DistributedReader if reader._options.distributed else _Reader
         return kind(reader._options, reader._columns, self._own)
 
 
-class _Observing(JmsStreamReader):
+class _Observing:
     """Changes its own process when it is first used there, since Spark makes copies of it in several."""
 
-    def __init__(self, options: ReadOptions, columns: Sequence[str], own: dict[str, str]) -> None:
-        super().__init__(options, columns)
+    def __init__(self, options: Any, columns: Sequence[str], own: dict[str, str]) -> None:
+        super().__init__(options, columns)  # type: ignore[call-arg]
+        self._options = options
         self._own = own
         self._is_set = False
 
@@ -117,21 +130,26 @@ class _Observing(JmsStreamReader):
         return super().__getattribute__(name)(*given)
 
     def _set_up(self, folder: Path) -> None:
-        point = (POINTS | IN_TASKS).get(self._own.get("observedpoint", ""))
+        point = (POINTS | IN_TASKS | BY_POSITION).get(self._own.get("observedpoint", ""))
         if point is None or (folder / "reached").exists():  # a worker that died there is followed by another one
             return
         before = int(self._own.get("observedbefore", point.before))
-        stop = _Stop(folder, Path(str(self._options.wal_path)), point, before, self._own["observedfate"])
+        log = "" if isinstance(self._options, PositionOptions) else str(self._options.wal_path)
+        stop = _Stop(folder, Path(log), point, before, self._own["observedfate"])
         for owner, name in point.calls:
             _instead(owner, name, stop)
 
 
-class _Reader(_Observing):
+class _Reader(_Observing, JmsStreamReader):
     """With receivers in the source's process."""
 
 
 class _DistributedReader(_Observing, DistributedReader):
     """With tasks as consumers."""
+
+
+class _PositionReader(_Observing, PositionStreamReader):
+    """By position."""
 
 
 class _Stop(NamedTuple):

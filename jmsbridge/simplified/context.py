@@ -17,6 +17,7 @@ from jmsbridge.errors import UnsupportedFeatureRuntimeException
 from jmsbridge.listeners import EXCEPTION_LISTENER_NAMES, AnyExceptionListener
 from jmsbridge.metadata import ConnectionMetaData
 from jmsbridge.modes import SessionModes
+from jmsbridge.positions import MessagePositions
 from jmsbridge.session import Session
 from jmsbridge.simplified.consumer import JMSConsumer
 from jmsbridge.simplified.producer import JMSProducer
@@ -177,6 +178,13 @@ class JMSContext(Closing, Creating, SessionModes, Strict):
         """See ``Connection.admin``."""
         self._session._check_open()
         return Administration(self._connection._core, simplified=True, connection=self._connection)
+
+    @property
+    @simplified
+    def positions(self) -> MessagePositions:
+        """See ``Connection.positions``."""
+        self._session._check_open()
+        return MessagePositions(self._connection._core, simplified=True, connection=self._connection)
 
     @property
     @simplified

@@ -30,6 +30,7 @@ __all__ = [
     "camel",
     "columns_options",
     "connect",
+    "converted",
     "read_options",
     "write_options",
 ]
@@ -72,6 +73,8 @@ class BrowseOptions(Common, frozen=True, kw_only=True):
 class ReadOptions(BrowseOptions, frozen=True, kw_only=True):
     """The options of ``spark.readStream.format("jms")``."""
 
+    offsets: Literal["log", "native"] = "log"
+    """Whether Spark's offsets are those of a log, or the broker's own positions: then see ``PositionOptions``."""
     topic: str | None = None
     subscribe: str | None = None
     """Several queues, separated by commas; each has its own lanes in the log."""
@@ -172,14 +175,16 @@ _OF_SPARK = ("checkpointlocation",)
 _ELSEWHERE = {
     "password": _VISIBLE,
     "mode": "spark.read shows what is in a queue, and consumes nothing: jmsbridge.spark.pipelines.drain consumes",
-    "startingoffsets": "a queue has no positions: it is read from its head, and what was read is gone from it",
-    "endingoffsets": "a queue has no positions: Trigger.AvailableNow ends with what is there",
+    "startingoffsets": "a queue has no positions: it is read from its head, and what was read is gone from it; "
+    "offsets=native reads brokers that have positions",
+    "endingoffsets": "a queue has no positions: Trigger.AvailableNow ends with what is there; offsets=native reads "
+    "brokers that have positions",
 }
 
 
 def read_options(given: Mapping[str, str]) -> ReadOptions:
     """The options of a stream; ConfigurationError says what is wrong, and names the nearest option."""
-    options = _converted(ReadOptions, given)
+    options = converted(ReadOptions, given)
     if sum(each is not None for each in (options.queue, options.topic, options.subscribe)) != 1:
         raise ConfigurationError("give one of queue, topic and subscribe")
     if options.topic is None:
@@ -242,7 +247,7 @@ def browse_options(given: Mapping[str, str]) -> BrowseOptions:
             raise ConfigurationError(
                 f"option {key} belongs to spark.readStream: spark.read shows what is in a queue and consumes nothing"
             )
-    options = _converted(BrowseOptions, given)
+    options = converted(BrowseOptions, given)
     if options.queue is None:
         raise ConfigurationError("option queue is missing: it says which queue is shown")
     if not isinstance(destination_named(options.queue), Queue):
@@ -252,13 +257,13 @@ def browse_options(given: Mapping[str, str]) -> BrowseOptions:
 
 def columns_options(given: Mapping[str, str]) -> BrowseOptions:
     """What decides the columns, before it is known whether a stream or a batch is read."""
-    return _converted(ReadOptions, given)
+    return converted(ReadOptions, given)
 
 
 def write_options(given: Mapping[str, str]) -> WriteOptions:
     """The options of a sink; ConfigurationError says what is wrong, and names the nearest option."""
     ours = {key: value for key, value in given.items() if key.lower() not in _OF_SPARK}
-    options = _converted(WriteOptions, ours)
+    options = converted(WriteOptions, ours)
     if sum(each is not None for each in (options.queue, options.topic, options.destination)) > 1:
         raise ConfigurationError("give one of queue, topic and destination")
     if options.queue is not None and not isinstance(options.fixed, Queue):
@@ -301,7 +306,8 @@ def _password(options: Common) -> str | None:
         raise ConfigurationError(f"passwordFile: cannot read {options.password_file!r}: {problem}") from None
 
 
-def _converted(struct: type[T], given: Mapping[str, str]) -> T:
+def converted(struct: type[T], given: Mapping[str, str]) -> T:
+    """The options as such a struct; ConfigurationError says what is wrong, and names the nearest option."""
     known = {camel(name).lower(): name for name in struct.__struct_fields__}
     values: dict[str, Any] = {}
     passed: dict[str, str] = {}

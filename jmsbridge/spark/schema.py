@@ -4,7 +4,7 @@ The words and texts are those of ``jmsbridge.documents``, as in the JSON lines o
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +14,7 @@ from jmsbridge.codecs import javatext
 from jmsbridge.documents import body_of, delivery_counts, header_columns, kind_of, property_values, to_json
 from jmsbridge.values import Byte, Double, Float, Int, Long, Short
 
-__all__ = ["COLUMNS", "DEDUP_ID", "batch_of", "columns_of", "ddl", "id_of", "log_schema", "size_of", "types"]
+__all__ = ["COLUMNS", "DEDUP_ID", "batch_of", "columns_of", "ddl", "id_of", "log_schema", "placed", "size_of", "types"]
 
 DEDUP_ID = "_dedupId"
 """A column of the log alone: the id that identifies the message, null if it has none."""
@@ -51,9 +51,12 @@ _LAST_TIME = 253_402_300_799_999  # the end of the year 9999, which is the last 
 _ADDED = ("offset", "lane")  # by the log when it is read
 
 
-def types(body_format: str = "binary", include_properties: bool = True) -> dict[str, str]:
-    """The type of each column in Spark's words."""
+def types(body_format: str = "binary", include_properties: bool = True, *, by_position: bool = False) -> dict[str, str]:
+    """The type of each column in Spark's words; the broker's position is a text in place of the log's number."""
     found = {name: kind for name, (kind, _) in COLUMNS.items()}
+    if by_position:
+        found = {"position" if name == "offset" else name: kind for name, kind in found.items()}
+        found["position"] = "string"
     if body_format == "text":
         found["body"] = "string"
     if not include_properties:
@@ -61,9 +64,10 @@ def types(body_format: str = "binary", include_properties: bool = True) -> dict[
     return found
 
 
-def ddl(body_format: str = "binary", include_properties: bool = True) -> str:
+def ddl(body_format: str = "binary", include_properties: bool = True, *, by_position: bool = False) -> str:
     """The schema in Spark's words."""
-    return ", ".join(f"{name} {kind}" for name, kind in types(body_format, include_properties).items())
+    found = types(body_format, include_properties, by_position=by_position)
+    return ", ".join(f"{name} {kind}" for name, kind in found.items())
 
 
 def log_schema() -> pa.Schema:
@@ -121,10 +125,22 @@ def columns_of(
 ) -> pa.RecordBatch:
     """These columns of rows of the log, as Spark expects them; ``first`` is the number of the first row."""
     count = batch.num_rows
-    columns = {
+    added: dict[str, Callable[[], pa.Array]] = {
         "offset": lambda: pa.array(range(first, first + count), pa.int64()),
         "lane": lambda: pa.repeat(pa.scalar(lane, pa.int32()), count),
     }
+    return placed(batch, names, added, body_format, decode_errors)
+
+
+def placed(
+    batch: pa.RecordBatch,
+    names: Sequence[str],
+    added: Mapping[str, Callable[[], pa.Array]],
+    body_format: str,
+    decode_errors: str,
+) -> pa.RecordBatch:
+    """These columns of messages, as Spark expects them, with those that ``added`` makes."""
+    columns = dict(added)
     if body_format == "text":
         columns["body"] = lambda: _texts(batch.column("body"), decode_errors)
     arrays = [columns[name]() if name in columns else batch.column(name) for name in names]

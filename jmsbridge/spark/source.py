@@ -21,6 +21,8 @@ from jmsbridge.spark.options import (
     read_options,
     write_options,
 )
+from jmsbridge.spark.position_options import PositionOptions, by_position, position_options
+from jmsbridge.spark.positions import PositionReader, PositionStreamReader
 from jmsbridge.spark.rows import check_columns
 from jmsbridge.spark.schema import ddl, types
 from jmsbridge.spark.showing import JmsReader
@@ -40,17 +42,26 @@ class JmsDataSource(DataSource):
 
     def schema(self) -> str:
         """All columns; a stream may be given a schema with some of them."""
+        if by_position(self.options):
+            found = position_options(self.options)
+            return ddl(found.body_format, found.include_properties, by_position=True)
         options = columns_options(self.options)
         return ddl(options.body_format, options.include_properties)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        """The stream of a queue or durable subscription."""
+        """The stream of a queue or durable subscription, or of a destination by position."""
+        if by_position(self.options):
+            found = position_options(self.options, streams=True)
+            return PositionStreamReader(found, _columns(found, schema))
         options = read_options(self.options)
         kind = DistributedReader if options.distributed else JmsStreamReader
         return kind(options, _columns(options, schema))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """What is in a queue; it stays there."""
+        """What is in a queue, or in a range of a destination; it stays there."""
+        if by_position(self.options):
+            found = position_options(self.options, streams=False)
+            return PositionReader(found, _columns(found, schema))
         options = browse_options(self.options)
         return JmsReader(options, _columns(options, schema))
 
@@ -70,8 +81,9 @@ class JmsDataSource(DataSource):
         return options
 
 
-def _columns(options: BrowseOptions, schema: StructType) -> Sequence[str]:
-    own = types(options.body_format, options.include_properties)
+def _columns(options: BrowseOptions | PositionOptions, schema: StructType) -> Sequence[str]:
+    by_positions = isinstance(options, PositionOptions)
+    own = types(options.body_format, options.include_properties, by_position=by_positions)
     for field in schema:
         kind = field.dataType.simpleString()
         if field.name not in own:

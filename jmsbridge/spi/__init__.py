@@ -29,6 +29,7 @@ from jmsbridge.spi.errors import (
     ConnectFailed,
     LinkLost,
     NotSupported,
+    PositionLost,
     SelectorRefused,
     SendCancelled,
     SendRefused,
@@ -37,6 +38,7 @@ from jmsbridge.spi.errors import (
     TransactionRolledBack,
 )
 from jmsbridge.spi.native import Native
+from jmsbridge.spi.positions import Positioned, Positions, Reading, Skipped
 from jmsbridge.values import Byte, Char, Float, Long, Short
 
 __all__ = [
@@ -78,11 +80,16 @@ __all__ = [
     "Native",
     "NotSupported",
     "Outcome",
+    "PositionLost",
+    "Positioned",
+    "Positions",
+    "Reading",
     "Retires",
     "SelectorRefused",
     "SendCancelled",
     "SendRefused",
     "Short",
+    "Skipped",
     "Subscription",
     "SubscriptionRefused",
     "SubscriptionUnknown",

@@ -12,6 +12,7 @@
     ├── SubscriptionRefused    in use, defined otherwise by an active consumer, or shared where unshared is wanted
     ├── SubscriptionUnknown    there is no durable subscription of that name
     ├── SelectorRefused        the broker does not accept the selector
+    ├── PositionLost           messages that were asked for by position are gone, or may be
     ├── SendCancelled          cancelled before it was written: the message was never sent
     ├── SendRefused            the broker did not accept the message
     ├── TransactionRolledBack  the broker ended the transaction by rolling it back
@@ -32,6 +33,7 @@ __all__ = [
     "ConnectFailed",
     "LinkLost",
     "NotSupported",
+    "PositionLost",
     "SelectorRefused",
     "SendCancelled",
     "SendRefused",
@@ -105,6 +107,10 @@ class SubscriptionUnknown(BackendError):
 
 class SelectorRefused(BackendError):
     """The broker does not accept this selector."""
+
+
+class PositionLost(BackendError):
+    """The broker has removed messages that were asked for by position, or may have."""
 
 
 class SendCancelled(BackendError):

@@ -11,7 +11,8 @@ _FOLDER = Path(jmsbridge.spark.__path__[0])
 _PACKAGE = "jmsbridge.spark."
 OF_THE_LOG = {"log", "ids", "files", "receiving", "slices", "stream", "staging", "planning", "distributed"}
 SHARED = ["options", "connections", "schema", "rows", "sink", "sending", "showing"]
-KNOW_SPARK = {"source", "stream", "distributed", "sink", "showing", "pipelines", "jobs", "demo"}
+BY_POSITION = ["position_options", "ranges", "positions"]
+KNOW_SPARK = {"source", "stream", "distributed", "sink", "showing", "positions", "pipelines", "jobs", "demo"}
 
 
 def imports(module: str) -> set[str]:
@@ -38,8 +39,8 @@ def own(module: str) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("module", SHARED)
-def test_what_is_shared_with_a_reader_by_positions_knows_no_log(module: str) -> None:
+@pytest.mark.parametrize("module", [*SHARED, *BY_POSITION])
+def test_the_reader_by_positions_and_what_it_shares_know_no_log(module: str) -> None:
     assert not own(module) & OF_THE_LOG
 
 

@@ -50,8 +50,8 @@ RETIRED = {
 """Retired words as regular expressions, each with its replacement."""
 
 _PATTERNS = [(re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE), instead) for pattern, instead in RETIRED.items()]
-_IN_SPARK = {"lane", "lanes"}
-"""The part of the log that one receiver writes, and the column that says which: the word of its users."""
+_IN_SOME = {"lane": ("spark", "positions"), "lanes": ("spark", "positions")}
+"""Words of some folders and pages: a part of Spark's log, or of a destination, that has an order of its own."""
 _CODE = re.compile(r"(`+)[^`]+\1")
 _HIDDEN = "\0"
 
@@ -64,7 +64,7 @@ def check(source: Source) -> Iterator[Violation]:
     prose = _CODE.sub(lambda span: re.sub(r"[^\n]", _HIDDEN, span[0]), prose)
     for pattern, instead in _PATTERNS:
         for match in pattern.finditer(prose):
-            if match[0].lower() in _IN_SPARK and "spark" in str(source.path):
+            if any(part in str(source.path) for part in _IN_SOME.get(match[0].lower(), ())):
                 continue
             line = prose.count("\n", 0, match.start()) + 1
             yield source.broken(line, f"{' '.join(match[0].split())!r} is retired: {instead}")

@@ -19,7 +19,7 @@ from jmsbridge_pulsar.receiving.delivery import Delivery, key_of
 from jmsbridge_pulsar.receiving.memory import Accepted, Key
 from jmsbridge_pulsar.receiving.takers import Taker
 
-__all__ = ["Flow"]
+__all__ = ["Flow", "read_text"]
 
 _POLL = 0.02  # seconds for which it waits for a message; then the pump looks whether it is to stop
 _FIRST = 0.2  # seconds after opening in which the first message may still come
@@ -119,7 +119,7 @@ class Flow:
             taker.accept(message)
             return None
         facts, interest = self._facts, self._interest
-        properties = _read(message.properties)
+        properties = read_text(message.properties)
         if interest.no_local and self._is_own((properties or {}).get(CONNECTION, "")):
             taker.accept(message)
             return None
@@ -127,7 +127,7 @@ class Flow:
             body=message.data(),
             is_null=message.has_null_value(),
             properties=properties,
-            key=_read(message.partition_key) or None,
+            key=read_text(message.partition_key) or None,
             event_time=message.event_timestamp(),
             message_id=key[:4],
             address=interest.address,
@@ -149,8 +149,8 @@ class Flow:
         return sender == self._facts.sender or (client_id is not None and sender.startswith(f"{client_id}_"))
 
 
-def _read(read: Callable[[], Any]) -> Any:
-    """None if it is not in UTF-8."""
+def read_text(read: Callable[[], Any]) -> Any:
+    """What this method of a message returns; None if it is not in UTF-8."""
     try:
         return read()
     except UnicodeDecodeError:
