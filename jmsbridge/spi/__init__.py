@@ -1,7 +1,7 @@
 """The interface between the facade and its backends: read ``backend`` first, then ``envelope`` and ``native``.
 
-A backend imports this package, ``jmsbridge.transport``, ``jmsbridge.codecs`` and ``jmsbridge.selectors``, and nothing
-else of jmsbridge.
+It is final; ``version`` says what that promises. A backend imports this package, ``jmsbridge.transport``,
+``jmsbridge.codecs`` and ``jmsbridge.selectors``, and nothing else of jmsbridge.
 """
 
 from jmsbridge.spi.admin import Admin, DestinationInfo
@@ -37,6 +37,7 @@ from jmsbridge.spi.errors import (
     TransactionRolledBack,
 )
 from jmsbridge.spi.native import Native
+from jmsbridge.spi.version import SPI_VERSION, OtherVersion
 from jmsbridge.values import Byte, Char, Float, Long, Short
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "DEAD_LETTER_QUEUE",
     "DEAD_LETTER_REASON",
     "DEAD_LETTER_TIME",
+    "SPI_VERSION",
     "AccessDenied",
     "Address",
     "AddressInUse",
@@ -77,6 +79,7 @@ __all__ = [
     "Mode",
     "Native",
     "NotSupported",
+    "OtherVersion",
     "Outcome",
     "Retires",
     "SelectorRefused",
