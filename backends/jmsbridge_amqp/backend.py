@@ -10,8 +10,12 @@ from jmsbridge_amqp.link import open_link
 
 __all__ = ["AmqpOptions", "backend", "tls_backend"]
 
-backend: Backend = Networked("amqp", NATIVE, WithoutTls, PORT, open_link, tls=False, limits=limits_of_proton())
+backend: Backend = Networked(
+    "amqp", NATIVE, WithoutTls, PORT, open_link, spi_version=1, tls=False, limits=limits_of_proton()
+)
 """The entry point ``amqp``."""
 
-tls_backend: Backend = Networked("amqps", NATIVE, AmqpOptions, TLS_PORT, open_link, tls=True, limits=limits_of_proton())
+tls_backend: Backend = Networked(
+    "amqps", NATIVE, AmqpOptions, TLS_PORT, open_link, spi_version=1, tls=True, limits=limits_of_proton()
+)
 """The entry point ``amqps``: the same over TLS."""

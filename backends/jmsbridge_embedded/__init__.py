@@ -50,6 +50,7 @@ class EmbeddedOptions(msgspec.Struct, frozen=True, kw_only=True):
 class EmbeddedBackend:
     """The SPI's Backend."""
 
+    spi_version = 1
     name = "embedded"
     native: Native = NATIVE
     options: type[msgspec.Struct] = EmbeddedOptions

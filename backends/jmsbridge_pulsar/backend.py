@@ -9,8 +9,8 @@ from jmsbridge_pulsar.link import open_link
 
 __all__ = ["PulsarOptions", "backend", "tls_backend"]
 
-backend: Backend = Networked("pulsar", NATIVE, WithoutTls, PORT, open_link, tls=False)
+backend: Backend = Networked("pulsar", NATIVE, WithoutTls, PORT, open_link, spi_version=1, tls=False)
 """The entry point ``pulsar``."""
 
-tls_backend: Backend = Networked("pulsar+ssl", NATIVE, PulsarOptions, TLS_PORT, open_link, tls=True)
+tls_backend: Backend = Networked("pulsar+ssl", NATIVE, PulsarOptions, TLS_PORT, open_link, spi_version=1, tls=True)
 """The entry point ``pulsar+ssl``: the same over TLS."""

@@ -9,8 +9,8 @@ from jmsbridge_stomp.link import open_link
 
 __all__ = ["StompOptions", "backend", "tls_backend"]
 
-backend: Backend = Networked("stomp", NATIVE, WithoutTls, PORT, open_link, tls=False)
+backend: Backend = Networked("stomp", NATIVE, WithoutTls, PORT, open_link, spi_version=1, tls=False)
 """The entry point ``stomp``."""
 
-tls_backend: Backend = Networked("stomp+ssl", NATIVE, StompOptions, TLS_PORT, open_link, tls=True)
+tls_backend: Backend = Networked("stomp+ssl", NATIVE, StompOptions, TLS_PORT, open_link, spi_version=1, tls=True)
 """The entry point ``stomp+ssl``: the same over TLS."""

@@ -10,7 +10,7 @@ from jmsbridge.cli.running import OK
 from jmsbridge.cli.tables import print_rows
 from jmsbridge.config.backends import EXTRAS, install_hint
 from jmsbridge.core.plan import Capability, Plan
-from jmsbridge.spi import registry
+from jmsbridge.spi import OtherVersion, registry
 
 __all__ = ["backends", "print_capabilities"]
 
@@ -49,6 +49,8 @@ def backends(
     for scheme in registry.names():
         try:
             found[scheme] = Plan(registry.load(scheme).native).capabilities()
+        except OtherVersion as error:
+            missing[scheme] = str(error)
         except ImportError:
             missing[scheme] = install_hint(scheme)
     for scheme in EXTRAS:

@@ -5,7 +5,7 @@ import re
 from jmsbridge.config.masking import shown_scheme
 from jmsbridge.config.suggest import nearest
 from jmsbridge.errors import ConfigurationError
-from jmsbridge.spi import registry
+from jmsbridge.spi import OtherVersion, registry
 from jmsbridge.spi.backend import Backend
 
 __all__ = ["EXTRAS", "NETWORKED", "backend_for", "install_hint", "missing_backend", "refuse_java_url"]
@@ -45,6 +45,8 @@ def missing_backend(scheme: str) -> str | None:
         registry.load(scheme)
     except KeyError:
         return _unknown(scheme)
+    except OtherVersion as error:
+        return str(error)
     except ImportError as error:
         return f"the backend for {scheme!r} lacks its client library ({error}): {install_hint(scheme)}"
     return None

@@ -1,7 +1,7 @@
 """The interface between the facade and its backends: read ``backend`` first, then ``envelope`` and ``native``.
 
-A backend imports this package, ``jmsbridge.transport``, ``jmsbridge.codecs`` and ``jmsbridge.selectors``, and nothing
-else of jmsbridge.
+It is final; ``version`` says what that promises. A backend imports this package, ``jmsbridge.transport``,
+``jmsbridge.codecs`` and ``jmsbridge.selectors``, and nothing else of jmsbridge.
 """
 
 from jmsbridge.spi.admin import Admin, DestinationInfo
@@ -39,6 +39,7 @@ from jmsbridge.spi.errors import (
 )
 from jmsbridge.spi.native import Native
 from jmsbridge.spi.positions import Positioned, Positions, Reading, Skipped
+from jmsbridge.spi.version import SPI_VERSION, OtherVersion
 from jmsbridge.values import Byte, Char, Float, Long, Short
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "DEAD_LETTER_QUEUE",
     "DEAD_LETTER_REASON",
     "DEAD_LETTER_TIME",
+    "SPI_VERSION",
     "AccessDenied",
     "Address",
     "AddressInUse",
@@ -79,6 +81,7 @@ __all__ = [
     "Mode",
     "Native",
     "NotSupported",
+    "OtherVersion",
     "Outcome",
     "PositionLost",
     "Positioned",

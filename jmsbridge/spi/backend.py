@@ -230,6 +230,8 @@ class Link(Protocol):
 class Backend(Protocol):
     """A family of brokers; its entry point in group ``jmsbridge.backends`` has the name of the URL scheme."""
 
+    spi_version: int
+    """The ``SPI_VERSION`` for which it was written: the number itself, not the constant, which goes with jmsbridge."""
     name: str
     native: Native
     """The most that brokers of this family can do."""

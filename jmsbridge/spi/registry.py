@@ -4,6 +4,7 @@ import threading
 from importlib.metadata import EntryPoint, entry_points
 
 from jmsbridge.spi.backend import Backend
+from jmsbridge.spi.version import check_version
 
 __all__ = ["GROUP", "load", "names", "register", "unregister"]
 
@@ -14,7 +15,11 @@ _loaded: dict[str, Backend] = {}
 
 
 def register(name: str, backend: Backend) -> None:
-    """Use ``backend`` for scheme ``name`` in this process; it takes precedence over an entry point."""
+    """Use ``backend`` for scheme ``name`` in this process; it takes precedence over an entry point.
+
+    ``OtherVersion`` if it was written for another version of the SPI.
+    """
+    check_version(name, backend)
     with _lock:
         _loaded[name] = backend
 
@@ -37,12 +42,13 @@ def names() -> list[str]:
 
 
 def load(scheme: str) -> Backend:
-    """The backend of a scheme. ``KeyError`` if it has none, ``ImportError`` if its client library is missing."""
-
+    """The backend of a scheme. ``KeyError`` if it has none, ``ImportError`` if its client library is missing,
+    ``OtherVersion`` if it was written for another version of the SPI."""
     with _lock:
         found = _loaded.get(scheme)
     if found is not None:
         return found
     backend: Backend = _entries()[scheme].load()
+    check_version(scheme, backend)
     with _lock:
         return _loaded.setdefault(scheme, backend)

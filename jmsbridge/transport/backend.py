@@ -13,9 +13,10 @@ __all__ = ["Networked"]
 class Networked:
     """One scheme of such a backend. ``jmsbridge doctor`` tests each step of connecting to it.
 
-    ``port`` is the default port, and ``tls`` says whether connections begin with TLS; the options are then
-    ``jmsbridge.transport.network.tls.TlsOptions``. ``connect`` connects and authenticates. ``limits`` says what the
-    installed client library cannot do, with the remedy; it is empty if nothing is missing.
+    ``connect`` connects and authenticates, by default to ``port``. ``spi_version`` is the number for which the backend
+    was written, not the constant. ``tls`` says whether connections begin with TLS; the options are then
+    ``jmsbridge.transport.network.tls.TlsOptions``. ``limits`` says what the installed client library cannot do, with
+    the remedy; it is empty if nothing is missing.
     """
 
     def __init__(
@@ -26,9 +27,11 @@ class Networked:
         port: int,
         connect: Callable[[Endpoint, Any, LinkEvents], Link],
         *,
+        spi_version: int,
         tls: bool,
         limits: str = "",
     ) -> None:
+        self.spi_version = spi_version
         self.name = name
         self.native = native
         self.options = options

@@ -36,7 +36,7 @@ class Refusing(StubBackend):
         return refuse(endpoint, options, events)
 
 
-REFUSING_TLS = Networked("amqps", Native.NONE, TlsOptions, 1, refuse, tls=True)
+REFUSING_TLS = Networked("amqps", Native.NONE, TlsOptions, 1, refuse, spi_version=1, tls=True)
 
 
 @pytest.fixture
@@ -144,7 +144,9 @@ def test_a_port_without_tls(listener: int) -> None:
 
 @pytest.mark.usefixtures("schemes")
 def test_what_the_client_library_cannot_do_is_a_warning(listener: int) -> None:
-    limited = Networked("amqp", Native.NONE, TlsOptions, 1, refuse, tls=False, limits="no SCRAM: install libsasl2-dev")
+    limited = Networked(
+        "amqp", Native.NONE, TlsOptions, 1, refuse, spi_version=1, tls=False, limits="no SCRAM: install libsasl2-dev"
+    )
     registry.register("amqp", limited)
     first, *_, last = steps(f"amqp://127.0.0.1:{listener}")
     assert (first.name, first.good, first.doubtful) == ("client library", False, True)
@@ -177,7 +179,7 @@ def secured(tmp_path: Path) -> Iterator[str]:
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("broker.example").configure_cert(context)
-    registry.register("amqps", Networked("amqps", Native.NONE, TlsOptions, 1, refuse_user, tls=True))
+    registry.register("amqps", Networked("amqps", Native.NONE, TlsOptions, 1, refuse_user, spi_version=1, tls=True))
     with socket.create_server(("127.0.0.1", 0)) as server:
         done = threading.Event()
 

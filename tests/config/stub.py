@@ -18,6 +18,7 @@ class StubOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StubBackend:
+    spi_version = 1
     name = "stub"
     native = Native.NONE
     options: type[msgspec.Struct] = StubOptions

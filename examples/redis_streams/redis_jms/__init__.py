@@ -34,11 +34,11 @@ class RedisOptions(msgspec.Struct, frozen=True):
 class RedisBackend:
     """Found through the entry point ``redis``."""
 
+    spi_version = 1
     name = "redis"
     native = NATIVE | Native.SETTLE_CONFIRM
     options: type[msgspec.Struct] = RedisOptions
-    port = 6379
-    tls = False
+    port, tls = 6379, False
 
     def open(self, endpoint: Endpoint, options: Any, events: LinkEvents) -> Link:
         """Connect, log in, and take the lease and the client id."""

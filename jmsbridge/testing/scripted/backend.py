@@ -28,6 +28,7 @@ class ScriptedOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ScriptedBackend:
     """A backend whose broker is simulated by a test."""
 
+    spi_version = 1
     options: type[msgspec.Struct] = ScriptedOptions
 
     def __init__(

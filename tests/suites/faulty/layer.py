@@ -47,6 +47,7 @@ class LayerBackend:
 
     def __init__(self, name: str, inner: Backend, fault: "Fault") -> None:
         self.name = name
+        self.spi_version = inner.spi_version
         self.native = inner.native
         self.options = inner.options
         self.inner = inner

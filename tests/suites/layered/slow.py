@@ -45,6 +45,7 @@ class SlowBackend:
 
     def __init__(self, name: str, inner: Backend, delay: float = 0.002) -> None:
         self.name = name
+        self.spi_version = inner.spi_version
         self.native = inner.native
         self.options = inner.options
         self.inner = inner

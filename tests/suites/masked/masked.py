@@ -61,6 +61,7 @@ ORDERED = LATE & ~Native.TRANSACTIONS
 class MaskedBackend:
     """The SPI's Backend."""
 
+    spi_version = 1
     options: type[msgspec.Struct] = jmsbridge_embedded.EmbeddedOptions
 
     def __init__(self, name: str, native: Native, below: Native = Native.NONE) -> None:

@@ -38,6 +38,7 @@ class AcmeOptions(msgspec.Struct, frozen=True):
 class AcmeBackend:
     """The backend; its entry point is named ``sample``."""
 
+    spi_version = 1
     name = "sample"
     native = NATIVE
     options: type[msgspec.Struct] = AcmeOptions
