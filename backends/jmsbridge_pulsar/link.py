@@ -14,6 +14,7 @@ from jmsbridge.spi import (
     Address,
     BackendError,
     ClientIdRefused,
+    ConnectFailed,
     Endpoint,
     Interest,
     LinkEvents,
