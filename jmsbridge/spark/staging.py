@@ -24,7 +24,7 @@ from jmsbridge.spark.ids import Group, ids_in
 from jmsbridge.spark.log import LogError, Tally, low_of, publish, turn, uuid_of
 from jmsbridge.spark.options import ReadOptions
 from jmsbridge.spark.receiving import Confirmation, consumer_of, open_connection
-from jmsbridge.spark.schema import DEDUP_ID, batch_of, id_of, log_schema, size_of
+from jmsbridge.spark.schema import DEDUP_ID, batch_of, id_of, load_arrow, log_schema, size_of
 from jmsbridge.spark.slices import Slice
 
 __all__ = ["Claim", "staged"]
@@ -90,6 +90,7 @@ _kept: dict[tuple[str, Path], pa.Array] = {}  # ids by log and file, which never
 
 def _fill(claim: Claim, options: ReadOptions) -> None:
     """Publish the segment of a claim; what is not in it when this ends goes back to the broker."""
+    load_arrow()
     connection, confirmation = _connections.get(options)
     try:
         with confirmation.session(connection) as session:
