@@ -11,6 +11,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import jmsbridge
 from integration.spark.observed import Observed
 
@@ -101,6 +103,14 @@ class Job:
         finally:
             query.stop()
         return [progress.numInputRows for progress in query.recentProgress if progress.numInputRows]
+
+    def source_dies(self, spark: Any, point: str, **options: Any) -> None:
+        """A run in this session whose source process gets SIGKILL at the point, which ends the query with an error."""
+        (self.folder / "reached").unlink(missing_ok=True)
+        query = self.begin(spark, observedPoint=point, observedFate="dies", **options)
+        with pytest.raises(Exception) as caught:  # Spark has no type and no text for it
+            query.awaitTermination(PATIENCE)
+        assert (self.folder / "reached").exists(), caught.value
 
     def start(self, **options: Any) -> "subprocess.Popen[str]":
         """Start a process of its own with Java, source and workers of its own."""

@@ -3,6 +3,9 @@
 import os
 import shutil
 import signal
+import subprocess
+import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +18,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 import jmsbridge
+from integration.spark.killing import PATIENCE, kill_all
 
 pytestmark = [pytest.mark.server, pytest.mark.timeout(300)]  # the first test starts Java
 
@@ -90,15 +94,20 @@ def test_a_task_that_dies_is_rolled_back_with_its_transaction(spark: Any, url: s
     assert bodies(url) == Counter(str(number) for number in range(ROWS))
 
 
-def _stream(spark: Any, url: str, folder: Path, files: Path) -> None:
-    read = spark.readStream.schema("body string, messageId string").option("maxFilesPerTrigger", 1).parquet(str(files))
-    query = (
+def begun(spark: Any, url: str, folder: str, files: str, **options: str) -> Any:
+    """A stream of files into the queue, one file for a batch."""
+    read = spark.readStream.schema("body string, messageId string").option("maxFilesPerTrigger", 1).parquet(files)
+    return (
         read.repartition(2, F.rand())  # another order and division for each run
         .writeStream.format("jms")
-        .options(url=url, queue="orders", checkpointLocation=str(folder / "checkpoint"))
+        .options(url=url, queue="orders", checkpointLocation=f"{folder}/checkpoint", **options)
         .trigger(availableNow=True)
         .start()
     )
+
+
+def _stream(spark: Any, url: str, folder: Path, files: Path) -> None:
+    query = begun(spark, url, str(folder), str(files))
     query.awaitTermination(120)
     assert query.exception() is None
     assert not query.isActive
@@ -123,6 +132,33 @@ def test_a_batch_that_is_sent_but_not_noted_is_sent_again_in_another_order(
     _stream(spark, url, tmp_path, files)
     assert bodies(url) == Counter(str(number) for number in range(ROWS))
     shutil.rmtree(tmp_path / "checkpoint")
+
+
+_SENDING = """
+import sys
+from pyspark.sql import SparkSession
+from integration.spark.test_sink import begun
+
+begun(SparkSession.builder.master("local[2]").getOrCreate(), *sys.argv[1:], maxRate="200").awaitTermination()
+"""
+
+
+def test_all_is_killed_while_it_sends_and_sent_again_in_another_order(spark: Any, url: str, tmp_path: Path) -> None:
+    files = tmp_path / "files"
+    rows(spark).repartition(4).write.parquet(str(files))
+    line = [sys.executable, "-c", _SENDING, url, str(tmp_path), str(files)]
+    env = os.environ | {"JOB_FOLDER": str(tmp_path), "PYSPARK_PYTHON": sys.executable}
+    killed = subprocess.Popen(line, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + PATIENCE
+    while (sent := sum(bodies(url).values())) < ROWS // 4 + 50:  # of four batches, the second one
+        assert killed.poll() is None, killed.communicate()[1][-3000:]
+        assert time.monotonic() < deadline
+        time.sleep(0.05)  # sleep: a queue without a consumer wakes nobody
+    kill_all(tmp_path)
+    killed.communicate()
+    assert sent < ROWS // 2
+    _stream(spark, url, tmp_path, files)
+    assert bodies(url) == Counter(str(number) for number in range(ROWS))
 
 
 def test_a_batch_larger_than_the_memory_of_the_broker_is_refused(spark: Any, url: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql.streaming.datasource import ReadMaxRows
 from pyspark.sql.types import StructType
 
-from integration.spark.killing import PATIENCE, Job
+from integration.spark.killing import Job
 from integration.spark.observed import POINTS
 from jmsbridge.spark.source import JmsDataSource
 
@@ -21,15 +21,6 @@ def job(tmp_path: Path) -> Job:
     made = Job(tmp_path, f"embedded:{tmp_path / 'broker.db'}", batch=BATCH)
     made.send(range(SENT))
     return made
-
-
-def dies(job: Job, spark: Any, point: str, **options: Any) -> None:
-    """A run whose source process gets SIGKILL at the point, which ends the query with an error."""
-    (job.folder / "reached").unlink(missing_ok=True)
-    query = job.begin(spark, observedPoint=point, observedFate="dies", **options)
-    with pytest.raises(Exception) as caught:
-        query.awaitTermination(PATIENCE)
-    assert (job.folder / "reached").exists(), caught.value
 
 
 def test_each_run_reads_what_is_new_and_spark_calls_in_the_known_order(spark: Any, job: Job) -> None:
@@ -49,7 +40,7 @@ def test_each_run_reads_what_is_new_and_spark_calls_in_the_known_order(spark: An
 
 @pytest.mark.parametrize("point", [point for point in POINTS if point != "in a task's read"])
 def test_the_source_process_alone_is_killed(spark: Any, job: Job, point: str) -> None:
-    dies(job, spark, point)
+    job.source_dies(spark, point)
     job.run(spark)
     job.assert_exactly_once(spark, SENT)
 
@@ -65,7 +56,7 @@ def test_a_worker_alone_is_killed_and_spark_repeats_its_task(spark: Any, job: Jo
 def test_requeued_at_head_or_tail_while_another_consumer_takes_some(
     spark: Any, job: Job, point: str, head: bool
 ) -> None:
-    dies(job, spark, point)
+    job.source_dies(spark, point)
     job.send(range(SENT, SENT + BATCH))
     if not head:
         job.to_tail(f"n < {SENT}")
@@ -76,10 +67,10 @@ def test_requeued_at_head_or_tail_while_another_consumer_takes_some(
 
 def test_two_crashes(spark: Any, job: Job) -> None:
     """An unacknowledged segment, then its deletion before its messages come back: their ids outlive it."""
-    dies(job, spark, "on disk, not acknowledged")
+    job.source_dies(spark, "on disk, not acknowledged")
     job.send(range(SENT, SENT + 2 * BATCH))
     job.to_tail(f"n < {SENT}")
-    dies(job, spark, "segment deleted, its mark not")
+    job.source_dies(spark, "segment deleted, its mark not")
     job.to_tail(f"n < {SENT}")
     job.run(spark)
     job.assert_exactly_once(spark, SENT + 2 * BATCH)
@@ -87,7 +78,7 @@ def test_two_crashes(spark: Any, job: Job) -> None:
 
 def test_a_run_goes_on_behind_messages_that_are_all_in_the_log(spark: Any, job: Job) -> None:
     """AvailableNow ended here once: a segment of messages that came again is no news, and no empty queue either."""
-    dies(job, spark, "on disk, not acknowledged", observedBefore=0)
+    job.source_dies(spark, "on disk, not acknowledged", observedBefore=0)
     assert sum(job.run(spark)) >= SENT - BATCH
     job.assert_exactly_once(spark, SENT)
 

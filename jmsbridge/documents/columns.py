@@ -33,11 +33,12 @@ def header_columns(messages: Sequence[Message]) -> dict[str, list[Any]]:
     }
 
 
-def property_values(message: Message) -> Mapping[str, Any]:
-    """The properties that were sent, with their typed values; not to be changed."""
-    if message._gate is not None:
-        message._refuse()
-    return message._properties
+def property_values(messages: Sequence[Message]) -> list[Mapping[str, Any]]:
+    """The properties of each message as they were sent, with their typed values; not to be changed."""
+    for each in messages:
+        if each._gate is not None:
+            each._refuse()
+    return [each._properties for each in messages]
 
 
 def delivery_counts(messages: Sequence[Message]) -> list[int | None]:

@@ -215,6 +215,8 @@ class Log:
         """What is missing, and was left out."""
         self._turn = threading.Lock()
         """From the comparison of a batch with the ids until its own ones are among them."""
+        self._in_doubt: Path | None = None
+        """A segment that has its name, and may not be on disk: its rows may be neither written again nor dropped."""
         self._lock: int | None = _locked(folder / "lock", _TAKEOVER)
         if self._lock is None:
             raise LogError(f"another query uses the log in {folder}: each query needs a walPath of its own")
@@ -224,6 +226,8 @@ class Log:
             count = max([lanes, *(number + 1 for number in found)])
             self.lanes = [Lane(folder, number, self.lost) for number in range(count)]
             sync_folder(folder)
+            for lane in self.lanes:
+                sync_folder(lane.folder)  # of a segment that was found there it may not be on disk that it is there
             self.ids = KeptIds(retention)
             for lane in self.lanes:
                 self._recover(lane)
@@ -285,6 +289,8 @@ class Log:
         Receivers take turns, and an id counts once its segment is on disk: of two that hold a message, one writes it.
         """
         with self._turn:
+            if self._in_doubt is not None:
+                raise LogError(f"it is not known whether {self._in_doubt} is on disk: start the query again")
             ids = batch.column(DEDUP_ID).to_pylist()
             new = self.ids.are_new(ids)
             again = [str(each) for each, is_new in zip(ids, new, strict=True) if not is_new]
@@ -292,9 +298,18 @@ class Log:
             if not rows.num_rows:
                 return Written(None, 0, again)
             group = Group(lane.folder / f"{lane.end:020}")
-            lane.append(rows)
+            self._write(lane, rows)
             self.ids.add(group, [each for each in rows.column(DEDUP_ID).to_pylist() if each is not None])
         return Written(group, rows.num_rows, again)
+
+    def _write(self, lane: Lane, rows: pa.RecordBatch) -> None:
+        path = lane.folder / f"{lane.end:020}.arrow"
+        try:
+            lane.append(rows)
+        except BaseException:
+            if os.path.lexists(path):
+                self._in_doubt = path
+            raise
 
     def release(self, low: dict[int, int]) -> None:
         """Spark has processed these lanes up to these rows: remember it first, then delete. May be called again.

@@ -14,7 +14,19 @@ from jmsbridge.codecs import javatext
 from jmsbridge.documents import body_of, delivery_counts, header_columns, kind_of, property_values, to_json
 from jmsbridge.values import Byte, Double, Float, Int, Long, Short
 
-__all__ = ["COLUMNS", "DEDUP_ID", "batch_of", "columns_of", "ddl", "id_of", "log_schema", "placed", "size_of", "types"]
+__all__ = [
+    "COLUMNS",
+    "DEDUP_ID",
+    "batch_of",
+    "columns_of",
+    "ddl",
+    "id_of",
+    "load_arrow",
+    "log_schema",
+    "placed",
+    "size_of",
+    "types",
+]
 
 DEDUP_ID = "_dedupId"
 """A column of the log alone: the id that identifies the message, null if it has none."""
@@ -76,6 +88,11 @@ def log_schema() -> pa.Schema:
     return pa.schema([*fields, pa.field(DEDUP_ID, pa.string())])
 
 
+def load_arrow() -> None:
+    """Have pyarrow import pandas, as it does for its first array: a second for which no received message need wait."""
+    pa.array([], pa.string())
+
+
 def id_of(message: Message, id_property: str | None) -> str | None:
     """What identifies a message: its JMSMessageID or this property; None if it has none, or an empty text."""
     value = message.jms_message_id if id_property is None else message.properties.get(id_property)
@@ -84,9 +101,9 @@ def id_of(message: Message, id_property: str | None) -> str | None:
 
 def size_of(message: Message) -> int:
     """About how many bytes a message has; kinds whose bodies are fields count as 1 kB."""
-    if isinstance(message, BytesMessage):
-        return message.body_length
-    return len(message.text or "") if isinstance(message, TextMessage) else 1024
+    if isinstance(message, TextMessage):
+        return len(message.text or "")
+    return message.body_length if isinstance(message, BytesMessage) else 1024
 
 
 def batch_of(messages: Sequence[Message], ids: Sequence[str | None]) -> pa.RecordBatch:
@@ -97,7 +114,10 @@ def batch_of(messages: Sequence[Message], ids: Sequence[str | None]) -> pa.Recor
     arrays = {
         "messageId": headers["jms_message_id"],
         "destination": headers["jms_destination"],
-        "body": list(map(_body, messages, kinds)),
+        "body": [
+            each.text if isinstance(each, TextMessage) else _body(each, kind)
+            for each, kind in zip(messages, kinds, strict=True)
+        ],
         "bodyType": kinds,
         "properties": properties,
         "propertyTypes": property_types,
@@ -187,16 +207,16 @@ def _body(message: Message, kind: str) -> str | bytes | None:
     if kind == "bytes":
         return message.get_body(bytes) or b""
     body = body_of(message)
-    return body if body is None or kind == "text" else json.dumps(body, ensure_ascii=False)
+    return None if body is None else json.dumps(body, ensure_ascii=False)
 
 
 def _properties(messages: Sequence[Message]) -> tuple[pa.Array, pa.Array, list[str | None]]:
     """The properties as texts, the types of those that are not a String, and the group of each message."""
     texts, types = _Maps(), _Maps()
     groups: list[str | None] = []
-    for message in messages:
+    for values in property_values(messages):
         group = None
-        for name, value in property_values(message).items():
+        for name, value in values.items():
             if name == _DELIVERY_COUNT:
                 continue
             if not isinstance(value, str | None):
@@ -206,33 +226,29 @@ def _properties(messages: Sequence[Message]) -> tuple[pa.Array, pa.Array, list[s
             texts.add(name, value)
             if name == _GROUP_ID:
                 group = value
-        texts.end()
-        types.end()
+        texts.ends.append(len(texts.names))
+        types.ends.append(len(types.names))
         groups.append(group)
     return texts.array(), types.array(), groups
 
 
 class _Maps:
-    """A column of maps, built entry by entry."""
+    """A column of maps, built entry by entry; ``ends`` says for each row how many entries there are up to its end."""
 
     def __init__(self) -> None:
-        self._ends = [0]
-        self._names: list[str] = []
+        self.ends = [0]
+        self.names: list[str] = []
         self._values: list[str | None] = []
 
     def add(self, name: str, value: str | None) -> None:
         """Add an entry to the map of the current row."""
-        self._names.append(name)
+        self.names.append(name)
         self._values.append(value)
-
-    def end(self) -> None:
-        """End the map of the current row."""
-        self._ends.append(len(self._names))
 
     def array(self) -> pa.Array:
         """The column."""
-        names, values = _array(self._names, pa.string()), _array(self._values, pa.string())
-        return pa.MapArray.from_arrays(pa.array(self._ends, pa.int32()), names, values)
+        names, values = _array(self.names, pa.string()), _array(self._values, pa.string())
+        return pa.MapArray.from_arrays(pa.array(self.ends, pa.int32()), names, values)
 
 
 def _json_text(value: Any) -> str:

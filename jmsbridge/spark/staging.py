@@ -19,11 +19,12 @@ import pyarrow.compute as pc
 
 from jmsbridge import Connection, JMSException, Message, MessageConsumer
 from jmsbridge.spark.connections import Connections
+from jmsbridge.spark.files import sync_folder
 from jmsbridge.spark.ids import Group, ids_in
 from jmsbridge.spark.log import LogError, Tally, low_of, publish, turn, uuid_of
 from jmsbridge.spark.options import ReadOptions
 from jmsbridge.spark.receiving import Confirmation, consumer_of, open_connection
-from jmsbridge.spark.schema import DEDUP_ID, batch_of, id_of, log_schema, size_of
+from jmsbridge.spark.schema import DEDUP_ID, batch_of, id_of, load_arrow, log_schema, size_of
 from jmsbridge.spark.slices import Slice
 
 __all__ = ["Claim", "staged"]
@@ -89,6 +90,7 @@ _kept: dict[tuple[str, Path], pa.Array] = {}  # ids by log and file, which never
 
 def _fill(claim: Claim, options: ReadOptions) -> None:
     """Publish the segment of a claim; what is not in it when this ends goes back to the broker."""
+    load_arrow()
     connection, confirmation = _connections.get(options)
     try:
         with confirmation.session(connection) as session:
@@ -167,14 +169,18 @@ def _in_log(claim: Claim, ids: pa.Array) -> pa.Array:
     A link may be lost while its task holds them. Segments of batches that have ended do not count: who received their
     messages before that has ended as well, and what the broker may deliver again is in files of ids.
     """
-    files = {(claim.uuid, path) for lane in Path(claim.folder).glob("lane-*") for path in _with_ids(lane)}
+    lanes = list(Path(claim.folder).glob("lane-*"))
+    files = {(claim.uuid, path) for lane in lanes for path in _with_ids(lane)}
     for file in _kept.keys() - files:
         del _kept[file]
     for file in files - _kept.keys():
         with suppress(FileNotFoundError):  # its ids came again, or are too old
             _kept[file] = _ids_of(file[1])
     found = pa.chunked_array([_kept[file] for file in files & _kept.keys()], pa.string())
-    return found.filter(pc.is_in(found, value_set=ids)).combine_chunks()
+    again = found.filter(pc.is_in(found, value_set=ids)).combine_chunks()
+    for lane in lanes if len(again) else ():
+        sync_folder(lane)  # the task that has named their segment may have died before it knew that the name is on disk
+    return again
 
 
 def _with_ids(lane: Path) -> Iterator[Path]:

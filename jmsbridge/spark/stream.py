@@ -21,6 +21,7 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTri
 from jmsbridge.spark.log import Lane, Log
 from jmsbridge.spark.options import ReadOptions
 from jmsbridge.spark.receiving import Drain
+from jmsbridge.spark.schema import load_arrow
 from jmsbridge.spark.slices import Slice, rows_of, slices
 
 __all__ = ["JmsStreamReader", "Rows"]
@@ -153,6 +154,8 @@ class JmsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _journal(self) -> Log:
         if self._log is None:
             options = self._options
+            if not options.distributed:
+                load_arrow()
             source: dict[str, Any] = {"destination": ",".join(str(where.address) for where in options.destinations)}
             source |= {"subscription": options.subscription_name, "selector": options.selector}
             if options.distributed:  # whose numbers are not all rows

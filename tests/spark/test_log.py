@@ -32,8 +32,8 @@ def _no_long_wait(monkeypatch: pytest.MonkeyPatch) -> None:
 LOGS: list[Log] = []
 
 
-def opened(folder: Path, source: dict[str, Any] = SOURCE, retention: float = 3600.0) -> Log:
-    LOGS.append(Log(folder, source, 1, retention))
+def opened(folder: Path, source: dict[str, Any] = SOURCE, retention: float = 3600.0, lanes: int = 1) -> Log:
+    LOGS.append(Log(folder, source, lanes, retention))
     return LOGS[-1]
 
 
@@ -190,6 +190,34 @@ def test_a_segment_that_cannot_be_synced(two_segments: Log, monkeypatch: pytest.
     assert "f" not in two_segments.ids
     two_segments.append(two_segments.lanes[0], rows("f"))
     assert reopened(two_segments).lanes[0].end == 6
+
+
+def fails_to_sync(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A segment gets its name, and then the disk does not say that it has the name."""
+
+    def failing(folder: Path) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(log_module, "sync_folder", failing)
+
+
+def test_a_segment_of_which_it_is_not_known_whether_it_is_on_disk(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its link may be lost, and another receiver have its messages: they may be neither written nor acknowledged."""
+    journal = opened(folder, lanes=2)
+    fails_to_sync(monkeypatch)
+    with pytest.raises(LogError, match=r"cannot write .*Input/output error"):
+        journal.append(journal.lanes[0], rows("a", "b"))
+    monkeypatch.undo()
+    for lane in journal.lanes:
+        with pytest.raises(LogError, match=r"not known whether .*lane-0/0+\.arrow is on disk"):
+            journal.append(lane, rows("b", "c"))
+    journal.close()
+    again = opened(folder, lanes=2)
+    written = again.append(again.lanes[1], rows("b", "c"))
+    assert (written.rows, written.again) == (1, ["b"])
+    assert [lane.end for lane in again.lanes] == [2, 1]
 
 
 def test_low_is_written_before_segments_are_deleted(two_segments: Log, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,13 @@ from pathlib import Path
 
 import pytest
 
+import jmsbridge.spark.log as log_module
+from jmsbridge.spark import staging
 from jmsbridge.spark.log import Log
+from jmsbridge.spark.options import read_options
+from jmsbridge.spark.receiving import Confirmation
 from tests.spark.test_log import rows
+from tests.spark.test_staging import GIVEN, bodies, claim, left, lost, send
 
 LosePower = Callable[[Log], Log]
 
@@ -40,8 +45,8 @@ def lose_power(monkeypatch: pytest.MonkeyPatch) -> LosePower:
     return lose
 
 
-def opened(folder: Path) -> Log:
-    return Log(folder, {"destination": "orders"}, 1, 3600.0)
+def opened(folder: Path, lanes: int = 1) -> Log:
+    return Log(folder, {"destination": "orders"}, lanes, 3600.0)
 
 
 @pytest.fixture
@@ -54,6 +59,41 @@ def test_a_segment_and_its_ids_are_there(journal: Log, lose_power: LosePower) ->
     again = lose_power(journal)
     assert again.lanes[0].end == 2
     assert "b" in again.ids
+    again.close()
+
+
+def test_a_segment_that_a_killed_process_has_named_is_there_once_its_messages_come_again(
+    journal: Log, lose_power: LosePower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was killed before it knew that the name is on disk; the next one acknowledges the messages."""
+    with monkeypatch.context() as patched:
+        patched.setattr(log_module, "sync_folder", lambda folder: None)
+        journal.append(journal.lanes[0], rows("a", "b"))
+    journal.close()
+    next_one = opened(journal.folder)
+    assert next_one.append(next_one.lanes[0], rows("a")).again == ["a"]
+    again = lose_power(next_one)
+    assert again.lanes[0].end == 2
+    again.close()
+
+
+def test_a_segment_that_a_killed_task_has_named_is_there_once_another_task_has_dropped_its_messages(
+    tmp_path: Path, lose_power: LosePower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = GIVEN | {"url": f"embedded:{tmp_path / 'broker.db'}", "walPath": str(tmp_path / "log")}
+    options = read_options(given)
+    send(str(given["url"]), range(20))
+    journal = opened(tmp_path / "log", lanes=2)
+    with monkeypatch.context() as patched:
+        patched.setattr(log_module, "sync_folder", lambda folder: None)
+        patched.setattr(Confirmation, "acknowledge", lost)
+        first = bodies(claim(journal, count=10), options)
+    second = bodies(claim(journal, lane=1, count=20), options)
+    staging._connections.forget(options)
+    assert sorted(first + second) == sorted(f"body {number}" for number in range(20))
+    assert left(str(given["url"])) == 0
+    again = lose_power(journal)
+    assert [lane.end for lane in again.lanes] == [10, 20]
     again.close()
 
 

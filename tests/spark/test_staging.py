@@ -100,7 +100,7 @@ def run(options: ReadOptions) -> Iterator[Run]:
     made.close()
 
 
-def _lost(*_: object) -> None:
+def lost(*_: object) -> None:
     raise jmsbridge.JMSException("the link is gone")
 
 
@@ -178,7 +178,7 @@ def test_an_attempt_that_comes_too_late_keeps_nothing(options: ReadOptions, jour
 def test_another_task_drops_what_an_unacknowledged_segment_has(
     options: ReadOptions, journal: Log, monkeypatch: pytest.MonkeyPatch, is_deleted: bool
 ) -> None:
-    monkeypatch.setattr(Confirmation, "acknowledge", _lost)
+    monkeypatch.setattr(Confirmation, "acknowledge", lost)
     first = bodies(claim(journal), options)
     monkeypatch.undo()
     if is_deleted:
@@ -217,7 +217,7 @@ def test_a_new_log_in_the_place_of_another_one(
     options: ReadOptions, journal: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process of Spark outlives queries, and remembers ids by file."""
-    monkeypatch.setattr(Confirmation, "acknowledge", _lost)
+    monkeypatch.setattr(Confirmation, "acknowledge", lost)
     assert len(bodies(claim(journal), options)) == 10
     assert bodies(claim(journal, lane=1), options) == []
     journal.close()
@@ -365,7 +365,7 @@ def test_what_comes_again_in_a_run_is_no_progress_to_its_end(
     run: Run, options: ReadOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of all messages there were at the start, some are received twice: the rest must not be left for that."""
-    monkeypatch.setattr(Confirmation, "acknowledge", _lost)
+    monkeypatch.setattr(Confirmation, "acknowledge", lost)
     at, end = {0: 0, 1: 0}, run.ends({0: 0, 1: 0})
     first = [body for each in run.planner.claims(at, end) for body in bodies(each, options)]
     monkeypatch.undo()

@@ -1,6 +1,8 @@
 """The streaming reader on the embedded file broker, asked as Spark asks it, without Spark's own processes."""
 
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -149,3 +151,22 @@ def test_several_queues_are_one_stream(url: str, tmp_path: Path) -> None:
         assert at != start
         found = sorted((row["destination"], row["body"].decode()) for row in rows)
         assert found == [("queue:a", "1"), ("queue:a", "2"), ("queue:a", "3"), ("queue:b", "4"), ("queue:b", "5")]
+
+
+_LOADED = """
+import sys
+from jmsbridge.spark.options import read_options
+from jmsbridge.spark.stream import JmsStreamReader
+reader = JmsStreamReader(read_options({"url": sys.argv[1], "walPath": sys.argv[2], "queue": "orders"}), ["body"])
+print("pandas" in sys.modules)
+reader.initialOffset()
+print("pandas" in sys.modules)
+reader.stop()
+"""
+
+
+def test_pandas_is_loaded_before_anything_is_received_and_not_by_copies_of_the_reader(url: str, tmp_path: Path) -> None:
+    """A receiver would stand still for a second with its first messages in hand, until pyarrow has loaded it."""
+    line = [sys.executable, "-c", _LOADED, url, str(tmp_path / "log")]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == ["False", "True"]
