@@ -49,7 +49,8 @@ class Channel:
             transacted and Native.TRANSACTIONS in facts.native
         )  # acknowledgements, on the transaction's socket
         shared = facts.main if self._joins and facts.client_id is not None else None  # for durable subscriptions
-        self._sender = Sender(facts, self._go_on, self.lose, shared)
+        rule = facts.rule if transacted and shared is None else None
+        self._sender = Sender(facts, self._go_on, self.lose, shared, rule)
         self._transaction = Transaction(self._sender, lambda: self._life.broker, self._go_on) if transacted else None
         self._subscriptions: list[Subscription] = []
         self._lost: BackendError | None = None

@@ -32,6 +32,7 @@ from jmsbridge_stomp.connection.stomp_socket import StompSocket
 from jmsbridge_stomp.facts import LinkFacts, NewSocket
 from jmsbridge_stomp.messages.wire import Encoder
 from jmsbridge_stomp.receiving.unsubscribing import unsubscribe
+from jmsbridge_stomp.sending.commit_rule import CommitRule
 from jmsbridge_stomp.sending.copier import Copier
 
 __all__ = ["Link", "open_link"]
@@ -128,6 +129,7 @@ class Link(StompAdmin):
                 delays=Native.DELAY in native,
                 detects=Native.DUPLICATE_DETECTION in native,
             ),
+            rule=CommitRule(self._life.thread, asks=product.commits_whole),
             sender=sender,
             client_id=self.endpoint.client_id,
             dead_letters=dead_letters,

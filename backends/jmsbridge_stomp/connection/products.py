@@ -42,6 +42,9 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
     does not end it. Otherwise each has its own, because every ERROR ends its socket."""
     managed: bool
     """It is administered by messages."""
+    commits_whole: bool
+    """It refuses to commit a transaction of which it refused a frame, unless it was configured otherwise, which must be
+    asked; and it writes a message of a transaction to the disk by itself only if that has a receipt."""
 
 
 _CLASSIC: Final = Product(
@@ -51,6 +54,7 @@ _CLASSIC: Final = Product(
     has_scheduler=True,
     shares_socket=True,
     managed=False,
+    commits_whole=True,
 )
 _ARTEMIS: Final = Product(
     dialect=ARTEMIS,
@@ -59,6 +63,7 @@ _ARTEMIS: Final = Product(
     has_scheduler=False,
     shares_socket=False,
     managed=True,
+    commits_whole=False,
 )
 NATIVE: Final = _CLASSIC.native | _ARTEMIS.native
 """All that this backend can use, on any broker."""
@@ -83,5 +88,5 @@ def product_of(server: str | None, where: object) -> tuple[Product, str]:
     if version < (5, 18, 6) or (6, 0, 0) <= version < (6, 1, 4):
         row = msgspec.structs.replace(row, dialect=OLD_CLASSIC)
     if version < (6, 0, 0):  # delivery stops at 200 to 400 messages that are not acknowledged
-        row = msgspec.structs.replace(row, native=row.native & ~Native.TRANSACTIONS)
+        row = msgspec.structs.replace(row, native=row.native & ~Native.TRANSACTIONS, commits_whole=False)
     return row, f"ActiveMQ Classic {text}"

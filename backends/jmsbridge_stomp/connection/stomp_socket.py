@@ -46,6 +46,8 @@ class StompSocket:
         self.is_open = False
         self.ends_with_errors = False
         """Whether the broker ends the socket with every ERROR, so that nothing more is to be written after one."""
+        self.stray: Callable[[Refusal], None] | None = None
+        """Gets an ERROR that names no frame; without, it is logged."""
         self._sockets = sockets
         self._life = sockets.life
         self._options = options
@@ -256,7 +258,11 @@ class StompSocket:
         self._refusal, self._refused = refusal, time.monotonic()
         if self.ends_with_errors:
             self._life.thread.call_later(_ENDS, self._end_refused)
-        if refusal.receipt is None or not self._answer(refusal.receipt, refusal):
+        if refusal.receipt is not None and self._answer(refusal.receipt, refusal):
+            return
+        if self.stray is not None:
+            self.stray(refusal)
+        else:
             log.warning("%s: the broker reports an error: %s", self._life.endpoint, refusal)
 
     @property
