@@ -19,6 +19,7 @@ from jmsbridge.spi import (
     SubscriptionRefused,
     SubscriptionUnknown,
 )
+from jmsbridge.spi import Channel as SpiChannel
 from jmsbridge.transport.network.link_life import Done
 from jmsbridge_amqp.administration.admin import AmqpAdmin
 from jmsbridge_amqp.channel import Channel
@@ -34,6 +35,7 @@ from jmsbridge_amqp.receiving.asking import NoEvents, OtherLink
 from jmsbridge_amqp.receiving.subscription_names import SubscriptionNames, first_name
 from jmsbridge_amqp.receiving.unsubscribing import unsubscribe, unsubscribe_by_queue
 from jmsbridge_amqp.sending.copier import Copier
+from jmsbridge_amqp.sending.lane import Lane
 from jmsbridge_amqp.transactions.asking import ask_for_transactions
 
 __all__ = ["Link", "open_link"]
@@ -44,7 +46,7 @@ _numbers = itertools.count(1)
 
 
 def open_link(endpoint: Endpoint, options: AmqpOptions, events: LinkEvents, *, asks: bool = False) -> "Link":
-    """Connect and authenticate, following a few redirects. ``asks`` says that the link is only for a question."""
+    """Connect and authenticate, following a few redirects. ``asks`` says that the link belongs to another one."""
     asked, deadline = endpoint, time.monotonic() + endpoint.connect_timeout
     for _ in range(_REDIRECTS + 1):
         link = Link(endpoint, options, events, asks=asks)
@@ -75,6 +77,7 @@ class Link(AmqpAdmin):
     def __init__(self, endpoint: Endpoint, options: AmqpOptions, events: LinkEvents, *, asks: bool = False) -> None:
         self.native: Native = Native.NONE
         self.broker = "the broker"
+        self.lanes = 1
         self.endpoint = endpoint
         self._options = options
         self._events = events
@@ -83,6 +86,7 @@ class Link(AmqpAdmin):
         self._life = self._driver.life
         self._driver.when_lost.append(self._answer_all)
         self._channels: set[Channel] = set()
+        self._lanes: set[Lane] = set()
         self._facts: LinkFacts | None = None
 
     # -- opening
@@ -132,6 +136,7 @@ class Link(AmqpAdmin):
         chosen = self._options.dead_letter_queue
         dead_letters = product.dead_letters if chosen is None else chosen
         self.broker = self._life.broker = facts.name
+        self.lanes = product.lanes
         self.native = found | native_of(product, facts.offered, dead_letters)
         options = self._options
         naming = Naming(
@@ -182,6 +187,22 @@ class Link(AmqpAdmin):
             raise
         return made
 
+    def lane(self, number: int) -> SpiChannel:
+        """A channel for groups of sends: lane 0 over this connection, the others each over its own."""
+        if not number:
+            return self.channel(True)
+        self._life.check()
+        endpoint, options = msgspec.structs.replace(self.endpoint, client_id=None), self._options
+
+        def connect(events: LinkEvents) -> Link:
+            return open_link(endpoint, options, events, asks=True)
+
+        made = Lane(connect, self._events, self._lanes.discard)
+        self._lanes.add(made)
+        if self._life.is_over:  # meanwhile: its end may not have found this one
+            made.abandon()
+        return made
+
     def declare(self, address: Address) -> Address:
         """Not supported: the broker would choose the name."""
         self._life.check()
@@ -218,7 +239,14 @@ class Link(AmqpAdmin):
 
     def close(self) -> None:
         """Close the connection; idempotent."""
+        for lane in list(self._lanes):
+            lane.close()
         self._life.close(self._close)
+
+    def abandon(self) -> None:
+        """End the connection without asking the broker."""
+        if not self._life.is_over:
+            self._life.thread.post(lambda: self._life.die(LinkLost("the link was given up")))
 
     def _close(self) -> None:
         """End the channels, then the connection. I/O thread."""
@@ -235,5 +263,7 @@ class Link(AmqpAdmin):
         closed()
 
     def _answer_all(self) -> None:
+        for lane in list(self._lanes):
+            lane.abandon()
         for channel in list(self._channels):
             channel.end()

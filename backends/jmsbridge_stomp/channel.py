@@ -37,22 +37,33 @@ _BUSY = 64  # after so many sends in one batch, the I/O thread looks for more wi
 
 
 class Channel:
-    """Verbs from any thread; the rest belongs to the I/O thread. ``forget`` is called once it is closed."""
+    """Verbs from any thread; the rest belongs to the I/O thread. ``forget`` is called once it is closed.
 
-    def __init__(self, facts: LinkFacts, copier: Copier, transacted: bool, forget: "Callable[[Channel], None]") -> None:
+    ``only_sends`` says that nothing will be subscribed on it.
+    """
+
+    def __init__(
+        self,
+        facts: LinkFacts,
+        copier: Copier,
+        transacted: bool,
+        forget: "Callable[[Channel], None]",
+        *,
+        only_sends: bool = False,
+    ) -> None:
         self._facts = facts
         self._copier = copier
         self._life = facts.sockets.life
         self._forget = forget
         self._box: Mailbox[Work] = Mailbox(self._life.thread, self._serve, self._refuse)
-        self._joins = (
-            transacted and Native.TRANSACTIONS in facts.native
-        )  # acknowledgements, on the transaction's socket
-        shared = facts.main if self._joins and facts.client_id is not None else None  # for durable subscriptions
+        # whether acknowledgements join the transaction, on its socket; durable subscriptions need that of the client id
+        self._joins = transacted and Native.TRANSACTIONS in facts.native and not only_sends
+        shared = facts.main if self._joins and facts.client_id is not None else None
         rule = facts.rule if transacted and shared is None else None
         self._sender = Sender(facts, self._go_on, self.lose, shared, rule)
         self._transaction = Transaction(self._sender, lambda: self._life.broker, self._go_on) if transacted else None
         self._subscriptions: list[Subscription] = []
+        self._only_sends = only_sends
         self._lost: BackendError | None = None
         self._finishing: list[Done] = []  # what waits for the queue to be empty
         self._closed = False
@@ -91,6 +102,8 @@ class Channel:
     def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
         """Subscribe without credit."""
         self.check()
+        if self._only_sends:
+            raise NotSupported("nothing can be consumed on a channel for groups of sends")
         self._check_interest(interest)
         key = None if interest.shared else interest.key
         transaction = self._transaction if self._joins else None

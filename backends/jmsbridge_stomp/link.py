@@ -53,6 +53,7 @@ class Link(StompAdmin):
     def __init__(self, endpoint: Endpoint, options: StompOptions, events: LinkEvents) -> None:
         self.native: Native = Native.NONE
         self.broker = "the broker"
+        self.lanes = 1
         self.endpoint = endpoint
         self._options = options
         self._events = events
@@ -142,10 +143,17 @@ class Link(StompAdmin):
 
     def channel(self, transacted: bool) -> Channel:
         """Make a channel; it connects its socket with its first send."""
+        return self._channel(transacted, only_sends=False)
+
+    def lane(self, number: int) -> Channel:
+        """A channel for groups of sends: always on a socket of its own."""
+        return self._channel(True, only_sends=True)
+
+    def _channel(self, transacted: bool, *, only_sends: bool) -> Channel:
         self._life.check()
         assert self._facts is not None
         assert self._copier is not None
-        made = Channel(self._facts, self._copier, transacted, self._channels.discard)
+        made = Channel(self._facts, self._copier, transacted, self._channels.discard, only_sends=only_sends)
         self._channels.add(made)
         return made
 

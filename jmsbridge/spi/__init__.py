@@ -5,7 +5,18 @@ else of jmsbridge.
 """
 
 from jmsbridge.spi.admin import Admin, DestinationInfo
-from jmsbridge.spi.backend import Backend, Cancels, Channel, Inbox, Link, LinkEvents, Retires, Subscription, Ticket
+from jmsbridge.spi.backend import (
+    Backend,
+    Cancels,
+    Channel,
+    Inbox,
+    Lanes,
+    Link,
+    LinkEvents,
+    Retires,
+    Subscription,
+    Ticket,
+)
 from jmsbridge.spi.dead_letters import (
     DEAD_LETTER_DELIVERIES,
     DEAD_LETTER_EXPIRED,
@@ -70,6 +81,7 @@ __all__ = [
     "Float",
     "Inbox",
     "Interest",
+    "Lanes",
     "Link",
     "LinkEvents",
     "LinkLost",
