@@ -265,6 +265,10 @@ class StompSocket:
         else:
             log.warning("%s: the broker reports an error: %s", self._life.endpoint, refusal)
 
+    def forget_refusal(self) -> None:
+        """The last ERROR was expected: if the socket ends now, that is not why."""
+        self._refusal = None
+
     @property
     def is_refused(self) -> bool:
         """Whether the broker is about to end it."""

@@ -59,6 +59,7 @@ class CommitRule:
             nonlocal is_over
             if not is_over:
                 is_over, socket.stray = True, None
+                socket.forget_refusal()
                 done()
 
         socket.stray = reported
