@@ -1,4 +1,4 @@
-"""A transacted channel for groups of sends over a connection of its own, which ends with the link that it belongs to."""
+"""A transacted channel for groups of sends over its own connection, which ends with the link that it belongs to."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol

@@ -1,4 +1,4 @@
-"""The channels over which the groups of a session are sent: one, or several where the backend says that it is faster."""
+"""The channels for the groups of sends of a session: one, or several where the backend says that it is faster."""
 
 import contextlib
 import logging
