@@ -33,8 +33,9 @@ __all__ = ["GroupedSends"]
 log = logging.getLogger("jmsbridge.send")
 
 _PATIENCE = 1.0  # seconds for which a close waits for the thread of the groups
-_MOST = 256  # messages of all groups on their way
-_MOST_BYTES = 1 << 20  # of the bodies of a group, if it has more than one message
+# of all groups on their way; more could fill a queue, whose broker then waits for the end of these groups in vain
+_MOST = 256  # messages
+_MOST_BYTES = 1 << 20  # of their bodies, if a group has more than one message
 _WORTH = 32  # so many waiting messages are worth a further channel
 
 
@@ -188,12 +189,13 @@ class GroupedSends:
         size, ids = 0, set[str | None]()
         sends = list[GroupSend]()
         most = max(1, _MOST // self._channels.most)
+        most_bytes = _MOST_BYTES // self._channels.most
         with self._lock:
             while self._queue and len(sends) < most and not self._closed:
                 envelope = self._queue[0].envelope
                 size += size_of(envelope)
                 # some brokers detect no duplicates within a transaction
-                if sends and (size > _MOST_BYTES or envelope.duplicate_id in ids):
+                if sends and (size > most_bytes or envelope.duplicate_id in ids):
                     break
                 if lane is not None and envelope.address.topic and not lane.topics:
                     break
