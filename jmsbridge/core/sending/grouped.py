@@ -64,6 +64,7 @@ class GroupedSends:
         self._lock = ranked(Rank.LEAF)  # guards what follows; appending to a queue needs no lock
         self._queue: deque[GroupSend] = deque()
         self._groups: deque[SendGroup] = deque()  # sent, the first of them perhaps being committed
+        self._withdrawn: deque[SendGroup] = deque()  # sent, and to be rolled back with their channels
         self._closed = False
         self._awaited: GroupAnswer | None = None  # what the thread of the groups waits for
 
@@ -92,13 +93,19 @@ class GroupedSends:
     def cancel(self, tickets: Sequence[Ticket]) -> list[Ticket]:
         """Cancel those of the sends that are in no group yet; return the tickets of the others, which the backend has.
 
-        Those in a group that is not committed are not sent again.
+        A group behind the first, of which nothing else is left, is withdrawn: it is never committed. What is in another
+        group that is not committed is not sent again.
         """
         wanted = set(tickets)
         with self._lock:
             waiting = [one for one in list(self._queue) if one.ticket in wanted]
             for one in waiting:
                 self._queue.remove(one)
+            for group in list(self._groups)[1:]:
+                if all(one.ticket in wanted for one in group.sends):
+                    self._groups.remove(group)
+                    self._withdrawn.append(group)
+                    waiting.extend(group.sends)
             for one in [each for group in self._groups for each in group.sends]:
                 one.given_up = one.given_up or one.ticket in wanted
             singly: dict[Ticket, Ticket] = {
@@ -132,9 +139,15 @@ class GroupedSends:
                 group = self._groups[0]
                 self._run(group, lambda: self._finish(group))  # noqa: B023 (called at once)
         for group in list(self._groups):  # closed: they were sent, and no commit was asked for
-            self._channels.leave(group.channel)
             tell_all(group.sends, SendCancelled("the message was not sent: its session was closed before it"))
             self._forget(group)
+            self._withdrawn.append(group)
+        self._leave_withdrawn()
+
+    def _leave_withdrawn(self) -> None:
+        while self._withdrawn:
+            self._channels.leave(self._withdrawn[0].channel)
+            self._withdrawn.popleft()
 
     def _run(self, group: SendGroup, task: Callable[[], bool]) -> None:
         """Do something with a group; forget it if that was the last, or if it fails."""
@@ -150,12 +163,14 @@ class GroupedSends:
 
     def _forget(self, group: SendGroup) -> None:
         with self._lock:
-            self._groups.remove(group)
+            if group in self._groups:  # it may have been withdrawn
+                self._groups.remove(group)
         self._changed.notify()
 
     def _send_groups(self) -> None:
         """Send what waits: one group if none is on its way, others over the other channels if it is worth it."""
         while self._queue and not self._closed and (not self._groups or len(self._queue) >= _WORTH):
+            self._leave_withdrawn()
             problem = lane = None
             is_first = not self._groups
             try:
@@ -266,7 +281,8 @@ class GroupedSends:
         return error
 
     def _busy(self) -> list[Channel]:
-        return [group.channel for group in self._groups if group.channel is not None]
+        groups = (*self._groups, *self._withdrawn)
+        return [group.channel for group in groups if group.channel is not None]
 
     def _roll_back(self, channel: Channel) -> None:
         """After a refused commit, as sessions do: nothing of the group may be left for the next commit."""
