@@ -35,7 +35,7 @@ from jmsbridge_amqp.receiving.asking import NoEvents, OtherLink
 from jmsbridge_amqp.receiving.subscription_names import SubscriptionNames, first_name
 from jmsbridge_amqp.receiving.unsubscribing import unsubscribe, unsubscribe_by_queue
 from jmsbridge_amqp.sending.copier import Copier
-from jmsbridge_amqp.sending.lane import Lane
+from jmsbridge_amqp.sending.group_channel import GroupChannel
 from jmsbridge_amqp.transactions.asking import ask_for_transactions
 
 __all__ = ["Link", "open_link"]
@@ -77,7 +77,7 @@ class Link(AmqpAdmin):
     def __init__(self, endpoint: Endpoint, options: AmqpOptions, events: LinkEvents, *, asks: bool = False) -> None:
         self.native: Native = Native.NONE
         self.broker = "the broker"
-        self.lanes = 1
+        self.group_channels = 1
         self.endpoint = endpoint
         self._options = options
         self._events = events
@@ -86,7 +86,7 @@ class Link(AmqpAdmin):
         self._life = self._driver.life
         self._driver.when_lost.append(self._answer_all)
         self._channels: set[Channel] = set()
-        self._lanes: set[Lane] = set()
+        self._group_channels: set[GroupChannel] = set()
         self._facts: LinkFacts | None = None
 
     # -- opening
@@ -136,7 +136,7 @@ class Link(AmqpAdmin):
         chosen = self._options.dead_letter_queue
         dead_letters = product.dead_letters if chosen is None else chosen
         self.broker = self._life.broker = facts.name
-        self.lanes = product.lanes
+        self.group_channels = product.group_channels
         self.native = found | native_of(product, facts.offered, dead_letters)
         options = self._options
         naming = Naming(
@@ -187,8 +187,8 @@ class Link(AmqpAdmin):
             raise
         return made
 
-    def lane(self, number: int) -> SpiChannel:
-        """A channel for groups of sends: lane 0 over this connection, the others each over its own."""
+    def group_channel(self, number: int) -> SpiChannel:
+        """A channel for groups of sends: number 0 over this connection, the others each over its own."""
         if not number:
             return self.channel(True)
         self._life.check()
@@ -197,8 +197,8 @@ class Link(AmqpAdmin):
         def connect(events: LinkEvents) -> Link:
             return open_link(endpoint, options, events, asks=True)
 
-        made = Lane(connect, self._events, self._lanes.discard)
-        self._lanes.add(made)
+        made = GroupChannel(connect, self._events, self._group_channels.discard)
+        self._group_channels.add(made)
         if self._life.is_over:  # meanwhile: its end may not have found this one
             made.abandon()
         return made
@@ -239,8 +239,8 @@ class Link(AmqpAdmin):
 
     def close(self) -> None:
         """Close the connection; idempotent."""
-        for lane in list(self._lanes):
-            lane.close()
+        for each in list(self._group_channels):
+            each.close()
         self._life.close(self._close)
 
     def abandon(self) -> None:
@@ -263,7 +263,7 @@ class Link(AmqpAdmin):
         closed()
 
     def _answer_all(self) -> None:
-        for lane in list(self._lanes):
-            lane.abandon()
+        for each in list(self._group_channels):
+            each.abandon()
         for channel in list(self._channels):
             channel.end()

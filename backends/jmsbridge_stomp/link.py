@@ -53,7 +53,7 @@ class Link(StompAdmin):
     def __init__(self, endpoint: Endpoint, options: StompOptions, events: LinkEvents) -> None:
         self.native: Native = Native.NONE
         self.broker = "the broker"
-        self.lanes = 1
+        self.group_channels = 1
         self.endpoint = endpoint
         self._options = options
         self._events = events
@@ -145,7 +145,7 @@ class Link(StompAdmin):
         """Make a channel; it connects its socket with its first send."""
         return self._channel(transacted, only_sends=False)
 
-    def lane(self, number: int) -> Channel:
+    def group_channel(self, number: int) -> Channel:
         """A channel for groups of sends: always on a socket of its own."""
         return self._channel(True, only_sends=True)
 

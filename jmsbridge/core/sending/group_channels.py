@@ -5,21 +5,21 @@ import logging
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
-from jmsbridge.spi import BackendError, Channel, Lanes, Link
+from jmsbridge.spi import BackendError, Channel, GroupChannels, Link
 
-__all__ = ["GroupChannels", "GroupLane"]
+__all__ = ["FreeChannel", "OpenChannels"]
 
 log = logging.getLogger("jmsbridge.send")
 
 
-class GroupLane(NamedTuple):
+class FreeChannel(NamedTuple):
     """A channel; ``topics`` says whether messages to topics may be sent over it."""
 
     channel: Channel
     topics: bool
 
 
-class GroupChannels:
+class OpenChannels:
     """Each is opened when it is needed first. For the thread of the groups, but ``leave`` and ``leave_all``."""
 
     def __init__(self, wait_link: Callable[[], Link]) -> None:
@@ -28,15 +28,15 @@ class GroupChannels:
         self._wait_link = wait_link
         self._open: dict[int, Channel] = {}
 
-    def free(self, busy: Collection[Channel]) -> GroupLane | None:
+    def free(self, busy: Collection[Channel]) -> FreeChannel | None:
         """The next one that is not in use; BackendError or JMSException if there is none at all."""
         for number in range(self.most):
             channel = self._open.get(number)
             if channel not in busy:
-                return self._lane(number) if channel is None else GroupLane(channel, not number)
+                return self._opened(number) if channel is None else FreeChannel(channel, not number)
         return None
 
-    def _lane(self, number: int) -> GroupLane | None:
+    def _opened(self, number: int) -> FreeChannel | None:
         try:
             self._open[number] = channel = self._new(number)
         except BackendError as error:
@@ -45,15 +45,15 @@ class GroupChannels:
             log.info("groups of messages have only %d channels, because there is no other: %s", number, error)
             self.most = number
             return None
-        return GroupLane(channel, not number)
+        return FreeChannel(channel, not number)
 
     def _new(self, number: int) -> Channel:
         link = self._wait_link()
-        if not isinstance(link, Lanes):
+        if not isinstance(link, GroupChannels):
             self.most = 1
             return link.channel(True)
-        self.most = link.lanes
-        return link.lane(number)
+        self.most = link.group_channels
+        return link.group_channel(number)
 
     def leave(self, channel: Channel | None) -> None:
         """Close this one and do not use it any more: its state or its link is lost."""

@@ -14,7 +14,7 @@ from jmsbridge.core.runtime.executor import SerialExecutor
 from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.runtime.waiting import AnswerMissing, WaitSet, cancel
 from jmsbridge.core.sending.current_channel import CurrentChannel
-from jmsbridge.core.sending.group_channels import GroupChannels, GroupLane
+from jmsbridge.core.sending.group_channels import FreeChannel, OpenChannels
 from jmsbridge.core.sending.group_sends import (
     GroupAnswer,
     GroupSend,
@@ -59,12 +59,12 @@ class GroupedSends:
         self._timeout = timeout
         self._throttle = throttle
         self._session_channel = session_channel
-        self._channels = GroupChannels(wait_link)
+        self._channels = OpenChannels(wait_link)
         self._changed = WaitSet()  # the thread of the groups while it waits for answers, senders that wait for it
         self._lock = ranked(Rank.LEAF)  # guards what follows; appending to a queue needs no lock
         self._queue: deque[GroupSend] = deque()
         self._groups: deque[SendGroup] = deque()  # sent, the first of them perhaps being committed
-        self._withdrawn: deque[SendGroup] = deque()  # sent, and to be rolled back with their channels
+        self._cancelled: deque[SendGroup] = deque()  # sent, and to be rolled back with their channels
         self._closed = False
         self._awaited: GroupAnswer | None = None  # what the thread of the groups waits for
 
@@ -93,7 +93,7 @@ class GroupedSends:
     def cancel(self, tickets: Sequence[Ticket]) -> list[Ticket]:
         """Cancel those of the sends that are in no group yet; return the tickets of the others, which the backend has.
 
-        A group behind the first, of which nothing else is left, is withdrawn: it is never committed. What is in another
+        A group behind the first, of which nothing else is left, is cancelled: it is never committed. What is in another
         group that is not committed is not sent again.
         """
         wanted = set(tickets)
@@ -104,7 +104,7 @@ class GroupedSends:
             for group in list(self._groups)[1:]:
                 if all(one.ticket in wanted for one in group.sends):
                     self._groups.remove(group)
-                    self._withdrawn.append(group)
+                    self._cancelled.append(group)
                     waiting.extend(group.sends)
             for one in [each for group in self._groups for each in group.sends]:
                 one.given_up = one.given_up or one.ticket in wanted
@@ -141,13 +141,13 @@ class GroupedSends:
         for group in list(self._groups):  # closed: they were sent, and no commit was asked for
             tell_all(group.sends, SendCancelled("the message was not sent: its session was closed before it"))
             self._forget(group)
-            self._withdrawn.append(group)
-        self._leave_withdrawn()
+            self._cancelled.append(group)
+        self._leave_cancelled()
 
-    def _leave_withdrawn(self) -> None:
-        while self._withdrawn:
-            self._channels.leave(self._withdrawn[0].channel)
-            self._withdrawn.popleft()
+    def _leave_cancelled(self) -> None:
+        while self._cancelled:
+            self._channels.leave(self._cancelled[0].channel)
+            self._cancelled.popleft()
 
     def _run(self, group: SendGroup, task: Callable[[], bool]) -> None:
         """Do something with a group; forget it if that was the last, or if it fails."""
@@ -163,44 +163,44 @@ class GroupedSends:
 
     def _forget(self, group: SendGroup) -> None:
         with self._lock:
-            if group in self._groups:  # it may have been withdrawn
+            if group in self._groups:  # it may have been cancelled
                 self._groups.remove(group)
         self._changed.notify()
 
     def _send_groups(self) -> None:
         """Send what waits: one group if none is on its way, others over the other channels if it is worth it."""
         while self._queue and not self._closed and (not self._groups or len(self._queue) >= _WORTH):
-            self._leave_withdrawn()
-            problem = lane = None
+            self._leave_cancelled()
+            problem = free = None
             is_first = not self._groups
             try:
                 if is_first:  # what waits for a link is in no group, so it can still be cancelled
                     self._session_channel.wait_open()
                 elif self._session_channel.now is None:
                     return
-                lane = self._free_lane()
+                free = self._free_channel()
             except JMSException as error:
                 problem = not_sent(error)
-            if lane is None and not is_first:
+            if free is None and not is_first:
                 return
-            group = self._next_group(lane)
+            group = self._next_group(free)
             if group is None:
                 return
             self._run(group, lambda: self._send(group, problem))  # noqa: B023 (called at once)
 
-    def _free_lane(self) -> GroupLane | None:
+    def _free_channel(self) -> FreeChannel | None:
         try:
-            lane = self._channels.free(self._busy())
+            free = self._channels.free(self._busy())
         except BackendError as error:
             log.info("without a channel for a group its messages are confirmed singly: %s", error)
             return None
         if self._closed:
             self._channels.leave_all()
             return None
-        return lane
+        return free
 
-    def _next_group(self, lane: GroupLane | None) -> SendGroup | None:
-        """Take what waits, up to the limits of a group; None if this lane may not have the next message."""
+    def _next_group(self, over: FreeChannel | None) -> SendGroup | None:
+        """Take what waits, up to the limits of a group; None if this channel may not have the next message."""
         size, ids = 0, set[str | None]()
         sends = list[GroupSend]()
         most = max(1, _MOST // self._channels.most)
@@ -212,14 +212,14 @@ class GroupedSends:
                 # some brokers detect no duplicates within a transaction
                 if sends and (size > most_bytes or envelope.duplicate_id in ids):
                     break
-                if lane is not None and envelope.address.topic and not lane.topics:
+                if over is not None and envelope.address.topic and not over.topics:
                     break
                 if envelope.duplicate_id is not None:
                     ids.add(envelope.duplicate_id)
                 sends.append(self._queue.popleft())
             if not sends:
                 return None
-            group = SendGroup(None if lane is None else lane.channel, sends)
+            group = SendGroup(None if over is None else over.channel, sends)
             self._groups.append(group)
             return group
 
@@ -281,7 +281,8 @@ class GroupedSends:
         return error
 
     def _busy(self) -> list[Channel]:
-        groups = (*self._groups, *self._withdrawn)
+        with self._lock:
+            groups = (*self._groups, *self._cancelled)
         return [group.channel for group in groups if group.channel is not None]
 
     def _roll_back(self, channel: Channel) -> None:

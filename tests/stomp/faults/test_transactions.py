@@ -289,11 +289,11 @@ def test_a_channel_for_groups_has_its_own_socket(start: Start, connect: Connect)
     """Also with a client id, where other transacted channels share the link's first one, and ask for receipts."""
     peer = start(Rule(), CLASSIC)
     link = connect(peer, client_id="me")
-    lane, session = link.lane(0), link.channel(True)
-    for channel in (lane, session):
+    grouped, session = link.group_channel(0), link.channel(True)
+    for channel in (grouped, session):
         sends(channel, "a")
         assert commit(channel) is None
     assert words(peer.lines[1]) == ["BEGIN 0!", "SEND 0", "BEGIN 1!", "COMMIT 0!"]
     assert words(peer.lines[0]) == ["BEGIN 0!", "SEND 0!", "COMMIT 0!"]
     with pytest.raises(NotSupported):
-        subscribe(lane, QUEUE, 1)
+        subscribe(grouped, QUEUE, 1)

@@ -11,19 +11,19 @@ import jmsbridge_embedded
 from jmsbridge.core.sending import grouped
 from jmsbridge.spi import registry
 from jmsbridge.testing import Harness
-from tests.suites.grouped.laned import LanedBackend
+from tests.suites.grouped.several import SeveralBackend
 from tests.suites.layered.harness import EmbeddedHarness
 from tests.suites.layered.slow import SlowBackend
 
 _SLOW: Final = SlowBackend("slowgrouped", jmsbridge_embedded.backend)
 registry.register("slowgrouped", _SLOW)
-registry.register("lanegrouped", LanedBackend("lanegrouped", _SLOW))
+registry.register("severalgrouped", SeveralBackend("severalgrouped", _SLOW))
 
 _HERE: Final = Path(__file__).parent
 _ALWAYS: Final = {
     "embedded": ("sending", "closing", "faults"),
     "slowgrouped": ("sending",),
-    "lanegrouped": ("sending",),
+    "severalgrouped": ("sending",),
 }
 """The subjects that run not only in long runs."""
 
@@ -57,7 +57,7 @@ def _is_contract(item: pytest.Item) -> bool:
 @pytest.fixture(autouse=True)
 def few(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Over several links, small groups: otherwise few cases would need more than one link."""
-    if "lanegrouped" in request.node.name:
+    if "severalgrouped" in request.node.name:
         monkeypatch.setattr(grouped, "_MOST", 30)
         monkeypatch.setattr(grouped, "_WORTH", 2)
 

@@ -15,24 +15,24 @@ from jmsbridge.testing.suite.support import Completions
 from tests.core.conftest import Connect
 from tests.core.sending.support import QUEUE, bodies, first_held, outcomes, send
 
-LANES = 3
+CHANNELS = 3
 TEXTS = [str(number) for number in range(100)]
 GROUPS = [TEXTS[:40], TEXTS[40:80], TEXTS[80:]]
 MARKED = "first"
 
 
 @pytest.fixture(autouse=True)
-def lanes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Three channels for groups of at most 40 messages, another one from 10 on; the numbers that were asked for."""
     opened: list[int] = []
 
-    def lane(link: ScriptedLink, number: int) -> Channel:
+    def open_one(link: ScriptedLink, number: int) -> Channel:
         opened.append(number)
         return link.channel(True)
 
-    monkeypatch.setattr(ScriptedLink, "lanes", LANES, raising=False)
-    monkeypatch.setattr(ScriptedLink, "lane", lane, raising=False)
-    monkeypatch.setattr(grouped, "_MOST", 40 * LANES)
+    monkeypatch.setattr(ScriptedLink, "group_channels", CHANNELS, raising=False)
+    monkeypatch.setattr(ScriptedLink, "group_channel", open_one, raising=False)
+    monkeypatch.setattr(grouped, "_MOST", 40 * CHANNELS)
     monkeypatch.setattr(grouped, "_WORTH", 10)
     return opened
 
@@ -57,10 +57,10 @@ def marks(*groups: str) -> list[str]:
 
 @rule("OR-1")
 def test_groups_are_sent_together_and_committed_in_order(
-    backend: ScriptedBackend, connect_grouped: Connect, lanes: list[int]
+    backend: ScriptedBackend, connect_grouped: Connect, opened: list[int]
 ) -> None:
     listener = three_on_their_way(backend, connect_grouped)
-    assert (lanes, bodies(backend)) == ([0, 1, 2], [MARKED])
+    assert (opened, bodies(backend)) == ([0, 1, 2], [MARKED])
     seen = [MARKED]
     for group in GROUPS:
         backend.script.wait_held("commit")
@@ -73,7 +73,7 @@ def test_groups_are_sent_together_and_committed_in_order(
 
 
 def test_few_messages_wait_for_the_first_channel(
-    backend: ScriptedBackend, connect_grouped: Connect, lanes: list[int]
+    backend: ScriptedBackend, connect_grouped: Connect, opened: list[int]
 ) -> None:
     session, listener = connect_grouped().create_session(), Completions()
     producer = first_held(backend, session, listener)
@@ -81,7 +81,7 @@ def test_few_messages_wait_for_the_first_channel(
     backend.script.answer_inline("commit")
     backend.release("commit")
     assert outcomes(listener, 4) == [MARKED, *"abc"]
-    assert lanes == [0]
+    assert opened == [0]
 
 
 def test_messages_to_topics_are_sent_over_the_first_channel_only(
@@ -152,11 +152,11 @@ def test_close_gives_up_what_is_not_committed(backend: ScriptedBackend, connect_
     session.close()
     assert outcomes(listener, 101) == marks("?", "!", "!")
     assert isinstance(listener.events[-1][2], ResourceAllocationException)
-    assert backend.script.count("close-channel") >= LANES
+    assert backend.script.count("close-channel") >= CHANNELS
     assert bodies(backend) == [MARKED]
 
 
-def test_a_closed_producer_withdraws_groups(backend: ScriptedBackend, connect_grouped: Connect) -> None:
+def test_a_closed_producer_cancels_groups(backend: ScriptedBackend, connect_grouped: Connect) -> None:
     """All that was sent before it is given up: the group that is being committed is in doubt, the next was not sent."""
     session, listener = connect_grouped(close_timeout=0.2).create_session(), Completions()
     producer = first_held(backend, session, listener)
@@ -180,15 +180,15 @@ def test_a_further_channel_that_cannot_be_had(
     backend: ScriptedBackend, connect_grouped: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The broker has no room for another connection: then there is one group at a time."""
-    lane = ScriptedLink.lane  # type: ignore[attr-defined]
+    open_one = ScriptedLink.group_channel  # type: ignore[attr-defined]
 
     def first_only(link: ScriptedLink, number: int) -> Channel:
         if number:
             raise BackendError("too many connections")
-        made: Channel = lane(link, number)
+        made: Channel = open_one(link, number)
         return made
 
-    monkeypatch.setattr(ScriptedLink, "lane", first_only)
+    monkeypatch.setattr(ScriptedLink, "group_channel", first_only)
     session, listener = connect_grouped().create_session(), Completions()
     producer = first_held(backend, session, listener)
     send(producer, listener, *TEXTS)

@@ -5,10 +5,10 @@ from typing import Any, Protocol
 
 from jmsbridge.spi import BackendError, Cancels, Channel, Envelope, Inbox, Interest, LinkEvents, NotSupported, Ticket
 
-__all__ = ["Lane", "LaneLink"]
+__all__ = ["GroupChannel", "SecondLink"]
 
 
-class LaneLink(Protocol):
+class SecondLink(Protocol):
     """A second link to the same broker."""
 
     def channel(self, transacted: bool) -> Channel:
@@ -21,11 +21,14 @@ class LaneLink(Protocol):
         """End the connection without asking the broker, which rolls back; any thread."""
 
 
-class Lane:
+class GroupChannel:
     """Verbs are those of its channel. ``forget`` is called once it is closed or lost."""
 
     def __init__(
-        self, connect: Callable[[LinkEvents], LaneLink], events: LinkEvents, forget: "Callable[[Lane], None]"
+        self,
+        connect: Callable[[LinkEvents], SecondLink],
+        events: LinkEvents,
+        forget: "Callable[[GroupChannel], None]",
     ) -> None:
         self._events = events
         self._forget = forget

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jmsbridge.spi.backend import Channel, Lanes, Link
+from jmsbridge.spi.backend import Channel, GroupChannels, Link
 from jmsbridge.spi.envelope import Address
 from jmsbridge.spi.errors import BackendError, LinkLost
 from jmsbridge.spi.native import Native
@@ -14,11 +14,11 @@ from jmsbridge.testing.suite.support import LONG, eventually
 _COUNT = 20
 
 
-def _lanes(link: Link) -> list[Channel]:
+def _channels(link: Link) -> list[Channel]:
     """All that are worth having."""
-    if not isinstance(link, Lanes):
-        pytest.skip("this link has no lanes: groups of sends have one channel")
-    return [link.lane(number) for number in range(link.lanes)]
+    if not isinstance(link, GroupChannels):
+        pytest.skip("this link opens none: groups of sends have one channel")
+    return [link.group_channel(number) for number in range(link.group_channels)]
 
 
 def _send(channel: Channel, address: Address, texts: list[str]) -> list[Answer]:
@@ -35,68 +35,68 @@ def _commit(channel: Channel) -> BackendError | None:
 
 
 @level("contract")
-@promise(Lanes.lane)
+@promise(GroupChannels.group_channel)
 @requires(Native.SEND_TRANSACTIONS)
-def test_contract_lanes_commit_in_the_order_of_their_answers(harness: Harness) -> None:
+def test_contract_group_channels_commit_in_the_order_of_their_answers(harness: Harness) -> None:
     """All are sent before the first commit; what is committed later comes later, whatever was sent first."""
     address, link = harness.address(), harness.open_link()
-    lanes = _lanes(link)
+    channels = _channels(link)
     for turn in range(3):
-        order = list(enumerate(lanes))[::-1] if turn % 2 else list(enumerate(lanes))
-        texts = [[f"{turn} {number} {each}" for each in range(_COUNT)] for number in range(len(lanes))]
-        answers = [_send(lane, address, texts[number]) for number, lane in enumerate(lanes)]
+        order = list(enumerate(channels))[::-1] if turn % 2 else list(enumerate(channels))
+        texts = [[f"{turn} {number} {each}" for each in range(_COUNT)] for number in range(len(channels))]
+        answers = [_send(channel, address, texts[number]) for number, channel in enumerate(channels)]
         assert peek(link, address) == []
-        for number, lane in order:
-            assert _commit(lane) is None
+        for number, channel in order:
+            assert _commit(channel) is None
             assert answered(answers[number], LONG)
         expected = [text for number, _ in order for text in texts[number]]
         assert fetch(link, address, len(expected)) == expected
 
 
 @level("contract")
-@promise(Lanes.lane)
+@promise(GroupChannels.group_channel)
 @requires(Native.SEND_TRANSACTIONS)
-def test_contract_lanes_roll_back_when_they_are_closed(harness: Harness) -> None:
+def test_contract_group_channels_roll_back_when_they_are_closed(harness: Harness) -> None:
     """One by one: the others are not affected."""
     address, link = harness.address(), harness.open_link()
-    lanes = _lanes(link)
-    for number, lane in enumerate(lanes):
-        _send(lane, address, [str(number)] * _COUNT)
-    for lane in lanes[1:]:
-        lane.close()
-    assert _commit(lanes[0]) is None
+    channels = _channels(link)
+    for number, channel in enumerate(channels):
+        _send(channel, address, [str(number)] * _COUNT)
+    for channel in channels[1:]:
+        channel.close()
+    assert _commit(channels[0]) is None
     assert fetch(link, address, _COUNT) == ["0"] * _COUNT
     assert peek(link, address) == []
 
 
 @level("contract")
-@promise(Lanes.lane)
+@promise(GroupChannels.group_channel)
 @requires(Native.SEND_TRANSACTIONS)
-def test_contract_lanes_end_with_their_link(harness: Harness) -> None:
+def test_contract_group_channels_end_with_their_link(harness: Harness) -> None:
     """What was not committed is not there, and every verb fails."""
     address, log = harness.address(), LinkLog()
     link = harness.open_link(log)
-    lanes = _lanes(link)
-    answers = [_send(lane, address, ["lost"]) for lane in lanes]
+    channels = _channels(link)
+    answers = [_send(channel, address, ["lost"]) for channel in channels]
     harness.cut()
     eventually(lambda: log.losses)
-    for lane in lanes:
-        eventually(lambda: isinstance(_commit(lane), LinkLost))  # noqa: B023 (called at once)
+    for channel in channels:
+        eventually(lambda: isinstance(_commit(channel), LinkLost))  # noqa: B023 (called at once)
     assert all(answered(each, LONG) for each in answers)
     assert peek(harness.open_link(), address) == []
 
 
 @level("contract")
-@promise(Lanes.lane)
+@promise(GroupChannels.group_channel)
 @requires(Native.SEND_TRANSACTIONS)
-def test_contract_lanes_are_closed_with_their_link(harness: Harness) -> None:
+def test_contract_group_channels_are_closed_with_their_link(harness: Harness) -> None:
     address, link = harness.address(), harness.open_link()
-    lanes = _lanes(link)
-    for lane in lanes:
-        _send(lane, address, ["never"])
+    channels = _channels(link)
+    for channel in channels:
+        _send(channel, address, ["never"])
     link.close()
-    for lane in lanes:
+    for channel in channels:
         answer = Answer()
-        lane.commit(answer)
+        channel.commit(answer)
         assert isinstance(answer.outcome(LONG), LinkLost)
     assert peek(harness.open_link(), address) == []

@@ -6,12 +6,12 @@ from typing import Any
 
 from jmsbridge.spi import Backend, BackendError, Channel, Endpoint, Link, LinkEvents
 
-__all__ = ["LanedBackend"]
+__all__ = ["SeveralBackend"]
 
-_LANES = 3
+_CHANNELS = 3
 
 
-class LanedBackend:
+class SeveralBackend:
     """The SPI's Backend."""
 
     def __init__(self, name: str, inner: Backend) -> None:
@@ -27,9 +27,9 @@ class LanedBackend:
 
 
 class _Link:
-    """Everything but the lanes is the inner link's."""
+    """Everything but the channels for groups is the inner link's."""
 
-    lanes = _LANES
+    group_channels = _CHANNELS
 
     def __init__(self, inner: Any, connect: Callable[[LinkEvents], Link], events: LinkEvents) -> None:
         self.inner = inner
@@ -40,8 +40,8 @@ class _Link:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
 
-    def lane(self, number: int) -> Channel:
-        """Lane 0 is on the link itself."""
+    def group_channel(self, number: int) -> Channel:
+        """Number 0 is on the link itself."""
         if not number:
             made: Channel = self.inner.channel(True)
             return made
@@ -50,7 +50,7 @@ class _Link:
         return link.channel(True)
 
     def close(self) -> None:
-        """With the links of its lanes."""
+        """With the links of these channels."""
         for link in self._links:
             with contextlib.suppress(BackendError):
                 link.close()
@@ -58,7 +58,7 @@ class _Link:
 
 
 class _Events:
-    """What happens to the link of a lane."""
+    """What happens to the link of such a channel."""
 
     def __init__(self, events: LinkEvents) -> None:
         self._events = events

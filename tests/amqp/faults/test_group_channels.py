@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import jmsbridge
-from jmsbridge.spi import BackendError, Channel, Lanes, LinkLost, NotSupported
+from jmsbridge.spi import BackendError, Channel, GroupChannels, LinkLost, NotSupported
 from jmsbridge.testing.suite.contract.support import Answer, envelope, send, subscribe
 from jmsbridge.testing.suite.support import Completions, eventually
 from tests.amqp.faults.support import ARTEMIS, CLASSIC, QUEUE, Opened, sent_async
@@ -17,11 +17,11 @@ Open = Callable[..., Opened]
 TEXTS = [str(number) for number in range(1000)]
 
 
-def lanes(opened: Opened) -> list[Channel]:
+def group_channels(opened: Opened) -> list[Channel]:
     """All of its link."""
     link = opened.link
-    assert isinstance(link, Lanes)
-    return [link.lane(number) for number in range(link.lanes)]
+    assert isinstance(link, GroupChannels)
+    return [link.group_channel(number) for number in range(link.group_channels)]
 
 
 def commit(channel: Channel) -> BackendError | None:
@@ -38,27 +38,27 @@ def open_connections(opened: Opened) -> int:
 @pytest.mark.parametrize(("properties", "count"), [(CLASSIC, 4), (ARTEMIS, 1), ({}, 1)])
 def test_how_many_connections_are_worth_having(open_link: Open, properties: dict[str, str], count: int) -> None:
     opened = open_link({"properties": properties}, client_id="me")
-    made = lanes(opened)
-    for number, lane in enumerate(made):
-        sent_async(lane, str(number))
+    made = group_channels(opened)
+    for number, channel in enumerate(made):
+        sent_async(channel, str(number))
     assert opened.records.accepted == []
-    for lane in made[::-1]:
-        assert commit(lane) is None
+    for channel in made[::-1]:
+        assert commit(channel) is None
     assert [data[-1:] for data in opened.records.accepted] == [b"3", b"2", b"1", b"0"][4 - count :]
     assert len(opened.peer.connections) == count
-    for lane in made[1:]:
-        lane.close()
+    for channel in made[1:]:
+        channel.close()
         with pytest.raises(NotSupported):
-            subscribe(lane, QUEUE, 1)
+            subscribe(channel, QUEUE, 1)
     eventually(lambda: open_connections(opened) == 1)
     send(opened.link.channel(False), envelope(QUEUE))
 
 
 def test_a_connection_that_is_lost_costs_only_its_own_messages(open_link: Open) -> None:
     opened = open_link({"properties": CLASSIC})
-    first, second, *_ = lanes(opened)
-    for lane in (first, second):
-        sent_async(lane, "1")
+    first, second, *_ = group_channels(opened)
+    for channel in (first, second):
+        sent_async(channel, "1")
     opened.peer.do(opened.peer.connections[1].cut)
     opened.events.wait(lambda events: events.channels)
     assert opened.events.losses == []
@@ -67,18 +67,18 @@ def test_a_connection_that_is_lost_costs_only_its_own_messages(open_link: Open) 
     assert not lost.in_doubt
     assert commit(first) is None
     assert len(opened.records.accepted) == 1
-    sent_async(made := opened.link.lane(1), "2")  # type: ignore[attr-defined]
+    sent_async(made := opened.link.group_channel(1), "2")  # type: ignore[attr-defined]
     assert commit(made) is None
 
 
 def test_a_lost_link_ends_all_of_its_connections(open_link: Open) -> None:
     """The next one may be to another broker."""
     opened = open_link({"properties": CLASSIC})
-    made = lanes(opened)
+    made = group_channels(opened)
     opened.peer.do(opened.peer.connections[0].cut)
     opened.events.wait(lambda events: events.losses)
-    for lane in made:
-        assert isinstance(commit(lane), LinkLost)
+    for channel in made:
+        assert isinstance(commit(channel), LinkLost)
     eventually(lambda: open_connections(opened) == 0)
     assert opened.events.channels == []
 
@@ -86,10 +86,10 @@ def test_a_lost_link_ends_all_of_its_connections(open_link: Open) -> None:
 def test_a_connection_that_the_broker_refuses(open_link: Open) -> None:
     opened = open_link({"properties": CLASSIC})
     link: Any = opened.link
-    first = link.lane(0)
+    first = link.group_channel(0)
     opened.script.connection = Condition("amqp:resource-limit-exceeded", "too many connections")
     with pytest.raises(BackendError, match="too many"):
-        link.lane(1)
+        link.group_channel(1)
     sent_async(first, "1")
     assert commit(first) is None
 
