@@ -115,6 +115,7 @@ class Link(AmqpAdmin):
         def opened(facts: Facts | None, error: BaseException | None) -> None:
             if facts is not None:
                 self._driver.rest = facts.product.rest
+                self._driver.rests = facts.product.group_channels > 1
             if facts is not None and Native.TRANSACTIONS not in facts.product.native:
                 ask_for_transactions(self._driver, lambda there: learned(facts, there))
                 return

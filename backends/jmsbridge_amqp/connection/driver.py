@@ -60,6 +60,10 @@ class Driver:
         """Bytes of messages that proton was given since the last flush."""
         self.inputs = 0
         """How often bytes have arrived: proton gets them all before any of their events is handled."""
+        self.outcomes = self.owed = 0
+        """How many came with the last bytes, and how many their sender still waits for."""
+        self.rests = False
+        """Whether the broker writes each outcome by itself."""
         self.when_emptied: list[Callable[[], None]] = []
         """Called when a full socket takes bytes again."""
         self.opening: Callable[[BaseException], None] | None = None
@@ -120,7 +124,10 @@ class Driver:
     # -- bytes and events
 
     def _received(self, data: bytes) -> None:
+        self.outcomes = self.owed = 0
         self._guard(lambda: self.batch(lambda: self._push(data)))
+        if self.rests:
+            self.stream.rest(self.outcomes, self.owed)
 
     def _push(self, data: bytes) -> None:
         self._asked = None

@@ -42,7 +42,7 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
     does not end it. Otherwise each has its own, because every ERROR ends its socket."""
     managed: bool
     """It is administered by messages."""
-    commits_whole: bool
+    commits_whole: bool = False
     """It refuses to commit a transaction of which it refused a frame, unless it was configured otherwise, which must be
     asked; and it writes a message of a transaction to the disk by itself only if that has a receipt."""
 
@@ -63,7 +63,6 @@ _ARTEMIS: Final = Product(
     has_scheduler=False,
     shares_socket=False,
     managed=True,
-    commits_whole=False,
 )
 NATIVE: Final = _CLASSIC.native | _ARTEMIS.native
 """All that this backend can use, on any broker."""

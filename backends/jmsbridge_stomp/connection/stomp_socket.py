@@ -233,6 +233,7 @@ class StompSocket:
             return
         for frame in frames:
             self._take(frame)
+        self._stream.rest(len(frames), len(self._answers))
 
     def _take(self, frame: Frame) -> None:
         command, headers = frame.command, frame.headers
