@@ -43,6 +43,11 @@ class Droppable(Protocol):
 class Driver:
     """One connection: proton, its stream, and the life of the link, for which it is the ``Wire``."""
 
+    rests = False
+    """Whether the broker writes each outcome of a message by itself."""
+    outcomes = owed = 0
+    """How many came with the last bytes, and how many their sender still waits for."""
+
     def __init__(self, name: str, endpoint: Endpoint, events: LinkEvents) -> None:
         self.life = LinkLife(name, "the broker", endpoint, events, self)
         self.calls = best_calls()
@@ -60,10 +65,6 @@ class Driver:
         """Bytes of messages that proton was given since the last flush."""
         self.inputs = 0
         """How often bytes have arrived: proton gets them all before any of their events is handled."""
-        self.outcomes = self.owed = 0
-        """How many came with the last bytes, and how many their sender still waits for."""
-        self.rests = False
-        """Whether the broker writes each outcome by itself."""
         self.when_emptied: list[Callable[[], None]] = []
         """Called when a full socket takes bytes again."""
         self.opening: Callable[[BaseException], None] | None = None

@@ -242,7 +242,7 @@ def test_tls_to_a_server_without(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("came", "owed", "rests"), [(1, 1000, True), (1, 31, False), (1_000_000, 1000, False)], ids=["slow", "few", "fast"]
+    ("came", "owed", "rests"), [(0, 1000, True), (0, 31, False), (1_000_000, 1000, False)], ids=["slow", "few", "fast"]
 )
 def test_a_rest_while_answers_come_slowly_and_nobody_waits(
     world: World, monkeypatch: pytest.MonkeyPatch, came: int, owed: int, rests: bool
