@@ -12,11 +12,13 @@ from jmsbridge.spi import (
     ConnectFailed,
     Endpoint,
     LinkEvents,
+    LinkLost,
     Native,
     NotSupported,
     SubscriptionRefused,
     SubscriptionUnknown,
 )
+from jmsbridge.spi import Channel as SpiChannel
 from jmsbridge.transport.network.link_life import Done, after_all
 from jmsbridge_amqp.administration.admin import AmqpAdmin
 from jmsbridge_amqp.channel import Channel
@@ -32,6 +34,7 @@ from jmsbridge_amqp.receiving.asking import NoEvents, OtherLink
 from jmsbridge_amqp.receiving.subscription_names import SubscriptionNames, first_name
 from jmsbridge_amqp.receiving.unsubscribing import unsubscribe, unsubscribe_by_queue
 from jmsbridge_amqp.sending.copier import Copier
+from jmsbridge_amqp.sending.group_channel import GroupChannel
 from jmsbridge_amqp.transactions.asking import ask_for_transactions
 
 __all__ = ["Link", "open_link"]
@@ -42,7 +45,7 @@ _numbers = itertools.count(1)
 
 
 def open_link(endpoint: Endpoint, options: AmqpOptions, events: LinkEvents, *, asks: bool = False) -> "Link":
-    """Connect and authenticate, following a few redirects. ``asks`` says that the link is only for a question."""
+    """Connect and authenticate, following a few redirects. ``asks`` says that the link belongs to another one."""
     asked, deadline = endpoint, time.monotonic() + endpoint.connect_timeout
     for _ in range(_REDIRECTS + 1):
         link = Link(endpoint, options, events, asks=asks)
@@ -73,6 +76,7 @@ class Link(AmqpAdmin):
     def __init__(self, endpoint: Endpoint, options: AmqpOptions, events: LinkEvents, *, asks: bool = False) -> None:
         self.native: Native = Native.NONE
         self.broker = "the broker"
+        self.group_channels = 1
         self.endpoint = endpoint
         self._options = options
         self._events = events
@@ -81,6 +85,7 @@ class Link(AmqpAdmin):
         self._life = self._driver.life
         self._life.when_lost.append(self._answer_all)
         self._channels: set[Channel] = set()
+        self._group_channels: set[GroupChannel] = set()
         self._facts: LinkFacts | None = None
 
     # -- opening
@@ -100,6 +105,7 @@ class Link(AmqpAdmin):
         def opened(facts: Facts | None, error: BaseException | None) -> None:
             if facts is not None:
                 self._driver.rest = facts.product.rest
+                self._driver.rests = facts.product.group_channels > 1
             if facts is not None and Native.TRANSACTIONS not in facts.product.native:
                 ask_for_transactions(self._driver, lambda there: learned(facts, there))
                 return
@@ -121,6 +127,7 @@ class Link(AmqpAdmin):
         chosen = self._options.dead_letter_queue
         dead_letters = product.dead_letters if chosen is None else chosen
         self.broker = self._life.broker = facts.name
+        self.group_channels = product.group_channels
         self.native = found | native_of(product, facts.offered, dead_letters)
         options = self._options
         naming = Naming(
@@ -171,6 +178,22 @@ class Link(AmqpAdmin):
             raise
         return made
 
+    def group_channel(self, number: int) -> SpiChannel:
+        """A channel for groups of sends: number 0 over this connection, the others each over its own."""
+        if not number:
+            return self.channel(True)
+        self._life.check()
+        endpoint, options = msgspec.structs.replace(self.endpoint, client_id=None), self._options
+
+        def connect(events: LinkEvents) -> Link:
+            return open_link(endpoint, options, events, asks=True)
+
+        made = GroupChannel(connect, self._events, self._group_channels.discard)
+        self._group_channels.add(made)
+        if self._life.is_over:  # meanwhile: its end may not have found this one
+            made.abandon()
+        return made
+
     def declare(self, address: Address) -> Address:
         """Not supported: the broker would choose the name."""
         self._life.check()
@@ -207,12 +230,21 @@ class Link(AmqpAdmin):
 
     def close(self) -> None:
         """Close the connection; idempotent."""
+        for each in list(self._group_channels):
+            each.close()
         self._life.close(self._close)
+
+    def abandon(self) -> None:
+        """End the connection without asking the broker."""
+        if not self._life.is_over:
+            self._life.thread.post(lambda: self._life.die(LinkLost("the link was given up")))
 
     def _close(self) -> None:
         """End the channels, then the connection. I/O thread."""
         after_all([channel.finish for channel in self._channels], self._driver.close)
 
     def _answer_all(self) -> None:
+        for each in list(self._group_channels):
+            each.abandon()
         for channel in list(self._channels):
             channel.end()

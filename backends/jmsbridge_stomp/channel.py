@@ -34,20 +34,29 @@ __all__ = ["Channel"]
 
 
 class Channel(QueuedChannel[Outgoing, Transaction]):
-    """``forget`` is called once it is closed."""
+    """``forget`` is called once it is closed. ``only_sends`` says that nothing will be subscribed on it."""
 
-    def __init__(self, facts: LinkFacts, copier: Copier, transacted: bool, forget: "Callable[[Channel], None]") -> None:
+    def __init__(
+        self,
+        facts: LinkFacts,
+        copier: Copier,
+        transacted: bool,
+        forget: "Callable[[Channel], None]",
+        *,
+        only_sends: bool = False,
+    ) -> None:
         super().__init__(facts.sockets.life)
         self._facts = facts
         self._copier = copier
         self._forget = forget
-        self._joins = (
-            transacted and Native.TRANSACTIONS in facts.native
-        )  # acknowledgements, on the transaction's socket
-        shared = facts.main if self._joins and facts.client_id is not None else None  # for durable subscriptions
-        self._sender = Sender(facts, self._go_on, self.lose, shared)
+        # whether acknowledgements join the transaction, on its socket; durable subscriptions need that of the client id
+        self._joins = transacted and Native.TRANSACTIONS in facts.native and not only_sends
+        shared = facts.main if self._joins and facts.client_id is not None else None
+        rule = facts.rule if transacted and shared is None else None
+        self._sender = Sender(facts, self._go_on, self.lose, shared, rule)
         self.transaction = Transaction(self._sender, lambda: self._life.broker, self._go_on) if transacted else None
         self._subscriptions: list[Subscription] = []
+        self._only_sends = only_sends
 
     # -- verbs
 
@@ -58,6 +67,8 @@ class Channel(QueuedChannel[Outgoing, Transaction]):
     def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
         """Subscribe without credit."""
         self.check()
+        if self._only_sends:
+            raise NotSupported("nothing can be consumed on a channel for groups of sends")
         self._check_interest(interest)
         key = None if interest.shared else interest.key
         transaction = self.transaction if self._joins else None

@@ -9,6 +9,7 @@ from jmsbridge_stomp.connection.products import Product
 from jmsbridge_stomp.connection.sockets import Sockets
 from jmsbridge_stomp.connection.stomp_socket import StompSocket
 from jmsbridge_stomp.messages.wire import Encoder
+from jmsbridge_stomp.sending.commit_rule import CommitRule
 
 __all__ = ["LinkFacts", "NewSocket"]
 
@@ -28,6 +29,7 @@ class LinkFacts(NamedTuple):
     product: Product
     native: Native
     encoder: Encoder
+    rule: CommitRule
     sender: str
     client_id: str | None
     dead_letters: str

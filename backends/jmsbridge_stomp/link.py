@@ -31,6 +31,7 @@ from jmsbridge_stomp.connection.stomp_socket import StompSocket
 from jmsbridge_stomp.facts import LinkFacts, NewSocket
 from jmsbridge_stomp.messages.wire import Encoder
 from jmsbridge_stomp.receiving.unsubscribing import unsubscribe
+from jmsbridge_stomp.sending.commit_rule import CommitRule
 from jmsbridge_stomp.sending.copier import Copier
 
 __all__ = ["Link", "open_link"]
@@ -51,6 +52,7 @@ class Link(StompAdmin):
     def __init__(self, endpoint: Endpoint, options: StompOptions, events: LinkEvents) -> None:
         self.native: Native = Native.NONE
         self.broker = "the broker"
+        self.group_channels = 1
         self.endpoint = endpoint
         self._options = options
         self._events = events
@@ -122,6 +124,7 @@ class Link(StompAdmin):
                 delays=Native.DELAY in native,
                 detects=Native.DUPLICATE_DETECTION in native,
             ),
+            rule=CommitRule(self._life.thread, asks=product.commits_whole),
             sender=sender,
             client_id=self.endpoint.client_id,
             dead_letters=dead_letters,
@@ -134,12 +137,19 @@ class Link(StompAdmin):
 
     def channel(self, transacted: bool) -> Channel:
         """Make a channel; it connects its socket with its first send."""
+        return self._channel(transacted, only_sends=False)
+
+    def group_channel(self, number: int) -> Channel:
+        """A channel for groups of sends: always on a socket of its own."""
+        return self._channel(True, only_sends=True)
+
+    def _channel(self, transacted: bool, *, only_sends: bool) -> Channel:
         self._life.check()
         assert self._facts is not None
         assert self._copier is not None
         if transacted and Native.SEND_TRANSACTIONS not in self.native:
             raise NotSupported(f"{self.broker} has no transactions over STOMP")
-        made = Channel(self._facts, self._copier, transacted, self._channels.discard)
+        made = Channel(self._facts, self._copier, transacted, self._channels.discard, only_sends=only_sends)
         self._channels.add(made)
         return made
 

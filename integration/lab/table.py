@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 __all__ = [
     "CLIENT_CERTIFICATES",
+    "COMMITS_REFUSED",
     "HOST",
     "KINDS",
     "LOGINS",
@@ -13,6 +14,8 @@ __all__ = [
     "NO_SCHEDULER",
     "NO_XSTREAM",
     "PASSWORD",
+    "REFUSALS",
+    "SMALL_QUEUES",
     "USER",
     "Kind",
     "kind",
@@ -55,11 +58,14 @@ class Kind:
 
 
 CLIENT_CERTIFICATES = "client-certificates"
+COMMITS_REFUSED = "commits-refused"
 LOGINS = "logins"
 MEASURING = "measuring"
 NO_FILTER = "no-filter"
 NO_SCHEDULER = "no-scheduler"
 NO_XSTREAM = "no-xstream"
+REFUSALS = "refusals"
+SMALL_QUEUES = "small-queues"
 
 _EVERYWHERE = {MEASURING: "with more memory and disk, for measurements of speed"}
 _CERTIFICATES = {CLIENT_CERTIFICATES: "the listeners with TLS refuse clients without a certificate", **_EVERYWHERE}
@@ -104,8 +110,11 @@ KINDS: dict[str, Kind] = {
             {**_AMQP_STOMP, "tcp": "openwire", "http": "admin"},
             options={
                 **_CERTIFICATES,
+                COMMITS_REFUSED: "it commits a transaction although it has refused a message of it",
                 NO_SCHEDULER: "without the scheduler for delayed messages, as it is distributed",
                 NO_XSTREAM: "without the libraries that convert maps and objects for STOMP, as Debian packages it",
+                REFUSALS: "clients without a login may use only the queues open.>; a full queue refuses messages",
+                SMALL_QUEUES: "the queues open.small.> have room for 1.5 MB",
             },
         ),
         Kind(

@@ -81,7 +81,7 @@ class SessionCore:
             connection.supervisor.throttle,
             self.transactions,
             connection.report,
-            lambda: connection.wait_link()[0].channel(True),
+            lambda: connection.wait_link()[0],
         )
         self.outgoing.group_ack_threshold = settings.group_ack_threshold
         self.channel = SessionChannel(connection, self.incoming, self.outgoing, self.transactions, self.failed)

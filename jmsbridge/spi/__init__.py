@@ -5,7 +5,18 @@ It is final; ``version`` says what that promises. A backend imports this package
 """
 
 from jmsbridge.spi.admin import Admin, DestinationInfo
-from jmsbridge.spi.backend import Backend, Cancels, Channel, Inbox, Link, LinkEvents, Retires, Subscription, Ticket
+from jmsbridge.spi.backend import (
+    Backend,
+    Cancels,
+    Channel,
+    GroupChannels,
+    Inbox,
+    Link,
+    LinkEvents,
+    Retires,
+    Subscription,
+    Ticket,
+)
 from jmsbridge.spi.dead_letters import (
     DEAD_LETTER_DELIVERIES,
     DEAD_LETTER_EXPIRED,
@@ -72,6 +83,7 @@ __all__ = [
     "Endpoint",
     "Envelope",
     "Float",
+    "GroupChannels",
     "Inbox",
     "Interest",
     "Link",

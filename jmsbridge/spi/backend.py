@@ -35,7 +35,18 @@ from jmsbridge.spi.envelope import Address, Arrival, Endpoint, Envelope, Interes
 from jmsbridge.spi.errors import BackendError
 from jmsbridge.spi.native import Native
 
-__all__ = ["Backend", "Cancels", "Channel", "Inbox", "Link", "LinkEvents", "Retires", "Subscription", "Ticket"]
+__all__ = [
+    "Backend",
+    "Cancels",
+    "Channel",
+    "GroupChannels",
+    "Inbox",
+    "Link",
+    "LinkEvents",
+    "Retires",
+    "Subscription",
+    "Ticket",
+]
 
 
 class Ticket(Protocol):
@@ -225,6 +236,25 @@ class Link(Protocol):
 
     def close(self) -> None:
         """End the link (blocks); idempotent, from any thread, also when lost. ``LinkEvents.lost`` is not called."""
+
+
+@runtime_checkable
+class GroupChannels(Protocol):
+    """Optional for a Link: channels for sends confirmed in groups, several where that is faster.
+
+    For a broker that handles the messages of a connection one after the other, and waits for the disk at each. The
+    facade sends a group over each of the channels, and commits one after the other, in the order of the groups.
+    """
+
+    group_channels: int
+    """How many of them at a time are worth having."""
+
+    def group_channel(self, number: int) -> Channel:
+        """Open a transacted channel on which nothing will be subscribed (blocks), the one of this number.
+
+        It may have a connection of its own, whose loss is that of the channel, and which ends with the link. The facade
+        sends messages to topics only over number 0, since ``no_local`` may depend on the connection.
+        """
 
 
 class Backend(Protocol):

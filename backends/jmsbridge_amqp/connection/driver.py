@@ -43,6 +43,11 @@ class Droppable(Protocol):
 class Driver:
     """One connection: proton, its stream, and the life of the link, for which it is the ``Wire``."""
 
+    rests = False
+    """Whether the broker writes each outcome of a message by itself."""
+    outcomes = owed = 0
+    """How many came with the last bytes, and how many their sender still waits for."""
+
     def __init__(self, name: str, endpoint: Endpoint, events: LinkEvents) -> None:
         self.life = LinkLife(name, "the broker", endpoint, events, self)
         self.calls = best_calls()
@@ -118,7 +123,10 @@ class Driver:
     # -- bytes and events
 
     def _received(self, data: bytes) -> None:
+        self.outcomes = self.owed = 0
         self._guard(lambda: self.batch(lambda: self._push(data)))
+        if self.rests:
+            self.stream.rest(self.outcomes, self.owed)
 
     def _push(self, data: bytes) -> None:
         self._asked = None

@@ -73,6 +73,9 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
     queue late, also under a new consumer. See ``SubscriptionNames``."""
     hides_sharing: bool = False
     """Only a second consumer shows whether a durable subscription is shared."""
+    group_channels: int = 1
+    """How many connections a session's groups of sends are worth: the broker waits for the disk at each message of a
+    connection, also in a transaction, but those of several connections are written together."""
 
 
 ARTEMIS: Final = Product(
@@ -101,6 +104,7 @@ CLASSIC: Final = Product(
     keeps_returned=True,
     syntax=(",", "?"),
     wildcards=("*", ">"),
+    group_channels=4,
 )
 RABBITMQ: Final = Product(
     name="RabbitMQ",

@@ -137,6 +137,8 @@ class Sender:
             error = self._refusal(outgoing, delivery, state)
             self._calls.settle(delivery)
             outgoing.fail(error)
+        self._driver.outcomes += 1
+        self._driver.owed = len(self._unanswered)
         if self._when_idle:
             self._look_idle()
 

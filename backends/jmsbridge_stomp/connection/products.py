@@ -55,6 +55,9 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
     """UNSUBSCRIBE returns nothing to the queue: only the end of the socket does."""
     names_refused: bool = True
     """ERROR names the refused frame, if that asked for a receipt."""
+    commits_whole: bool = False
+    """It refuses to commit a transaction of which it refused a frame, unless it was configured otherwise, which must be
+    asked; and it writes a message of a transaction to the disk by itself only if that has a receipt."""
 
 
 _CLASSIC: Final = Product(
@@ -66,6 +69,7 @@ _CLASSIC: Final = Product(
     managed=False,
     window="activemq.prefetchSize",
     late_window=32_766,
+    commits_whole=True,
 )
 _ARTEMIS: Final = Product(
     dialect=ARTEMIS,
@@ -115,5 +119,5 @@ def product_of(server: str | None, where: object) -> tuple[Product, str]:
     if version < (5, 18, 6) or (6, 0, 0) <= version < (6, 1, 4):
         row = msgspec.structs.replace(row, dialect=OLD_CLASSIC)
     if version < (6, 0, 0):  # delivery stops at 200 to 400 messages that are not acknowledged
-        row = msgspec.structs.replace(row, native=row.native & ~Native.TRANSACTIONS)
+        row = msgspec.structs.replace(row, native=row.native & ~Native.TRANSACTIONS, commits_whole=False)
     return row, f"ActiveMQ Classic {text}"

@@ -48,6 +48,8 @@ class StompSocket:
         """Whether the broker ends the socket with every ERROR, so that nothing more is to be written after one."""
         self.names_refused = True
         """Whether ERROR names the refused frame. If not, it is known only if it is the last one, and alone open."""
+        self.stray: Callable[[Refusal], None] | None = None
+        """Gets an ERROR that names no frame; without, it is logged."""
         self._sockets = sockets
         self._life = sockets.life
         self._options = options
@@ -239,6 +241,7 @@ class StompSocket:
             return
         for frame in frames:
             self._take(frame)
+        self._stream.rest(len(frames), len(self._answers))
 
     def _take(self, frame: Frame) -> None:
         command, headers = frame.command, frame.headers
@@ -265,13 +268,21 @@ class StompSocket:
         if self.ends_with_errors:
             self._life.thread.call_later(_ENDS, self._end_refused)
         receipt = refusal.receipt if self.names_refused else self._only_open()
-        if receipt is None or not self._answer(receipt, refusal):
+        if receipt is not None and self._answer(receipt, refusal):
+            return
+        if self.stray is not None:
+            self.stray(refusal)
+        else:
             log.warning("%s: the broker reports an error: %s", self._life.endpoint, refusal)
 
     def _only_open(self) -> str | None:
         for receipt, (begins, _) in self._answers.items():
             return receipt if begins == self._last and len(self._answers) == 1 else None
         return None
+
+    def forget_refusal(self) -> None:
+        """The last ERROR was expected: if the socket ends now, that is not why."""
+        self._refusal = None
 
     @property
     def is_refused(self) -> bool:

@@ -12,6 +12,7 @@ from jmsbridge.spi import BackendError, ChannelLost, SendRefused
 from jmsbridge_stomp.connection.errors import Refusal, answer_of, connect_error
 from jmsbridge_stomp.connection.stomp_socket import Answered, StompSocket
 from jmsbridge_stomp.facts import LinkFacts
+from jmsbridge_stomp.sending.commit_rule import CommitRule
 from jmsbridge_stomp.sending.outgoing import Outgoing
 
 __all__ = ["Connected", "Sender"]
@@ -25,7 +26,7 @@ Connected = Callable[[StompSocket | None, BackendError | None], None]
 class Sender:
     """``ready`` is called when more can be written; ``lost`` gets the error if messages without an answer were lost.
 
-    ``shared`` is a socket to use instead of its own.
+    ``shared`` is a socket to use instead of its own. ``rule`` is asked over its own socket before that is used.
     """
 
     def __init__(
@@ -34,15 +35,20 @@ class Sender:
         ready: Callable[[], None],
         lost: Callable[[BackendError], None],
         shared: StompSocket | None = None,
+        rule: CommitRule | None = None,
     ) -> None:
         self.refusal: Refusal | None = None
         """With what the broker ended the socket since this was last set to None."""
+        self.stray: Callable[[Refusal], None] | None = None
+        """Gets an ERROR that names no frame, on its own socket."""
         self._facts = facts
         self._life = facts.sockets.life
         self._ready = ready
         self._lost = lost
         self._shared = shared
         self._socket = shared
+        self._rule = rule
+        self._is_asking = False  # the rule, over the socket
         if shared is not None:
             shared.when_emptied.append(ready)
         self._unanswered = 0
@@ -58,18 +64,32 @@ class Sender:
             if not self._ended:
                 self._connect()
             return None
-        if not socket.is_open or socket.is_refused or self._unanswered >= _MOST or not socket.has_room:
+        if not self.is_connected or self._unanswered >= _MOST or not socket.has_room:
             return None
         return socket
 
     @property
+    def current(self) -> StompSocket | None:
+        """The socket, whether or not it can take a message now."""
+        return self._socket
+
+    @property
     def is_connected(self) -> bool:
         """Whether there is a socket to the broker."""
-        return self._socket is not None and self._socket.is_open and not self._socket.is_refused
+        socket = self._socket
+        return socket is not None and socket.is_open and not socket.is_refused and not self._is_asking
+
+    @property
+    def needs_no_receipts(self) -> bool:
+        """Whether the broker refuses to commit a transaction of which it refused a frame.
+
+        Not over a shared socket: a message without receipt stops the broker from reading it while a queue is full.
+        """
+        return self._rule is not None and self._rule.holds is True and self._socket is not self._shared
 
     def when_connected(self, task: Connected) -> None:
         """Call this with the socket once it is connected, or with the error. Connects at first."""
-        if self._socket is not None and self._socket.is_open:
+        if self._socket is not None and self._socket.is_open and not self._is_asking:
             task(self._socket, None)
         elif self._ended:
             task(None, ChannelLost("the channel is closed"))
@@ -91,8 +111,7 @@ class Sender:
             if self._socket is not socket:
                 socket.drop()
             elif error is None:
-                self._connected(None)
-                self._ready()
+                self._ask_rule(socket)
             else:
                 self._socket = None
                 if isinstance(error, Refusal):
@@ -103,6 +122,20 @@ class Sender:
                     self._life.die(error)
 
         socket.connect(None, time.monotonic() + self._life.endpoint.connect_timeout, opened)
+
+    def _ask_rule(self, socket: StompSocket) -> None:
+        def asked() -> None:
+            if self._socket is socket:
+                self._is_asking = False
+                socket.stray = self.stray
+                self._connected(None)
+                self._ready()
+
+        if self._rule is None:
+            asked()
+        else:
+            self._is_asking = True
+            self._rule.ask(socket, asked)
 
     def write(self, outgoing: Outgoing) -> None:
         """Write a message, now that there is a socket."""
@@ -126,10 +159,10 @@ class Sender:
         assert self._socket is not None
         self._socket.ask(command, [("transaction", transaction)], self._counted(answered))
 
-    def acknowledge(self, headers: bytes, answered: Answered) -> None:
+    def acknowledge(self, headers: bytes, answered: Answered | None) -> None:
         """Write ACK with these header lines."""
         assert self._socket is not None
-        self._socket.acknowledge(headers, self._counted(answered))
+        self._socket.acknowledge(headers, None if answered is None else self._counted(answered))
 
     def _counted(self, answered: Answered) -> Answered:
         self._unanswered += 1
@@ -176,6 +209,20 @@ class Sender:
             self._ready()
         self._look()
 
+    def renew(self) -> bool:
+        """Disconnect its own socket, and use another from the next frame on; False if there are subscriptions on it."""
+        if self._socket is not None and self._socket.subscriptions:
+            return False
+        socket = self._take()
+        if socket is not None:
+            socket.stray = None
+            socket.close(_nothing)
+        return True
+
+    def lose(self, error: BackendError) -> None:
+        """Give up the channel."""
+        self._lost(error)
+
     def end(self, error: Callable[[bool], BackendError]) -> None:
         """Answer everything: the channel or the link is lost; ``error`` is told whether the message was written."""
         self._ended = True
@@ -208,3 +255,7 @@ def _as_lost(error: BackendError) -> ChannelLost:
     made = ChannelLost(str(error))
     made.__cause__ = error
     return made
+
+
+def _nothing() -> None:
+    """Nobody waits for the end of a socket that is not used any more."""

@@ -2,18 +2,26 @@
 
 On Artemis acknowledgements take effect at once in any case. Each frame asks for a receipt, and COMMIT is written when
 all have come, because a transaction with a refused message would otherwise commit without it.
+
+Where the broker refuses the commit then, frames ask for none (see ``CommitRule``). But a frame that it cannot read as
+what it should be, such as an acknowledgement of what it does not know, does not stop a commit. So the next transaction
+is begun first: the answer to that comes behind the ERROR of such a frame, and only then COMMIT is written.
 """
 
+import logging
 from collections.abc import Callable, Iterable
 from itertools import count
 
 from jmsbridge.spi import BackendError, ChannelLost, Ticket, TransactionRolledBack
 from jmsbridge.transport.tickets import CallbackTicket
 from jmsbridge_stomp.connection.errors import Refusal
+from jmsbridge_stomp.connection.stomp_socket import StompSocket
 from jmsbridge_stomp.sending.outgoing import Outgoing
 from jmsbridge_stomp.sending.sender import Sender
 
 __all__ = ["Transaction"]
+
+log = logging.getLogger("jmsbridge.stomp")
 
 _numbers = count(1)  # several channels may share a socket
 
@@ -28,35 +36,48 @@ class Transaction:
         self._ended = ended
         self._when_over: list[Callable[[bool], None]] = []
         self.when_connected = sender.when_connected
+        sender.stray = self._strayed
         self._id: str | None = None
+        self._next: tuple[StompSocket | None, str] | None = None  # begun at the end of the one before, over this socket
+        self._asks = True  # whether each frame asks for a receipt
         self._error: BackendError | None = None
 
     def send(self, outgoing: Outgoing) -> None:
         """Write a message; its ticket is answered now, since the commit will confirm it."""
-        if self._id is None:
-            self._begin()
-        ticket, outgoing.ticket = outgoing.ticket, CallbackTicket(self._sent)
-        assert self._id is not None
-        outgoing.data = f"transaction:{self._id}\n".encode() + outgoing.data
-        if self._error is None:
+        name = self._begun()
+        ticket, outgoing.ticket = outgoing.ticket, CallbackTicket(self._sent) if self._asks else None
+        outgoing.data = f"transaction:{name}\n".encode() + outgoing.data
+        if not self._is_refused:
             self._sender.write(outgoing)
         if ticket is not None:
             ticket.succeed()
 
     def accept(self, acks: Iterable[bytes], over: Callable[[bool], None]) -> None:
         """Acknowledge messages that came over its socket; ``over`` is told whether it was committed."""
-        if self._id is None:
-            self._begin()
+        line = f"transaction:{self._begun()}\n".encode()
         self._when_over.append(over)
-        if self._error is None:
-            line = f"transaction:{self._id}\n".encode()
+        if not self._is_refused:
             for ack in acks:
-                self._sender.acknowledge(ack + line, self._answered)
+                self._sender.acknowledge(ack + line, self._answered if self._asks else None)
 
-    def _begin(self) -> None:
-        self._id = f"jb{next(_numbers)}"
+    def _begun(self) -> str:
+        """Its name; it begins with its first frame."""
+        if self._id is not None:
+            return self._id
+        begun, self._next = self._next, None
+        self._asks = not self._sender.needs_no_receipts
         self._sender.refusal = None
-        self._sender.ask("BEGIN", self._id, self._answered)
+        if begun is not None and begun[0] is self._sender.current:
+            self._id = begun[1]
+        else:
+            self._id = f"jb{next(_numbers)}"
+            self._sender.ask("BEGIN", self._id, self._answered)
+        return self._id
+
+    @property
+    def _is_refused(self) -> bool:
+        """Whether the broker refused a frame of it, so that it can only be rolled back."""
+        return self._error is not None or self._sender.refusal is not None
 
     def _answered(self, error: Refusal | BackendError | None) -> None:
         if error is not None:
@@ -65,13 +86,34 @@ class Transaction:
     def _sent(self, error: BackendError | None) -> None:
         self._error = self._error or error
 
+    def _strayed(self, refusal: Refusal) -> None:
+        """The broker refused a frame that asked for no receipt: one of the transaction's."""
+        if self._id is None:
+            log.warning("%s reports an error: %s", self._broker(), refusal)
+        else:
+            self._answered(refusal)
+
     def commit(self, ticket: Ticket) -> None:
-        """Commit when all sends were answered; roll back if one was refused."""
+        """Commit when no frame of it can be refused any more; roll back if one was."""
         if self._id is None:
             ticket.succeed()
             return
         self.is_ending = True
-        self._sender.when_idle(lambda: self._commit(ticket))
+        if self._asks or self._is_refused or not self._sender.is_connected:
+            self._sender.when_idle(lambda: self._commit(ticket))
+        else:
+            self._begin_next(lambda: self._commit(ticket))
+
+    def _begin_next(self, then: Callable[[], None]) -> None:
+        name, socket = f"jb{next(_numbers)}", self._sender.current
+
+        def begun(error: Refusal | BackendError | None) -> None:
+            if error is None:
+                self._next = socket, name
+            self._answered(error)
+            then()
+
+        self._sender.ask("BEGIN", name, begun)
 
     def _commit(self, ticket: Ticket) -> None:
         error = self._failure()
@@ -82,16 +124,30 @@ class Transaction:
             return
 
         def answered(error: Refusal | BackendError | None) -> None:
+            reported, asked = self._error, self._asks
             self._over(committed=error is None)
-            if error is None:
-                ticket.succeed()
-            elif isinstance(error, Refusal):
-                ticket.fail(TransactionRolledBack(f"{self._broker()} refused the commit ({error})"))
-            else:
+            if isinstance(error, Refusal):
+                self._refused(ticket, error, asked=asked)
+            elif error is not None:
                 ticket.fail(error)
+            elif reported is not None:  # so the rule does not hold
+                text = f"{self._broker()} committed a transaction after it had refused a message of it ({reported})"
+                ticket.fail(BackendError(text, in_doubt=True))
+            else:
+                ticket.succeed()
             self._ended()
 
         self._sender.ask("COMMIT", self._id, answered)
+
+    def _refused(self, ticket: Ticket, refusal: Refusal, *, asked: bool) -> None:
+        """The broker refused the commit. Until the socket ends it keeps that transaction, and what its messages use."""
+        text = f"{self._broker()} refused the commit ({refusal})"
+        if asked or self._sender.renew():
+            ticket.fail(TransactionRolledBack(text))
+        else:
+            lost = ChannelLost(text)
+            ticket.fail(lost)
+            self._sender.lose(lost)
 
     def _failure(self) -> BackendError | None:
         """Why the transaction cannot be committed."""
@@ -115,6 +171,8 @@ class Transaction:
         name = self._id
 
         def aborted(error: object = None) -> None:
+            if self._error is not None and self._sender.refusal is None and not self._asks:
+                self._sender.renew()  # more errors of its frames may come
             self._over(committed=False)
             then()
             self._ended()

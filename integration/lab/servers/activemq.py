@@ -12,12 +12,15 @@ from integration.lab.running import probes
 from integration.lab.servers.server import Run, Server, render
 from integration.lab.table import (
     CLIENT_CERTIFICATES,
+    COMMITS_REFUSED,
     HOST,
     KINDS,
     MEASURING,
     NO_SCHEDULER,
     NO_XSTREAM,
     PASSWORD,
+    REFUSALS,
+    SMALL_QUEUES,
     USER,
     Kind,
 )
@@ -34,6 +37,14 @@ _BY_PASSWORD = f"""<simpleAuthenticationPlugin anonymousAccessAllowed="true">
       </simpleAuthenticationPlugin>"""
 # With TLS the certificate is the login, without it the password.
 _BY_CERTIFICATE = '<jaasDualAuthenticationPlugin configuration="passwords" sslConfiguration="certificates"/>'
+_RIGHTS = """<authorizationPlugin><map><authorizationMap><authorizationEntries>
+        <authorizationEntry queue=">" read="users" write="users" admin="users"/>
+        <authorizationEntry queue="open.>" read="users,anonymous" write="users,anonymous" admin="users,anonymous"/>
+        <authorizationEntry topic=">" read="users,anonymous" write="users,anonymous" admin="users,anonymous"/>
+      </authorizationEntries></authorizationMap></map></authorizationPlugin>"""
+_SMALL = """<policyEntry queue="open.small.>" memoryLimit="1500kb">
+            <pendingQueuePolicy><vmQueueCursor/></pendingQueuePolicy>
+          </policyEntry>"""
 _LITTLE_ROOM = {"file_length": "8mb", "memory": "128 mb", "store": "2 gb"}
 _MUCH_ROOM = {"file_length": "32mb", "memory": "1 gb", "store": "20 gb"}
 _BROKER = "org.apache.activemq:type=Broker,brokerName=jb"
@@ -71,8 +82,13 @@ class ActiveMQ(Server):
         # A blocking client sends no heart-beats while the others are measured.
         idle_timeout = "0" if measures else "30000"
         scheduler = "false" if NO_SCHEDULER in run.options else "true"
+        refuses = REFUSALS in run.options
         settings = {
             "scheduler": scheduler,
+            "rolls_back": "false" if COMMITS_REFUSED in run.options else "true",
+            "rights": _RIGHTS if refuses else "",
+            "small": _SMALL if SMALL_QUEUES in run.options else "",
+            "fails_full": str(refuses).lower(),
             "strategy": "always" if run.sync else "never",
             "idle_timeout": idle_timeout,
             **room,

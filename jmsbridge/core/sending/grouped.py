@@ -1,10 +1,10 @@
 """Asynchronous sends whose confirmation is one commit for many: ``send_confirmation = "group"``.
 
 A group is sent and committed on a transacted channel of its own, beside the session's. What is sent while one group is
-being committed is the next group, so no message waits for others to come. See ``docs/decisions/send-groups.md``.
+being committed is the next group, so no message waits for others to come. Where the backend has several channels for
+groups, the next ones are sent meanwhile, but never committed before. See ``docs/decisions/send-groups.md``.
 """
 
-import contextlib
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -12,66 +12,37 @@ from collections.abc import Callable, Sequence
 from jmsbridge.core.runtime.clock import Clock
 from jmsbridge.core.runtime.executor import SerialExecutor
 from jmsbridge.core.runtime.locks import Rank, ranked
-from jmsbridge.core.runtime.waiting import AnswerMissing, OneAnswer, WaitSet, cancel
+from jmsbridge.core.runtime.waiting import AnswerMissing, WaitSet, cancel
 from jmsbridge.core.sending.current_channel import CurrentChannel
+from jmsbridge.core.sending.group_channels import FreeChannel, OpenChannels
+from jmsbridge.core.sending.group_sends import (
+    GroupAnswer,
+    GroupSend,
+    SendGroup,
+    not_sent,
+    size_of,
+    tell_all,
+    tell_doubt,
+)
 from jmsbridge.core.sending.throttle import Throttle
 from jmsbridge.errors import JMSException, ResourceAllocationException
-from jmsbridge.spi import BackendError, Channel, Envelope, LinkLost, SendCancelled, Ticket
+from jmsbridge.spi import BackendError, Channel, ChannelLost, Envelope, Link, LinkLost, SendCancelled, Ticket
 
 __all__ = ["GroupedSends"]
 
 log = logging.getLogger("jmsbridge.send")
 
 _PATIENCE = 1.0  # seconds for which a close waits for the thread of the groups
-_MOST = 256  # messages of a group
-_MOST_BYTES = 1 << 20  # of the bodies of a group, if it has more than one message
-
-
-class _Answer(OneAnswer):
-    """A ticket of the backend; ``on_answer`` is called when it is answered."""
-
-    __slots__ = ("_on_answer",)
-
-    def __init__(self, on_answer: Callable[[], None]) -> None:
-        self._on_answer = on_answer
-        self.answered = False
-        self.error = None
-
-    def _tell(self) -> None:
-        self._on_answer()
-
-
-class _Send(_Answer):
-    """One send, and its ticket at the backend; ``ticket`` gets the outcome.
-
-    ``given_up`` means that the outcome was reported as unknown, so it must not be sent again.
-    """
-
-    __slots__ = ("envelope", "given_up", "ticket")
-
-    def __init__(self, envelope: Envelope, ticket: Ticket, on_answer: Callable[[], None]) -> None:
-        super().__init__(on_answer)
-        self.envelope = envelope
-        self.ticket = ticket
-        self.given_up = False
-
-    @property
-    def was_not_sent(self) -> bool:
-        """Whether the link was lost before the message was sent."""
-        return isinstance(self.error, LinkLost) and not self.error.in_doubt
-
-    def tell(self) -> None:
-        """Pass the answer on."""
-        if self.error is None:
-            self.ticket.succeed()
-        else:
-            self.ticket.fail(self.error)
+# of all groups on their way; more could fill a queue, whose broker then waits for the end of these groups in vain
+_MOST = 256  # messages
+_MOST_BYTES = 1 << 20  # of their bodies, if a group has more than one message
+_WORTH = 32  # so many waiting messages are worth a further channel
 
 
 class GroupedSends:
-    """The groups of one session, one after the other, on a thread of its own. Takes sends as a Channel does.
+    """The groups of one session, on a thread of its own. Takes sends as a Channel does.
 
-    ``session_channel`` is the session's own channel; ``open_channel`` opens a transacted one on the same link.
+    ``session_channel`` is the session's own channel; ``wait_link`` is the link of its connection.
     """
 
     def __init__(
@@ -81,28 +52,27 @@ class GroupedSends:
         timeout: float,
         throttle: Throttle,
         session_channel: CurrentChannel,
-        open_channel: Callable[[], Channel],
+        wait_link: Callable[[], Link],
     ) -> None:
         self._executor = SerialExecutor(f"jmsbridge-{name}-group", self._serve)
         self._clock = clock
         self._timeout = timeout
         self._throttle = throttle
         self._session_channel = session_channel
-        self._open_channel = open_channel
+        self._channels = OpenChannels(wait_link)
         self._changed = WaitSet()  # the thread of the groups while it waits for answers, senders that wait for it
         self._lock = ranked(Rank.LEAF)  # guards what follows; appending to a queue needs no lock
-        self._queue: deque[_Send] = deque()
-        self._group: list[_Send] = []  # being sent or committed
-        self._channel: Channel | None = None  # written by the thread of the groups
+        self._queue: deque[GroupSend] = deque()
+        self._groups: deque[SendGroup] = deque()  # sent, the first of them perhaps being committed
+        self._cancelled: deque[SendGroup] = deque()  # sent, and to be rolled back with their channels
         self._closed = False
-        self._is_singly = False  # whether the group was rolled back and is being sent again
-        self._awaited: _Answer | None = None  # what the thread of the groups waits for
+        self._awaited: GroupAnswer | None = None  # what the thread of the groups waits for
 
     # ---- the session's side
 
     def send(self, envelope: Envelope, ticket: Ticket) -> None:
         """Send it in the next group; the ticket is answered after the broker's answer to the commit."""
-        self._queue.append(_Send(envelope, ticket, self._answered))
+        self._queue.append(GroupSend(envelope, ticket, self._answered))
         self._executor.wake()
 
     def wait_flushed(self) -> None:
@@ -118,21 +88,29 @@ class GroupedSends:
 
     def _is_idle(self) -> bool:
         with self._lock:
-            return not (self._queue or self._group)
+            return not (self._queue or self._groups)
 
     def cancel(self, tickets: Sequence[Ticket]) -> list[Ticket]:
         """Cancel those of the sends that are in no group yet; return the tickets of the others, which the backend has.
 
-        Those in a group that is not committed are not sent again.
+        A group behind the first, of which nothing else is left, is cancelled: it is never committed. What is in another
+        group that is not committed is not sent again.
         """
         wanted = set(tickets)
         with self._lock:
             waiting = [one for one in list(self._queue) if one.ticket in wanted]
             for one in waiting:
                 self._queue.remove(one)
-            for one in self._group:
+            for group in list(self._groups)[1:]:
+                if all(one.ticket in wanted for one in group.sends):
+                    self._groups.remove(group)
+                    self._cancelled.append(group)
+                    waiting.extend(group.sends)
+            for one in [each for group in self._groups for each in group.sends]:
                 one.given_up = one.given_up or one.ticket in wanted
-            singly: dict[Ticket, Ticket] = {one.ticket: one for one in self._group} if self._is_singly else {}
+            singly: dict[Ticket, Ticket] = {
+                one.ticket: one for group in self._groups if group.is_singly for one in group.sends
+            }
         self._changed.notify()
         for one in waiting:
             where = one.envelope.address
@@ -142,7 +120,7 @@ class GroupedSends:
         return [singly.get(ticket, ticket) for ticket in tickets if ticket not in cancelled]
 
     def wait_close(self, timeout: float) -> None:
-        """Wait ``timeout`` seconds for outcomes, then cancel the rest, end the thread and close its channel."""
+        """Wait ``timeout`` seconds for outcomes, then cancel the rest, end the thread and close its channels."""
         self._changed.wait_for(self._is_idle, timeout)
         self._closed = True
         self.cancel([one.ticket for one in list(self._queue)])
@@ -150,95 +128,142 @@ class GroupedSends:
             self._session_channel.shut(JMSException("the session is closed"))
         self._executor.close()
         self._executor.wait_idle(_PATIENCE)
-        self._leave_channel()
+        self._channels.leave_all()
 
     # ---- the groups, on their own thread
 
     def _serve(self) -> None:
-        while self._queue and not self._closed:
-            problem = self._wait_link()
-            group = self._next_group()
-            try:
-                if problem is not None:
-                    _tell_all(group, problem)
-                elif group:
-                    self._deliver(group)
-            except Exception as error:  # a mistake in a backend
-                log.exception("unexpected error while a group of %d messages was sent", len(group))
-                self._leave_channel()
-                _tell_doubt(group, BackendError(f"unexpected error while sending: {error}", in_doubt=True))
-            with self._lock:
-                self._group = []
-            self._changed.notify()
+        while (self._queue or self._groups) and not self._closed:
+            self._send_groups()
+            if self._groups:
+                group = self._groups[0]
+                self._run(group, lambda: self._finish(group))  # noqa: B023 (called at once)
+        for group in list(self._groups):  # closed: they were sent, and no commit was asked for
+            tell_all(group.sends, SendCancelled("the message was not sent: its session was closed before it"))
+            self._forget(group)
+            self._cancelled.append(group)
+        self._leave_cancelled()
 
-    def _next_group(self) -> list[_Send]:
-        size, ids = 0, set[str | None]()
+    def _leave_cancelled(self) -> None:
+        while self._cancelled:
+            self._channels.leave(self._cancelled[0].channel)
+            self._cancelled.popleft()
+
+    def _run(self, group: SendGroup, task: Callable[[], bool]) -> None:
+        """Do something with a group; forget it if that was the last, or if it fails."""
+        is_over = True
+        try:
+            is_over = task()
+        except Exception as error:  # a mistake in a backend
+            log.exception("unexpected error while a group of %d messages was sent", len(group.sends))
+            self._channels.leave(group.channel)
+            tell_doubt(group.sends, BackendError(f"unexpected error while sending: {error}", in_doubt=True))
+        if is_over:
+            self._forget(group)
+
+    def _forget(self, group: SendGroup) -> None:
         with self._lock:
-            self._is_singly = False
-            while self._queue and len(self._group) < _MOST and not self._closed:
+            if group in self._groups:  # it may have been cancelled
+                self._groups.remove(group)
+        self._changed.notify()
+
+    def _send_groups(self) -> None:
+        """Send what waits: one group if none is on its way, others over the other channels if it is worth it."""
+        while self._queue and not self._closed and (not self._groups or len(self._queue) >= _WORTH):
+            self._leave_cancelled()
+            problem = free = None
+            is_first = not self._groups
+            try:
+                if is_first:  # what waits for a link is in no group, so it can still be cancelled
+                    self._session_channel.wait_open()
+                elif self._session_channel.now is None:
+                    return
+                free = self._free_channel()
+            except JMSException as error:
+                problem = not_sent(error)
+            if free is None and not is_first:
+                return
+            group = self._next_group(free)
+            if group is None:
+                return
+            self._run(group, lambda: self._send(group, problem))  # noqa: B023 (called at once)
+
+    def _free_channel(self) -> FreeChannel | None:
+        try:
+            free = self._channels.free(self._busy())
+        except BackendError as error:
+            log.info("without a channel for a group its messages are confirmed singly: %s", error)
+            return None
+        if self._closed:
+            self._channels.leave_all()
+            return None
+        return free
+
+    def _next_group(self, over: FreeChannel | None) -> SendGroup | None:
+        """Take what waits, up to the limits of a group; None if this channel may not have the next message."""
+        size, ids = 0, set[str | None]()
+        sends = list[GroupSend]()
+        most = max(1, _MOST // self._channels.most)
+        most_bytes = _MOST_BYTES // self._channels.most
+        with self._lock:
+            while self._queue and len(sends) < most and not self._closed:
                 envelope = self._queue[0].envelope
-                size += _size(envelope)
+                size += size_of(envelope)
                 # some brokers detect no duplicates within a transaction
-                if self._group and (size > _MOST_BYTES or envelope.duplicate_id in ids):
+                if sends and (size > most_bytes or envelope.duplicate_id in ids):
+                    break
+                if over is not None and envelope.address.topic and not over.topics:
                     break
                 if envelope.duplicate_id is not None:
                     ids.add(envelope.duplicate_id)
-                self._group.append(self._queue.popleft())
-            return self._group
+                sends.append(self._queue.popleft())
+            if not sends:
+                return None
+            group = SendGroup(None if over is None else over.channel, sends)
+            self._groups.append(group)
+            return group
 
-    def _wait_link(self) -> LinkLost | None:
-        """Wait for a link; why there is none, if so. What waits for it is in no group, so it can still be cancelled."""
-        try:
-            self._session_channel.wait_open()
-        except JMSException as error:
-            return _not_sent(error)
-        return None
-
-    def _deliver(self, group: list[_Send]) -> None:
-        try:
-            channel = self._transacted()
-        except JMSException as error:
-            _tell_all(group, _not_sent(error))
-            return
-        if channel is None:
+    def _send(self, group: SendGroup, problem: BackendError | None) -> bool:
+        """Send a group without committing it; whether it has ended nevertheless."""
+        if problem is not None:
+            tell_all(group.sends, problem)
+        elif group.channel is None:
             self._send_singly(group)
-            return
-        problem = self._commit(channel, group)
+        else:
+            for one in group.sends:
+                group.channel.send(one.envelope, one)
+            return False
+        return True
+
+    def _finish(self, group: SendGroup) -> bool:
+        """Commit a group, and tell its sends."""
+        channel = group.channel
+        assert channel is not None
+        problem = self._commit(channel, group.sends)
         if problem is None:
-            for one in group:
+            for one in group.sends:
                 one.tell()
         elif problem.in_doubt:
-            _tell_doubt(group, problem)
+            tell_doubt(group.sends, problem)
         elif isinstance(problem, SendCancelled):
-            _tell_all(group, problem)
+            tell_all(group.sends, problem)
         else:
-            log.info("a group of %d messages was rolled back and is sent again singly: %s", len(group), problem)
-            self._roll_back()
+            log.info("a group of %d messages was rolled back and is sent again singly: %s", len(group.sends), problem)
+            if not isinstance(problem, LinkLost):
+                self._roll_back(channel)
             self._send_singly(group)
+        return True
 
-    def _transacted(self) -> Channel | None:
-        """The channel of the groups; None if it cannot be opened now."""
-        if self._channel is None:
-            try:
-                self._channel = self._open_channel()
-            except BackendError as error:
-                log.info("without a channel for a group its messages are confirmed singly: %s", error)
-            if self._closed:
-                self._leave_channel()
-        return self._channel
-
-    def _commit(self, channel: Channel, group: list[_Send]) -> BackendError | None:
-        """Send and commit a group; return why it was not committed, or None. If it was, each send has its own answer.
+    def _commit(self, channel: Channel, group: Sequence[GroupSend]) -> BackendError | None:
+        """Commit a group; return why it was not committed, or None. If it was, each send has its own answer.
 
         An error that is not in doubt says that the broker has none of the messages; SendCancelled, that the time is up.
         """
-        for one in group:
-            channel.send(one.envelope, one)
-        commit = _Answer(self._answered)
+        commit = GroupAnswer(self._answered)
         channel.commit(commit)
         if not self._wait((commit,)):
             cancel(channel, group)
-            self._leave_channel()  # which answers the commit
+            self._channels.leave(channel)  # which answers the commit
             if not commit.answered:
                 return AnswerMissing(f"no answer to the commit of {len(group)} messages", in_doubt=True)
             if commit.error is not None and not commit.error.in_doubt:
@@ -248,41 +273,47 @@ class GroupedSends:
             missing = AnswerMissing("the broker committed a group and gave no answer to this send", in_doubt=True)
             for one in group:
                 one.fail(missing)
-            self._leave_channel()
+            self._channels.leave(channel)
         if error is not None and (error.in_doubt or isinstance(error, LinkLost)):
-            self._leave_channel()
+            self._channels.leave(channel)
+            if isinstance(error, LinkLost) and not isinstance(error, ChannelLost):
+                self._channels.leave_all(self._busy())
         return error
 
-    def _roll_back(self) -> None:
+    def _busy(self) -> list[Channel]:
+        with self._lock:
+            groups = (*self._groups, *self._cancelled)
+        return [group.channel for group in groups if group.channel is not None]
+
+    def _roll_back(self, channel: Channel) -> None:
         """After a refused commit, as sessions do: nothing of the group may be left for the next commit."""
-        if self._channel is not None:
-            answer = _Answer(self._answered)
-            self._channel.rollback(answer)
-            if not self._wait((answer,)) or answer.error is not None:
-                self._leave_channel()
+        answer = GroupAnswer(self._answered)
+        channel.rollback(answer)
+        if not self._wait((answer,)) or answer.error is not None:
+            self._channels.leave(channel)
 
     # ---- one by one
 
-    def _send_singly(self, group: list[_Send]) -> None:
+    def _send_singly(self, group: SendGroup) -> None:
         """Send each with its own confirmation, over the session's channel; again if a lost link did not send it."""
         deadline = self._clock.monotonic() + self._timeout
-        left = group
+        left = group.sends
         while left and not self._closed:
             try:
                 channel = self._session_channel.wait_open()
             except JMSException as error:
-                _tell_all(left, _not_sent(error))
+                tell_all(left, not_sent(error))
                 return
-            left = self._send_over(channel, left)
+            left = self._send_over(channel, group, left)
             if left and not self._session_channel.wait_left(channel, max(0.0, deadline - self._clock.monotonic())):
                 break
-        _tell_all(left, LinkLost("the message was not sent: its group was rolled back, and no other link came in time"))
+        tell_all(left, LinkLost("the message was not sent: its group was rolled back, and no other link came in time"))
 
-    def _send_over(self, channel: Channel, group: list[_Send]) -> list[_Send]:
+    def _send_over(self, channel: Channel, group: SendGroup, left: Sequence[GroupSend]) -> list[GroupSend]:
         """Send these and pass their answers on; returns those that were not sent, because the link was lost."""
-        sends = [_Send(one.envelope, one.ticket, self._answered) for one in group if not one.given_up]
+        sends = [GroupSend(one.envelope, one.ticket, self._answered) for one in left if not one.given_up]
         with self._lock:
-            self._group, self._is_singly = sends, True
+            group.sends, group.is_singly = sends, True
         for one in sends:
             channel.send(one.envelope, one)
         if not self._wait(sends):
@@ -297,7 +328,7 @@ class GroupedSends:
 
     # ---- waiting for answers
 
-    def _wait(self, answers: Sequence[_Answer]) -> bool:
+    def _wait(self, answers: Sequence[GroupAnswer]) -> bool:
         """Wait until these are answered; False after ``send_timeout``, or if the session is closed.
 
         While the broker asks senders to pause, the time does not count.
@@ -318,30 +349,3 @@ class GroupedSends:
         awaited = self._awaited
         if awaited is not None and awaited.answered:
             self._changed.notify()
-
-    def _leave_channel(self) -> None:
-        """Do not use the channel of the groups any more: its link or its state is lost."""
-        channel, self._channel = self._channel, None
-        if channel is not None:
-            with contextlib.suppress(BackendError):
-                channel.close()
-
-
-def _not_sent(error: JMSException) -> LinkLost:
-    return LinkLost(f"the message was not sent: {error}")
-
-
-def _tell_all(group: Sequence[_Send], error: BackendError) -> None:
-    for one in group:
-        one.ticket.fail(error)
-
-
-def _tell_doubt(group: Sequence[_Send], error: BackendError) -> None:
-    """The commit is in doubt, and so are the sends, except those that the broker had refused before."""
-    for one in group:
-        one.ticket.fail(one.error if one.error is not None and not one.error.in_doubt else error)
-
-
-def _size(envelope: Envelope) -> int:
-    body = envelope.body
-    return len(body) if isinstance(body, str | bytes) else 0

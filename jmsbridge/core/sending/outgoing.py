@@ -34,7 +34,7 @@ from jmsbridge.core.translate import translate
 from jmsbridge.destinations import Destination
 from jmsbridge.errors import InDoubtException, JMSException
 from jmsbridge.message import Message, message_from_arrival, write_headers
-from jmsbridge.spi import BackendError, BodyKind, Channel, Envelope, LinkLost, Native, SendRefused, Ticket
+from jmsbridge.spi import BackendError, BodyKind, Channel, Envelope, Link, LinkLost, Native, SendRefused, Ticket
 
 __all__ = ["Outgoing"]
 
@@ -62,7 +62,7 @@ class Outgoing:
         throttle: Throttle,
         transactions: SessionTransactions | None,
         on_failure: Callable[[JMSException], None],
-        open_channel: Callable[[], Channel],
+        wait_link: Callable[[], Link],
     ) -> None:
         window, window_bytes = options.send_window, options.confirmation_window_size
         self.ledger = Ledger(f"jmsbridge-{name}-complete", window, window_bytes, self._give_up)
@@ -83,7 +83,7 @@ class Outgoing:
         self._collector: SessionTransactions | GroupedSends | None = transactions  # takes sends in the channel's place
         self._grouped: GroupedSends | None = None  # only with the option, and not in transactions
         if options.send_confirmation == "group" and transactions is None:
-            self._grouped = GroupedSends(name, clock, options.send_timeout, throttle, self.channel, open_channel)
+            self._grouped = GroupedSends(name, clock, options.send_timeout, throttle, self.channel, wait_link)
         self._delays = Delays(name, clock, options.emulation_limit, self._send_due)
         self._after_commit: list[tuple[Envelope, Any]] = []  # delayed sends of the transaction
         self._weighed = window_bytes is not None

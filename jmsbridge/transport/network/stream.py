@@ -18,6 +18,10 @@ __all__ = ["ByteStream"]
 
 _CHUNK = 1 << 18  # bytes for one read
 _QUICKACK: int | None = getattr(socket, "TCP_QUICKACK", None)
+_MANY = 32  # answers
+_SLOW = 8_000  # answers in a second
+_ANSWER = 15e-6  # seconds in which the fastest broker answers one of many: a rest is over before it has no work left
+_REST = 4e-3  # seconds, at most
 _RECORD = 1 << 14  # bytes in one record of TLS, at most
 
 
@@ -53,6 +57,8 @@ class ByteStream:
         self._sent = 0  # bytes that the kernel has taken; with TLS those of its records
         self._watched = 0
         self._reads = loop.READ  # 0 while nothing is to be read
+        self._rests = False
+        self._looked = 0.0
 
     # -- connecting
 
@@ -201,7 +207,7 @@ class ByteStream:
         self.written = self._sent if tls is None else tls.written(self._sent)
 
     def _watch(self) -> None:
-        events = self._reads | (self._loop.WRITE if self._unwritten else 0)
+        events = (0 if self._rests else self._reads) | (self._loop.WRITE if self._unwritten else 0)
         if self._socket is not None and self._watched != events:
             self._watched = events
             self._loop.update_handler(self._socket.fileno(), events)
@@ -211,6 +217,23 @@ class ByteStream:
     def hold(self, is_held: bool) -> None:
         """Read nothing more while ``is_held``: for a receiver that cannot take more now. Not before it is open."""
         self._reads = 0 if is_held else self._loop.READ
+        self._watch()
+
+    def rest(self, came: int, owed: int) -> None:
+        """After each read: how many answers came, how many are owed. If they come slowly, and so many are owed that
+        nobody waits for the next one, nothing is read for a moment.
+
+        A broker that writes each answer by itself would wake this thread, and those that it tells, for each of them.
+        """
+        now = time.monotonic()
+        passed, self._looked = now - self._looked, now
+        if owed >= _MANY and came < passed * _SLOW and not self._rests and self._socket is not None:
+            self._rests = True
+            self._watch()
+            self._loop.call_later(min(_REST, owed * _ANSWER), self._read_on)
+
+    def _read_on(self) -> None:
+        self._rests = False
         self._watch()
 
     def _on_event(self, fd: int, events: int) -> None:

@@ -1,4 +1,5 @@
-"""The embedded broker, with the sends of every session confirmed in groups; also behind a slow I/O thread."""
+"""The embedded broker, with the sends of every session confirmed in groups; also behind a slow I/O thread, and there
+over several links at a time."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,15 +8,23 @@ from typing import Any, ClassVar, Final
 import pytest
 
 import jmsbridge_embedded
+from jmsbridge.core.sending import grouped
 from jmsbridge.spi import registry
 from jmsbridge.testing import Harness
+from tests.suites.grouped.several import SeveralBackend
 from tests.suites.layered.harness import EmbeddedHarness
 from tests.suites.layered.slow import SlowBackend
 
-registry.register("slowgrouped", SlowBackend("slowgrouped", jmsbridge_embedded.backend))
+_SLOW: Final = SlowBackend("slowgrouped", jmsbridge_embedded.backend)
+registry.register("slowgrouped", _SLOW)
+registry.register("severalgrouped", SeveralBackend("severalgrouped", _SLOW))
 
 _HERE: Final = Path(__file__).parent
-_ALWAYS: Final = {"embedded": ("sending", "closing", "faults"), "slowgrouped": ("sending",)}
+_ALWAYS: Final = {
+    "embedded": ("sending", "closing", "faults"),
+    "slowgrouped": ("sending",),
+    "severalgrouped": ("sending",),
+}
 """The subjects that run not only in long runs."""
 
 
@@ -43,6 +52,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _is_contract(item: pytest.Item) -> bool:
     return any(mark.args[0] == "contract" for mark in item.iter_markers("level"))
+
+
+@pytest.fixture(autouse=True)
+def few(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over several links, small groups: otherwise few cases would need more than one link."""
+    if "severalgrouped" in request.node.name:
+        monkeypatch.setattr(grouped, "_MOST", 30)
+        monkeypatch.setattr(grouped, "_WORTH", 2)
 
 
 @pytest.fixture

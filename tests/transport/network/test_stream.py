@@ -12,6 +12,7 @@ import pytest
 import trustme
 
 from jmsbridge.testing.suite.support import eventually
+from jmsbridge.transport.network import stream
 from jmsbridge.transport.network.loop import new_loop
 from jmsbridge.transport.network.stream import ByteStream
 
@@ -259,4 +260,40 @@ def test_tls_to_a_server_without(world: World) -> None:
         made.close()
         assert world.opened.wait(PATIENCE)
     assert isinstance(world.problem, OSError)
+    assert world.errors == []
+
+
+@pytest.mark.parametrize(
+    ("came", "owed", "rests"), [(0, 1000, True), (0, 31, False), (1_000_000, 1000, False)], ids=["slow", "few", "fast"]
+)
+def test_a_rest_while_answers_come_slowly_and_nobody_waits(
+    world: World, monkeypatch: pytest.MonkeyPatch, came: int, owed: int, rests: bool
+) -> None:
+    """What comes meanwhile is read at its end; what is written is written at once."""
+    monkeypatch.setattr(stream, "_REST", 0.3)
+    monkeypatch.setattr(stream, "_ANSWER", 0.3 / 1000)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        world.connect(*server.getsockname())
+        other, _ = server.accept()
+        with other:
+            world.do(lambda: world.stream.rest(0, 0))
+            world.do(lambda: world.stream.rest(came, owed))
+            began = time.monotonic()
+            world.do(lambda: world.stream.write(b"question"))
+            assert other.recv(100) == b"question"
+            other.sendall(b"answer")
+            eventually(lambda: world.got == b"answer")
+            assert (time.monotonic() - began >= 0.25) == rests
+
+
+def test_a_closed_stream_that_rests(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "_REST", 0.05)
+    monkeypatch.setattr(stream, "_ANSWER", 1.0)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        world.connect(*server.getsockname())
+        world.do(lambda: world.stream.rest(1, 1000))
+        world.do(world.stream.close)
+        ended = threading.Event()
+        world.do(lambda: world.loop.call_later(0.1, ended.set))
+        assert ended.wait(PATIENCE)
     assert world.errors == []
