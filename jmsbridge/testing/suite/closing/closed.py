@@ -98,7 +98,7 @@ SHARED_CALLS: dict[str, Call] = {
 }
 
 CONNECTION_CALLS: dict[str, Call] = {
-    **getters("client_id", "meta_data", "capabilities", "admin", "exception_listener"),
+    **getters("client_id", "meta_data", "capabilities", "admin", "positions", "exception_listener"),
     **setters(client_id="name", exception_listener=None),
     **calls(start=(), stop=()),
 }
