@@ -33,7 +33,7 @@ _GROUP_ID = "JMSXGroupID"
 
 def check_columns(columns: Mapping[str, str], dedup_id: str | None) -> None:
     """ConfigurationError unless a message can be made of these columns, given with their types in Spark's words."""
-    own = types()
+    own = types() | types(by_position=True)  # rows that were read in either way
     for name, kind in columns.items():
         if name in _BODIES:
             if kind not in ("binary", "string"):
