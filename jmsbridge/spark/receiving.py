@@ -7,7 +7,7 @@ import gc
 import logging
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -283,7 +283,7 @@ class Receiver(threading.Thread):
         told: _Told | None = None
         drain.begin(self._lane)
         try:
-            messages = list(self._messages())
+            messages = self._messages()
             if messages:
                 told = self._keep(messages)
             else:
@@ -291,17 +291,20 @@ class Receiver(threading.Thread):
         finally:
             drain.end(self._lane, told)
 
-    def _messages(self) -> Iterator[Message]:
+    def _messages(self) -> list[Message]:
         """What is there, up to the size of a segment; ends when nothing comes for the time of ``receiveTimeout``."""
+        receive, timeout, drain = self._consumer.receive, self._options.receive_timeout, self._drain
+        messages: list[Message] = []
         size = 0
         for _ in range(self._left()):
-            message = self._consumer.receive(timeout=self._options.receive_timeout)
+            message = receive(timeout=timeout)
             if message is None:
-                return
-            yield message
+                break
+            messages.append(message)
             size += size_of(message)
-            if size >= _SEGMENT_BYTES or self._drain.stopping:
-                return
+            if size >= _SEGMENT_BYTES or drain.stopping:
+                break
+        return messages
 
     def _left(self) -> int:
         with self._drain.changed:

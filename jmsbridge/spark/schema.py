@@ -215,21 +215,26 @@ def _properties(messages: Sequence[Message]) -> tuple[pa.Array, pa.Array, list[s
     texts, types = _Maps(), _Maps()
     groups: list[str | None] = []
     for values in property_values(messages):
-        group = None
-        for name, value in values.items():
-            if name == _DELIVERY_COUNT:
-                continue
-            if not isinstance(value, str | None):
-                kind, text = _TYPES.get(type(value), ("json", _json_text))
-                types.add(name, kind)
-                value = text(value)
-            texts.add(name, value)
-            if name == _GROUP_ID:
-                group = value
+        groups.append(_group_of(values, texts, types) if values else None)
         texts.ends.append(len(texts.names))
         types.ends.append(len(types.names))
-        groups.append(group)
     return texts.array(), types.array(), groups
+
+
+def _group_of(values: Mapping[str, Any], texts: "_Maps", types: "_Maps") -> str | None:
+    """Add the properties of one message to both columns; its group."""
+    group = None
+    for name, value in values.items():
+        if name == _DELIVERY_COUNT:
+            continue
+        if not isinstance(value, str | None):
+            kind, text = _TYPES.get(type(value), ("json", _json_text))
+            types.add(name, kind)
+            value = text(value)
+        texts.add(name, value)
+        if name == _GROUP_ID:
+            group = value
+    return group
 
 
 class _Maps:
