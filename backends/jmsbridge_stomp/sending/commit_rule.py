@@ -17,7 +17,9 @@ __all__ = ["CommitRule"]
 
 _NAME: Final = "jb-rule"
 _TRANSACTION: Final = ("transaction", _NAME)
-_REFUSED: Final = b"destination:/remote-temp-queue/ID:jmsbridge-tries-a-refusal-1-1\ntransaction:%b\n\n\0" % _NAME.encode()
+_REFUSED: Final = (
+    b"destination:/remote-temp-queue/ID:jmsbridge-tries-a-refusal-1-1\ntransaction:%b\n\n\0" % _NAME.encode()
+)
 """To a temporary queue of a connection that never was."""
 _PATIENCE: Final = 1.0  # seconds for the report of the refused message, which may follow the answer to the commit
 
