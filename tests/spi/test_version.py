@@ -115,15 +115,6 @@ VERBS = {
     },
     "Cancels": {"cancel": ["tickets"]},
     "Retires": {"retire": []},
-    "Positions": {
-        "lanes": ["address"],
-        "first": ["address", "lane"],
-        "last": ["address", "lane"],
-        "compare": ["one", "other"],
-        "skip": ["address", "lane", "start", "most", "end"],
-        "read": ["address", "lane", "start", "end", "most"],
-    },
-    "Reading": {"take": [], "close": []},
     "Admin": {
         "list_destinations": [],
         "depth": ["address"],
