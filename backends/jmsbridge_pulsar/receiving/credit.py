@@ -1,6 +1,7 @@
 """The credit of one consumer: how many messages the broker may send, asked for as the facade grants them."""
 
 import threading
+import time
 from collections.abc import Callable
 
 from jmsbridge.spi import BackendError
@@ -23,6 +24,8 @@ class Credit:
         self._wanted = 0  # what the facade still wants
         self._asked = 0  # what the broker may still send, or has sent and nobody has taken
         self._grant: Callable[[int], None] | None = None
+        self.asked_at = 0.0
+        """The ``time.monotonic()`` of the last request for messages."""
 
     def ready(self, grant: Callable[[int], None]) -> None:
         """The consumer can get messages; the broker knows of no credit. I/O thread."""
@@ -61,4 +64,5 @@ class Credit:
             if grant is None or count <= 0:
                 return
             self._asked += count
+            self.asked_at = time.monotonic()
         self._life.thread.post(lambda: grant(count))

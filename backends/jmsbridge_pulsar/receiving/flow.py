@@ -71,7 +71,7 @@ class Flow:
         taker = self.begin()
         found = self._due(most)
         taken = 0
-        patience = 0.0 if found else _POLL if wait else max(0.0, self._quiet_at - time.monotonic())
+        patience = 0.0 if found else _POLL if wait else max(0.0, self._quiet() - time.monotonic())
         try:
             while len(found) < most and len(self._held) < _HELD:
                 message = taker.take(patience)
@@ -91,6 +91,10 @@ class Flow:
         if not found and not wait and self._credit.forget() and not self._browses and self._let_go():
             self._taker = None
         return found
+
+    def _quiet(self) -> float:
+        """The ``time.monotonic()`` after which no message is expected to be on its way."""
+        return self._quiet_at if self._browses else max(self._quiet_at, self._credit.asked_at + _FIRST)
 
     def release(self, arrivals: Sequence[Arrival]) -> None:
         """See ``Source``: they return when the taker is closed."""
