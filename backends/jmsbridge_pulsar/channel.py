@@ -15,7 +15,7 @@ from jmsbridge.spi import (
     Ticket,
 )
 from jmsbridge.transport.network.io_thread import Mailbox
-from jmsbridge.transport.network.link_life import Done
+from jmsbridge.transport.network.link_life import Done, after_all
 from jmsbridge_pulsar.facts import LinkFacts
 from jmsbridge_pulsar.receiving.subscription import Subscription
 from jmsbridge_pulsar.sending.encoding import outgoing_of
@@ -101,17 +101,7 @@ class Channel:
 
     def finish(self, done: Done) -> None:
         """The link is being closed: end all subscriptions; I/O thread."""
-        left = len(self._subscriptions) + 1
-
-        def finished(*_: object) -> None:
-            nonlocal left
-            left -= 1
-            if not left:
-                done(None, None)
-
-        for subscription in list(self._subscriptions):
-            subscription.finish(finished)
-        finished()
+        after_all([subscription.finish for subscription in self._subscriptions], lambda: done(None, None))
 
     def join(self) -> None:
         """Wait until its threads have ended, after ``end``."""

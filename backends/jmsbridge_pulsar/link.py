@@ -23,7 +23,7 @@ from jmsbridge.spi import (
     NotSupported,
 )
 from jmsbridge.transport.network.forking import at_fork
-from jmsbridge.transport.network.link_life import Done, LinkLife
+from jmsbridge.transport.network.link_life import Done, LinkLife, after_all
 from jmsbridge_pulsar.administration.admin import PulsarAdmin
 from jmsbridge_pulsar.administration.rest import Rest, rest_of
 from jmsbridge_pulsar.channel import Channel
@@ -243,21 +243,10 @@ class Link(PulsarAdmin, PulsarPositions):
 
     def _close(self) -> None:
         """Wait for what is under way, and close consumers, which tells the broker what they accepted."""
-        left = len(self._channels) + 2
-
-        def closed(*_: Any) -> None:
-            nonlocal left
-            left -= 1
-            if not left:
-                self._life.die(LinkLost("the link was closed"))
-
-        for channel in list(self._channels):
-            channel.finish(closed)
-        self._producers.close(closed)
-        if self._holder is None:
-            closed()
-        else:
-            self._library.ask(self._holder.close_async, done=closed)
+        starts = [*(channel.finish for channel in self._channels), self._producers.close]
+        if self._holder is not None:
+            starts.append(lambda done: self._library.ask(self._holder.close_async, done=lambda *_: done(None, None)))
+        after_all(starts, lambda: self._life.die(LinkLost("the link was closed")))
 
     # -- Wire
 

@@ -18,9 +18,8 @@ from jmsbridge.spi import Address, AddressRefused, BackendError, Envelope, Posit
 from jmsbridge.transport.network.link_life import Done
 from jmsbridge_pulsar.connection.errors import Result, explain, result_of
 from jmsbridge_pulsar.facts import LinkFacts
-from jmsbridge_pulsar.messages.decoding import decode
-from jmsbridge_pulsar.receiving.delivery import key_of
-from jmsbridge_pulsar.receiving.flow import read_text
+from jmsbridge_pulsar.receiving.delivery import envelope_of, key_of, read_text
+from jmsbridge_pulsar.receiving.opening import open_reader
 
 __all__ = ["PulsarPositions"]
 
@@ -111,13 +110,17 @@ class _Reading:
         try:
             self._facts.life.check()
             for message, place in self._messages:
-                found.append(Positioned(_decode(self._facts, self._address, message), _text(place)))
+                found.append(Positioned(self._envelope(message), _text(place)))
                 if len(found) == self._most:
                     break
         except BackendError as error:
             self._error = error
             raise
         return found
+
+    def _envelope(self, message: Any) -> Envelope:
+        properties = read_text(message.properties)
+        return envelope_of(message, key_of(message), properties, self._address, self._facts.names)
 
     def close(self) -> None:
         """Stop."""
@@ -138,14 +141,7 @@ class _Reader:
         settings.receiver_queue_size(max(1, min(window, _WINDOW)))
         settings.start_message_id_inclusive(True)
 
-        def open_reader(done: Done) -> None:
-            def opened(result: Any, made: Any) -> None:
-                refused = None if result == Result.Ok else explain(result, self._what, facts.life.broker)
-                done(made, refused)
-
-            facts.library.reader(topics[int(lane)], start, settings, opened)
-
-        self._reader: Any = facts.life.wait(open_reader, self._what)
+        self._reader = open_reader(facts, topics[int(lane)], start, settings, self._what)
         self._closed = False
 
     def messages(self) -> Iterator[tuple[Any, _Place]]:
@@ -245,19 +241,6 @@ def _partitions(facts: LinkFacts, address: Address) -> list[str]:
 
     found: list[str] = facts.life.wait(ask, f"the lanes of {address}")
     return found
-
-
-def _decode(facts: LinkFacts, address: Address, message: Any) -> Envelope:
-    return decode(
-        body=message.data(),
-        is_null=message.has_null_value(),
-        properties=read_text(message.properties),
-        key=read_text(message.partition_key) or None,
-        event_time=message.event_timestamp(),
-        message_id=key_of(message)[:4],
-        address=address,
-        names=facts.names,
-    )
 
 
 def _message_id(place: _Place) -> Any:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from jmsbridge.spi import Address, AddressInUse, AddressRefused, BackendError, DestinationInfo, NotSupported
-from jmsbridge_pulsar.administration.rest import Rest, quoted, topic_path
+from jmsbridge_pulsar.administration.rest import EARLIEST, Rest, subscription_path, topic_path
 from jmsbridge_pulsar.administration.topics import delete_topic
 from jmsbridge_pulsar.connection.options import PulsarOptions
 from jmsbridge_pulsar.messages.names import Names
@@ -17,7 +17,6 @@ from jmsbridge_pulsar.receiving.definitions import CLIENTS, REGISTRY, owner_of
 __all__ = ["PulsarAdmin"]
 
 _OWN: Final = (CLIENTS, REGISTRY, "__")  # beginnings of the names of topics that are no destinations
-_EARLIEST: Final = {"ledgerId": -1, "entryId": -1, "partitionIndex": -1}
 
 
 class PulsarAdmin(ABC):
@@ -85,12 +84,12 @@ class PulsarAdmin(ABC):
     def create(self, address: Address) -> None:
         """Create a queue or topic; does nothing when it exists."""
         rest, names = self._administration()
-        path = topic_path(names.topic(address))
+        topic = names.topic(address)
         with suppress(AddressInUse):  # it exists
-            rest.put(path)
+            rest.put(topic_path(topic))
         if not address.topic:
             with suppress(AddressInUse):
-                rest.put(f"{path}/subscription/{quoted(self._options.queue_subscription)}", _EARLIEST)
+                rest.put(subscription_path(topic, self._options.queue_subscription), EARLIEST)
 
     def remove(self, address: Address) -> None:
         """Remove a queue or topic with its messages; ``AddressInUse`` while it has consumers."""
@@ -110,7 +109,7 @@ class PulsarAdmin(ABC):
         topic, queue = names.topic(address), self._options.queue_subscription
         try:
             count = _count(rest, topic, queue)
-            rest.post(f"{topic_path(topic)}/subscription/{quoted(queue)}/skip_all")
+            rest.post(f"{subscription_path(topic, queue)}/skip_all")
         except AddressRefused:
             return 0
         return count
@@ -123,5 +122,5 @@ class PulsarAdmin(ABC):
 
 def _count(rest: Rest, topic: str, subscription: str) -> int:
     """How many messages a subscription has; the broker itself counts entries."""
-    found = rest.post(f"{topic_path(topic)}/subscription/{quoted(subscription)}/analyzeBacklog", {})
+    found = rest.post(f"{subscription_path(topic, subscription)}/analyzeBacklog", {})
     return int(found["messages"])

@@ -15,11 +15,15 @@ from jmsbridge.spi import AccessDenied, AddressInUse, AddressRefused, BackendErr
 from jmsbridge.transport.network.tls import client_context
 from jmsbridge_pulsar.connection.options import PulsarOptions, login_of
 
-__all__ = ["Rest", "quoted", "rest_of", "topic_path"]
+__all__ = ["EARLIEST", "Rest", "rest_of", "subscription_path", "topic_path"]
 
 _PATIENCE: Final = 15.0  # seconds
 _LARGEST: Final = 1 << 26  # bytes of an answer
 _KINDS: Final = {401: AccessDenied, 403: AccessDenied, 404: AddressRefused, 409: AddressInUse, 412: AddressInUse}
+
+
+EARLIEST: Final = {"ledgerId": -1, "entryId": -1, "partitionIndex": -1}
+"""The position at which a subscription gets all messages that there are."""
 
 
 class Rest:
@@ -107,16 +111,21 @@ def _header(login: tuple[str, bytes] | None) -> str | None:
     return f"Basic {base64.b64encode(data).decode()}" if method == "basic" else None
 
 
-def quoted(name: str) -> str:
+def _quoted(name: str) -> str:
     """A name as one segment of a path."""
     return quote(name, safe="")
+
+
+def subscription_path(topic: str, name: str) -> str:
+    """The path of a subscription, by the full name of its topic and its own."""
+    return f"{topic_path(topic)}/subscription/{_quoted(name)}"
 
 
 def topic_path(topic: str) -> str:
     """The path of a topic by its full name."""
     kind, _, rest = topic.partition("://")
     tenant, namespace, name = rest.split("/", 2)
-    return f"{kind}/{tenant}/{namespace}/{quoted(name)}"
+    return f"{kind}/{tenant}/{namespace}/{_quoted(name)}"
 
 
 def _reason(body: bytes) -> str:

@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 from jmsbridge.spi import AddressInUse, AddressRefused
-from jmsbridge_pulsar.administration.rest import Rest, quoted, topic_path
+from jmsbridge_pulsar.administration.rest import Rest, subscription_path, topic_path
 
 __all__ = ["delete_topic"]
 
@@ -23,5 +23,5 @@ def delete_topic(rest: Rest, topic: str) -> None:
         if any(one["consumers"] for one in subscriptions.values()):
             raise
         for name in subscriptions:
-            rest.delete(f"{path}/subscription/{quoted(name)}")
+            rest.delete(subscription_path(topic, name))
         rest.post(f"{path}/terminate")

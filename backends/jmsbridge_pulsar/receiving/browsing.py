@@ -10,14 +10,12 @@ from typing import Any, Final
 import _pulsar
 
 from jmsbridge.spi import Address, AddressRefused
-from jmsbridge.transport.network.link_life import Done
 from jmsbridge_pulsar.administration.rest import topic_path
-from jmsbridge_pulsar.connection.errors import explain
-from jmsbridge_pulsar.connection.library import Answered, Library, Result
 from jmsbridge_pulsar.facts import LinkFacts
 from jmsbridge_pulsar.receiving.delivery import key_of
 from jmsbridge_pulsar.receiving.memory import accepted_of
-from jmsbridge_pulsar.receiving.takers import Taker
+from jmsbridge_pulsar.receiving.opening import open_reader
+from jmsbridge_pulsar.receiving.takers import ReaderTaker, Taker
 
 __all__ = ["open_browser"]
 
@@ -27,11 +25,11 @@ _RANGE: Final = re.compile(r"([(\[])(\d+):(-?\d+)\.\.(\d+):(-?\d+)([)\]])")
 _Position = tuple[int, int]
 
 
-class _Browser:
-    """A ``Taker`` that ends with the last message there was; nothing is settled."""
+class _Browser(ReaderTaker):
+    """Ends with the last message there was."""
 
     def __init__(self, facts: LinkFacts, address: Address, reader: Any, settled: "_Settled") -> None:
-        self._reader = reader
+        super().__init__(reader, lambda: None)
         self._settled = settled
         name = facts.options.queue_subscription
         self._accepted = accepted_of(str(facts.life.endpoint), facts.names.topic(address), name)
@@ -44,16 +42,6 @@ class _Browser:
             if (key[0], key[1]) not in self._settled and key not in self._accepted:
                 return message
         return None
-
-    def accept(self, message: Any) -> None:
-        """Nothing to do."""
-
-    def give_back(self, message: Any) -> None:
-        """Nothing to do."""
-
-    def close(self, library: Library, done: Answered) -> None:
-        """See ``Taker``."""
-        library.ask(self._reader.close_async, done=done)
 
 
 class _Settled:
@@ -83,15 +71,5 @@ def open_browser(facts: LinkFacts, address: Address, window: int) -> Taker:
     start = _pulsar.MessageId(-1, int(ledger), int(entry), -1)
     settings = _pulsar.ReaderConfiguration()
     settings.receiver_queue_size(max(1, window))
-
-    def open_reader(done: Done) -> None:
-        def opened(result: Any, made: Any) -> None:
-            if result == Result.Ok:
-                done(made, None)
-            else:
-                done(None, explain(result, f"browsing {address}", facts.life.broker))
-
-        facts.library.reader(topic, start, settings, opened)
-
-    reader = facts.life.wait(open_reader, f"browsing {address}")
+    reader = open_reader(facts, topic, start, settings, f"browsing {address}")
     return _Browser(facts, address, reader, _Settled(cursor["individuallyDeletedMessages"]))

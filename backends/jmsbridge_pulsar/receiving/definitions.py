@@ -15,7 +15,7 @@ from jmsbridge.spi import (
     SubscriptionRefused,
     SubscriptionUnknown,
 )
-from jmsbridge_pulsar.administration.rest import Rest, quoted, topic_path
+from jmsbridge_pulsar.administration.rest import EARLIEST, Rest, subscription_path
 
 __all__ = ["CLIENTS", "NON_DURABLE", "REGISTRY", "check_definition", "definition", "delete_subscription", "owner_of"]
 
@@ -65,9 +65,9 @@ def check_definition(rest: Rest, namespace: str, topic: str, name: str, interest
     before = _topic_of(rest, namespace, name)
     if before != topic:
         if before is not None:
-            _delete_idle(rest, f"{topic_path(before)}/subscription/{quoted(name)}", interest)
+            _delete_idle(rest, subscription_path(before, name), interest)
         _remember(rest, namespace, name, topic)
-    path = f"{topic_path(topic)}/subscription/{quoted(name)}"
+    path = subscription_path(topic, name)
     try:
         text = (rest.get(f"{path}/properties") or {}).get(_PROPERTY)
     except AddressRefused:
@@ -111,13 +111,13 @@ def _topic_of(rest: Rest, namespace: str, name: str) -> str | None:
 def _remember(rest: Rest, namespace: str, name: str, topic: str) -> None:
     entry, properties = _entry(namespace, name), {_TOPIC: topic}
     try:
-        rest.put(entry, {"ledgerId": -1, "entryId": -1, "partitionIndex": -1, "properties": properties})
+        rest.put(entry, EARLIEST | {"properties": properties})
     except AddressInUse:  # it exists
         rest.put(f"{entry}/properties", properties)
 
 
 def _entry(namespace: str, name: str) -> str:
-    return f"persistent/{namespace}/{REGISTRY}/subscription/{quoted(name)}"
+    return subscription_path(f"persistent://{namespace}/{REGISTRY}", name)
 
 
 def delete_subscription(rest: Rest, namespace: str, topic: str | None, name: str, key: str) -> None:
@@ -129,7 +129,7 @@ def delete_subscription(rest: Rest, namespace: str, topic: str | None, name: str
     try:
         if topic is None:
             raise AddressRefused(f"no topic has subscription {name!r}")
-        rest.delete(f"{topic_path(topic)}/subscription/{quoted(name)}")
+        rest.delete(subscription_path(topic, name))
     except AddressRefused as error:
         raise SubscriptionUnknown(f"there is no durable subscription {key!r}: {error}") from error
     except AddressInUse as error:

@@ -1,11 +1,14 @@
 """One message that a subscription has received: the token of its arrival."""
 
+from collections.abc import Callable
 from typing import Any
 
-from jmsbridge.spi import Envelope
+from jmsbridge.spi import Address, Envelope
+from jmsbridge_pulsar.messages.decoding import decode
+from jmsbridge_pulsar.messages.names import Names
 from jmsbridge_pulsar.receiving.memory import Key
 
-__all__ = ["Delivery", "key_of"]
+__all__ = ["Delivery", "envelope_of", "key_of", "read_text"]
 
 
 class Delivery:
@@ -24,3 +27,25 @@ def key_of(message: Any) -> Key:
     """What tells a message from every other one of its topic."""
     made = message.message_id()
     return made.ledger_id(), made.entry_id(), made.partition(), made.batch_index(), message.publish_timestamp()
+
+
+def envelope_of(message: Any, key: Key, properties: dict[str, str] | None, address: Address, names: Names) -> Envelope:
+    """The message, with its ``key_of`` and the ``read_text`` of its properties, as received from ``address``."""
+    return decode(
+        body=message.data(),
+        is_null=message.has_null_value(),
+        properties=properties,
+        key=read_text(message.partition_key) or None,
+        event_time=message.event_timestamp(),
+        message_id=key[:4],
+        address=address,
+        names=names,
+    )
+
+
+def read_text(read: Callable[[], Any]) -> Any:
+    """What this method of a message returns; None if it is not in UTF-8."""
+    try:
+        return read()
+    except UnicodeDecodeError:
+        return None

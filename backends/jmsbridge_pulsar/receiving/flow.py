@@ -13,13 +13,12 @@ from jmsbridge.transport.deliveries.expiry import is_expired, now_ms
 from jmsbridge_pulsar.connection.errors import explain, result_of
 from jmsbridge_pulsar.facts import LinkFacts
 from jmsbridge_pulsar.messages.conventions import CONNECTION
-from jmsbridge_pulsar.messages.decoding import decode
 from jmsbridge_pulsar.receiving.credit import Credit
-from jmsbridge_pulsar.receiving.delivery import Delivery, key_of
+from jmsbridge_pulsar.receiving.delivery import Delivery, envelope_of, key_of, read_text
 from jmsbridge_pulsar.receiving.memory import Accepted, Key
 from jmsbridge_pulsar.receiving.takers import Taker
 
-__all__ = ["Flow", "read_text"]
+__all__ = ["Flow"]
 
 _POLL = 0.02  # seconds for which it waits for a message; then the pump looks whether it is to stop
 _FIRST = 0.2  # seconds after opening in which the first message may still come
@@ -127,22 +126,13 @@ class Flow:
         if interest.no_local and self._is_own((properties or {}).get(CONNECTION, "")):
             taker.accept(message)
             return None
-        envelope = decode(
-            body=message.data(),
-            is_null=message.has_null_value(),
-            properties=properties,
-            key=read_text(message.partition_key) or None,
-            event_time=message.event_timestamp(),
-            message_id=key[:4],
-            address=interest.address,
-            names=facts.names,
-        )
+        envelope = envelope_of(message, key, properties, interest.address, facts.names)
+        if self._browses and (is_expired(envelope) or envelope.delivery_time > now_ms()):
+            return None
         count = message.redelivery_count() + 1 if self._counts else 1
         delivery = Delivery(message, key, envelope, count)
         self.unsettled[key] = delivery
         arrival = Arrival(delivery, envelope, count > 1, count)
-        if self._browses and (is_expired(envelope) or envelope.delivery_time > now_ms()):
-            return None
         if not self._counts and envelope.delivery_time > now_ms():
             heapq.heappush(self._held, (envelope.delivery_time, next(self._numbers), arrival))
             return None
@@ -151,11 +141,3 @@ class Flow:
     def _is_own(self, sender: str) -> bool:
         client_id = self._facts.client_id
         return sender == self._facts.sender or (client_id is not None and sender.startswith(f"{client_id}_"))
-
-
-def read_text(read: Callable[[], Any]) -> Any:
-    """What this method of a message returns; None if it is not in UTF-8."""
-    try:
-        return read()
-    except UnicodeDecodeError:
-        return None

@@ -15,12 +15,10 @@ from jmsbridge_pulsar.receiving.credit import Credit
 from jmsbridge_pulsar.receiving.definitions import CLIENTS, NON_DURABLE
 from jmsbridge_pulsar.receiving.takers import ConsumerTaker, ReaderTaker
 
-__all__ = ["make_queue", "open_taker", "reserve_client_id", "subscription_name"]
+__all__ = ["make_queue", "open_reader", "open_taker", "reserve_client_id", "subscription_name"]
 
 _numbers: Final = itertools.count(1)
-_RETURN: Final = (
-    100  # milliseconds after which a returned message is asked for again; the least that the library allows
-)
+_RETURN: Final = 100  # milliseconds after which a returned message is asked for again; the library's least
 
 
 def subscription_name(facts: LinkFacts, interest: Interest) -> str:
@@ -58,6 +56,18 @@ def open_taker(facts: LinkFacts, interest: Interest, credit: Credit, done: Done)
         settings.reader_name(consumer)
         settings.receiver_queue_size(max(1, interest.window))
         facts.library.reader(topic, _pulsar.MessageId.latest, settings, opened)
+
+
+def open_reader(facts: LinkFacts, topic: str, start: Any, settings: Any, what: str) -> Any:
+    """Open a reader of the client library from a message on; blocks."""
+
+    def open_it(done: Done) -> None:
+        def opened(result: Any, made: Any) -> None:
+            done(made, None if result == Result.Ok else explain(result, what, facts.life.broker))
+
+        facts.library.reader(topic, start, settings, opened)
+
+    return facts.life.wait(open_it, what)
 
 
 def make_queue(facts: LinkFacts, address: Address, done: Done) -> None:

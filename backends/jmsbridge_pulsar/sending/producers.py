@@ -83,9 +83,9 @@ class Producers:
         for producer in [each for each in self._made.values() if each.topic == topic]:
             producer.lose(error)
 
-    def close(self, done: Callable[[], None]) -> None:
+    def close(self, done: Done) -> None:
         """Wait for what is under way."""
-        after_all([producer.close for producer in self._made.values()], done)
+        after_all([producer.close for producer in self._made.values()], lambda: done(None, None))
 
     def end(self, late: LinkLost, early: LinkLost) -> None:
         """The link is lost: ``late`` for what was passed to the library, else ``early``."""
