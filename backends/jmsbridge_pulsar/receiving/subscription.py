@@ -148,6 +148,7 @@ class Subscription:
             self._taker.give_back(token.message)
 
     def _expire(self, token: Delivery) -> None:
+        self._credit.allow(1)  # the pump hands it to nobody, so the facade still wants a message
         queue = self.interest.expired
         if queue:
             self._life.thread.post(lambda: self._dead_letters.expire(token, queue))
