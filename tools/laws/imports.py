@@ -25,7 +25,7 @@ _BELOW_THE_FACADE = dict.fromkeys(_BORDER, _CONTRACT) | {
 }
 _SOCKETS = {"socket", "ssl", "select", "selectors"}
 _KNOW_SOCKETS = ("jmsbridge/transport", "jmsbridge/testing", "jmsbridge/cli")
-_NOT_FOR_CORE = ("cli", "spark", "testing", "aio")
+_NOT_FOR_CORE = ("cli", "spark", "testing", "aio", "app")
 _BACKEND = re.compile(r"\b(?:" + "|".join(CLIENT_LIBRARIES) + r")\b")
 
 

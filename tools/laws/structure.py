@@ -28,6 +28,7 @@ LAYERS = (
     ("jmsbridge.simplified",),
     ("jmsbridge.factory", "jmsbridge.domain"),
     ("jmsbridge.documents",),
+    ("jmsbridge.app",),
     ("jmsbridge.cli", "jmsbridge.demo", "jmsbridge.spark", "jmsbridge.testing"),
 )
 """Lowest first; the longest matching prefix of a module's name decides."""

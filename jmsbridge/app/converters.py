@@ -1,0 +1,274 @@
+"""Converters: objects of the application as messages, and messages as objects.
+
+Text, bytes and maps become the message that carries them. Everything else becomes JSON, with the name of its type in a
+property, as Java's converters write and read it: Spring's ``MappingJackson2MessageConverter`` in the property that its
+``typeIdPropertyName`` says, Quarkus (SmallRye) in ``_classname``.
+
+The application says which name means which type. Nothing is imported or built because a message names it.
+"""
+
+from collections.abc import Mapping, MutableMapping
+from types import NoneType, UnionType
+from typing import Any, Protocol, TypeVar, Union, get_args, get_origin, overload
+
+from jmsbridge.app.json_text import BadJson, JsonText
+from jmsbridge.creating import Creating
+from jmsbridge.errors import ConfigurationError, MessageFormatException
+from jmsbridge.message import BytesMessage, MapMessage, Message, TextMessage
+
+__all__ = ["ConversionException", "Converter", "JsonConverter"]
+
+T = TypeVar("T")
+
+_QUARKUS = "_classname"
+_READ = ("_type", _QUARKUS)
+_BOXED: dict[str, Any] = {
+    "java.lang.String": str,
+    **dict.fromkeys(("java.lang.Byte", "java.lang.Short", "java.lang.Integer", "java.lang.Long"), int),
+    **dict.fromkeys(("java.lang.Float", "java.lang.Double"), float),
+    "java.lang.Boolean": bool,
+}
+"""Java's names for single values, which need no entry in ``types``."""
+_UNNAMED = (bool, int, float, list, tuple, set, frozenset, Mapping)
+"""Values that JSON has itself, or whose type has no name that both sides could know."""
+
+
+class ConversionException(MessageFormatException):
+    """A message cannot become the object asked for, or an object no message; the text says what to do about it."""
+
+
+class Converter(Protocol):
+    """Turns objects into messages and back. Used by several threads at once."""
+
+    def to_message(self, session: Creating, value: Any) -> Message:
+        """The message for an object, made by a session or a context; MessageFormatException if there can be none."""
+
+    def from_message(self, message: Message, type: Any = None) -> Any:
+        """The object of a message: of this type, or without one of the type that the message itself suggests.
+
+        MessageFormatException if the message does not have such an object.
+        """
+
+
+class JsonConverter:
+    """Text, bytes and maps as they are, everything else as JSON: dataclasses, ``TypedDict``, msgspec's structs, and
+    pydantic's models where it is installed. Thread-safe.
+
+    ``types`` is the allow-list, from the names in messages to types; of several names for a type the first is written.
+    A name that is not in it is refused, and so is an object whose type is not in it. Without ``types`` no name is
+    written or read. ``type_property`` is the property with the name; ``_type`` and ``_classname`` are read as well.
+    ``as_bytes`` writes a bytes message instead of a text message; both are read. ``max_size`` (bytes) and
+    ``max_depth`` limit the JSON, both ways.
+    """
+
+    def __init__(
+        self,
+        types: Mapping[str, Any] | None = None,
+        type_property: str = "_type",
+        *,
+        as_bytes: bool = False,
+        max_size: int = 16_000_000,
+        max_depth: int = 100,
+    ) -> None:
+        self._types = dict(types or {})
+        self._property = type_property
+        self._properties = (type_property, *(name for name in _READ if name != type_property))
+        self._as_bytes = as_bytes
+        self._json = JsonText(max_size, max_depth)
+        self._names: list[tuple[Any, str]] = [(kind, name) for name, kind in self._types.items()]
+        for kind in self._types.values():
+            self.prepare(kind)
+
+    def prepare(self, kind: Any) -> None:
+        """Make ready for a type; ConfigurationError if it cannot be read from JSON."""
+        try:
+            if not hasattr(kind, "model_validate_json"):
+                self._json.prepare(kind)
+        except (TypeError, NameError) as error:
+            raise ConfigurationError(f"{_shown(kind)} cannot be read from JSON: {error}") from error
+
+    # ---- objects to messages
+
+    def to_message(self, session: Creating, value: Any, type: Any = None) -> Message:
+        """The message for an object; a message is returned as it is, and None gives a message without a body.
+
+        ``type`` says as what the object is written where it cannot show that itself: a ``TypedDict`` is a plain dict.
+        """
+        if type is None:
+            if isinstance(value, Message):
+                return value
+            if value is None:
+                return session.create_message()
+            if isinstance(value, str):
+                return session.create_text_message(value)
+            if isinstance(value, (bytes, bytearray, memoryview)):
+                return _bytes_message(session, value)
+            if isinstance(value, Mapping):
+                return self._map_message(session, value)
+        name = self._name_of(value, type)
+        try:
+            text = self._json.encode(value)
+        except BadJson as error:
+            raise ConversionException(f"{error}; return or send a dataclass, a struct, text, bytes or a map") from error
+        message: Message
+        message = _bytes_message(session, text) if self._as_bytes else session.create_text_message(text.decode())
+        if name is not None:
+            message.set_string_property(self._property, name)
+        return message
+
+    def _map_message(self, session: Creating, value: Mapping[Any, Any]) -> Message:
+        message = session.create_map_message()
+        try:
+            for name, each in value.items():
+                message.set_object(name, each)
+        except (MessageFormatException, ValueError, TypeError) as error:
+            raise ConversionException(
+                f"a dict becomes a map message, and this one does not fit: {error}; use a dataclass, or say its type"
+            ) from error
+        return message
+
+    def _name_of(self, value: Any, kind: Any) -> str | None:
+        wanted = value.__class__ if kind is None else kind
+        for each, name in self._names:
+            if each == wanted:
+                return name
+        if not self._types or (kind is None and isinstance(value, _UNNAMED)):
+            return None
+        raise ConversionException(
+            f"{_shown(wanted)} has no name for the property {self._property!r}: add it to the converter's types, "
+            f'such as {{"{getattr(wanted, "__qualname__", "order")}": {getattr(wanted, "__qualname__", "Order")}}}'
+        )
+
+    # ---- messages to objects
+
+    @overload
+    def from_message(self, message: Message, type: type[T]) -> T: ...
+    @overload
+    def from_message(self, message: Message, type: Any = None) -> Any: ...
+    def from_message(self, message: Message, type: Any = None) -> Any:
+        """The object of a message: of this type, or without one as the message says.
+
+        Then a name in ``types`` gives JSON of that type, and a message without a name its text, bytes or dict; None
+        for a message without a body. ConversionException says why there is no such object.
+        """
+        wanted, optional = _without_none(type)
+        if optional and not _has_body(message):
+            return None
+        if isinstance(wanted, _Type) and issubclass(wanted, Message):
+            return _message_as(message, wanted)
+        where, name = (self._property, None) if wanted in (str, bytes) else self._named(message)
+        if name == "java.lang.String" and where == _QUARKUS:
+            name = None  # the text itself, without quotes
+        kind = wanted if name is None else self._allowed(name, where, wanted)
+        if kind is None or (name is None and _is_plain(kind, message)):
+            return _plain(message, kind)
+        try:
+            return self._json.decode(_json_of(message, kind), kind)
+        except BadJson as error:
+            named = "" if name is None else f", which property {where!r} names {name!r}"
+            raise ConversionException(
+                f"the body of message {message.jms_message_id} is no {_shown(kind)}{named}: {error}; "
+                f"correct the sender, or the type that is read"
+            ) from error
+
+    def _named(self, message: Message) -> tuple[str, str | None]:
+        """The property that names the type, and the name; None without ``types``, unless it is one of Java's."""
+        for where in self._properties:
+            if message.property_exists(where):
+                name = message.get_string_property(where)
+                if name is not None and (self._types or name in _BOXED):
+                    return where, name
+        return self._property, None
+
+    def _allowed(self, name: str, where: str, wanted: Any) -> Any:
+        kind = self._types.get(name) or _BOXED.get(name)
+        if kind is None:
+            raise ConversionException(
+                f"property {where!r} names the type {name[:200]!r}, which is not allowed: "
+                f"add it to the converter's types if it may be read ({', '.join(self._types) or 'none'} now)"
+            )
+        if wanted is None:
+            return kind
+        if not _fits(kind, wanted):
+            if name in _BOXED:
+                return wanted
+            raise ConversionException(
+                f"property {where!r} names the type {name!r}, {_shown(kind)}, but {_shown(wanted)} is asked for: "
+                f"ask for {_shown(kind)}, or send it elsewhere"
+            )
+        return kind
+
+    def __repr__(self) -> str:
+        return f"<JsonConverter of {', '.join(self._types) or 'unnamed types'} in {self._property!r}>"
+
+
+_Type = type  # the arguments named ``type`` hide it
+
+
+def _shown(kind: Any) -> str:
+    return getattr(kind, "__qualname__", None) or str(kind)
+
+
+def _without_none(kind: Any) -> tuple[Any, bool]:
+    """The type without ``None``, and whether that was allowed; None for one that allows everything."""
+    if kind is Any or kind is object:
+        return None, False
+    if get_origin(kind) not in (Union, UnionType) or type(None) not in get_args(kind):
+        return kind, False
+    rest = tuple(each for each in get_args(kind) if each is not type(None))
+    return Union[rest], True  # noqa: UP007 - of types that are known only now
+
+
+def _has_body(message: Message) -> bool:
+    return not message.is_body_assignable_to(NoneType) or isinstance(message, MapMessage)
+
+
+def _fits(kind: Any, wanted: Any) -> bool:
+    """Whether an object of one type is one of the other; a type that cannot be compared fits only itself."""
+    if kind == wanted:
+        return True
+    if get_origin(wanted) in (Union, UnionType):
+        return any(_fits(kind, each) for each in get_args(wanted))
+    return isinstance(kind, type) and isinstance(wanted, type) and issubclass(kind, wanted)
+
+
+def _message_as(message: Message, kind: type[Message]) -> Message:
+    if isinstance(message, kind):
+        return message
+    raise ConversionException(f"message {message.jms_message_id} is a {type(message).__name__}, not a {kind.__name__}")
+
+
+def _bytes_message(session: Creating, value: bytes | bytearray | memoryview) -> BytesMessage:
+    message = session.create_bytes_message()
+    message.write_bytes(value)
+    return message
+
+
+def _is_plain(kind: Any, message: Message) -> bool:
+    """Whether the type is that of a body, which is not JSON."""
+    if kind is str or kind is bytes:
+        return True
+    return isinstance(message, MapMessage) and (get_origin(kind) or kind) in (dict, Mapping, MutableMapping)
+
+
+def _plain(message: Message, kind: Any) -> Any:
+    """The body as it is."""
+    origin: Any = get_origin(kind) or kind or object
+    try:
+        return message.get_body(origin)
+    except MessageFormatException as error:
+        raise ConversionException(
+            f"message {message.jms_message_id} is a {type(message).__name__}, which has no {_shown(origin)}; "
+            "ask for the Message itself to read it"
+        ) from error
+
+
+def _json_of(message: Message, kind: Any) -> bytes:
+    if isinstance(message, TextMessage) and message.text is not None:
+        return message.text.encode("utf-8", "surrogatepass")
+    if isinstance(message, BytesMessage):
+        return message.get_body(bytes) or b""
+    body = "no body" if isinstance(message, TextMessage) else f"a {type(message).__name__}"
+    raise ConversionException(
+        f"message {message.jms_message_id} has {body}, and {_shown(kind)} is read from JSON in text or bytes"
+    )

@@ -1,0 +1,108 @@
+"""JSON by msgspec, for pydantic's models too, with a limit for size and for depth. Knows nothing of messages."""
+
+import re
+from typing import Any
+
+import msgspec
+
+__all__ = ["BadJson", "JsonText"]
+
+_ESCAPES = re.compile(rb"\\.", re.DOTALL)
+_STRINGS = re.compile(rb'"[^"]*"')
+_BRACKETS = bytes.maketrans(b"{}", b"[]")
+_OTHERS = bytes(set(range(256)) - set(b"[]{}"))
+
+
+class BadJson(ValueError):
+    """The text cannot be read as the type, or the object cannot be written; never quotes a value of the text."""
+
+
+class JsonText:
+    """Writes and reads JSON. Thread-safe; keeps a decoder for each type that its callers have asked for."""
+
+    def __init__(self, max_size: int, max_depth: int) -> None:
+        self._max_size = max_size
+        self._max_depth = max_depth
+        self._encoder = msgspec.json.Encoder(enc_hook=_write_other)
+        self._decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
+
+    def prepare(self, kind: Any) -> None:
+        """Make the decoder of a type; TypeError if there can be none."""
+        if kind not in self._decoders:
+            info = msgspec.inspect.type_info(kind)
+            if isinstance(info, msgspec.inspect.CustomType) and not hasattr(kind, "model_validate"):
+                raise TypeError("it is neither a dataclass, a TypedDict, a struct of msgspec nor a model of pydantic")
+            self._decoders[kind] = msgspec.json.Decoder(kind, dec_hook=_read_other)
+
+    def encode(self, value: Any) -> bytes:
+        """The value as JSON in UTF-8."""
+        try:
+            text = _pydantic(value) or self._encoder.encode(value)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise BadJson(f"{type(value).__qualname__} cannot be written as JSON: {error}") from error
+        if len(text) > self._max_size:
+            raise BadJson(f"the JSON has {len(text)} bytes; max_size is {self._max_size}")
+        return text
+
+    def decode(self, text: bytes, kind: Any) -> Any:
+        """The value of this type."""
+        if len(text) > self._max_size:
+            raise BadJson(f"the JSON has {len(text)} bytes; max_size is {self._max_size}")
+        if _is_deeper(text, self._max_depth):
+            raise BadJson(f"the JSON is nested deeper than max_depth, {self._max_depth}")
+        try:
+            if hasattr(kind, "model_validate_json"):
+                return kind.model_validate_json(text)
+            decoder = self._decoders.get(kind)
+            if decoder is None:
+                self.prepare(kind)
+                decoder = self._decoders[kind]
+            return decoder.decode(text)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise BadJson(_without_values(error)) from error
+
+
+def _pydantic(value: Any) -> bytes | None:
+    """The JSON of a pydantic model, under the aliases of its fields; None for other objects."""
+    dump = getattr(value, "model_dump_json", None)
+    return dump(by_alias=True).encode() if callable(dump) and not isinstance(value, type) else None
+
+
+def _write_other(value: Any) -> Any:
+    """What msgspec does not know: a pydantic model inside of something else."""
+    dump = getattr(value, "model_dump", None)
+    if callable(dump):
+        return dump(mode="json", by_alias=True)
+    raise TypeError(f"JSON has no {type(value).__qualname__}")
+
+
+def _read_other(kind: Any, value: Any) -> Any:
+    validate = getattr(kind, "model_validate", None)
+    if not callable(validate):
+        raise TypeError(f"JSON has no {getattr(kind, '__qualname__', kind)}")
+    try:
+        return validate(value)
+    except ValueError as error:
+        raise ValueError(_without_values(error)) from error
+
+
+def _without_values(error: Exception) -> str:
+    """The text of an error; pydantic's own would quote the values that it refuses."""
+    errors = getattr(error, "errors", None)
+    if not callable(errors):
+        return str(error)
+    wrong = errors(include_input=False, include_url=False, include_context=False)
+    return "; ".join(f"{'.'.join(map(str, each['loc'])) or 'the object'}: {each['msg']}" for each in wrong[:5])
+
+
+def _is_deeper(text: bytes, limit: int) -> bool:
+    """Whether brackets are nested deeper than the limit; malformed text is left to the decoder, which refuses it."""
+    if text.count(b"[") + text.count(b"{") <= limit:
+        return False
+    bare = _STRINGS.sub(b"", _ESCAPES.sub(b"", text)).translate(_BRACKETS, _OTHERS)
+    for _ in range(limit):
+        inner = bare.replace(b"[]", b"")
+        if len(inner) == len(bare):
+            return False
+        bare = inner
+    return bool(bare)
