@@ -20,6 +20,8 @@ What a broker lacks is emulated, with an ``EmulationWarning`` naming the price, 
 ``UnsupportedFeature``: never silently weaker.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from jmsbridge.administration import Administration, DestinationInfo
 from jmsbridge.browser import QueueBrowser
 from jmsbridge.codecs.javaserial import JavaObject
@@ -50,6 +52,9 @@ from jmsbridge.simplified.consumer import JMSConsumer
 from jmsbridge.simplified.context import JMSContext
 from jmsbridge.simplified.producer import JMSProducer
 from jmsbridge.values import Byte, Char, Double, FieldValue, Float, Int, JavaValue, Long, PropertyValue, Short
+
+if TYPE_CHECKING:
+    from jmsbridge.app.template import Template
 
 __all__ = [
     "AUTO_ACKNOWLEDGE",
@@ -96,6 +101,7 @@ __all__ = [
     "Session",
     "Short",
     "StreamMessage",
+    "Template",
     "TemporaryQueue",
     "TemporaryTopic",
     "TextMessage",
@@ -105,3 +111,12 @@ __all__ = [
     "context",
     *_errors,
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """``Template`` is loaded when it is first used: connections do not need it."""
+    if name != "Template":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from jmsbridge.app.template import Template
+
+    return Template

@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jmsbridge import DeliveryMode, Destination, Message
+from jmsbridge.core.modes import DeliveryMode
+from jmsbridge.destinations import Destination
 from jmsbridge.documents.values import to_base64
+from jmsbridge.message import Message
 
 __all__ = ["MODES", "delivery_counts", "header_columns", "property_values"]
 

@@ -6,11 +6,13 @@ from typing import Any
 
 import msgspec
 
-from jmsbridge import Destination, Message, Session
 from jmsbridge.config.suggest import nearest
+from jmsbridge.destinations import Destination
 from jmsbridge.documents.columns import MODES
 from jmsbridge.documents.names import destination_named
 from jmsbridge.documents.values import from_base64, from_json
+from jmsbridge.message import Message
+from jmsbridge.session import Session
 
 __all__ = ["BadDocument", "Outgoing", "from_document"]
 

@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from jmsbridge import (
+from jmsbridge.documents.columns import header_columns
+from jmsbridge.documents.values import to_base64, to_json
+from jmsbridge.message import (
     BytesMessage,
     MapMessage,
     Message,
@@ -11,8 +13,6 @@ from jmsbridge import (
     StreamMessage,
     TextMessage,
 )
-from jmsbridge.documents.columns import header_columns
-from jmsbridge.documents.values import to_base64, to_json
 from jmsbridge.values import wrap
 
 __all__ = ["body_of", "headers_of", "kind_of", "properties_of", "to_document"]

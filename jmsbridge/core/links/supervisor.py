@@ -237,6 +237,11 @@ class Supervisor:
         return self.epoch == epoch != self._lost_epoch
 
     @property
+    def is_over(self) -> bool:
+        """Whether there will be no link again: it was lost for good, or closed, or this is a forked child."""
+        return self._failure is not None
+
+    @property
     def link(self) -> Link | None:
         """The current link, which may be lost."""
         return self._link

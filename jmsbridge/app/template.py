@@ -1,0 +1,326 @@
+"""``Template``: single calls on a broker, from any thread, without sessions, producers and consumers to look after."""
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from datetime import timedelta
+from functools import lru_cache
+from typing import Any, TypeVar, overload
+
+from jmsbridge.app.converters import Converter, JsonConverter
+from jmsbridge.app.requests import Requests, Waiting
+from jmsbridge.app.sessions import LentSession, SessionPool
+from jmsbridge.closing import Closing
+from jmsbridge.connection import Connection
+from jmsbridge.core import arguments
+from jmsbridge.core.modes import AUTO_ACKNOWLEDGE, SESSION_TRANSACTED
+from jmsbridge.destinations import Destination
+from jmsbridge.documents import destination_named
+from jmsbridge.errors import IllegalStateException, InvalidArgumentException, ResourceAllocationException
+from jmsbridge.factory import ConnectionFactory
+from jmsbridge.message import Message
+from jmsbridge.strict import Strict
+from jmsbridge.values import PropertyValue
+
+__all__ = ["Template", "Transaction"]
+
+T = TypeVar("T")
+
+_PATIENCE = 60.0  # seconds; the limit of a wait for what another thread does, which has limits of its own
+
+
+class _Open:
+    """A connection of a template, and what it shares among threads."""
+
+    def __init__(self, connection: Connection, sessions: int, max_requests: int) -> None:
+        self.connection = connection
+        self.sessions = SessionPool(connection, AUTO_ACKNOWLEDGE, sessions)
+        self.transactions = SessionPool(connection, SESSION_TRANSACTED, sessions)
+        self._max_requests = max_requests
+        self._lock = threading.Lock()  # guards _requests
+        self._requests: Requests | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the connection will not come back: it was lost for good, closed, or opened before a fork."""
+        return self.connection._core.supervisor.is_over
+
+    def requests(self) -> Requests:
+        """What finds the replies; made by the first request."""
+        with self._lock:
+            if self._requests is None:
+                self._requests = Requests(self.connection, self._max_requests)
+            return self._requests
+
+    def close(self) -> None:
+        """Fail the requests that wait, and close the connection."""
+        if self._requests is not None:
+            self._requests.close()
+        self.connection.close()
+
+
+class _Calls:
+    """The calls on one session, which a template and a transaction have in common."""
+
+    __slots__ = ()
+    _converter: Converter
+
+    def _lend(self) -> contextlib.AbstractContextManager[LentSession]:
+        raise NotImplementedError
+
+    def send(  # size: the settings of a message and of its send
+        self,
+        destination: Destination | str,
+        value: Any,
+        *,
+        properties: Mapping[str, PropertyValue] | None = None,
+        correlation_id: str | None = None,
+        reply_to: Destination | str | None = None,
+        delivery_mode: int | None = None,
+        priority: int | None = None,
+        time_to_live: float | timedelta | None = None,
+        delivery_delay: float | timedelta = 0,
+    ) -> None:
+        """Send a message, or a value that the converter makes into one; returns when the broker has confirmed.
+
+        ``destination`` may be text: ``"orders"``, ``"queue:orders"`` or ``"topic:news"``. Times are seconds. Raises
+        what ``MessageProducer.send`` raises.
+        """
+        target = _destination(destination)
+        answers = None if reply_to is None else _destination(reply_to)
+        with self._lend() as lent:
+            message = self._message(lent, value, properties, correlation_id, answers)
+            producer = lent.producer
+            producer.delivery_delay = delivery_delay
+            producer.send(target, message, delivery_mode=delivery_mode, priority=priority, time_to_live=time_to_live)
+
+    def _message(
+        self,
+        lent: LentSession,
+        value: Any,
+        properties: Mapping[str, PropertyValue] | None,
+        correlation_id: str | None,
+        reply_to: Destination | None,
+    ) -> Message:
+        message = value if isinstance(value, Message) else self._converter.to_message(lent.session, value)
+        for name, each in (properties or {}).items():
+            message.set_object_property(name, each)
+        if correlation_id is not None:
+            message.jms_correlation_id = correlation_id
+        if reply_to is not None:
+            message.jms_reply_to = reply_to
+        return message
+
+    @overload
+    def receive(
+        self, destination: Destination | str, *, timeout: float | timedelta, selector: str | None = None
+    ) -> Message | None: ...
+    @overload
+    def receive(
+        self, destination: Destination | str, kind: type[T], *, timeout: float | timedelta, selector: str | None = None
+    ) -> T | None: ...
+    def receive(
+        self,
+        destination: Destination | str,
+        kind: type[Any] | None = None,
+        *,
+        timeout: float | timedelta,
+        selector: str | None = None,
+    ) -> Any:
+        """The next message, or with ``kind`` its body as the converter makes it; None after ``timeout`` seconds.
+
+        It asks the broker for this one message and no further one. A message that cannot be converted stays in the
+        queue, and MessageFormat says why. Of a topic it sees only what is sent during the call.
+        """
+        target = _destination(destination)
+        with self._lend() as lent:
+            lent.session.connection.start()
+            with lent.consuming(target, selector) as consumer:
+                return consumer._take(timeout, self._read(kind))
+
+    def _read(self, kind: type[Any] | None) -> Callable[[Message], Any]:
+        if kind is None:
+            return _as_it_is
+        convert = self._converter.from_message
+        return lambda message: convert(message, kind)
+
+    def browse(self, queue: Destination | str, *, selector: str | None = None) -> Iterator[Message]:
+        """The messages of a queue, which stay there; uses one session until the iterator ends or is closed."""
+        with self._lend() as lent, lent.session.create_browser(arguments.queue(_destination(queue)), selector) as shown:
+            yield from shown
+
+
+class Transaction(_Calls):
+    """The calls of one transaction: see ``Template.in_transaction``. Belongs to the thread that began it."""
+
+    __slots__ = ("_converter", "_lent")
+
+    def __init__(self, lent: LentSession, converter: Converter) -> None:
+        self._lent: LentSession | None = lent
+        self._converter = converter
+
+    def _lend(self) -> contextlib.AbstractContextManager[LentSession]:
+        if self._lent is None:
+            raise IllegalStateException("this transaction has ended; begin another with template.in_transaction()")
+        return contextlib.nullcontext(self._lent)
+
+
+class Template(_Calls, Closing, Strict):
+    """Sends, receives and asks on one connection, by calls that any thread may make at any time.
+
+    ``target`` and ``options`` are those of ``jmsbridge.connect``, or ``target`` is a ConnectionFactory. The connection
+    is opened by the first call, in a forked child by its first call, and again after it was lost for good. At most
+    ``sessions`` sessions of each kind are open at once; a further thread waits for one, at most ``send_timeout``. At
+    most ``max_requests`` requests may wait for replies.
+    """
+
+    __slots__ = ("_closed", "_converter", "_factory", "_limits", "_lock", "_opened")
+
+    def __init__(
+        self,
+        target: ConnectionFactory | str | Sequence[str] | None = None,
+        *,
+        converter: Converter | None = None,
+        sessions: int = 8,
+        max_requests: int = 10_000,
+        **options: Any,
+    ) -> None:
+        self._factory = target if isinstance(target, ConnectionFactory) else ConnectionFactory(target, **options)
+        self._converter = JsonConverter() if converter is None else converter
+        self._limits = (_positive(sessions, "sessions"), _positive(max_requests, "max_requests"))
+        self._lock = threading.Lock()
+        self._opened: _Open | None = None
+        self._closed = False
+
+    # ---- the connection
+
+    def _open(self) -> _Open:
+        opened = self._opened
+        if opened is not None and not opened.is_over:
+            return opened
+        with self._opening():
+            if self._closed:
+                raise IllegalStateException("the template is closed")
+            opened = self._opened
+            if opened is None or opened.is_over:
+                if opened is not None:
+                    opened.close()
+                opened = self._opened = _Open(self._factory.create_connection(), *self._limits)
+            return opened
+
+    @contextlib.contextmanager
+    def _opening(self) -> Iterator[None]:
+        """One thread opens or closes the connection; the others wait, since all need the result."""
+        if not self._lock.acquire(timeout=_PATIENCE):
+            raise ResourceAllocationException(f"another thread has been opening a connection for {_PATIENCE:g} s")
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def _lend(self) -> contextlib.AbstractContextManager[LentSession]:
+        return self._open().sessions.lend()
+
+    # ---- requests and transactions
+
+    @overload
+    def request(
+        self, destination: Destination | str, value: Any, *, timeout: float | timedelta, **settings: Any
+    ) -> Message: ...
+    @overload
+    def request(
+        self, destination: Destination | str, value: Any, kind: type[T], *, timeout: float | timedelta, **settings: Any
+    ) -> T: ...
+    def request(
+        self,
+        destination: Destination | str,
+        value: Any,
+        kind: type[Any] | None = None,
+        *,
+        timeout: float | timedelta,
+        **settings: Any,
+    ) -> Any:
+        """Send a request and return its reply; TimeoutError if none came within ``timeout`` seconds.
+
+        The request names the template's own temporary queue for the reply, and a correlation id, which the reply must
+        repeat. Any number of threads may ask at once. ``settings`` as those of ``request_async``.
+        """
+        future = self.request_async(destination, value, kind, timeout=timeout, **settings)
+        try:
+            return future.result(arguments.seconds(timeout) + _PATIENCE)
+        finally:
+            future.cancel()
+
+    def request_async(
+        self,
+        destination: Destination | str,
+        value: Any,
+        kind: type[Any] | None = None,
+        *,
+        timeout: float | timedelta,
+        properties: Mapping[str, PropertyValue] | None = None,
+        priority: int | None = None,
+        time_to_live: float | timedelta | None = None,
+    ) -> Future[Any]:
+        """``request`` with a future, so that one thread can have many requests under way.
+
+        Done callbacks run on the thread that delivers replies, and must not wait.
+        """
+        target = _destination(destination)
+        opened = self._open()
+        requests = opened.requests()
+        with opened.sessions.lend() as lent:
+            waiting = requests.add(repr(target), arguments.seconds(timeout), self._read(kind))
+            try:
+                message = self._message(lent, value, properties, waiting.correlation_id, requests.reply_to)
+                sent = lent.producer.send_async(target, message, priority=priority, time_to_live=time_to_live)
+            except BaseException as error:
+                requests.fail(waiting, error)
+                raise
+        sent.add_done_callback(lambda done: _failed(done, requests, waiting))
+        return waiting.future
+
+    @contextlib.contextmanager
+    def in_transaction(self) -> Iterator[Transaction]:
+        """A block whose sends and receives take effect together at its end, or not at all when it raises."""
+        with self._open().transactions.lend() as lent:
+            transaction = Transaction(lent, self._converter)
+            try:
+                yield transaction
+                lent.session.commit()
+            finally:
+                transaction._lent = None
+
+    def close(self) -> None:
+        """Close the connection; requests that wait fail. Idempotent, from any thread."""
+        with self._opening():
+            self._closed = True
+            opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.close()
+
+
+def _positive(value: int, name: str) -> int:
+    if arguments.count(value, name) < 1:
+        raise InvalidArgumentException(f"{name} must be 1 or more")
+    return value
+
+
+def _as_it_is(message: Message) -> Message:
+    return message
+
+
+@lru_cache(maxsize=256)
+def _named(text: str) -> Destination:
+    return destination_named(text)
+
+
+def _destination(given: Destination | str) -> Destination:
+    return _named(given) if isinstance(given, str) else arguments.destination(given)
+
+
+def _failed(sent: Future[Message], requests: Requests, waiting: Waiting) -> None:
+    error = sent.exception()
+    if error is not None:
+        requests.fail(waiting, error)
