@@ -7,9 +7,11 @@ from abc import ABC, abstractmethod
 from contextlib import suppress
 from typing import Any, Final
 
+import msgspec
+
 from jmsbridge.spi import Address, AddressInUse, AddressRefused, BackendError, DestinationInfo, NotSupported
 from jmsbridge_pulsar.administration.rest import EARLIEST, Rest, subscription_path, topic_path
-from jmsbridge_pulsar.administration.topics import delete_topic
+from jmsbridge_pulsar.administration.topics import delete_topic, parts_of, whole_of
 from jmsbridge_pulsar.connection.options import PulsarOptions
 from jmsbridge_pulsar.messages.names import Names
 from jmsbridge_pulsar.receiving.definitions import CLIENTS, REGISTRY, owner_of
@@ -38,13 +40,15 @@ class PulsarAdmin(ABC):
     def list_destinations(self) -> list[DestinationInfo]:
         """All queues, topics and subscriptions of the namespace."""
         rest, names = self._administration()
-        found: list[DestinationInfo] = []
+        found: dict[tuple[str, bool, str, str], DestinationInfo] = {}
         for topic in rest.get(f"persistent/{self._options.namespace}"):
-            name = names.short(topic)
+            name = names.short(whole_of(topic))
             if not name.startswith(_OWN):
                 with suppress(AddressRefused):  # it was deleted meanwhile
-                    found += self._list_one(rest, topic, name)
-        return sorted(found, key=lambda one: (one.address.name, one.address.topic, one.subscription or ""))
+                    for one in self._list_one(rest, topic, name):
+                        key = name, one.address.topic, one.subscription or "", one.client_id or ""
+                        found[key] = _together(found[key], one) if key in found else one
+        return [found[key] for key in sorted(found)]
 
     def _list_one(self, rest: Rest, topic: str, name: str) -> list[DestinationInfo]:
         try:
@@ -78,7 +82,8 @@ class PulsarAdmin(ABC):
         """How many messages a queue holds; 0 if it does not exist."""
         rest, names = self._administration()
         with suppress(AddressRefused):
-            return _count(rest, names.topic(address), self._options.queue_subscription)
+            topics = parts_of(rest, names.topic(address))
+            return sum(_count(rest, topic, self._options.queue_subscription) for topic in topics)
         return 0
 
     def create(self, address: Address) -> None:
@@ -106,18 +111,27 @@ class PulsarAdmin(ABC):
         rest, names = self._administration()
         if selector is not None:
             raise NotSupported(f"{self.broker} cannot delete only the messages that match a selector")
-        topic, queue = names.topic(address), self._options.queue_subscription
-        try:
-            count = _count(rest, topic, queue)
-            rest.post(f"{subscription_path(topic, queue)}/skip_all")
-        except AddressRefused:
-            return 0
+        queue, count = self._options.queue_subscription, 0
+        for topic in parts_of(rest, names.topic(address)):
+            with suppress(AddressRefused):  # it does not exist
+                count += _count(rest, topic, queue)
+                rest.post(f"{subscription_path(topic, queue)}/skip_all")
         return count
 
     def move(self, source: Address, target: Address, selector: str | None = None, limit: int | None = None) -> int:
         """Not supported: the broker moves nothing."""
         self._administration()
         raise NotSupported(f"{self.broker} cannot move messages from one queue to another ({source} to {target})")
+
+
+def _together(one: DestinationInfo, other: DestinationInfo) -> DestinationInfo:
+    """That of two partitions. Each consumer has a connection to each of them."""
+    return msgspec.structs.replace(
+        one,
+        depth=(one.depth or 0) + (other.depth or 0),
+        consumers=max(one.consumers or 0, other.consumers or 0),
+        oldest=min(filter(None, (one.oldest, other.oldest)), default=None),
+    )
 
 
 def _count(rest: Rest, topic: str, subscription: str) -> int:

@@ -1,11 +1,29 @@
 """What is done with topics over the REST interface. These calls block."""
 
 from contextlib import suppress
+from typing import Final
 
 from jmsbridge.spi import AddressInUse, AddressRefused
 from jmsbridge_pulsar.administration.rest import Rest, subscription_path, topic_path
 
-__all__ = ["delete_topic"]
+__all__ = ["delete_topic", "parts_of", "whole_of"]
+
+_PARTITION: Final = "-partition-"
+
+
+def parts_of(rest: Rest, topic: str) -> list[str]:
+    """The topics with the messages of a topic: its partitions, or itself."""
+    try:
+        count = rest.get(f"{topic_path(topic)}/partitions")["partitions"]
+    except AddressRefused:  # it does not exist
+        count = 0
+    return [f"{topic}{_PARTITION}{number}" for number in range(count)] or [topic]
+
+
+def whole_of(topic: str) -> str:
+    """The topic that this one is a partition of, or itself: no other topic of ours has such a name."""
+    begin, mark, number = topic.rpartition(_PARTITION)
+    return begin if mark and number.isdecimal() else topic
 
 
 def delete_topic(rest: Rest, topic: str) -> None:
@@ -15,6 +33,9 @@ def delete_topic(rest: Rest, topic: str) -> None:
     deletes it later (``brokerDeleteInactiveTopicsEnabled``). Forcing it would have these clients make it again.
     """
     path = topic_path(topic)
+    if parts_of(rest, topic) != [topic]:
+        rest.delete(f"{path}/partitions")
+        return
     try:
         with suppress(AddressRefused):
             rest.delete(path)

@@ -46,6 +46,8 @@ class Controlled(Protocol):
 
     durable: bool
     """Whether its subscription outlives it."""
+    takes: bool
+    """Whether it gets messages at all."""
     properties: dict[str, str]
     """Those of the subscription, if it is new."""
 

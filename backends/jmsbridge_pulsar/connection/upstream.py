@@ -74,7 +74,7 @@ class Upstream:
             found = self._controlled.get(asked.name)
             if found is not None:
                 data = asked.encode(found.properties, durable=found.durable)
-                if not asked.is_partition:  # the library divides the credit between partitions by itself
+                if not (asked.is_partition and found.takes):  # the library divides the credit between partitions
                     self._ours[asked.number] = found
                     self._fresh.add(asked.number)
         self._made.append(data)

@@ -5,17 +5,21 @@ The REST interface knows where that is, and which messages behind it are settled
 
 import bisect
 import re
+from functools import partial
 from typing import Any, Final
 
 import _pulsar
 
 from jmsbridge.spi import Address, AddressRefused
-from jmsbridge_pulsar.administration.rest import topic_path
+from jmsbridge.transport.network.link_life import after_all
+from jmsbridge_pulsar.administration.rest import Rest, topic_path
+from jmsbridge_pulsar.administration.topics import parts_of
+from jmsbridge_pulsar.connection.library import Answered, Library, Result
 from jmsbridge_pulsar.facts import LinkFacts
 from jmsbridge_pulsar.receiving.delivery import key_of
-from jmsbridge_pulsar.receiving.memory import accepted_of
+from jmsbridge_pulsar.receiving.memory import Accepted, accepted_of
 from jmsbridge_pulsar.receiving.opening import open_reader
-from jmsbridge_pulsar.receiving.takers import ReaderTaker, Taker
+from jmsbridge_pulsar.receiving.takers import Taker
 
 __all__ = ["open_browser"]
 
@@ -25,36 +29,73 @@ _RANGE: Final = re.compile(r"([(\[])(\d+):(-?\d+)\.\.(\d+):(-?\d+)([)\]])")
 _Position = tuple[int, int]
 
 
-class _Browser(ReaderTaker):
-    """Ends with the last message there was."""
+class _Part:
+    """A reader of a topic, or of one of its partitions, that ends with the last message there was."""
 
-    def __init__(self, facts: LinkFacts, address: Address, reader: Any, settled: "_Settled") -> None:
-        super().__init__(reader, lambda: None)
+    def __init__(self, reader: Any, settled: "_Settled", partition: int, accepted: Accepted) -> None:
+        self.reader = reader
         self._settled = settled
-        name = facts.options.queue_subscription
-        self._accepted = accepted_of(str(facts.life.endpoint), facts.names.topic(address), name)
+        self._partition = partition
+        self._accepted = accepted
 
-    def take(self, seconds: float) -> Any:
-        """See ``Taker``; without more messages it does not wait."""
-        while self._reader.has_message_available():
-            message = self._reader.read_next(_PATIENCE)
-            key = key_of(message)
-            if (key[0], key[1]) not in self._settled and key not in self._accepted:
+    def take(self) -> Any:
+        """The next message, or None at the end."""
+        while self.reader.has_message_available():
+            message = self.reader.read_next(_PATIENCE)
+            ledger, entry, _, batch, published = key_of(message)
+            key = ledger, entry, self._partition, batch, published
+            if (ledger, entry) not in self._settled and key not in self._accepted:
                 return message
         return None
 
 
-class _Settled:
-    """The ranges of settled entries, as the broker lists them: the first end is not in a range, the second is."""
+class _Browser:
+    """A ``Taker`` of one part after the other; nothing is settled."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, parts: list[_Part]) -> None:
+        self._parts = parts
+        self._left = iter(parts)
+        self._part = next(self._left, None)
+
+    def take(self, seconds: float) -> Any:
+        """See ``Taker``; without more messages it does not wait."""
+        while self._part is not None:
+            message = self._part.take()
+            if message is not None:
+                return message
+            self._part = next(self._left, None)
+        return None
+
+    def accept(self, message: Any) -> None:
+        """Nothing to do."""
+
+    def give_back(self, message: Any) -> None:
+        """Nothing to do."""
+
+    def close(self, library: Library, done: Answered) -> None:
+        """See ``Taker``."""
+        after_all([partial(_close, library, part.reader) for part in self._parts], partial(done, Result.Ok, None))
+
+
+def _close(library: Library, reader: Any, done: Answered) -> None:
+    library.ask(reader.close_async, done=done)
+
+
+class _Settled:
+    """What a subscription has settled: the entries up to ``mark``, and the ranges that the broker lists behind it.
+
+    The first end of a range is not in it, the second is.
+    """
+
+    def __init__(self, mark: _Position, text: str) -> None:
         found = _RANGE.findall(text)
+        self._mark = mark
         self._begins: list[_Position] = [(int(part[1]), int(part[2])) for part in found]
         self._ends: list[_Position] = [(int(part[3]), int(part[4])) for part in found]
 
     def __contains__(self, position: _Position) -> bool:
         at = bisect.bisect_left(self._begins, position) - 1
-        return at >= 0 and position <= self._ends[at]
+        return position <= self._mark or (at >= 0 and position <= self._ends[at])
 
 
 def open_browser(facts: LinkFacts, address: Address, window: int) -> Taker:
@@ -62,14 +103,24 @@ def open_browser(facts: LinkFacts, address: Address, window: int) -> Taker:
     rest = facts.rest
     assert rest is not None
     facts.life.wait(lambda done: facts.make_queue(address, done), f"browsing {address}")
-    topic = facts.names.topic(address)
+    whole = facts.names.topic(address)
+    topics = parts_of(rest, whole)
+    accepted = accepted_of(str(facts.life.endpoint), whole, facts.options.queue_subscription)
+    parts = []
+    for number, topic in enumerate(topics):
+        reader, settled = _open_part(facts, rest, address, topic, window)
+        parts.append(_Part(reader, settled, number if topics != [whole] else -1, accepted))
+    return _Browser(parts)
+
+
+def _open_part(facts: LinkFacts, rest: Rest, address: Address, topic: str, window: int) -> tuple[Any, _Settled]:
     stats = rest.get(f"{topic_path(topic)}/internalStats")
     cursor = stats["cursors"].get(facts.options.queue_subscription)
     if cursor is None:
         raise AddressRefused(f"{address} has no subscription {facts.options.queue_subscription!r}")
-    ledger, _, entry = cursor["markDeletePosition"].partition(":")
-    start = _pulsar.MessageId(-1, int(ledger), int(entry), -1)
+    ledger, entry = map(int, cursor["markDeletePosition"].split(":"))
+    start = _pulsar.MessageId(-1, ledger, entry, -1)  # of an entry with several messages it shows that one, too
     settings = _pulsar.ReaderConfiguration()
     settings.receiver_queue_size(max(1, window))
     reader = open_reader(facts, topic, start, settings, f"browsing {address}")
-    return _Browser(facts, address, reader, _Settled(cursor["individuallyDeletedMessages"]))
+    return reader, _Settled((ledger, entry), cursor["individuallyDeletedMessages"])

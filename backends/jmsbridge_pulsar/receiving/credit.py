@@ -14,9 +14,16 @@ class Credit:
     """A ``Controlled``. Its methods are for any thread, except ``ready``; ``refused`` gets what ends the consumer."""
 
     def __init__(
-        self, life: LinkLife, properties: dict[str, str], refused: Callable[[BackendError], None], *, durable: bool
+        self,
+        life: LinkLife,
+        properties: dict[str, str],
+        refused: Callable[[BackendError], None],
+        *,
+        durable: bool,
+        takes: bool = True,
     ) -> None:
         self.durable = durable
+        self.takes = takes
         self.properties = properties
         self.refused = refused
         self._life = life

@@ -72,17 +72,19 @@ def open_reader(facts: LinkFacts, topic: str, start: Any, settings: Any, what: s
 
 def make_queue(facts: LinkFacts, address: Address, done: Done) -> None:
     """Make the subscription of a queue: a topic without one keeps nothing. It takes no message from others."""
-    interest = Interest(address=address, window=0)
+    consumer = f"{facts.sender}-{next(_numbers)}"
+    facts.controlled[consumer] = Credit(facts.life, {}, lambda _: None, durable=True, takes=False)
 
     def opened(result: Any, made: Any) -> None:
+        del facts.controlled[consumer]
         if result == Result.Ok:
             facts.library.ask(made.close_async, done=lambda *_: done(None, None))
         else:
             said = facts.library.words.lately()
             done(None, explain(result, f"queue {address.name!r}", facts.life.broker, said=said))
 
-    settings = _consumer(interest, earliest=True)
-    settings.receiver_queue_size(0)
+    settings = _consumer(Interest(address=address, window=0), earliest=True)
+    settings.consumer_name(consumer)
     facts.library.consumer(facts.names.topic(address), facts.options.queue_subscription, settings, opened)
 
 
@@ -96,7 +98,7 @@ def reserve_client_id(facts: LinkFacts, client_id: str, done: Answered) -> None:
     settings.consumer_type(_pulsar.ConsumerType.Exclusive)
     settings.receiver_queue_size(1)
     settings.consumer_name(facts.sender)
-    facts.controlled[facts.sender] = Credit(facts.life, {}, lost, durable=False)
+    facts.controlled[facts.sender] = Credit(facts.life, {}, lost, durable=False, takes=False)
     topic = facts.names.topic(Address(CLIENTS, topic=True))
     facts.library.consumer(topic, client_id, settings, done)
 

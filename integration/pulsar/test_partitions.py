@@ -1,0 +1,115 @@
+"""Queues and topics on partitioned topics of a real Pulsar."""
+
+import importlib.util
+import itertools
+import time
+from collections.abc import Iterable, Iterator
+
+import pytest
+
+import jmsbridge
+from integration.lab.admin.rest import Rest
+from integration.lab.broker import Broker
+from jmsbridge import Connection, Destination, Message, MessageConsumer, Session, TextMessage
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::jmsbridge.EmulationWarning"),
+    pytest.mark.broker("pulsar"),
+    pytest.mark.skipif(importlib.util.find_spec("_pulsar") is None, reason="pulsar-client is not installed"),
+]
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def connection(pulsar: Broker) -> Iterator[Connection]:
+    with jmsbridge.connect(f"{pulsar.url()}?admin_url={pulsar.url('http')}&single_address=true") as made:
+        made.start()
+        yield made
+
+
+@pytest.fixture
+def name(pulsar: Broker) -> str:
+    """A topic with three partitions."""
+    made = f"divided-{time.time_ns()}-{next(_numbers)}"
+    Rest(pulsar.url("http")).put(f"/admin/v2/persistent/public/default/{made}/partitions", 3)
+    return made
+
+
+def texts(messages: Iterable[Message | None]) -> list[str]:
+    """The sorted texts; their order holds in each partition only."""
+    found = []
+    for message in messages:
+        assert isinstance(message, TextMessage)
+        assert message.text is not None
+        found.append(message.text)
+    return sorted(found)
+
+
+def received(consumer: MessageConsumer, count: int = 9) -> list[Message | None]:
+    return [consumer.receive(timeout=10) for _ in range(count)]
+
+
+def send(session: Session, destination: Destination) -> list[str]:
+    producer = session.create_producer(destination)
+    sent = [f"m{number}" for number in range(9)]
+    for text in sent:
+        producer.send(text)
+    return sent
+
+
+def test_a_queue_is_shared_by_its_consumers(connection: Connection, name: str) -> None:
+    session = connection.create_session()
+    queue = session.create_queue(name)
+    consumers = [session.create_consumer(queue), session.create_consumer(queue)]
+    sent = send(session, queue)
+    found: list[Message | None] = []
+    deadline = time.monotonic() + 20
+    while len(found) < len(sent) and time.monotonic() < deadline:
+        found += [message for each in consumers if (message := each.receive(timeout=0.1)) is not None]
+    assert texts(found) == sent
+
+
+def test_a_rollback_brings_all_back(connection: Connection, name: str) -> None:
+    session = connection.create_session(session_mode=jmsbridge.SESSION_TRANSACTED)
+    queue = session.create_queue(name)
+    sent = send(session, queue)
+    session.commit()
+    consumer = session.create_consumer(queue)
+    assert texts(received(consumer)) == sent
+    session.rollback()
+    again = received(consumer)
+    assert texts(again) == sent
+    assert all(message is not None and message.jms_redelivered for message in again)
+    session.commit()
+    assert consumer.receive(timeout=0.3) is None
+
+
+def test_a_queue_is_browsed_and_counted_as_a_whole(connection: Connection, name: str) -> None:
+    session = connection.create_session()
+    queue = session.create_queue(name)
+    sent = send(session, queue)
+    consumer = session.create_consumer(queue)
+    taken = texts(received(consumer, 2))
+    browser = session.create_browser(queue)
+    assert sorted(taken + texts(browser)) == sent
+    assert texts(browser) == sorted(set(sent) - set(taken))  # from the beginning again
+    consumer.close()
+    listed = [info for info in connection.admin.list() if info.destination == queue]
+    assert [(info.consumers, info.depth in (7, 9)) for info in listed] == [(0, True)]
+    assert connection.admin.purge(queue) in (7, 9)  # an acknowledgement reaches the broker within 100 ms
+    assert texts(browser) == []
+    session.close()
+    connection.admin.remove(queue)
+    assert not [info for info in connection.admin.list() if name in str(info.destination)]
+
+
+def test_subscriptions_of_a_topic(connection: Connection, name: str) -> None:
+    session = connection.create_session()
+    topic = session.create_topic(name)
+    durable = session.create_shared_durable_consumer(topic, f"durable-{name}")
+    plain = session.create_consumer(topic)
+    sent = send(session, topic)
+    assert texts(received(durable)) == sent
+    assert texts(received(plain)) == sent
+    durable.close()
+    session.unsubscribe(f"durable-{name}")
