@@ -195,7 +195,9 @@ def test_an_object_whose_type_is_not_in_the_list(context: JMSContext, converter:
     assert JsonConverter(TYPES).to_message(context, [1, 2]).get_body(str) == "[1,2]"
 
 
-@pytest.mark.parametrize("value", [object(), {"nested": {"a": 1}}, lambda: 1, {1: 2}], ids=["object", "nested", "function", "number"])
+@pytest.mark.parametrize(
+    "value", [object(), {"nested": {"a": 1}}, lambda: 1, {1: 2}], ids=["object", "nested", "function", "number"]
+)
 def test_what_is_no_message(context: JMSContext, value: object) -> None:
     with pytest.raises(ConversionException):
         JsonConverter().to_message(context, value)
