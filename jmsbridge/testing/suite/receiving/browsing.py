@@ -104,7 +104,7 @@ def test_browse_with_selector(session: Session, queue: Queue) -> None:
 @requires(Native.BROWSE | Native.DELAY)
 def test_browse_hides_what_is_not_due(session: Session, queue: Queue) -> None:
     with session.create_producer(queue) as producer:
-        producer.delivery_delay = 0.3
+        producer.delivery_delay = 1.0
         later = session.create_text_message("later")
         producer.send(later)
         producer.delivery_delay = 0
