@@ -14,7 +14,7 @@ from jmsbridge.core.modes import AUTO_ACKNOWLEDGE, DupsOk
 from jmsbridge.core.plan import Capability
 from jmsbridge.core.runtime.interrupts import Work, start_whole, wait_whole
 from jmsbridge.core.session import SessionSettings
-from jmsbridge.errors import UnsupportedFeatureException
+from jmsbridge.errors import ConfigurationError, UnsupportedFeatureException
 from jmsbridge.listeners import EXCEPTION_LISTENER_NAMES, AnyExceptionListener, as_function
 from jmsbridge.metadata import ConnectionMetaData
 from jmsbridge.modes import MISSING, chosen_mode
@@ -38,7 +38,8 @@ class Connection(Closing, Strict):
     _exception_listener: AnyExceptionListener | None
 
     def __init__(self, target: Target, backend: Backend) -> None:
-        self._core = wait_whole(lambda: ConnectionCore(target, backend), lambda core: core.close())
+        kind = _traced_core() if target.options.telemetry else ConnectionCore
+        self._core = wait_whole(lambda: kind(target, backend), lambda core: core.close())
         self._exception_listener = None
         weakref.finalize(self, _close_collected, self._core).atexit = False
 
@@ -191,6 +192,16 @@ class Connection(Closing, Strict):
     def __repr__(self) -> str:
         core = self._core
         return f"<{type(self).__name__} {core.name} to {core.target.endpoints[0]} {core.life.state.name.lower()}>"
+
+
+def _traced_core() -> type[ConnectionCore]:
+    try:
+        from jmsbridge.telemetry.cores import TracedConnectionCore
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"option 'telemetry' needs {error.name}, which is not installed: pip install 'jmsbridge[otel]'"
+        ) from error
+    return TracedConnectionCore
 
 
 def _close_collected(core: ConnectionCore) -> None:

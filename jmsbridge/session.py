@@ -7,7 +7,7 @@ from jmsbridge.browser import QueueBrowser
 from jmsbridge.closing import Closing
 from jmsbridge.consumer import MessageConsumer, TopicSubscriber
 from jmsbridge.core import arguments
-from jmsbridge.core.session import SessionCore, SessionSettings
+from jmsbridge.core.session import SessionSettings
 from jmsbridge.creating import Creating
 from jmsbridge.destinations import Destination, Queue, TemporaryQueue, TemporaryTopic, Topic
 from jmsbridge.errors import (
@@ -44,7 +44,7 @@ class Session(Closing, Creating, SessionModes, Strict):
 
     def __init__(self, connection: "Connection", settings: SessionSettings) -> None:
         self._connection = connection
-        self._core = SessionCore(connection._core, settings)
+        self._core = connection._core.new_session(settings)
         self._core.open()
         connection._core.use()
 

@@ -85,5 +85,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """What to do about features that the broker lacks, for all or by feature."""
     emulation_limit: Positive = 1000
     """How many messages an emulated browser, selector on a queue, or delivery delay of a session may hold."""
+    telemetry: bool = False
+    """Whether OpenTelemetry gets spans and metrics, and messages carry the trace context; needs the extra ``otel``."""
     client_id: str | None = None
     """The client identifier (section 6.1.2)."""

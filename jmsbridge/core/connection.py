@@ -6,7 +6,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jmsbridge.config import Target
 from jmsbridge.core.links import claims
@@ -22,14 +22,12 @@ from jmsbridge.core.runtime.closing import CloseState, State
 from jmsbridge.core.runtime.executor import SerialExecutor
 from jmsbridge.core.runtime.interrupts import wait_whole
 from jmsbridge.core.runtime.locks import Rank, ranked
+from jmsbridge.core.session import SessionCore, SessionSettings
 from jmsbridge.core.translate import raise_first, translate, translated
 from jmsbridge.destinations import TemporaryQueue, TemporaryTopic
 from jmsbridge.errors import IllegalStateException, InvalidClientIDException, JMSException
 from jmsbridge.spi import Address, Backend, BackendError, Channel, Interest, Link, LinkLost, Native, Subscription
 from jmsbridge.transport.network.forking import at_fork
-
-if TYPE_CHECKING:
-    from jmsbridge.core.session import SessionCore
 
 __all__ = ["ConnectionCore"]
 
@@ -76,6 +74,10 @@ class ConnectionCore:
             self.supervisor.close()
             raise
         _connections.add(self)
+
+    def new_session(self, settings: SessionSettings) -> SessionCore:
+        """A session, which ``open`` adds to the connection."""
+        return SessionCore(self, settings)
 
     @property
     def sessions(self) -> "tuple[SessionCore, ...]":

@@ -65,6 +65,8 @@ class SessionCore:
     In the main thread a signal handler may interrupt any call; the next call first completes it: see ``begin``.
     """
 
+    outgoing_kind: type[Outgoing] = Outgoing
+
     def __init__(self, connection: "ConnectionCore", settings: SessionSettings) -> None:
         self.connection = connection
         self.mode = settings.mode
@@ -74,7 +76,7 @@ class SessionCore:
         self.transactions = SessionTransactions() if settings.mode == SESSION_TRANSACTED else None
         self.calls = MainThreadCalls(self._mend)
         self.incoming = self._new_incoming(settings)
-        self.outgoing = Outgoing(
+        self.outgoing = self.outgoing_kind(
             self.name,
             connection.clock,
             connection.options,

@@ -45,6 +45,8 @@ class ArrivalChecks:
         self._policy = policy
         self._hand = hand
         self._report = report
+        self.on_dead_letter: Callable[[Delivery], object] | None = None
+        """Called with each delivery that is moved to the dead-letter queue."""
 
     def passes(self, delivery: Delivery) -> bool:
         """Whether the application gets this delivery."""
@@ -76,6 +78,8 @@ class ArrivalChecks:
         times = "once" if delivery.failures == 1 else f"{delivery.failures} times"
         what = f"message {envelope.message_id} of {envelope.address} failed {times}"
         log.warning("%s: it is moved to the dead-letter queue", what)
+        if self.on_dead_letter is not None:
+            self.on_dead_letter(delivery)
         delivery.inbox.settle((delivery,), Outcome.REJECTED, _DeadLetter(what, self._report))
 
     def _expire(self, delivery: Delivery) -> None:

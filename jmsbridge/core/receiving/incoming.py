@@ -73,7 +73,7 @@ class Incoming:
         self._clock = clock
         self._switch = switch
         self._make_message = make_message
-        self._checks = ArrivalChecks(clock, policy, self.hand, report)
+        self.checks = ArrivalChecks(clock, policy, self.hand, report)
         self._calls = calls
         self._returned = returned
         self._quiet = WaitSet()  # notified when a receive or a listener has ended
@@ -94,7 +94,7 @@ class Incoming:
         settings = InboxSettings(
             interest, redelivery, self._clock, self._switch, self.hand, self._is_unsettled, self._returned
         )
-        return Receiver(settings, self._checks, self._new_buffer)
+        return Receiver(settings, self.checks, self._new_buffer)
 
     def _new_buffer(self, selector: Selector) -> UnmatchedBuffer:
         return UnmatchedBuffer(selector, self._unmatched_limit, self._clock, self.upkeep.wake)
@@ -285,8 +285,8 @@ class Incoming:
         for delivery in deliveries:
             if inbox.retired:
                 inbox.settle((delivery,), Outcome.FAILED)
-            elif self._checks.is_dead(delivery):
-                self._checks.dead_letter(delivery)
+            elif self.checks.is_dead(delivery):
+                self.checks.dead_letter(delivery)
             else:
                 again.append(delivery)
         if again:

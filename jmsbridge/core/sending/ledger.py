@@ -80,6 +80,11 @@ class Ledger:
         return bool(self._targets)
 
     @property
+    def unfinished(self) -> int:
+        """How many sends have had no callback yet."""
+        return self._entered - self._finished
+
+    @property
     def last(self) -> int:
         """The number of the last send, for ``wait_finished``."""
         return self._entered

@@ -94,6 +94,11 @@ class Outgoing:
         # the ticket that the main thread is passing to the backend; an interrupted call leaves it here
         self._handing: AsyncSend | AcknowledgedSend | Member | PlainSend | None = None
 
+    @property
+    def unconfirmed(self) -> int:
+        """How many sends that no call waits for have no outcome yet."""
+        return self.ledger.unfinished + len(self._pending)
+
     # ---- links
 
     def attach(self, channel: Channel, plan: Plan) -> None:

@@ -48,6 +48,9 @@ class PendingSends:
         self._bytes = 0
         self._changed = WaitSet()
 
+    def __len__(self) -> int:
+        return len(self._tickets)
+
     def wait_room(self, size: int) -> None:
         """Wait until one more fits into the window; ResourceAllocation after ``send_timeout``."""
         if len(self._tickets) < self._window and (self._window_bytes is None or not self._is_heavy(size)):
