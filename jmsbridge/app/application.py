@@ -122,10 +122,10 @@ class App:
 
     # ---- life
 
-    def start(self, target: str | Sequence[str] | None = None) -> None:
+    def start(self, target: str | Sequence[str] | None = None, **options: Any) -> None:
         """Connect, and begin to call the listeners; returns when all consumers exist.
 
-        ``target`` is another one than the application's own, for tests. Raises what ``jmsbridge.connect`` and the
+        ``target`` and ``options`` go before the application's own. Raises what ``jmsbridge.connect`` and the
         creation of consumers raise, and then nothing is open. IllegalState if it is running.
         """
         if not self._listeners:
@@ -137,7 +137,7 @@ class App:
                 raise IllegalStateException("the application is running")
             self._container = container
         try:
-            container.start(self._target if target is None else target, self._connect_options())
+            container.start(self._target if target is None else target, {**self._connect_options(), **options})
         except BaseException:
             self._container = None
             raise
@@ -173,7 +173,7 @@ class App:
         """Make ``run`` stop the application, as SIGTERM does; from any thread, listeners included."""
         self._requests.put("request_stop")
 
-    def run(self, target: str | Sequence[str] | None = None) -> int:
+    def run(self, target: str | Sequence[str] | None = None, **options: Any) -> int:
         """Start, and serve until SIGTERM, SIGINT or ``request_stop``; then stop in order. Returns the exit code.
 
         0: all listeners have ended; 1: the connection is lost for good, or was refused; 4: listeners had not ended in
@@ -181,12 +181,23 @@ class App:
         second signal ends the process at once, with 128 and the number of the signal; messages that were not settled
         come again then, too.
         """
-        return running.run(self, target, self._requests)
+        return running.run(self, lambda: self.start(target, **options), self._requests)
 
     def status(self, *, depths: bool = False) -> Status:
-        """How it is doing; with ``depths`` it asks the broker how many messages wait, which may take a while."""
+        """How it is doing; with ``depths`` it asks the broker how many messages wait, which may take a while.
+
+        Without, it shows the broker's last answer.
+        """
         container = self._container
         return Status(state="closed") if container is None else container.status(depths=depths)
+
+    @property
+    def close_timeout(self) -> float:
+        """How long closing its connection may take; 30 s before it is connected."""
+        container = self._container
+        if container is None or container.connection is None:
+            return 30.0
+        return float(container.connection._core.options.close_timeout)
 
     @property
     def has_failed(self) -> bool:

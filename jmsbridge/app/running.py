@@ -6,7 +6,7 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -32,19 +32,19 @@ Requests: TypeAlias = "queue.SimpleQueue[str]"
 """Why to stop. ``run`` waits on it, because a signal handler may put something in, unlike setting an Event."""
 
 
-def run(app: "App", target: str | Sequence[str] | None, wanted: Requests) -> int:
+def run(app: "App", start: Callable[[], None], wanted: Requests) -> int:
     """See ``App.run``."""
     try:
         with _signals(wanted):
-            return _run(app, target, wanted)
+            return _run(app, start, wanted)
     finally:
         while not wanted.empty():  # further requests were for this run, too
             wanted.get()
 
 
-def _run(app: "App", target: str | Sequence[str] | None, wanted: Requests) -> int:
+def _run(app: "App", start: Callable[[], None], wanted: Requests) -> int:
     try:
-        if not _start(app, target, wanted):
+        if not _start(start, wanted):
             return OK
     except JMSException as error:
         log.error("cannot start: %s", error)
@@ -62,12 +62,12 @@ def _run(app: "App", target: str | Sequence[str] | None, wanted: Requests) -> in
     return OK
 
 
-def _start(app: "App", target: str | Sequence[str] | None, wanted: Requests) -> bool:
+def _start(start: Callable[[], None], wanted: Requests) -> bool:
     """Start it, as often as it takes; False if it was asked to stop before."""
     pause = _PAUSE
     while True:
         try:
-            app.start(target)
+            start()
             return True
         except JMSException as error:
             if isinstance(error, _HOPELESS):
