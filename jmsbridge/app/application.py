@@ -120,6 +120,19 @@ class App:
         """What turns messages into objects and objects into messages."""
         return self._converter
 
+    def observe(self, observer: Observer | None) -> None:
+        """Call this after each call of a listener, with listener, message and error or None; for tests.
+
+        It is called on the listener's thread, before the message is known to be settled; takes effect at ``start``.
+        """
+        self._observer = observer
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a listener is running, or will be called with a message that is already here."""
+        container = self._container
+        return container is not None and any(one.has_work for group in container.groups for one in group.workers)
+
     # ---- life
 
     def start(self, target: str | Sequence[str] | None = None, **options: Any) -> None:

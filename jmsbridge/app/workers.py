@@ -102,6 +102,14 @@ class Worker:
         return None
 
     @property
+    def has_work(self) -> bool:
+        """Whether a call is in progress, or a message is here that it may be called with now."""
+        session, consumer = self._session, self._consumer
+        if session is None or consumer is None:
+            return False
+        return session._core.incoming.listening.is_running() or consumer._receiver.inbox._has_news()
+
+    @property
     def is_current(self) -> bool:
         """Whether the caller is in a call of this worker."""
         session = self._session
