@@ -141,10 +141,11 @@ class JMSApp:
         return [self.app.converter.from_message(message) for message in self.messages(destination)]
 
     def queues(self) -> dict[str, list[Message]]:
-        """Every queue in which messages wait, with these messages."""
+        """Every queue in which messages can be received now, with these messages."""
         with jmsbridge.connect(self.broker.url) as connection:
             found = [each.destination for each in connection.admin.list() if each.subscription is None and each.depth]
-        return {str(each): self.broker.messages(each) for each in found if isinstance(each, Queue)}
+        there = {str(each): self.broker.messages(each) for each in found if isinstance(each, Queue)}
+        return {name: messages for name, messages in there.items() if messages}
 
     def close(self) -> None:
         """Stop the application."""
