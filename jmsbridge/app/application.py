@@ -49,7 +49,7 @@ class App:
         self._lock = threading.Lock()  # guards _container
         self._container: Container | None = None
         self._observer: Observer | None = None
-        self._requests: running.Requests = queue.SimpleQueue()
+        self._requests: running.StopRequests = queue.SimpleQueue()
         self.stop_timeout = arguments.seconds(stop_timeout)
 
     def listener(  # size: one parameter per setting

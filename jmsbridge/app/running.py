@@ -15,7 +15,7 @@ from jmsbridge.errors import InvalidClientID, JMSException, JMSSecurity, Unsuppo
 if TYPE_CHECKING:
     from jmsbridge.app.application import App
 
-__all__ = ["FAILED", "OK", "UNFINISHED", "Requests", "run"]
+__all__ = ["FAILED", "OK", "UNFINISHED", "StopRequests", "run"]
 
 log = logging.getLogger("jmsbridge.app")
 
@@ -28,11 +28,11 @@ _PAUSE = 1.0  # before the second attempt to connect; doubles
 _LONGEST_PAUSE = 30.0
 _HOPELESS = (JMSSecurity, InvalidClientID, UnsupportedFeature)  # another attempt would fail as well
 
-Requests: TypeAlias = "queue.SimpleQueue[str]"
+StopRequests: TypeAlias = "queue.SimpleQueue[str]"
 """Why to stop. ``run`` waits on it, because a signal handler may put something in, unlike setting an Event."""
 
 
-def run(app: "App", start: Callable[[], None], wanted: Requests) -> int:
+def run(app: "App", start: Callable[[], None], wanted: StopRequests) -> int:
     """See ``App.run``."""
     try:
         with _signals(wanted):
@@ -42,7 +42,7 @@ def run(app: "App", start: Callable[[], None], wanted: Requests) -> int:
             wanted.get()
 
 
-def _run(app: "App", start: Callable[[], None], wanted: Requests) -> int:
+def _run(app: "App", start: Callable[[], None], wanted: StopRequests) -> int:
     try:
         if not _start(start, wanted):
             return OK
@@ -62,7 +62,7 @@ def _run(app: "App", start: Callable[[], None], wanted: Requests) -> int:
     return OK
 
 
-def _start(start: Callable[[], None], wanted: Requests) -> bool:
+def _start(start: Callable[[], None], wanted: StopRequests) -> bool:
     """Start it, as often as it takes; False if it was asked to stop before."""
     pause = _PAUSE
     while True:
@@ -78,7 +78,7 @@ def _start(start: Callable[[], None], wanted: Requests) -> bool:
         pause = min(pause * 2, _LONGEST_PAUSE)
 
 
-def _wait(app: "App", wanted: Requests) -> str | None:
+def _wait(app: "App", wanted: StopRequests) -> str | None:
     """Why it is to stop; None if its connection is lost for good."""
     while True:
         why = _next(wanted, _TICK)
@@ -99,7 +99,7 @@ def _next(wanted: "queue.SimpleQueue[str]", timeout: float) -> str | None:
 
 
 @contextmanager
-def _signals(wanted: Requests) -> Iterator[None]:
+def _signals(wanted: StopRequests) -> Iterator[None]:
     """SIGTERM and SIGINT ask to stop, the second time they end the process; only in the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
