@@ -23,6 +23,13 @@ from tests.app.support import Heard, eventually, texts
 from tools.laws.source import ROOT
 
 
+def delivers(app: App) -> bool:
+    container = app._container
+    assert container is not None
+    assert container.connection is not None
+    return container.connection._core.delivery.on
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_lets_running_listeners_end_and_returns_the_rest(jms_broker: JMSBroker, number: int) -> None:
     app, heard, before = App(), Heard(), signal.getsignal(number)
@@ -30,7 +37,7 @@ def test_a_signal_lets_running_listeners_end_and_returns_the_rest(jms_broker: JM
     @app.listener("orders")
     def listener(text: str) -> str:
         os.kill(os.getpid(), number)
-        time.sleep(0.2)  # sleep: the work that is still to be done
+        eventually(lambda: not delivers(app))
         heard.append(text)
         return text
 
