@@ -23,7 +23,7 @@ __all__ = ["App"]
 
 log = logging.getLogger("jmsbridge.app")
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F")
 
 
 class App:

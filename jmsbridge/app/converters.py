@@ -64,14 +64,14 @@ class JsonConverter:
 
     def __init__(
         self,
-        types: Mapping[str, Any] | None = None,
+        types: Mapping[str, object] | None = None,
         type_property: str = "_type",
         *,
         as_bytes: bool = False,
         max_size: int = 16_000_000,
         max_depth: int = 100,
     ) -> None:
-        self._types = dict(types or {})
+        self._types: dict[str, Any] = dict(types or {})
         self._property = type_property
         self._properties = (type_property, *(name for name in _READ if name != type_property))
         self._as_bytes = as_bytes

@@ -30,7 +30,7 @@ class Decision(Enum):
 
 
 AnyErrorHandler = Callable[[BaseException, Message], Decision | None]
-AnyPolicy = RedeliveryPolicy | Mapping[str, Any]
+AnyPolicy = RedeliveryPolicy | Mapping[str, object]
 
 
 class Listener(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,6 +1,7 @@
 """The event loop of an application, on a thread of its own, on which its ``async`` listeners run."""
 
 import asyncio
+import contextlib
 import logging
 import sys
 import threading
@@ -39,7 +40,7 @@ class EventLoop:
         self._ended = threading.Event()
         self._stopping = False
         self._thread = 0
-        self._beat = time.monotonic()
+        self._asked: float | None = None
         start_thread("jmsbridge-app-loop", self._run)
 
     def _run(self) -> None:
@@ -88,14 +89,20 @@ class EventLoop:
             outcome.done.release()
 
     def blocked_for(self) -> float:
-        """Seconds for which a listener has kept the loop from running anything else; asks anew for the next call."""
-        behind = time.monotonic() - self._beat
-        if not self._ended.is_set():
-            self._loop.call_soon_threadsafe(self._note)
-        return behind
+        """Seconds for which the loop has not answered a question that an earlier call has asked; asks a new one."""
+        asked = self._asked
+        if asked is not None:
+            return 0.0 if self._ended.is_set() else time.monotonic() - asked
+        self._asked = time.monotonic()
+        self._soon(self._answer)
+        return 0.0
 
-    def _note(self) -> None:
-        self._beat = time.monotonic()
+    def _answer(self) -> None:
+        self._asked = None
+
+    def _soon(self, act: Callable[[], object]) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(act)
 
     def place(self) -> str:
         """Where the code on the loop is now."""
@@ -104,8 +111,7 @@ class EventLoop:
 
     def cancel(self) -> None:
         """Cancel the listeners that are still running."""
-        if not self._ended.is_set():
-            self._loop.call_soon_threadsafe(self._cancel)
+        self._soon(self._cancel)
 
     def _cancel(self) -> None:
         for task in tuple(self._tasks):
@@ -114,6 +120,5 @@ class EventLoop:
     def wait_closed(self, timeout: float) -> bool:
         """End the loop; False if a listener still blocks it after ``timeout`` seconds."""
         self._stopping = True
-        if not self._ended.is_set():
-            self._loop.call_soon_threadsafe(self._loop.stop)
+        self._soon(self._loop.stop)
         return self._ended.wait(timeout)

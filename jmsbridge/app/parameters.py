@@ -47,7 +47,7 @@ class Call(NamedTuple):
         return positional, {name: read(message, session) for name, read in self.named.items()} if self.named else {}
 
 
-def call_of(function: Callable[..., Any], converter: Converter, name: str) -> Call:
+def call_of(function: Any, converter: Converter, name: str) -> Call:
     """How to call this function; ConfigurationError if it cannot be a listener."""
     if not callable(function):
         raise ConfigurationError(f"{function!r} cannot be a listener: it is not callable")

@@ -110,11 +110,16 @@ class Slot:
                 grace = _GRACE if self.report is None else self.report.grace
                 self._kill_at = time.monotonic() + grace + _MORE
 
+    def kill(self) -> None:
+        """End the process at once, if one runs."""
+        if self._process is not None:
+            self._process.kill()
+
     def check(self) -> None:
         """Kill the process if it should have ended by now."""
         if self._process is not None and self._kill_at is not None and time.monotonic() > self._kill_at:
             log.error("worker %d does not end, and is killed; its messages come again", self._order.number)
-            self._process.kill()
+            self.kill()
 
 
 def _show(lines: IO[str], show: Callable[[str], None]) -> None:

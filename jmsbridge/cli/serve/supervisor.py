@@ -1,7 +1,6 @@
 """The supervising process: starts worker processes, starts those that die again, and ends them in order."""
 
 import logging
-import os
 import queue
 import signal
 import time
@@ -116,8 +115,7 @@ class Supervisor:
     def _kill_all(self) -> None:
         """After a mistake in this process: no worker may outlive it."""
         for slot in self._slots:
-            if slot.pid is not None:
-                os.kill(slot.pid, signal.SIGKILL)
+            slot.kill()
 
     # ---- on any thread
 
