@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Any
 
 import msgspec
 
