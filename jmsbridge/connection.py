@@ -99,6 +99,11 @@ class Connection(Closing, Strict):
         self._core.check_open()
         return MessagePositions(self._core, connection=self)
 
+    @property
+    def state(self) -> str:
+        """``connected``, ``reconnecting``, ``failed`` when reconnecting was given up, or ``closed``; never waits."""
+        return self._core.supervisor.state
+
     # ---- sessions
 
     @overload

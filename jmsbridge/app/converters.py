@@ -8,9 +8,10 @@ The application says which name means which type. Nothing is imported or built b
 """
 
 from collections.abc import Mapping, MutableMapping
-from types import NoneType, UnionType
-from typing import Any, Protocol, TypeVar, Union, get_args, get_origin, overload
+from types import NoneType
+from typing import Any, Protocol, TypeVar, get_args, get_origin, overload
 
+from jmsbridge.app.hints import is_union, without_none
 from jmsbridge.app.json_text import BadJson, JsonText
 from jmsbridge.creating import Creating
 from jmsbridge.errors import ConfigurationError, MessageFormatException
@@ -63,14 +64,14 @@ class JsonConverter:
 
     def __init__(
         self,
-        types: Mapping[str, Any] | None = None,
+        types: Mapping[str, object] | None = None,
         type_property: str = "_type",
         *,
         as_bytes: bool = False,
         max_size: int = 16_000_000,
         max_depth: int = 100,
     ) -> None:
-        self._types = dict(types or {})
+        self._types: dict[str, Any] = dict(types or {})
         self._property = type_property
         self._properties = (type_property, *(name for name in _READ if name != type_property))
         self._as_bytes = as_bytes
@@ -151,7 +152,7 @@ class JsonConverter:
         Then a name in ``types`` gives JSON of that type, and a message without a name its text, bytes or dict; None
         for a message without a body. ConversionException says why there is no such object.
         """
-        wanted, optional = _without_none(type)
+        wanted, optional = without_none(type)
         if optional and not _has_body(message):
             return None
         if isinstance(wanted, _Type) and issubclass(wanted, Message):
@@ -209,16 +210,6 @@ def _shown(kind: Any) -> str:
     return getattr(kind, "__qualname__", None) or str(kind)
 
 
-def _without_none(kind: Any) -> tuple[Any, bool]:
-    """The type without ``None``, and whether that was allowed; None for one that allows everything."""
-    if kind is Any or kind is object:
-        return None, False
-    if get_origin(kind) not in (Union, UnionType) or type(None) not in get_args(kind):
-        return kind, False
-    rest = tuple(each for each in get_args(kind) if each is not type(None))
-    return Union[rest], True  # noqa: UP007 - of types that are known only now
-
-
 def _has_body(message: Message) -> bool:
     return not message.is_body_assignable_to(NoneType) or isinstance(message, MapMessage)
 
@@ -227,7 +218,7 @@ def _fits(kind: Any, wanted: Any) -> bool:
     """Whether an object of one type is one of the other; a type that cannot be compared fits only itself."""
     if kind == wanted:
         return True
-    if get_origin(wanted) in (Union, UnionType):
+    if is_union(wanted):
         return any(_fits(kind, each) for each in get_args(wanted))
     return isinstance(kind, type) and isinstance(wanted, type) and issubclass(kind, wanted)
 

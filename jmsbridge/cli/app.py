@@ -18,6 +18,7 @@ from jmsbridge.cli.moving import move
 from jmsbridge.cli.receive import browse, receive
 from jmsbridge.cli.running import ERROR, complain, guarded
 from jmsbridge.cli.send import send
+from jmsbridge.cli.serve.command import run
 from jmsbridge.cli.streams import replace_closed_streams
 from jmsbridge.cli.target import with_broker
 from jmsbridge.metadata import __version__
@@ -36,6 +37,7 @@ app = typer.Typer(
 _PANELS: dict[str, dict[str, Callable[..., int]]] = {
     "Messages": {"send": send, "receive": receive, "browse": browse, "export": export, "load": load, "move": move},
     "Destinations": {"list": list_destinations, "create": create, "remove": remove, "purge": purge},
+    "Applications": {"run": run},
     "Brokers and configuration": {
         "doctor": doctor,
         "bench": bench,
@@ -64,7 +66,8 @@ def _options(
     """Send, receive and browse messages on any broker that jmsbridge supports; manage its queues; test it.
 
     Exit codes: 0 done, 1 refused by the broker or invalid input, 2 wrong command line or configuration, 3 nothing
-    received (with --fail-if-empty), 130 Ctrl-C, 141 the reader of the output has closed it.
+    received (with --fail-if-empty), 4 listeners had not ended in time (run), 130 Ctrl-C, 141 the reader of the output
+    has closed it.
     """
 
 

@@ -20,6 +20,7 @@ from jmsbridge import Connection, JMSContext, Message, Queue, Topic
 from jmsbridge.config import Target
 from jmsbridge.config.writing import write_profile
 from jmsbridge.core.modes import AUTO_ACKNOWLEDGE
+from jmsbridge.core.runtime import clock
 from jmsbridge.spi import Backend, registry
 
 __all__ = ["JMSBroker", "jms_broker"]
@@ -42,6 +43,7 @@ class JMSBroker:
         self._monkeypatch = monkeypatch
         self._made: list[Connection] = []
         self._names = itertools.count(1)
+        self._ahead = 0.0
         self._watch()
         self._module: Any = importlib.import_module(type(registry.load(_SCHEME)).__module__)
 
@@ -89,6 +91,22 @@ class JMSBroker:
     def cut(self) -> None:
         """Cut every connection, like a broken network; messages are kept, and connections reconnect by themselves."""
         self._module.cut(self._name)
+
+    def advance(self, seconds: float) -> None:
+        """Let this much time pass at once, for redeliveries, delivery delays and times to live.
+
+        For this broker and for every connection of the process, until the test ends; waits of Python itself, such as
+        ``Event.wait``, do not notice.
+        """
+        if not self._ahead:
+            now_ms, monotonic = clock.system.now_ms, clock.system.monotonic
+            self._monkeypatch.setattr(clock.system, "now_ms", lambda: now_ms() + int(self._ahead * 1000))
+            self._monkeypatch.setattr(clock.system, "monotonic", lambda: monotonic() + self._ahead)
+        self._ahead += seconds
+        broker = self._module.memory.named(self._name)
+        broker.state.clock = clock.system.now_ms
+        broker.tick()
+        clock.system.call_later(-1e9, lambda: None)  # before all others: the clock's thread looks again what is due
 
     def close(self) -> None:
         """Close all open connections to the broker, and remove the broker with its messages. Idempotent."""

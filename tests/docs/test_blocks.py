@@ -9,7 +9,7 @@ import pytest
 import jmsbridge_embedded
 from tests.docs.pages import Script, page, scripts
 
-PAGES = ("guide.md", "architecture.md", "messages.md", "logging.md", "shutdown.md", "workers.md")
+PAGES = ("guide.md", "architecture.md", "messages.md", "logging.md", "shutdown.md", "workers.md", "applications.md")
 SCRIPTS = [script for name in PAGES for script in scripts(name)]
 
 
@@ -48,7 +48,7 @@ def test_the_blocks_below_a_heading_run_in_order(script: Script) -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_every_block_of_the_guides_has_a_known_language(name: str) -> None:
     fences = {line for line in page(name).splitlines() if line.startswith("```")}
-    assert fences <= {"```", "```python", "```sh", "```toml"}
+    assert fences <= {"```", "```python", "```sh", "```toml", "```ini", "```yaml"}
 
 
 def test_the_guides_have_code() -> None:

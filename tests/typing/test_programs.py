@@ -19,6 +19,7 @@ PROGRAMS: dict[str, list[object]] = {
     "simplified": ["text", b"bytes", ["count", "name"], [1, "two", {"three": 3.0}], None, "a", "b"],
     "listening": ["a", "b", "c"],
     "kinds": ["text", "count=Int(3), price=Double(9.5)", "1 one", "Double(1.5)", "nothing", "2 of them"],
+    "applications": [7, 0, "closed"],
     "asking": ["42", "odd", "a,b 1"],
 }
 

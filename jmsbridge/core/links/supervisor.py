@@ -246,6 +246,16 @@ class Supervisor:
         """The current link, which may be lost."""
         return self._link
 
+    @property
+    def state(self) -> str:
+        """``connected``, ``reconnecting``, ``failed`` (for good) or ``closed``."""
+        with self._lock:
+            if self._closed:
+                return "closed"
+            if self._failure is not None:
+                return "failed"
+            return "connected" if self._ready else "reconnecting"
+
     def wait_replaced(self, epoch: int, timeout: float) -> bool:
         """Wait until the link of ``epoch`` is known to be lost; False after ``timeout`` seconds."""
         return self._changed.wait_for(lambda: self.epoch != epoch or self._lost_epoch == epoch or self._closed, timeout)

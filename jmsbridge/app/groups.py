@@ -1,0 +1,125 @@
+"""The consumers of one listener: as many as its concurrency and its backlog say; ended ones are replaced."""
+
+import logging
+import time
+
+from jmsbridge.app.listeners import Listener
+from jmsbridge.app.status import ListenerStatus
+from jmsbridge.app.workers import Shared, Worker
+from jmsbridge.connection import Connection
+from jmsbridge.core.runtime.threads import start_thread
+from jmsbridge.errors import JMSException
+
+__all__ = ["Group"]
+
+log = logging.getLogger("jmsbridge.app")
+
+_IDLE = 10.0  # seconds without a message after which a consumer above the least number is closed
+_PAUSE = 1.0  # before a consumer that the broker has ended is replaced; doubles
+_LONGEST_PAUSE = 30.0
+
+
+class Group:
+    """Changed by the thread that starts the application, then by the thread that watches it; read by others."""
+
+    def __init__(self, listener: Listener, shared: Shared) -> None:
+        self.listener = listener
+        self.workers: tuple[Worker, ...] = ()
+        self._shared = shared
+        self._gone: list[Worker] = []  # closed ones: what they have counted still counts
+        self._was_busy = False
+        self._pause = _PAUSE
+        self._next = 0.0
+
+    def open(self, connection: Connection) -> None:
+        """Open as many consumers as there are at least; raises JMSException."""
+        while len(self.workers) < self.listener.least:
+            self._add(connection)
+
+    def _add(self, connection: Connection) -> None:
+        worker = Worker(self.listener, self._shared)
+        worker.open(connection)
+        self.workers = (*self.workers, worker)
+
+    def _remove(self, worker: Worker) -> None:
+        self.workers = tuple(each for each in self.workers if each is not worker)
+        if self._gone:  # one is enough to keep the counts
+            self._gone[0].handled += worker.handled
+            self._gone[0].failed += worker.failed
+            self._gone[0].dead += worker.dead
+        else:
+            self._gone.append(worker)
+
+    # ---- on the thread that watches
+
+    def look(self, connection: Connection, depth: int | None) -> None:
+        """Replace consumers that the broker has ended, add or remove some, and report calls over their deadline."""
+        self._report_stuck()
+        self._replace(connection)
+        busy = bool(self.workers) and all(worker.began is not None for worker in self.workers)
+        backlog = busy and self._was_busy if depth is None else busy and depth > len(self.workers)
+        self._was_busy = busy
+        if backlog and len(self.workers) < self.listener.most:
+            try:
+                self._add(connection)
+            except JMSException as error:
+                log.warning("listener %s gets no further consumer: %s", self.listener.name, error)
+        elif not busy and len(self.workers) > self.listener.least:
+            self._close_idle()
+
+    def _close_idle(self) -> None:
+        for worker in reversed(self.workers):
+            if worker.began is None and time.monotonic() - worker.last > _IDLE:
+                self._remove(worker)
+                # It may just have got a message, and then closing waits for its listener.
+                start_thread("jmsbridge-app-close", worker.close)
+                return
+
+    def _replace(self, connection: Connection) -> None:
+        now = time.monotonic()
+        for worker in self.workers:
+            problem = worker.problem()
+            if problem is not None:
+                log.warning("the broker has ended a consumer of listener %s: %s", self.listener.name, problem)
+                self._remove(worker)
+                start_thread("jmsbridge-app-close", worker.close)
+                self._next = now + self._pause
+        if len(self.workers) >= self.listener.least or now < self._next:
+            return
+        try:
+            self.open(connection)
+            self._pause = _PAUSE
+        except JMSException as error:
+            self._pause = min(self._pause * 2, _LONGEST_PAUSE)
+            self._next = now + self._pause
+            log.warning(
+                "listener %s has no consumer; next attempt in %.0f s: %s", self.listener.name, self._pause, error
+            )
+
+    def _report_stuck(self) -> None:
+        deadline = self.listener.deadline
+        for worker in self.workers if deadline is not None else ():
+            began = worker.began
+            if began is not None and began != worker.warned and time.monotonic() - began > (deadline or 0):
+                worker.warned = began
+                log.warning("listener %s is over its deadline of %g s", self.listener.name, deadline)
+
+    # ---- on any thread
+
+    def status(self, depth: int | None) -> ListenerStatus:
+        """How it is doing."""
+        workers, now = self.workers, time.monotonic()
+        every = [*workers, *self._gone]
+        begun = [now - began for began in (worker.began for worker in workers) if began is not None]
+        deadline = self.listener.deadline
+        return ListenerStatus(
+            name=self.listener.name,
+            destination=self.listener.pattern,
+            consumers=len(workers),
+            running=len(begun),
+            handled=sum(worker.handled for worker in every),
+            failed=sum(worker.failed for worker in every),
+            dead_lettered=sum(worker.dead for worker in every),
+            stuck=[round(each, 1) for each in begun if deadline is not None and each > deadline],
+            depth=depth,
+        )

@@ -1,0 +1,124 @@
+"""The event loop of an application, on a thread of its own, on which its ``async`` listeners run."""
+
+import asyncio
+import contextlib
+import logging
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from jmsbridge.core.runtime.threads import start_thread
+
+__all__ = ["EventLoop"]
+
+log = logging.getLogger("jmsbridge.app")
+
+_LOOK = 5.0  # seconds between looks whether the loop is still there
+
+
+class _Outcome:
+    """What one call of a listener ended with."""
+
+    __slots__ = ("done", "error", "result")
+
+    def __init__(self) -> None:
+        self.done = threading.Lock()
+        self.done.acquire()
+        self.result: Any = None
+        self.error: BaseException | None = RuntimeError("the event loop has ended")
+
+
+class EventLoop:
+    """Runs coroutines for the threads that deliver messages. A thread waits until its own call has ended."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._tasks: set[asyncio.Task[None]] = set()  # on the loop only
+        self._ended = threading.Event()
+        self._stopping = False
+        self._thread = 0
+        self._asked: float | None = None
+        start_thread("jmsbridge-app-loop", self._run)
+
+    def _run(self) -> None:
+        self._thread = threading.get_ident()
+        asyncio.set_event_loop(self._loop)
+        try:
+            while not self._stopping:
+                try:
+                    self._loop.run_forever()
+                except BaseException:  # SystemExit in a callback: the other listeners still need the loop
+                    log.exception("a callback on the event loop of the listeners raised")
+            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+        finally:
+            self._ended.set()
+            self._loop.close()
+
+    def call(self, function: Callable[..., Any], positional: list[Any], named: dict[str, Any]) -> Any:
+        """Run the coroutine function to its end, and return its result or raise what it raised."""
+        outcome = _Outcome()
+        self._loop.call_soon_threadsafe(self._begin, outcome, function, positional, named)
+        while not outcome.done.acquire(timeout=_LOOK):
+            if self._ended.is_set():
+                break
+        if outcome.error is not None:
+            raise outcome.error
+        return outcome.result
+
+    def _begin(
+        self, outcome: _Outcome, function: Callable[..., Any], positional: list[Any], named: dict[str, Any]
+    ) -> None:
+        task = self._loop.create_task(self._guarded(outcome, function, positional, named))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _guarded(
+        self, outcome: _Outcome, function: Callable[..., Any], positional: list[Any], named: dict[str, Any]
+    ) -> None:
+        try:
+            outcome.result = await function(*positional, **named)
+            outcome.error = None
+        except GeneratorExit:
+            raise
+        except BaseException as error:  # SystemExit, too: it would end the loop of all listeners
+            outcome.error = error
+        finally:
+            outcome.done.release()
+
+    def blocked_for(self) -> float:
+        """Seconds for which the loop has not answered a question that an earlier call has asked; asks a new one."""
+        asked = self._asked
+        if asked is not None:
+            return 0.0 if self._ended.is_set() else time.monotonic() - asked
+        self._asked = time.monotonic()
+        self._soon(self._answer)
+        return 0.0
+
+    def _answer(self) -> None:
+        self._asked = None
+
+    def _soon(self, act: Callable[[], object]) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(act)
+
+    def place(self) -> str:
+        """Where the code on the loop is now."""
+        frame = sys._current_frames().get(self._thread)
+        return "" if frame is None else "".join(traceback.format_stack(frame)[-3:])
+
+    def cancel(self) -> None:
+        """Cancel the listeners that are still running."""
+        self._soon(self._cancel)
+
+    def _cancel(self) -> None:
+        for task in tuple(self._tasks):
+            task.cancel()
+
+    def wait_closed(self, timeout: float) -> bool:
+        """End the loop; False if a listener still blocks it after ``timeout`` seconds."""
+        self._stopping = True
+        self._soon(self._loop.stop)
+        return self._ended.wait(timeout)

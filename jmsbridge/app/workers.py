@@ -1,0 +1,266 @@
+"""One consumer of a listener, on a session of its own: calls the function, sends what it returns, settles the message.
+
+Everything but ``open`` and ``close`` runs on the session's delivery thread.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from jmsbridge.app.converters import Converter, JsonConverter
+from jmsbridge.app.letters import move_to
+from jmsbridge.app.listeners import Decision, Listener
+from jmsbridge.app.loop import EventLoop
+from jmsbridge.connection import Connection
+from jmsbridge.consumer import MessageConsumer
+from jmsbridge.core.modes import (
+    AUTO_ACKNOWLEDGE,
+    CLIENT_ACKNOWLEDGE,
+    DUPS_OK_ACKNOWLEDGE,
+    INDIVIDUAL_ACKNOWLEDGE,
+    SESSION_TRANSACTED,
+)
+from jmsbridge.destinations import Queue, Topic
+from jmsbridge.errors import JMSException, MessageFormatException
+from jmsbridge.message import Message
+from jmsbridge.producer import MessageProducer
+from jmsbridge.session import Session
+
+__all__ = ["Observer", "Shared", "Worker"]
+
+log = logging.getLogger("jmsbridge.app")
+
+_MOST_CONDEMNED = 100  # messages that wait for their redelivery to be dead-lettered
+_AUTOMATIC = (AUTO_ACKNOWLEDGE, DUPS_OK_ACKNOWLEDGE)
+_BY_APPLICATION = (CLIENT_ACKNOWLEDGE, INDIVIDUAL_ACKNOWLEDGE)
+
+Observer = Callable[[Listener, Message, BaseException | None], None]
+"""Called after each call of a listener, with the error that it ended with; for tests."""
+
+
+class Shared(Protocol):
+    """What the workers of an application share."""
+
+    converter: Converter
+    observer: Observer | None
+
+    def event_loop(self) -> EventLoop:
+        """The loop of the ``async`` listeners."""
+
+    def dead_letter_queue(self, listener: Listener) -> Queue | None:
+        """The queue for dead letters of a listener; None if its name is not known."""
+
+
+class Worker:
+    """One consumer of one listener."""
+
+    def __init__(self, listener: Listener, shared: Shared) -> None:
+        self.listener = listener
+        self.began: float | None = None
+        """When the call in progress began; None between calls."""
+        self.last = time.monotonic()
+        """When the last call ended."""
+        self.handled = self.failed = self.dead = 0
+        self.warned = 0.0
+        """Which call was reported to be over its deadline, by its begin."""
+        self._shared = shared
+        self._condemned: dict[str | None, str] = {}
+        self._has_warned = False
+        self._typed = listener.call.returns if hasattr(listener.call.returns, "__total__") else None  # a TypedDict
+        self._session: Session | None = None
+        self._consumer: MessageConsumer | None = None
+        self._producer: MessageProducer | None = None
+
+    # ---- on the threads of the application
+
+    def open(self, connection: Connection) -> None:
+        """Subscribe; raises JMSException, and then has nothing open."""
+        listener = self.listener
+        session = connection.create_session(listener.mode, prefetch=listener.prefetch)
+        try:
+            self._producer = session.create_producer(None)
+            self._consumer = _consumer(session, listener)
+            self._session = session
+            self._consumer.message_listener = self._on_message
+        except BaseException:
+            session.close()
+            raise
+
+    def close(self) -> None:
+        """End its consumer and return what it has not handled; waits for a call in progress."""
+        if self._session is not None:
+            self._session.close()
+
+    def problem(self) -> JMSException | None:
+        """Why the broker has ended its consumer, if it has."""
+        try:
+            if self._consumer is not None:
+                self._consumer._receiver.check_alive()
+        except JMSException as error:
+            return error
+        return None
+
+    @property
+    def has_work(self) -> bool:
+        """Whether a call is in progress, or a message is here that it may be called with now."""
+        session, consumer = self._session, self._consumer
+        if session is None or consumer is None:
+            return False
+        return session._core.incoming.listening.is_running() or consumer._receiver.inbox._has_news()
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the caller is in a call of this worker."""
+        session = self._session
+        return session is not None and session._core.incoming.listening.executor.is_current()
+
+    # ---- on the delivery thread
+
+    def _on_message(self, message: Message) -> None:
+        self.began = time.monotonic()
+        error: BaseException | None = None
+        try:
+            self._handle(message)
+        except BaseException as raised:  # user code; even SystemExit must not end the thread
+            error = raised
+            self._fail(message, raised)
+        else:
+            self._settle(message)
+        finally:
+            self.last, self.began = time.monotonic(), None
+            self.handled += 1
+            observer = self._shared.observer
+            if observer is not None:
+                observer(self.listener, message, error)
+
+    def _handle(self, message: Message) -> None:
+        reason = self._condemned.pop(message.jms_message_id, None) if self._condemned else None
+        if reason is not None:
+            self._move(message, reason)
+            return
+        call = self.listener.call
+        assert self._session is not None
+        try:
+            positional, named = call.arguments(message, self._session)
+        except (MessageFormatException, ValueError, TypeError) as error:
+            self._move(message, f"not converted: {error}")
+            return
+        if call.is_async:
+            result = self._shared.event_loop().call(call.function, positional, named)
+        else:
+            result = call.function(*positional, **named)
+        if result is not None:
+            self._reply(message, result)
+
+    def _reply(self, message: Message, result: Any) -> None:
+        target = message.jms_reply_to or self.listener.send_to
+        if target is None:
+            if not self._has_warned:
+                self._has_warned = True
+                log.warning(
+                    "the result of listener %s for message %s is dropped: there is no JMSReplyTo and no send_to",
+                    self.listener.name,
+                    message.jms_message_id,
+                )
+            return
+        assert self._session is not None
+        assert self._producer is not None
+        converter = self._shared.converter
+        if self._typed is not None and isinstance(converter, JsonConverter):
+            reply = converter.to_message(self._session, result, self._typed)
+        else:
+            reply = converter.to_message(self._session, result)
+        if reply.jms_correlation_id is None:
+            reply.jms_correlation_id = message.jms_correlation_id or message.jms_message_id
+        self._producer.send(target, reply)
+
+    def _settle(self, message: Message) -> None:
+        """The call has ended well: commit, or acknowledge where the session does not do it."""
+        assert self._session is not None
+        try:
+            if self.listener.mode == SESSION_TRANSACTED:
+                self._session.commit()
+            elif self.listener.mode in _BY_APPLICATION:
+                message.acknowledge()
+        except JMSException as error:
+            log.warning(
+                "what listener %s did for message %s is undone or in doubt, and the message comes again: %s",
+                self.listener.name,
+                message.jms_message_id,
+                error,
+            )
+
+    def _fail(self, message: Message, error: BaseException) -> None:
+        self.failed += 1
+        decision = self._decide(message, error)
+        if decision is Decision.ACCEPT:
+            self._settle(message)
+            return
+        if decision is Decision.DEAD_LETTER and self._dead_letter(message, f"{type(error).__name__}: {error}"):
+            return
+        if self.listener.mode in _AUTOMATIC:
+            raise error  # the session logs it, and delivers the message again
+        log.error(
+            "listener %s raised on message %s of %s",
+            self.listener.name,
+            message.jms_message_id,
+            self.listener.pattern,
+            exc_info=error,
+        )
+        self._undo()
+
+    def _decide(self, message: Message, error: BaseException) -> Decision | None:
+        handler = self.listener.on_error
+        if handler is None:
+            return None
+        try:
+            return handler(error, message)
+        except BaseException:  # user code
+            log.exception("the error handler of listener %s raised", self.listener.name)
+            return None
+
+    def _dead_letter(self, message: Message, reason: str) -> bool:
+        """Dead-letter a message on which the listener failed; False if it has to be delivered again for that."""
+        if self.listener.mode == SESSION_TRANSACTED:
+            # What the listener sent must be rolled back first, and then the message is delivered again.
+            if message.jms_message_id is not None and len(self._condemned) < _MOST_CONDEMNED:
+                self._condemned[message.jms_message_id] = reason
+            return False
+        try:
+            self._move(message, reason)
+        except JMSException as error:
+            log.warning("message %s is not dead-lettered, and comes again: %s", message.jms_message_id, error)
+            return False
+        self._settle(message)
+        return True
+
+    def _move(self, message: Message, reason: str) -> None:
+        """Send a copy to the dead-letter queue; the message is settled like a handled one."""
+        queue = self._shared.dead_letter_queue(self.listener)
+        if queue is None or queue == self.listener.destination:
+            raise MessageFormatException(f"{reason}; and there is no other queue to move it to: set dead_letter_queue")
+        assert self._producer is not None
+        move_to(queue, message, reason, self.listener, self._producer)
+        self.dead += 1
+        log.warning("message %s of %s is moved to %s: %s", message.jms_message_id, self.listener.pattern, queue, reason)
+
+    def _undo(self) -> None:
+        assert self._session is not None
+        try:
+            if self.listener.mode == SESSION_TRANSACTED:
+                self._session.rollback()
+            elif self.listener.mode in _BY_APPLICATION:
+                self._session.recover()
+        except JMSException as error:
+            log.warning("listener %s: the message comes again from the broker: %s", self.listener.name, error)
+
+
+def _consumer(session: Session, listener: Listener) -> MessageConsumer:
+    where, selector, name = listener.destination, listener.selector, listener.subscription
+    if name is None or not isinstance(where, Topic):
+        return session.create_consumer(where, selector)
+    if not listener.durable:
+        return session.create_shared_consumer(where, name, selector)
+    create = session.create_shared_durable_consumer if listener.shared else session.create_durable_consumer
+    return create(where, name, selector)

@@ -1,0 +1,38 @@
+"""What the supervising process tells a worker process, and what that tells it every second."""
+
+from typing import Any
+
+import msgspec
+
+from jmsbridge.app import Status
+
+__all__ = ["VARIABLE", "Order", "Report", "target_of"]
+
+VARIABLE = "JMSBRIDGE_WORKER"
+"""The environment variable with the order; the environment of a process is as secret as its command line is not."""
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker process is to serve. ``given`` are options that go before the application's own."""
+
+    app: str
+    number: int
+    pipe: int
+    target: str | None = None
+    given: dict[str, Any] = {}
+    stop_timeout: float | None = None
+    json_lines: bool = True
+    asks_depths: bool = False
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """How a worker process is doing. ``grace`` is how long its end may take, in seconds."""
+
+    status: Status
+    grace: float
+
+
+def target_of(text: str) -> tuple[str, str]:
+    """Module and attribute of ``shop.listeners:app``; the attribute is ``app`` if it is not said."""
+    module, _, attribute = text.partition(":")
+    return module, attribute or "app"

@@ -1,0 +1,128 @@
+"""One worker process as the supervising process sees it: its reports, its log, its end, and its next start."""
+
+import logging
+import os
+import queue
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import IO
+
+import msgspec
+
+from jmsbridge.cli.printing import json_text
+from jmsbridge.cli.running import note
+from jmsbridge.cli.serve.order import VARIABLE, Order, Report
+from jmsbridge.core.runtime.threads import start_thread
+
+__all__ = ["Slot"]
+
+log = logging.getLogger("jmsbridge.run")
+
+_PAUSE = 1.0  # before the first restart; doubles
+_LONGEST_PAUSE = 30.0
+_HEALTHY = 60.0  # seconds of life after which the pauses begin anew
+_GRACE = 30.0  # for a process that has not reported how long its end may take
+_MORE = 10.0  # beyond that
+
+
+class Slot:
+    """A place for one worker process, and its successors. Its owner's thread writes all but ``report``."""
+
+    def __init__(self, order: Order, ended: "queue.SimpleQueue[tuple[str, int]]") -> None:
+        self.report: Report | None = None
+        self.code: int | None = None
+        """The exit code of the last process; None while one runs."""
+        self.restarts = 0
+        self.due: float | None = 0.0
+        """When to start a process; None while one runs, or if there will be no other."""
+        self._order = order
+        self._ended = ended
+        self._process: subprocess.Popen[str] | None = None
+        self._pause = _PAUSE
+        self._begun = 0.0
+        self._kill_at: float | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """The id of the process that runs."""
+        return None if self._process is None else self._process.pid
+
+    @property
+    def reported(self) -> Report | None:
+        """The last report of the process that runs."""
+        return None if self._process is None else self.report
+
+    def start(self) -> None:
+        """Start a process. It gets no signals of the terminal: they are for the supervising process."""
+        reading, writing = os.pipe()
+        order = msgspec.structs.replace(self._order, pipe=writing)
+        try:
+            self._process = process = subprocess.Popen(
+                [sys.executable, "-m", "jmsbridge.cli.serve.worker"],
+                env={**os.environ, VARIABLE: json_text(msgspec.to_builtins(order))},
+                stdin=subprocess.DEVNULL,
+                stderr=None if order.json_lines else subprocess.PIPE,
+                pass_fds=[writing],
+                process_group=0,
+                text=True,
+            )
+        except OSError:
+            os.close(reading)
+            raise
+        finally:
+            os.close(writing)
+        self.report, self.code, self.due, self._kill_at = None, None, None, None
+        self._begun = time.monotonic()
+        start_thread("jmsbridge-run-reports", lambda: self._read(process, reading))
+        if process.stderr is not None:
+            log_lines = process.stderr
+            start_thread("jmsbridge-run-log", lambda: _show(log_lines, note))
+
+    def _read(self, process: "subprocess.Popen[str]", reading: int) -> None:
+        with os.fdopen(reading, "rb") as lines:
+            for line in lines:
+                self.report = msgspec.json.decode(line, type=Report)
+        process.wait()  # wait: it has closed its end of the pipe, or is killed by ``check``
+        self._ended.put(("ended", self._order.number))
+
+    def end(self) -> None:
+        """The process has ended."""
+        assert self._process is not None
+        self.code, self._process = self._process.returncode, None
+
+    def again(self) -> None:
+        """Start another process, after a pause that grows unless the last one has lived long."""
+        now = time.monotonic()
+        self._pause = _PAUSE if now - self._begun > _HEALTHY else self._pause
+        self.due, self.restarts = now + self._pause, self.restarts + 1
+        log.warning("worker %d ended with %d; restarted in %g s", self._order.number, self.code, self._pause)
+        self._pause = min(self._pause * 2, _LONGEST_PAUSE)
+
+    def stop(self) -> None:
+        """Ask the process to end, the second time to do so at once."""
+        self.due = None
+        if self._process is not None:
+            self._process.send_signal(signal.SIGTERM)
+            if self._kill_at is None:
+                grace = _GRACE if self.report is None else self.report.grace
+                self._kill_at = time.monotonic() + grace + _MORE
+
+    def kill(self) -> None:
+        """End the process at once, if one runs."""
+        if self._process is not None:
+            self._process.kill()
+
+    def check(self) -> None:
+        """Kill the process if it should have ended by now."""
+        if self._process is not None and self._kill_at is not None and time.monotonic() > self._kill_at:
+            log.error("worker %d does not end, and is killed; its messages come again", self._order.number)
+            self.kill()
+
+
+def _show(lines: IO[str], show: Callable[[str], None]) -> None:
+    with lines:
+        for line in lines:
+            show(line.rstrip("\n"))

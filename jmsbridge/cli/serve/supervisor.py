@@ -1,0 +1,165 @@
+"""The supervising process: starts worker processes, starts those that die again, and ends them in order."""
+
+import logging
+import queue
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from jmsbridge.app.running import UNFINISHED
+from jmsbridge.cli.running import ERROR, OK, USAGE
+from jmsbridge.cli.serve.health import Health, ProcessHealth
+from jmsbridge.cli.serve.order import Order
+from jmsbridge.cli.serve.processes import Slot
+from jmsbridge.cli.serve.reloading import Sources
+
+__all__ = ["Supervisor"]
+
+log = logging.getLogger("jmsbridge.run")
+
+_TICK = 0.5
+_WORST = ("stuck", "dead", "failed", "connecting", "reconnecting", "closed")
+
+
+class Supervisor:
+    """Runs in the main thread; other threads only read what ``health`` and ``line`` tell."""
+
+    def __init__(self, orders: Sequence[Order], sources: Sources | None) -> None:
+        self._events: queue.SimpleQueue[tuple[str, int]] = queue.SimpleQueue()  # signal handlers may put into it
+        self._slots = [Slot(order, self._events) for order in orders]
+        self._sources = sources
+        self._stopping = 0
+        """The signal that asked to stop."""
+        self._is_reloading = False
+        self._handled = (time.monotonic(), 0)
+        self._rate = 0.0
+
+    def run(self, show: Callable[[str], None]) -> int:
+        """Serve until a signal, or until no process is left; returns the exit code. ``show`` gets lines of progress."""
+        with self._signals():
+            while self._is_needed():
+                self._start_due()
+                show(self.line())
+                try:
+                    self._handle(*self._events.get(timeout=_TICK))
+                except queue.Empty:
+                    self._look()
+        return self._code()
+
+    def _is_needed(self) -> bool:
+        return any(slot.pid is not None or slot.due is not None for slot in self._slots) or (
+            self._sources is not None and not self._stopping  # the next change may mend it
+        )
+
+    def _start_due(self) -> None:
+        for slot in self._slots:
+            if slot.due is not None and time.monotonic() >= slot.due:
+                slot.start()
+
+    def _look(self) -> None:
+        for slot in self._slots:
+            slot.check()
+        if self._sources is not None and not self._stopping and self._sources.has_changed():
+            log.warning("a source file has changed: reloading")
+            self._is_reloading = True
+            self._stop_all()
+        if self._is_reloading and all(slot.pid is None for slot in self._slots):
+            self._is_reloading = False
+            for slot in self._slots:
+                slot.due = time.monotonic()
+
+    def _stop_all(self) -> None:
+        for slot in self._slots:
+            slot.stop()
+
+    def _handle(self, what: str, number: int) -> None:
+        if what == "signal":
+            self._stopping = self._stopping or number
+            self._stop_all()
+            return
+        slot = self._slots[number]
+        slot.end()
+        code = slot.code or 0
+        if self._stopping or self._is_reloading or code == OK:
+            return  # code 0: the application has asked to stop
+        if code == USAGE:  # another attempt would end the same way
+            if self._sources is None:
+                self._stop_all()
+            return
+        slot.again()
+
+    def _code(self) -> int:
+        codes = {slot.code or 0 for slot in self._slots}
+        if codes & {128 + signal.SIGTERM, 128 + signal.SIGINT}:
+            return 128 + (self._stopping or signal.SIGTERM)
+        for code in (USAGE, UNFINISHED):
+            if code in codes:
+                return code
+        return OK if codes <= {OK} else ERROR
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        def handle(number: int, frame: Any) -> None:
+            self._events.put(("signal", number))
+
+        before = {each: signal.signal(each, handle) for each in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            self._kill_all()
+
+    def _kill_all(self) -> None:
+        """After a mistake in this process: no worker may outlive it."""
+        for slot in self._slots:
+            slot.kill()
+
+    # ---- on any thread
+
+    def health(self) -> Health:
+        """How the processes are doing."""
+        processes = [_health_of(number, slot) for number, slot in enumerate(self._slots)]
+        states = {process.state for process in processes}
+        return Health(state=next((state for state in _WORST if state in states), "connected"), processes=processes)
+
+    def line(self) -> str:
+        """How they are doing, in one line."""
+        reports = [slot.reported for slot in self._slots]
+        listeners = [each for report in reports if report is not None for each in report.status.listeners]
+        handled = sum(each.handled for each in listeners)
+        then, before = self._handled
+        now = time.monotonic()
+        if now - then >= 1:
+            self._rate = max(0.0, (handled - before) / (now - then))
+            self._handled = (now, handled)
+        health = self.health()
+        count = len(self._slots)
+        parts = [
+            f"{count} {'process' if count == 1 else 'processes'} {'stopping' if self._stopping else health.state}",
+            f"{sum(each.running for each in listeners)} running",
+            f"{handled:,} handled ({self._rate:,.0f}/s)",
+        ]
+        for what, number in (
+            ("failed", sum(each.failed for each in listeners)),
+            ("dead-lettered", sum(each.dead_lettered for each in listeners)),
+            ("waiting", sum(each.depth or 0 for each in listeners)),
+            ("restarts", sum(slot.restarts for slot in self._slots)),
+        ):
+            if number:
+                parts.append(f"{number:,} {what}")
+        return " · ".join(parts)
+
+
+def _health_of(number: int, slot: Slot) -> ProcessHealth:
+    report = slot.reported
+    if slot.pid is None:
+        state = "dead"
+    elif report is None:
+        state = "connecting"
+    else:
+        state = "stuck" if report.status.is_stuck else report.status.state
+    listeners = [] if report is None else report.status.listeners
+    return ProcessHealth(number=number, pid=slot.pid, restarts=slot.restarts, state=state, listeners=list(listeners))

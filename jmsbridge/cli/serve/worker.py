@@ -1,0 +1,99 @@
+"""One worker process: imports the application and serves it until it is asked to stop. Started by ``supervisor``."""
+
+import importlib
+import logging
+import os
+import sys
+import threading
+import warnings
+from typing import Any
+
+import msgspec
+
+from jmsbridge.app import App
+from jmsbridge.cli.running import ERROR, USAGE
+from jmsbridge.cli.serve.loglines import log_to_stderr
+from jmsbridge.cli.serve.order import VARIABLE, Order, Report, target_of
+from jmsbridge.errors import ConfigurationError
+
+__all__ = ["load", "main", "serve"]
+
+log = logging.getLogger("jmsbridge.run")
+
+_EVERY = 1.0  # seconds between reports
+_DEPTHS_EVERY = 5  # reports, of which one asks the broker
+
+
+def load(text: str) -> App:
+    """The application that ``shop.listeners:app`` names; ConfigurationError says why there is none."""
+    module, attribute = target_of(text)
+    try:
+        found: Any = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise ConfigurationError(f"{module} cannot be imported: {error}") from error
+        raise ConfigurationError(
+            f"there is no module {error.name!r} in {os.getcwd()} or where Python looks: write MODULE:APP, "
+            "such as shop.listeners:app"
+        ) from error
+    except (Exception, SystemExit) as error:
+        raise ConfigurationError(f"{module} cannot be imported: {type(error).__name__}: {error}") from error
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            raise ConfigurationError(f"{module} has no {attribute!r}: write MODULE:APP, such as shop.listeners:app")
+        found = getattr(found, part)
+    if not isinstance(found, App):
+        raise ConfigurationError(f"{text} is not an App but {type(found).__name__}: make one by jmsbridge.app.App(…)")
+    return found
+
+
+def _report(app: App, order: Order) -> None:
+    """Report how it is doing, on a thread of its own; ends the application when nobody reads that any more."""
+    rest, count = threading.Event(), 0
+    while True:
+        status = app.status(depths=order.asks_depths and count % _DEPTHS_EVERY == 0)
+        line = msgspec.json.encode(Report(status=status, grace=app.stop_timeout + app.close_timeout)) + b"\n"
+        try:
+            while line:
+                line = line[os.write(order.pipe, line) :]
+        except OSError:
+            log.error("the process that started this one is gone")
+            app.request_stop()
+            return
+        count += 1
+        rest.wait(_EVERY)
+
+
+def serve(order: Order) -> int:
+    """Serve the application; returns the exit code."""
+    try:
+        app = load(order.app)
+        log_to_stderr(order.json_lines)
+        if order.stop_timeout is not None:
+            app.stop_timeout = order.stop_timeout
+        threading.Thread(target=_report, args=(app, order), name="jmsbridge-run-report", daemon=True).start()
+        return app.run(order.target, **order.given)
+    except ConfigurationError as error:
+        log_to_stderr(order.json_lines)
+        log.error("%s", error, exc_info=error.__cause__ if os.environ.get("JMSBRIDGE_DEBUG") else None)
+        return USAGE
+    except Exception:
+        log_to_stderr(order.json_lines)
+        log.exception("the application cannot be served")
+        return ERROR
+
+
+def main() -> None:
+    """The whole process."""
+    logging.captureWarnings(True)
+    warnings.simplefilter("default")
+    order = msgspec.json.decode(os.environ.pop(VARIABLE), type=Order)
+    sys.path.insert(0, os.getcwd())
+    code = serve(order)
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(code)  # a listener that never returns, and its threads, must not keep the process
+
+
+if __name__ == "__main__":
+    main()
